@@ -43,7 +43,7 @@ from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run_async, enqueue_run
-from huf.ai.runs.route_choice import route_task
+from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_prompt
 

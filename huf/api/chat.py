@@ -15,7 +15,7 @@ from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import read_names
 from huf.ai.runs.routing import check_escalation
 from huf.ai.storage.chat_versions import read_versions
-from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
+from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,
 	json_error,

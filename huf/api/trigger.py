@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
 from huf.ai.triggers.backtest import backtest_trigger
@@ -37,11 +38,8 @@ def propose_run_as():
 	Administrator.
 	"""
 	frappe.has_permission(TRIGGER, "create", throw=True)
-	managers = {"role": "Huf Manager", "parenttype": "User", "parent": ["!=", "Administrator"]}
-	names = frappe.get_all("Has Role", managers, pluck="parent", order_by="creation asc")
-	enabled = {"name": ["in", names], "enabled": 1}
-	found = frappe.get_all("User", enabled, pluck="name", order_by="creation asc", limit=1) if names else []
-	return found[0] if found else "Administrator"
+	managers = list_users_with_role("Huf Manager")
+	return next((user for user in managers if user != "Administrator"), "Administrator")
 
 
 @frappe.whitelist(methods=["GET"])

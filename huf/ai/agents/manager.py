@@ -1,7 +1,7 @@
 """Makes an Agent record runnable: its model, its tools, its settings."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import frappe
@@ -23,10 +23,10 @@ class ModelTiers:
 	tier: int
 
 	@classmethod
-	def of(cls, settings: Settings, tier: int | None) -> "ModelTiers | None":
-		"""None without a chosen tier or a configured model."""
+	def of(cls, settings: Settings, tier: int) -> "ModelTiers | None":
+		"""None without a configured model."""
 		models = {place: name for place, name in enumerate(settings.tier_models, 1) if name}
-		return cls(models, tier) if tier and models else None
+		return cls(models, tier) if models else None
 
 	def first(self) -> str:
 		"""The smallest model that is large enough, else the largest. Cloud models only if the task may leave
@@ -74,7 +74,7 @@ class AgentManager:
 	):
 		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
 		self.settings, self.mode, self.is_chat = get_settings(), mode, is_chat
-		self.tiers = ModelTiers.of(self.settings, tier)
+		self.tiers = ModelTiers.of(self.settings, tier) if tier else None
 		if self.tiers and not model:
 			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
@@ -101,14 +101,12 @@ class AgentManager:
 		self.tools = agent.tools
 		return agent
 
-	@property
+	@cached_property
 	def steps(self) -> int:
 		"""How many steps a run may take; with a model chosen by task, a background run may take more."""
-		settings = self.settings
-		by_mode = settings.inline_steps if self.mode is Mode.INLINE else settings.background_steps
-		return (
-			by_mode if self.agent_doc.choose_by_task else self.agent_doc.max_iterations or settings.max_steps
-		)
+		if not self.agent_doc.choose_by_task:
+			return self.agent_doc.max_iterations or self.settings.max_steps
+		return self.settings.inline_steps if self.mode is Mode.INLINE else self.settings.background_steps
 
 	def escalate(self, is_unreachable: bool) -> tuple[str | None, str] | None:
 		"""(provider, model) of the next tier, for a run that does not succeed with its own; None without
@@ -116,11 +114,6 @@ class AgentManager:
 		"""
 		model = self.tiers and self.tiers.next(is_unreachable)
 		return choose_model(self.agent_doc, None, model) if model else None
-
-	@property
-	def tool_types(self) -> set[str]:
-		slots = self.agent_doc.agent_tool
-		return {frappe.get_cached_doc("Agent Tool Function", slot.tool).types for slot in slots}
 
 	@property
 	def history_limit(self) -> int:

@@ -20,8 +20,7 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent, stream_agent
-from huf.ai.runs.route_choice import read_choice
+from huf.ai.runs.entry import read_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
 

@@ -8,13 +8,13 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
+from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReason
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names, run_agent, stream_agent
+from huf.ai.runs.entry import read_choice, read_names, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.runs.route_choice import read_choice
 
 CHANNEL = "chat"
 TEST_CHANNEL = "test"
@@ -111,7 +111,7 @@ def send_agent_chat_message(
 
 	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `docs/router.md`.
 	"""
-	request = build_chat_request(agent, prompt, conversation, read_names(attachments), route)
+	request = build_chat_request(agent, prompt, conversation, read_names(attachments), read_choice(route))
 	return run_agent(request).as_dict()
 
 
@@ -125,7 +125,7 @@ def stream_chat(
 	model: str | None = None,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
-	request = build_chat_request(agent, prompt, conversation, attachments, route, model)
+	request = build_chat_request(agent, prompt, conversation, attachments, read_choice(route), model)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
 	events = stream_agent(request, can_void=True)
@@ -155,11 +155,12 @@ def build_chat_request(
 	prompt: str,
 	conversation: str | None,
 	attachments: Sequence[str] = (),
-	route: str | None = None,
+	choice: RouteChoice | None = None,
 	model: str | None = None,
 ) -> AgentRequest:
 	"""A request to an agent that takes part in chats; without a conversation a new one begins."""
-	admission.admit_chat_model(admission.admit(agent, frappe.session.user, chat=True), model)
+	if model:
+		admission.admit_chat_model(admission.admit(agent, frappe.session.user, chat=True), model)
 	return AgentRequest(
 		agent=agent,
 		prompt=prompt,
@@ -168,6 +169,7 @@ def build_chat_request(
 		channel=CHANNEL,
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		attachments=tuple(attachments),
-		choice=read_choice(route),
+		choice=choice,
 		model=model or None,
+		from_chat=True,
 	)

@@ -56,8 +56,8 @@ class MessageFiles:
 
 	@property
 	def as_row(self) -> dict:
-		"""Values of the Agent Message fields `attachments` and `attached_text`; None without files."""
-		files = json.dumps([asdict(each) for each in self.files], ensure_ascii=False) if self.files else None
+		"""Values of the Agent Message fields `attachments` and `attached_text`."""
+		files = json.dumps([asdict(each) for each in self.files], ensure_ascii=False)
 		return {"attachments": files, "attached_text": self.text or None}
 
 	def to_message(self, words: str | None) -> dict:

@@ -13,6 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,19 @@ _background_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
 """By name and process id."""
 
 
+@dataclass(frozen=True)
+class Finished:
+	"""The value or exception of a finished awaitable."""
+
+	value: Any = None
+	error: BaseException | None = None
+
+	def result(self) -> Any:
+		if self.error:
+			raise self.error
+		return self.value
+
+
 class CarriedContext:
 	"""Carries context variables from the task that awaits something back to the one that waits for the
 	task.
@@ -41,6 +55,15 @@ class CarriedContext:
 			return await awaitable
 		finally:
 			self.context = contextvars.copy_context()
+
+	async def finish(self, awaitable: Awaitable) -> Finished:
+		"""Like `run`, but never raises: a KeyboardInterrupt in a task would end the event loop before the
+		waiting coroutine sees it.
+		"""
+		try:
+			return Finished(await self.run(awaitable))
+		except BaseException as error:  # handed to the waiting coroutine, as the docstring says
+			return Finished(error=error)
 
 	def restore(self) -> None:
 		for variable, value in (self.context or {}).items():

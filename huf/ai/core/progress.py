@@ -1,8 +1,8 @@
 """Progress that a tool reports while it works: people see it, and it renews the tool's time-out."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from huf.ai.core.arguments import mask_secrets
@@ -17,7 +17,7 @@ Listen = Callable[[str, float | None], None]
 class ToolProgress:
 	"""The progress of one call. Made on the event loop that waits for it; `listen` is called there."""
 
-	def __init__(self, listen: Listen | None = None):
+	def __init__(self, listen: Listen | None):
 		self.loop, self.listen = asyncio.get_running_loop(), listen
 		self.reported_at = self.loop.time()
 		self.displayed_at = 0.0
@@ -35,12 +35,20 @@ class ToolProgress:
 		if self.listen:
 			self.listen(text, fraction)
 
-	def end(self) -> None:
-		"""What an abandoned call reports later is not shown."""
-		self.listen = None
-
 
 CURRENT: ContextVar[ToolProgress | None] = ContextVar("huf_tool_progress", default=None)
+
+
+@contextmanager
+def listening(listen: Listen | None) -> Iterator[ToolProgress]:
+	"""Receive what a tool reports in the block; what an abandoned call reports later is not shown."""
+	progress = ToolProgress(listen)
+	token = CURRENT.set(progress)
+	try:
+		yield progress
+	finally:
+		progress.listen = None
+		CURRENT.reset(token)
 
 
 def report_progress(text: str, fraction: float | None = None) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
-from huf.ai.core.json_text import is_empty_result, shorten, to_canonical_json
+from huf.ai.core.json_text import shorten, to_canonical_json
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.trigger_types import Origin
 
@@ -93,7 +93,8 @@ class AgentRequest:
 	`parent_call`: the idempotency key of the call of `parent_run` that this run answers. `mode` and `tier`
 	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
 	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
-	address; `message_files`: their contents. `choice`: the route that the caller chose.
+	address; `message_files`: their contents. `choice`: the route that the caller chose. `from_chat`: the
+	agent has to take part in chats.
 	"""
 
 	agent: str
@@ -115,6 +116,7 @@ class AgentRequest:
 	history: tuple[dict, ...] | None = None
 	attachments: tuple[str, ...] = ()
 	message_files: MessageFiles = NO_FILES
+	from_chat: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ class ModelReply:
 	reasoning: str = ""  # for people to read; never part of a message
 	masked: dict[str, int] | None = None  # how many values of each kind were masked in the run so far
 
-	def as_message(self) -> dict:
+	@cached_property
+	def message(self) -> dict:
 		"""The assistant message in OpenAI's format."""
 		message: dict = {"role": "assistant", "content": self.text or None}
 		if self.calls:
@@ -244,12 +247,7 @@ class ToolResult:
 	def ok(self) -> bool:
 		return self.status is CallStatus.SUCCESS
 
-	@property
-	def is_empty(self) -> bool:
-		"""Whether the tool reports that it found nothing (`is_empty_result`)."""
-		return is_empty_result(self.text)
-
-	@property
+	@cached_property
 	def display_text(self) -> str:
 		"""The text that people and later runs see."""
 		return shorten(self.text, MAX_RESULT_CHARS)
@@ -311,7 +309,7 @@ class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
 	`model`: the one it began with; `models`: those that answered, with tokens and cost
-	(`storage.recorded_run.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
+	(`storage.run_rows.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
 	Waiting run waits for; it has no `stop_reason`. `route`: the router's decision, if there was one
 	(`storage.route_decisions.read_decisions`).
 	"""

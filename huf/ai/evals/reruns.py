@@ -78,7 +78,7 @@ def make_guards(doc, manager: AgentManager, step: int) -> list:
 	started = time.monotonic()
 	return [
 		StepCap(max(1, manager.steps - step + 1)),
-		Deadline(TIMEOUT_S, lambda: time.monotonic() - started),
+		Deadline(TIMEOUT_S, started),
 		ToolFailures(manager.settings.max_tool_failures),
 		Stall(doc.stall_message or NUDGE),
 	]

@@ -207,7 +207,7 @@ class EvalRunner:
 			messages=opening_messages(self.doc.instructions, case.history, prompt),
 			guards=[
 				StepCap(self.manager.steps),
-				Deadline(timeout_s, lambda: time.monotonic() - started),
+				Deadline(timeout_s, started),
 				ToolFailures(settings.max_tool_failures),
 				Stall(self.doc.stall_message or NUDGE),
 			],

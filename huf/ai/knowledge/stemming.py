@@ -27,7 +27,6 @@ STOP_WORDS = {
 		Path(__file__).with_name("stop_words.json").read_text(encoding="utf-8")
 	).items()
 }
-ALL_STOP_WORDS = frozenset().union(*STOP_WORDS.values())
 OWN_CHARACTERS = {"de": frozenset("äöüß"), "es": frozenset("ñ"), "cs": frozenset("ěščřžýůťďň")}
 MIN_STOP_WORDS = 2
 """A text with fewer stop words has no known language."""

@@ -101,24 +101,24 @@ def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
 
 	`prompt_at` is the position of this run's prompt; messages before it belong to earlier runs.
 	"""
-	results = list(read_results(messages, prompt_at))
+	results, allowed = list(read_results(messages, prompt_at)), room.allowed
 	steps = [first_cut(results)]
 
 	def after(number: int) -> list[dict]:
 		return apply(messages, steps[: number + 1])
 
 	def fits(number: int) -> bool:
-		return room.count(after(number), room.allowed) <= room.allowed
+		return room.count(after(number), allowed) <= allowed
 
 	number = 0
 	if not fits(0):
-		steps += further_cuts(messages, prompt_at, results, room.allowed)
+		steps += further_cuts(messages, prompt_at, results, allowed)
 		number = bisect_left(range(len(steps)), True, key=fits)
 	if number == len(steps):
-		return TooLong(room.count(after(number)), room.allowed)
-	changed = {place for step in steps[: number + 1] for place in step}
-	if not changed:
+		return TooLong(room.count(after(number)), allowed)
+	if not any(steps[: number + 1]):
 		return Fitted(messages)
+	changed = {place for step in steps[: number + 1] for place in step}
 	return Fitted(after(number), any(result.number and result.place in changed for result in results))
 
 
@@ -157,15 +157,18 @@ def further_cuts(
 	last = [result for result in results if result.is_last]
 	# As many characters as tokens: a longer result alone takes about a quarter of the room.
 	yield from (result.cut_to(allowed) for result in results)
-	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in old)
-	yield from (result.replace_by(stub(result.number)) for result in old)
+	yield from excerpts_then_stubs(old)
 	yield from exchanges(messages, prompt_at)
 	size = allowed // 2
 	while size > MIN_EXCERPT_CHARS:
 		yield from (result.cut_to(size) for result in last)
 		size //= 2
-	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in last)
-	yield from (result.replace_by(stub(result.number)) for result in last)
+	yield from excerpts_then_stubs(last)
+
+
+def excerpts_then_stubs(results: list[ResultMessage]) -> Iterator[Cut]:
+	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in results)
+	yield from (result.replace_by(stub(result.number)) for result in results)
 
 
 def exchanges(messages: list[dict], prompt_at: int) -> Iterator[Cut]:

@@ -11,11 +11,10 @@ from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model
-from huf.ai.loop.model_calls import ModelCaller
-from huf.ai.loop.run_context import Approve, Review, accept, ignore
+from huf.ai.loop.model_calls import ModelCaller, TranscriptView
+from huf.ai.loop.run_context import Approve, Review, ignore
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.tool_runner import ToolRunner
-from huf.ai.loop.transcript_view import TranscriptView
 
 FINAL_ANSWER = "final_answer"
 """Name of a tool by which models return their answer."""
@@ -39,7 +38,7 @@ async def run_loop(
 	emit: Emit = ignore,
 	approve: Approve | None = None,
 	escalate: Escalate = no_larger_model,
-	review: Review = accept,
+	review: Review | None = None,
 ) -> Outcome:
 	"""Run until the model answers without requesting a tool. Returns how it ended, with the whole transcript.
 
@@ -73,7 +72,7 @@ class AgentLoop:
 		emit: Emit,
 		approve: Approve | None,
 		escalate: Escalate,
-		review: Review,
+		review: Review | None,
 	):
 		self.guards, self.journal, self.emit = guards, journal, emit
 		self.escalate, self.review = escalate, review
@@ -102,7 +101,9 @@ class AgentLoop:
 			self.outcome.messages.append({"role": "user", "content": verdict.nudge})
 			self.last_chance = verdict
 		try:
-			reply = self.journal.find_reply(step) or await self.ask_model(step)
+			reply = self.journal.find_reply(step) or await self.caller.call(
+				step, self.view.fit(with_tools=not self.last_chance), self.model
+			)
 		except ModelError as error:
 			return self.handle_model_error(step, error)
 		except RunStopped as stopped:
@@ -121,10 +122,6 @@ class AgentLoop:
 		if self.last_chance or not reply.calls:
 			return finish(self.outcome, reply.text, self.last_chance)
 		return await self.call_tools(step, reply)
-
-	async def ask_model(self, step: int) -> ModelReply:
-		sent = self.view.fit(with_tools=not self.last_chance)
-		return await self.caller.call(step, sent, self.model)
 
 	def handle_model_error(self, step: int, error: ModelError) -> Outcome | None:
 		"""Continue with a larger model if there is one; otherwise end the run."""
@@ -153,12 +150,14 @@ class AgentLoop:
 
 	def send_back(self, step: int, reply: ModelReply) -> bool:
 		"""Send the answer back to the model if the review objects, once per run."""
-		if self.refused is not None or self.last_chance or not (objection := self.review(reply.text)):
+		if not self.review or self.refused is not None or self.last_chance:
+			return False
+		if not (objection := self.review(reply.text)):
 			return False
 		self.refused = reply.text
 		self.emit(EventKind.TEXT_VOID, {"step": step})
 		self.outcome.text, self.outcome.is_recorded = reply.text, False
-		self.outcome.messages += [reply.as_message(), {"role": "user", "content": objection}]
+		self.outcome.messages += [reply.message, {"role": "user", "content": objection}]
 		return True
 
 	def keep_refused(self, refused: str) -> Outcome:
@@ -172,8 +171,8 @@ class AgentLoop:
 		if reply.text:
 			self.outcome.text, self.outcome.is_recorded = reply.text, True
 		self.outcome.turns.append(tool_results)
-		self.outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
 		given = next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None)
+		self.outcome.messages += [reply.message, *(each.as_message() for each in tool_results)]
 		return finish(self.outcome, given.text) if given else None
 
 

@@ -3,11 +3,13 @@
 They see only the transcript of a run, so resumed and replayed runs are treated alike.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
+from huf.ai.core.json_text import is_empty_result
 from huf.ai.core.types import CallStatus, Effect, StopReason, ToolResult
 
 NUDGE = (
@@ -74,13 +76,14 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Deadline:
-	"""Limits a run to `seconds`; `elapsed` returns the time that workers have spent on it so far."""
+	"""Limits a run to `seconds` from `started`, a time of `clock`."""
 
 	seconds: float
-	elapsed: Callable[[], float]
+	started: float
+	clock: Callable[[], float] = time.monotonic
 
 	def verdict(self, progress: Progress) -> Verdict | None:
-		if self.elapsed() < self.seconds:
+		if self.clock() - self.started < self.seconds:
 			return None
 		return Verdict(StopReason.TIMEOUT, f"The run was not done within its {self.seconds:g} seconds.")
 
@@ -122,7 +125,7 @@ class Stall:
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
-			learned = {o.text for o in turn if o.ok and not o.is_empty}
+			learned = {o.text for o in turn if o.ok and not is_empty_result(o.text)}
 			learned |= {o.call.key for o in turn if changes_something(o)}
 			news.append(bool(learned - seen))
 			seen |= learned

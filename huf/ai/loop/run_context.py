@@ -24,10 +24,6 @@ Review = Callable[[str], str | None]
 """Returns a message that says why the model must revise its answer, or None."""
 
 
-def accept(answer: str) -> None:
-	"""A `Review` that accepts every answer."""
-
-
 def ignore(kind: EventKind, data: dict[str, Any]) -> None:
 	"""An `Emit` that discards events."""
 
@@ -50,7 +46,7 @@ class RunContext:
 	approve: Approve | None = None
 	is_streamed: bool = False
 	larger_model: LargerModel | None = None
-	review: Review = accept
+	review: Review | None = None
 
 	@classmethod
 	def of(cls, context: "RunContext | Mapping[str, Any] | None") -> "RunContext":

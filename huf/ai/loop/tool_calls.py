@@ -8,13 +8,14 @@ from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from huf.ai.core import progress as tool_progress
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
 from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
+from huf.ai.core.event_loops import Finished
 from huf.ai.core.json_text import ResultText
+from huf.ai.core.progress import Listen, listening
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
-from huf.ai.loop.waiting import Finished, watch
+from huf.ai.loop.waiting import watch
 
 MAX_RECORDED_BYTES = 8_000_000
 """With quotes escaped, a journal row must fit into MariaDB's max_allowed_packet."""
@@ -39,7 +40,7 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 
 
 async def perform(
-	call: Call, guards: Sequence[Guard] = (), step: int = 0, listen: tool_progress.Listen | None = None
+	call: Call, guards: Sequence[Guard] = (), step: int = 0, listen: Listen | None = None
 ) -> ToolResult:
 	"""Make a prepared call. A tool's error becomes its result and never ends the run. Raises RunPaused.
 
@@ -53,18 +54,14 @@ async def perform(
 	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
 	# tool's transaction.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
-	reported = tool_progress.ToolProgress(listen)
-	token = tool_progress.CURRENT.set(reported)
-	try:
-		run = (call.is_beside and call.tool.run_beside) or call.tool.run
-		finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
-		status, text, origins = read_finished(finished)
-	except (ToolTimeout, RunStopped) as error:
-		stopped = isinstance(error, RunStopped)
-		status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
-	finally:
-		reported.end()
-		tool_progress.CURRENT.reset(token)
+	run = (call.is_beside and call.tool.run_beside) or call.tool.run
+	with listening(listen) as reported:
+		try:
+			finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
+			status, text, origins = read_finished(finished)
+		except (ToolTimeout, RunStopped) as error:
+			stopped = isinstance(error, RunStopped)
+			status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
 	if call.tool.origin and call.tool.origin not in origins:
 		origins = (*origins, call.tool.origin)
 	duration_ms = round((time.monotonic() - started) * 1000)

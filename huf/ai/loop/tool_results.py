@@ -4,10 +4,9 @@ The journal has every result whole; the tool `read_more` returns the rest.
 """
 
 import re
-from collections.abc import Callable, Sequence
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import Effect, Tool, ToolResult
+from huf.ai.core.types import Effect, Outcome, Tool
 
 MIN_EXCERPT_CHARS = 400
 """Shorter excerpts are replaced by a stub."""
@@ -57,22 +56,24 @@ def stub(number: int | None) -> str:
 	return f"[This result is no longer shown.{more}]"
 
 
-def make_reader(tool_results: Callable[[], Sequence[ToolResult]], piece_chars: int = PIECE_CHARS) -> Tool:
-	"""The tool `read_more` over the results of one run."""
+class ResultReader:
+	"""The tool `read_more` over the results of one run, in pieces of `piece_chars`."""
 
-	async def run(arguments: dict) -> str:
-		return read_piece(tool_results(), piece_chars, **arguments)
+	def __init__(self, outcome: Outcome):
+		self.outcome, self.piece_chars = outcome, PIECE_CHARS
 
-	return Tool(READ_MORE, DESCRIPTION, PARAMETERS, Effect.READ, run)
+	def as_tool(self) -> Tool:
+		return Tool(READ_MORE, DESCRIPTION, PARAMETERS, Effect.READ, self.run)
 
+	async def run(self, arguments: dict) -> str:
+		return self.read(**arguments)
 
-def read_piece(
-	tool_results: Sequence[ToolResult], piece_chars: int, result: int, offset: int = 0, find: str = ""
-) -> str:
-	"""Raises ToolError if there is no such result, or no more of it."""
-	if result > len(tool_results):
-		raise ToolError(f"There is no result {result}. The last one is {len(tool_results)}.")
-	return read_on(f"Result {result}", tool_results[result - 1].text, piece_chars, offset, find)
+	def read(self, result: int, offset: int = 0, find: str = "") -> str:
+		"""Raises ToolError if there is no such result, or no more of it."""
+		results = self.outcome.tool_results
+		if result > len(results):
+			raise ToolError(f"There is no result {result}. The last one is {len(results)}.")
+		return read_on(f"Result {result}", results[result - 1].text, self.piece_chars, offset, find)
 
 
 def read_on(what: str, text: str, piece_chars: int, offset: int = 0, find: str = "") -> str:

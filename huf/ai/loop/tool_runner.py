@@ -7,12 +7,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from huf.ai.core.errors import RunPaused
 from huf.ai.core.events import Emit, EventKind
-from huf.ai.core.progress import Listen
 from huf.ai.core.types import Call, Effect, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
@@ -52,7 +52,7 @@ class ToolRunner:
 			# Ask for approvals before any call begins.
 			begun = [await self.begin(step, call) for call in batch]
 			finished = await side_by_side([self.run_one(step, *each) for each in begun])
-			results += [replace(each, stopped=True) if stopped else each for each in finished]
+			results += [replace(each, stopped=True) for each in finished] if stopped else finished
 		return results
 
 	def check_limits(self, call: Call) -> Call:
@@ -92,24 +92,20 @@ class ToolRunner:
 		if result is None:
 			self.journal.start_tool_call(step, call)
 			try:
-				result = cached or await perform(call, self.guards, step, self.listener_of(step, call))
+				result = cached or await perform(call, self.guards, step, partial(self.report, step, call))
 			except RunPaused:
 				self.journal.withdraw_tool_call(call)
 				raise
 			self.journal.finish_tool_call(step, result)
 		self.remember(result)
-		ended = {"ok": result.ok, "result": result.display_text, "duration_ms": result.duration_ms}
-		self.emit(EventKind.TOOL_FINISHED, {**event_of(step, call), **ended})
+		ended = {**event_of(step, call), "ok": result.ok, "result": result.display_text}
+		self.emit(EventKind.TOOL_FINISHED, {**ended, "duration_ms": result.duration_ms})
 		return result
 
-	def listener_of(self, step: int, call: Call) -> Listen:
-		"""Emits the progress that a call reports."""
-
-		def listen(text: str, fraction: float | None) -> None:
-			reported = {"text": text, "fraction": fraction, "is_own": True}
-			self.emit(EventKind.PROGRESS, {**event_of(step, call), **reported})
-
-		return listen
+	def report(self, step: int, call: Call, text: str, fraction: float | None) -> None:
+		"""Emit the progress that a call reports."""
+		reported = {"text": text, "fraction": fraction, "is_own": True}
+		self.emit(EventKind.PROGRESS, {**event_of(step, call), **reported})
 
 	def find_later(self, call: Call) -> list[Call]:
 		"""The calls of the turn after this one that are still to be made, identical ones once."""

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.core.errors import RunStopped, ToolTimeout
-from huf.ai.core.event_loops import CarriedContext
+from huf.ai.core.event_loops import CarriedContext, Finished
 from huf.ai.core.progress import ToolProgress
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
@@ -14,19 +13,6 @@ GUARD_INTERVAL_S = 0.5
 """How often guards are checked."""
 CANCEL_GRACE_S = 1.0
 """How long a cancelled task may clean up before it is abandoned."""
-
-
-@dataclass(frozen=True)
-class Finished:
-	"""The value or exception of a finished awaitable."""
-
-	value: Any = None
-	error: BaseException | None = None
-
-	def result(self) -> Any:
-		if self.error:
-			raise self.error
-		return self.value
 
 
 async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progress) -> Any:
@@ -48,7 +34,7 @@ async def watch(
 	the last progress that was `reported`.
 	"""
 	carried, clock = CarriedContext(), asyncio.get_running_loop().time
-	task = asyncio.ensure_future(carried.run(finish(waiting)))
+	task = asyncio.ensure_future(carried.finish(waiting))
 	began = clock()
 	try:
 		while True:
@@ -72,13 +58,3 @@ def describe_timeout(timeout_s: float, has_reported: bool) -> str:
 	if has_reported:
 		return f"It reported no progress for {timeout_s:g} seconds and was abandoned."
 	return f"It did not end within {timeout_s:g} seconds and was abandoned."
-
-
-async def finish(waiting: Awaitable) -> Finished:
-	"""Never raises: a KeyboardInterrupt in a task would end the event loop before the waiting coroutine sees
-	it.
-	"""
-	try:
-		return Finished(await waiting)
-	except BaseException as error:  # handed to the waiting coroutine, as the docstring says
-		return Finished(error=error)

@@ -162,7 +162,6 @@ CONDITIONS: dict[str, Callable[[MailMessage, Any], list[ConditionResult]]] = {
 	"header_match": check_headers,
 	"forwarded_from": check_forwarded,
 }
-CONDITION_TYPES = {"all": bool, "header_match": dict}
 
 
 # --- order ---

@@ -7,17 +7,20 @@ a request from LiteLLM, and verifies that both paths send and read the same.
 import json
 import pickle
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import aiohttp
 
-from huf.ai.core.telemetry import trace_headers
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.failures import AnswerTooLarge
-from huf.ai.providers.http_connections import post, read_body, read_error, read_lines
+from huf.ai.providers.http_connections import (
+	RefusedRequest,
+	RequestTemplate,
+	post_request,
+	read_body,
+	read_lines,
+)
 
 CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
 """Arguments of a LiteLLM call that are not options of the model."""
@@ -27,11 +30,6 @@ TRANSLATION = (
 	"transform_response",
 	"get_model_response_iterator",
 )
-JSON_STYLES: tuple[Callable[[Any], str], ...] = (
-	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
-	json.dumps,
-)
-"""How a provider's client may serialize a body; the check finds out which style LiteLLM uses."""
 
 
 class NullLogging:
@@ -65,40 +63,6 @@ class RawResponse:
 
 	def json(self) -> dict:
 		return self.parsed
-
-
-class RefusedRequest(Exception):
-	"""A response with an error status."""
-
-	def __init__(self, status: int, message: str, headers: dict[str, str]):
-		super().__init__(message)
-		self.status, self.message, self.headers = status, message, headers
-
-
-@dataclass(frozen=True)
-class RequestTemplate:
-	"""What all requests to a model share: URL, headers, body serialization.
-
-	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for
-	the API key in the URL and the headers.
-	"""
-
-	url: str
-	headers: tuple[tuple[str, str], ...]
-	keys: dict[str, int]
-	style: int
-	placeholder: str
-
-	def fill_key(self, key: str) -> tuple[str, dict[str, str]]:
-		"""(URL, headers) with the API key filled in."""
-		return self.url.replace(self.placeholder, key), {
-			name: value.replace(self.placeholder, key) for name, value in self.headers
-		}
-
-	def serialize(self, body: dict) -> bytes:
-		last = len(self.keys)
-		ordered = {name: body[name] for name in sorted(body, key=lambda name: self.keys.get(name, last))}
-		return JSON_STYLES[self.style](ordered).encode()
 
 
 class DirectPath:
@@ -220,15 +184,3 @@ class DirectPath:
 			)
 		except self.litellm.openai.APIError as mapped:
 			return mapped
-
-
-@asynccontextmanager
-async def post_request(
-	url: str, headers: dict[str, str], body: bytes, kwargs: dict, verify: Any
-) -> AsyncIterator[aiohttp.StreamReader]:
-	"""POST a model call and yield the response body. Raises RefusedRequest, and whatever `post` raises."""
-	async with post(url, headers | trace_headers(), body, kwargs["timeout"], verify) as response:
-		if response.status >= 400:
-			message = await read_error(response.content)
-			raise RefusedRequest(response.status, message, dict(response.headers))
-		yield response.content

@@ -15,8 +15,9 @@ import httpx
 
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers.answers import AnswerBuilder
-from huf.ai.providers.direct_path import JSON_STYLES, DirectPath, RequestTemplate
+from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_samples import ANTHROPIC, MESSAGES, OPENAI, TOOLS, ResponseSamples
+from huf.ai.providers.http_connections import JSON_STYLES, RequestTemplate
 from huf.ai.providers.learned_calls import FREE_ARGUMENTS, LearnedCall, make_tls, parse_stream
 from huf.ai.providers.openai_format import read_response
 

@@ -1,4 +1,4 @@
-"""HTTP connection pools for model calls, one per event loop. Independent of providers and frappe.
+"""HTTP requests of model calls, on connection pools, one per event loop. Independent of providers and frappe.
 
 The only retry: if the server has closed a pooled connection, the request is sent once more on a new one.
 """
@@ -6,11 +6,12 @@ The only retry: if the server has closed a pooled connection, the request is sen
 import asyncio
 import atexit
 import contextvars
+import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 
 from huf.ai.core.event_loops import on_loop_close
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.providers.failures import AnswerTooLarge
 
 MAX_BODY_BYTES = 16_000_000
@@ -29,10 +31,49 @@ MAX_LINE_BYTES = 8_000_000
 MAX_ERROR_BYTES = 100_000
 KEEPALIVE_S = 30
 """How long an idle connection stays open."""
+JSON_STYLES: tuple[Callable[[Any], str], ...] = (
+	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+	json.dumps,
+)
+"""How a provider's client may serialize a body; the check finds out which style LiteLLM uses."""
 
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.ClientSession]] = (
 	WeakKeyDictionary()
 )
+
+
+class RefusedRequest(Exception):
+	"""A response with an error status."""
+
+	def __init__(self, status: int, message: str, headers: dict[str, str]):
+		super().__init__(message)
+		self.status, self.message, self.headers = status, message, headers
+
+
+@dataclass(frozen=True)
+class RequestTemplate:
+	"""What all requests to a model share: URL, headers, body serialization.
+
+	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for
+	the API key in the URL and the headers.
+	"""
+
+	url: str
+	headers: tuple[tuple[str, str], ...]
+	keys: dict[str, int]
+	style: int
+	placeholder: str
+
+	def fill_key(self, key: str) -> tuple[str, dict[str, str]]:
+		"""(URL, headers) with the API key filled in."""
+		return self.url.replace(self.placeholder, key), {
+			name: value.replace(self.placeholder, key) for name, value in self.headers
+		}
+
+	def serialize(self, body: dict) -> bytes:
+		last = len(self.keys)
+		ordered = {name: body[name] for name in sorted(body, key=lambda name: self.keys.get(name, last))}
+		return JSON_STYLES[self.style](ordered).encode()
 
 
 @dataclass
@@ -49,6 +90,18 @@ async def note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, p
 TRACE = aiohttp.TraceConfig()
 """For all sessions: of one each, with its 16 lists, megabytes wait for the garbage collector under load."""
 TRACE.on_connection_reuseconn.append(note_reuse)
+
+
+@asynccontextmanager
+async def post_request(
+	url: str, headers: dict[str, str], body: bytes, kwargs: dict, verify: Any
+) -> AsyncIterator[aiohttp.StreamReader]:
+	"""POST a model call and yield the response body. Raises RefusedRequest, and whatever `post` raises."""
+	async with post(url, headers | trace_headers(), body, kwargs["timeout"], verify) as response:
+		if response.status >= 400:
+			message = await read_error(response.content)
+			raise RefusedRequest(response.status, message, dict(response.headers))
+		yield response.content
 
 
 @asynccontextmanager

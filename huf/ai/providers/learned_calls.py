@@ -21,9 +21,9 @@ import frappe
 
 from huf.ai.providers import openai_format
 from huf.ai.providers.answers import AnswerBuilder
-from huf.ai.providers.direct_path import DirectPath, RequestTemplate, post_request
+from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.failures import AnswerTooLarge
-from huf.ai.providers.http_connections import read_body, read_lines
+from huf.ai.providers.http_connections import RequestTemplate, post_request, read_body, read_lines
 
 FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens"}
 """Arguments of a LiteLLM call whose values affect only their own fields of the request."""
@@ -38,6 +38,7 @@ SOURCES = (
 	"direct_path",
 	"direct_path_check",
 	"direct_path_samples",
+	"http_connections",
 	"learned_calls",
 	"openai_format",
 )

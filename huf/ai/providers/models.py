@@ -108,12 +108,6 @@ def is_local_provider(provider: str | None) -> bool:
 	return bool(row and row.is_local)
 
 
-def asks_before_writes(model: str) -> bool:
-	"""Whether a person must approve each write of this model, because it is weak."""
-	row = find_cached("AI Model", model)
-	return bool(row and row.ask_before_writes)
-
-
 def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:

@@ -11,7 +11,7 @@ from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.types import Effect, Outcome, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.model import Escalate, Model, no_larger_model
-from huf.ai.loop.run_context import RunContext, accept
+from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.masking import MaskedModels
 
 TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA, EventKind.TEXT_DONE)
@@ -25,17 +25,18 @@ async def run_sdk_agent(
 	escalate: Escalate = no_larger_model,
 ) -> Outcome:
 	"""Run an SDK agent with a model until it ends. `escalate`: see `run_loop`."""
+	tools = [to_loop_tool(tool) for tool in agent.tools]
 	masks = MaskedModels(context.agent_name)
 
 	def escalate_masked(is_unreachable: bool) -> Model | None:
 		larger = escalate(is_unreachable)
 		return larger and masks.mask(larger)
 
-	emit = context.emit if context.review is accept else HeldText(context.emit)
+	emit = HeldText(context.emit) if context.review else context.emit
 	try:
 		return await run_loop(
 			context.messages or opening_messages(agent.instructions, (), prompt),
-			[to_loop_tool(tool) for tool in agent.tools],
+			tools,
 			masks.mask(model),
 			guards=context.guards,
 			journal=context.journal,

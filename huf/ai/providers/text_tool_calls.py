@@ -108,7 +108,10 @@ EXACT_PARSERS = (parse_json_values, parse_python_value)
 
 def to_calls(values: list, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 	"""All values as calls, or an empty list."""
-	found = [to_call(each, tools, marked) for value in values for each in unwrap_calls(value)]
+	return all_or_none([to_call(each, tools, marked) for value in values for each in unwrap_calls(value)])
+
+
+def all_or_none(found: list[TextCall | None]) -> list[TextCall]:
 	calls = [call for call in found if call is not None]
 	return calls if len(calls) == len(found) else []
 
@@ -205,9 +208,8 @@ def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
 		statements = ast.parse(text).body
 	except (SyntaxError, ValueError, MemoryError):
 		return []
-	found = [to_python_call(node, tools) for statement in statements for node in list_expressions(statement)]
-	calls = [call for call in found if call is not None]
-	return calls if len(calls) == len(found) else []
+	nodes = [node for statement in statements for node in list_expressions(statement)]
+	return all_or_none([to_python_call(node, tools) for node in nodes])
 
 
 def list_expressions(statement: ast.stmt) -> Sequence[ast.expr | None]:

@@ -11,8 +11,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import CallStatus, RunStatus
+from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
-from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 RUN_STATUSES = {

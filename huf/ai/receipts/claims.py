@@ -123,18 +123,14 @@ def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 
 def find_proof(kind: str, is_first: bool, sentence: str, evidence: Evidence) -> list[CallEvidence] | None:
 	"""The calls that prove an effect; None if there are none."""
-	writes = [call for call in evidence.successes if call.is_write]
-	if kind == "read":
+	if kind == "done" and evidence.has_tried_write:
+		return evidence.writes or None
+	if kind in ("read", "done"):
 		return evidence.successes or None
-	if kind == "done":
-		tried = [call for call in evidence.calls if call.is_write]
-		return writes if writes else None if tried else evidence.successes or None
-	proof = [call for call in writes if is_proof(kind, call)]
-	if proof:
+	if proof := [call for call in evidence.writes if is_proof(kind, call)]:
 		return proof
-	reads = [call for call in evidence.successes if not call.is_write]
-	if not is_first and reads and is_state_of_record(kind, sentence, evidence):
-		return reads
+	if not is_first and evidence.reads and is_state_of_record(kind, sentence, evidence):
+		return evidence.reads
 	return None
 
 

@@ -42,7 +42,7 @@ class CallEvidence:
 	result: Any
 	changes: tuple[tuple[str, str, str], ...] = ()
 
-	@property
+	@cached_property
 	def is_write(self) -> bool:
 		return self.effect != "read"
 
@@ -76,6 +76,18 @@ class Evidence:
 	@cached_property
 	def successes(self) -> list[CallEvidence]:
 		return [call for call in self.calls if call.is_success]
+
+	@cached_property
+	def reads(self) -> list[CallEvidence]:
+		return [call for call in self.successes if not call.is_write]
+
+	@cached_property
+	def writes(self) -> list[CallEvidence]:
+		return [call for call in self.successes if call.is_write]
+
+	@cached_property
+	def has_tried_write(self) -> bool:
+		return any(call.is_write for call in self.calls)
 
 	@cached_property
 	def text(self) -> str:

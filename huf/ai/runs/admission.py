@@ -14,7 +14,7 @@ from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.storage import budgets, stops
-from huf.ai.storage.limits import read_runs_at_once, read_runs_per_hour
+from huf.ai.storage.limits import build_cap
 
 
 def admit(agent_name: str, user: str, chat: bool = False):
@@ -83,9 +83,9 @@ def list_chat_models(agent) -> list[str]:
 	return [row.model for row in agent.chat_models]
 
 
-def admit_chat_model(agent, model: str | None) -> None:
+def admit_chat_model(agent, model: str) -> None:
 	"""Raises PermissionError for a model that the agent does not allow in chats."""
-	if model and model not in list_chat_models(agent):
+	if model not in list_chat_models(agent):
 		raise frappe.PermissionError(
 			_("{0} does not allow {1} in its chats. Choose another model.").format(agent.name, model)
 		)
@@ -104,9 +104,9 @@ def count_run(request: AgentRequest, agent) -> None:
 
 	Runs started by triggers or by other runs are not counted: no person started them.
 	"""
-	cap = read_runs_per_hour(agent)
-	if cap.amount and not request.origin and not request.parent_run:
-		budgets.count_run_start(request.user, request.agent, cap)
+	doc = agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings")
+	if doc.runs_per_hour and not request.origin and not request.parent_run:
+		budgets.count_run_start(request.user, request.agent, build_cap(doc, "runs_per_hour"))
 
 
 def check_runs_at_once(request: AgentRequest) -> None:
@@ -114,7 +114,7 @@ def check_runs_at_once(request: AgentRequest) -> None:
 
 	Called in the transaction that has written the run, so that runs started simultaneously see each other.
 	"""
-	limit = read_runs_at_once()
+	limit = frappe.get_cached_doc("Huf Settings").runs_at_once
 	if not limit or request.origin or request.parent_run:
 		return
 	begun = {"run_as": request.user, "status": RunStatus.STARTED.value, "mode": Mode.INLINE.value}

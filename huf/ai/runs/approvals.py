@@ -15,12 +15,12 @@ from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.settings import find_cached
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Call, DraftStatus, Effect, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
-from huf.ai.providers.models import asks_before_writes
 from huf.ai.storage import drafts, leases
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.jobs import enqueue_job
@@ -81,11 +81,15 @@ class Approvals:
 		"""Whether a person must approve this call."""
 		if call.tool is None or call.error:
 			return False
+		if call.tool.needs_approval:
+			return True
 		# The journal knows the run's current model, also after an escalation.
-		is_asked = call.effect is not Effect.READ and asks_before_writes(self.journal.model)
+		model = None if call.effect is Effect.READ else find_cached("AI Model", self.journal.model)
+		if model and model.ask_before_writes:
+			return True
 		tool = self.tools.get(call.tool.name)
 		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
-		return call.tool.needs_approval or is_asked or needs_second or bool(self.find_concern(call))
+		return needs_second or bool(self.find_concern(call))
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""The reason why untrusted content in the run makes this call need approval (`huf.ai.core.flow`), or

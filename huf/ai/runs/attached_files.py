@@ -71,8 +71,6 @@ def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, 
 		files.append(message_file)
 		if text is not None:
 			texts.append((message_file.file_name, text))
-	if not files:
-		return MessageFiles()
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as the window has tokens: about a quarter of it.
 	max_chars = min(

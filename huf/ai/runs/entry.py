@@ -11,18 +11,18 @@ import frappe
 from huf.ai.core.errors import ConversationBusy, UsageError
 from huf.ai.core.event_loops import iterate
 from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import describe_start, execute_run
+from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open
 from huf.ai.runs.held_chat import HeldChat
-from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
-from huf.ai.runs.route_choice import (
+from huf.ai.runs.queue import end_run, end_run_async, enqueue_run
+from huf.ai.runs.routing import (
 	find_takeover,
 	may_escalate,
 	needs_agent,
-	read_choice,
 	route_request,
 	route_task,
 	take_over,
@@ -75,6 +75,16 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
 		raise UsageError("attachments must be a list of Files, each by its name or URL.")
 	return tuple(names)
+
+
+def read_choice(choice: str | None) -> RouteChoice | None:
+	"""Parse the caller's choice of a route. Raises UsageError."""
+	if not choice:
+		return None
+	try:
+		return RouteChoice(choice)
+	except ValueError:
+		raise UsageError("route must be auto, chat or agent.") from None
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -147,8 +157,4 @@ def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 		return
 	yield None
-
-	async def execute(put: Listener) -> None:
-		follow_up(await execute_run(run, [put]))
-
-	yield from iterate(execute)
+	yield from iterate(lambda put: end_run_async(run, [put]))

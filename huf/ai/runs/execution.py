@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import frappe
 
+from huf.ai.core import telemetry
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import LeaseLost, RunHeld, RunPaused, UsageError
 from huf.ai.core.events import EventKind, Listener
-from huf.ai.core.tool_threads import is_tool_running
 from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Outcome, RunResult, RunStatus, StopReason, Usage
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
-from huf.ai.loop.run_context import Review, RunContext, accept
+from huf.ai.loop.run_context import Review, RunContext
 from huf.ai.receipts.answers import find_objection
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
@@ -22,14 +22,14 @@ from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.stop_rules import apply_stop_rules
 from huf.ai.runs.summaries import SummaryJournal, summarize
-from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, traced
+from huf.ai.runs.tracing import TracedJournal, keeps_contents, traced
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal, elapsed
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
-from huf.ai.storage.run_rows import is_cancel_cached, store_opening
+from huf.ai.storage.run_rows import store_opening
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10
@@ -43,15 +43,19 @@ MAX_DEPTH = 3
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run until it ends, waits for a person, or is held by a stop. Raises LeaseLost."""
+	if not telemetry.is_on():
+		return await work_on_run(run, listeners, RunJournal)
 	with traced(run) as trace:
-		trace.result = await work_on_run(run, listeners)
+		trace.result = await work_on_run(run, listeners, TracedJournal)
 		return trace.result
 
 
-async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
+async def work_on_run(
+	run: OpenRun, listeners: Iterable[Listener], journal_type: type[RunJournal]
+) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
-	started, journal = time.monotonic(), make_journal(run)
+	started, journal = time.monotonic(), make_journal(run, journal_type)
 	# From here on changes belong to this run, and its lease is renewed together with its caller's.
 	caller, run.lease.caller = frappe.flags.huf_run, frappe.flags.huf_lease
 	frappe.flags.huf_run, frappe.flags.huf_lease = run.name, run.lease
@@ -73,7 +77,8 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
 		# A later call outside a run must not be sent with this run's key.
 		CALL_KEY.set(None)
-	result = finish_run(run, journal, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
+	duration_ms = round((time.monotonic() - started + run.recorded.seconds) * 1000)
+	result = finish_run(run, journal, outcome, duration_ms)
 	emit(EventKind.RUN_FINISHED, result.as_dict())
 	apply_stop_rules(run.request.agent)
 	return result
@@ -132,7 +137,7 @@ def end_with_record(
 async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	manager, messages, spent = run.manager, run.messages, run.recorded.spent
 	agent = manager.prepare_agent(run_child)
-	guards = make_guards(run, journal)
+	guards, review = make_guards(run, journal), choose_review(run)
 	approvals = Approvals(agent.tools, journal, guards, emit, run.is_resumed)
 	if manager.model != OFFLINE:
 		agent = add_file_reader(agent, messages, run.conversation)
@@ -147,25 +152,25 @@ async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter
 		approve=approvals.approve,
 		is_streamed=emit.is_watched,
 		larger_model=manager.escalate,
-		review=choose_review(run),
+		review=review,
 	)
 	outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
 	outcome.usage = outcome.usage + spent
 	return outcome
 
 
-def choose_review(run: OpenRun) -> Review:
+def choose_review(run: OpenRun) -> Review | None:
 	"""With strict receipts, an answer with unconfirmed claims goes back to the model once."""
 	doc = run.manager.agent_doc
 	if not (doc.strict_receipts and doc.agent_tool):
-		return accept
+		return None
 	return lambda answer: find_objection(run.name, answer, run.messages)
 
 
-def make_journal(run: OpenRun) -> RunJournal:
+def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:
 	manager = run.manager
 	limits = read_limits(run.name, run.request.agent, run.request.user, run.request.parent_run)
-	journal = choose_journal()(
+	journal = journal_type(
 		run.lease,
 		manager.provider,
 		manager.model,
@@ -183,9 +188,9 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	"""Summarize the earlier conversation. Returns (new opening messages, usage of the summary)."""
 	manager, started = run.manager, time.monotonic()
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
-	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
+	half_time = Deadline(timeout_of(run) / 2, started)
 	without_runs = [run.name, *leases.read_queued_runs(run.conversation)]
-	guards: list[Guard] = [cancel_guard(journal), half_time]
+	guards: list[Guard] = [Cancelled(journal.cancel_requested), half_time]
 	try:
 		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
 	except LeaseLost:
@@ -201,30 +206,14 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 
 
 def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
-	manager, started = run.manager, time.monotonic() - run.recorded.seconds
+	manager = run.manager
 	return [
 		StepCap(manager.steps, SUM_UP),
-		cancel_guard(journal),
-		Deadline(timeout_of(run), lambda: time.monotonic() - started),
+		Cancelled(journal.cancel_requested),
+		Deadline(timeout_of(run), time.monotonic() - run.recorded.seconds),
 		ToolFailures(manager.settings.max_tool_failures),
 		Stall(manager.agent_doc.stall_message or NUDGE),
 	]
-
-
-def cancel_guard(journal: RunJournal) -> Cancelled:
-	"""A guard that ends cancelled runs. Also renews the lease: guards are checked twice a second while the
-	run waits.
-	"""
-
-	def is_requested(waiting: bool) -> bool:
-		if not is_tool_running():
-			return journal.cancel_requested(waiting)
-		# A running tool uses the connection exclusively, so the database cannot be checked for cancellation.
-		journal.keep_reply()
-		journal.keep_alive()
-		return is_cancel_cached(journal.run)
-
-	return Cancelled(is_requested)
 
 
 def timeout_of(run: OpenRun) -> int:

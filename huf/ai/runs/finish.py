@@ -16,7 +16,7 @@ from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.run_rows import close_run, request_cancel
 from huf.ai.storage.stops import describe_stop
@@ -40,11 +40,12 @@ def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms:
 	journal.write_reply()
 	manager = run.manager
 	result = store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
-	return replace(result, route=read_decision(run))
+	return add_decision(run, result) if run.request.routed else result
 
 
-def read_decision(run: OpenRun) -> dict | None:
-	return read_decisions([run.name]).get(run.name) if run.request.routed else None
+def add_decision(run: OpenRun, result: RunResult) -> RunResult:
+	"""The result of a routed run, with the router's decision if there was one."""
+	return replace(result, route=read_decisions([run.name]).get(run.name))
 
 
 def step_warning(steps: int) -> str:
@@ -55,7 +56,8 @@ def step_warning(steps: int) -> str:
 def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	"""The result of a run that waits for a person; its lease has been released."""
 	result = describe_open(run, RunStatus.WAITING, read_recorded(run.name), duration_ms)
-	return replace(result, drafts=tuple(drafts), route=read_decision(run))
+	result = replace(result, drafts=tuple(drafts))
+	return add_decision(run, result) if run.request.routed else result
 
 
 def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) -> RunResult:
@@ -146,11 +148,11 @@ def store_end(
 	if outcome.error:
 		last.append(build_message_row("system", outcome.error, "Error", outcome.steps))
 	conversations.write_steps(run, *last)
-	models = sum_by_model(run)
-	close_run(run, conversations.agent_name, outcome, duration_ms, models)
-	send_result_notice(run, lease.row.trigger, outcome)
+	models = close_run(run, conversations.agent_name, outcome, duration_ms)
+	if lease.row.trigger:
+		send_result_notice(run, lease.row.trigger, outcome)
 	leases.release_conversation(conversation, run)
-	conversations.persist_conversation()
+	frappe.db.commit()
 	return RunResult(
 		run=run,
 		conversation=conversation,
@@ -169,9 +171,9 @@ def store_end(
 	)
 
 
-def send_result_notice(run: str, trigger: str | None, outcome: Outcome) -> None:
+def send_result_notice(run: str, trigger: str, outcome: Outcome) -> None:
 	"""Write the notification when a triggered run ends. Does not commit."""
-	if not trigger or not frappe.db.exists("Agent Trigger", trigger):
+	if not frappe.db.exists("Agent Trigger", trigger):
 		return
 	doc = frappe.get_cached_doc("Agent Trigger", trigger)
 	is_good = outcome.status is RunStatus.SUCCESS

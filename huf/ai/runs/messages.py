@@ -29,8 +29,9 @@ def build_messages(
 	"""
 	plan = request.routed.plan if request.routed else ()
 	instructions = add_plan(manager.agent_doc.instructions, plan)
+	slots = manager.agent_doc.agent_tool
 	# Agents without memory read nothing.
-	if MEMORY_TYPES & manager.tool_types:
+	if any(frappe.get_cached_doc("Agent Tool Function", slot.tool).types in MEMORY_TYPES for slot in slots):
 		holder = holder or read_holder(conversation)
 		instructions = add_facts(instructions, manager, holder, record)
 	prompt = request.prompt, request.message_files

@@ -13,7 +13,7 @@ from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
-from huf.ai.runs.route_choice import route_request
+from huf.ai.runs.routing import route_request
 from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases, stops

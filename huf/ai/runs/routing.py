@@ -1,6 +1,8 @@
-"""Decides whether the chat or the agent answers a message, and stores the decision.
+"""Routes a request: by the caller's choice to the chat, which has no tools, or to the agent; by its task to a
+mode and a model tier.
 
-`routing/` decides; this module collects its inputs from the site.
+In Auto `routing/` decides; this module collects its inputs from the site and stores the decision. If a chat
+answers that it lacks tools or current data, the agent answers instead, once.
 """
 
 import time
@@ -10,8 +12,9 @@ from functools import lru_cache
 import frappe
 
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.settings import get_settings
-from huf.ai.core.types import ModelReply
+from huf.ai.core.routed import RouteChoice, Routed
+from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.types import AgentRequest, ModelReply, RunResult, RunStatus
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers import litellm
 from huf.ai.providers.masking import MaskedModel, make_masker
@@ -19,13 +22,69 @@ from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern
 from huf.ai.routing.router import decide_route
+from huf.ai.routing.tiers import choose_task
 from huf.ai.routing.types import Route, RouteDecision, Stage
+from huf.ai.runs import admission
 from huf.ai.storage import route_decisions
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.standalone_calls import budgeted_call
 
 MAX_ANSWER_TOKENS = 60
 MODEL_TIMEOUT_S = 10
 """How long a person waits for the model's decision; then the chat answers."""
+
+
+def route_request(request: AgentRequest) -> AgentRequest:
+	"""The request with its route. In Auto the router decides, and its decision is stored before anything
+	else.
+	"""
+	choice, request = request.choice, replace(request, choice=None)
+	if choice is RouteChoice.CHAT:
+		return replace(request, routed=Routed(0, is_chat=True))
+	if choice is not RouteChoice.AUTO:
+		return request
+	admission.admit(request.agent, request.user, request.from_chat)
+	decision, name = decide_and_record(
+		request.prompt, bool(request.attachments), request.conversation, get_route_model()
+	)
+	is_chat = decision.route is Route.CHAT
+	return replace(request, routed=Routed(decision.agent_score, decision.plan_hint, is_chat, name))
+
+
+def may_escalate(request: AgentRequest) -> bool:
+	"""Whether the agent may take over; not if a person chose the chat."""
+	return bool(request.routed and request.routed.is_chat and request.routed.decision)
+
+
+def find_takeover(request: AgentRequest, result: RunResult) -> AgentRequest | None:
+	"""The agent's request if the chat's answer needs the agent, else None."""
+	if may_escalate(request) and needs_agent(result.as_dict()):
+		return take_over(request, result.run, result.conversation)
+	return None
+
+
+def needs_agent(result: dict) -> bool:
+	is_answer = result["status"] == RunStatus.SUCCESS.value and result["response"]
+	return bool(is_answer) and check_escalation(result["response"]).should_escalate
+
+
+def take_over(request: AgentRequest, run: str, conversation: str) -> AgentRequest:
+	"""The agent's request in the same conversation, from which the chat's answer is removed. Commits."""
+	conversations = ConversationManager(request.agent, user=request.user)
+	conversations.conversation = conversation
+	conversations.remove_messages(run)
+	frappe.db.commit()
+	routed = request.routed and replace(request.routed, is_chat=False, is_escalated=True)
+	return replace(request, conversation=conversation, external_id=None, routed=routed)
+
+
+def route_task(request: AgentRequest) -> AgentRequest:
+	"""The request with a mode and a tier, if the agent chooses by task. What was chosen before is kept."""
+	agent = find_cached("Agent", request.agent)
+	if not agent or not agent.choose_by_task or request.mode or request.model:
+		return request
+	task = choose_task(request.prompt or "", get_settings().cloud_tasks)
+	return replace(request, mode=task.mode, tier=task.tier)
 
 
 def decide_and_record(

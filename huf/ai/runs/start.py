@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.core.attachments import read_message_files
+from huf.ai.core.attachments import NO_FILES, read_message_files
 from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, TooManyRuns, UsageError
 from huf.ai.core.routed import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
@@ -45,15 +46,15 @@ class OpenRun:
 	mode: Mode = Mode.INLINE
 	is_long: bool = False
 
-	@property
+	@cached_property
 	def name(self) -> str:
 		return self.lease.run
 
-	@property
+	@cached_property
 	def is_resumed(self) -> bool:
 		return self.attempts > 1
 
-	@property
+	@cached_property
 	def conversation(self) -> str:
 		return self.conversations.conversation or ""
 
@@ -77,12 +78,16 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = False) -> OpenRun:
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
-	agent = admission.admit(request.agent, request.user)
+	agent = admission.admit(request.agent, request.user, request.from_chat)
 	request = replace(request, agent=agent.name)  # as stored, which stops and limits compare
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	is_chat = bool(request.routed and request.routed.is_chat)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
-	message_files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
+	message_files = NO_FILES
+	if request.attachments:
+		message_files = read_attached_files(
+			request.attachments, request.user, manager.provider, manager.model
+		)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
@@ -92,7 +97,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		persist=bool(agent.persist_conversation) and not is_separate,
 		is_active=not is_separate,
 	)
-	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
+	if message_files.files:
+		request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	origin = request.origin
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()
 	known, holder = request, None
@@ -127,7 +133,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
-	conversations.persist_conversation()
+	frappe.db.commit()
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
 	)

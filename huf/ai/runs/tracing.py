@@ -61,11 +61,8 @@ class TracedRun:
 
 @contextmanager
 def traced(run: OpenRun) -> Iterator[TracedRun]:
-	"""The span of a run, whose parent is the request that started it. Does nothing if telemetry is off."""
+	"""The span of a run, whose parent is the request that started it."""
 	state = TracedRun()
-	if not telemetry.is_on():
-		yield state
-		return
 	attributes = {
 		names.AGENT: run.request.agent,
 		names.PROVIDER: names.normalize_provider(run.manager.provider),
@@ -188,10 +185,6 @@ class TracedJournal(RunJournal):
 	@property
 	def tool_spans(self) -> dict[int, OpenSpan]:
 		return self.__dict__.setdefault("_tool_spans", {})
-
-
-def choose_journal() -> type[RunJournal]:
-	return TracedJournal if telemetry.is_on() else RunJournal
 
 
 def keeps_contents(run: OpenRun) -> bool:

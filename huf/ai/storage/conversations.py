@@ -16,7 +16,7 @@ from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.leases import claim_conversation, read_active_run
-from huf.ai.storage.rows import clip, digest, insert_row, insert_rows
+from huf.ai.storage.rows import clip_line, digest, insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
 MESSAGES_AFTER_S = 1.0
@@ -141,7 +141,7 @@ class ConversationManager:
 
 	def build_row(self, title: str, is_active: bool = True) -> dict:
 		return {
-			"title": shorten_title(title) or self.agent_name,
+			"title": clip_line(title or "", MAX_TITLE_CHARS) or self.agent_name,
 			"agent": self.agent_name,
 			"session_id": self.session_id,
 			"channel": self.channel,
@@ -159,7 +159,8 @@ class ConversationManager:
 		step: int = 0,
 		message_files: MessageFiles = NO_FILES,
 	) -> None:
-		self.add_messages([build_message_row(role, content, kind, step) | message_files.as_row], run)
+		attached = message_files.as_row if message_files.files else {}
+		self.add_messages([build_message_row(role, content, kind, step) | attached], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order with three statements. Does nothing if the conversation was deleted."""
@@ -250,11 +251,6 @@ def build_message_row(role: str, content: str, kind: str = "Message", step: int 
 		"tool_name": None,
 		"tool_call_id": None,
 	}
-
-
-def shorten_title(text: str) -> str:
-	line = " ".join((text or "").split())
-	return clip(line, MAX_TITLE_CHARS)
 
 
 def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:

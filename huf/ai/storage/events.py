@@ -2,20 +2,24 @@
 
 Each event is cached for an hour under its number, so that a reader who rejoins continues after the last one
 it saw; the journal is the record, from which older events are replayed. Text goes to those who follow the
-run; status changes also go to the run's user by realtime.
+run; status changes also go to the run's user by realtime, and runs to the log: a line for the start and for
+each call (at debug level, because arguments are user data), a JSON object for the end.
 """
 
 import asyncio
+import logging
 import re
 import textwrap
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from typing import Any
 
 import frappe
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
-from huf.ai.core.types import AgentRequest
-from huf.ai.storage.run_log import build_log_listener
+from huf.ai.core.types import AgentRequest, RunStatus, StopReason
+from huf.ai.storage.rows import clip_line
 
 LIFETIME_S = 3600
 NUMBERS_PER_ATTEMPT = 1_000_000
@@ -36,6 +40,13 @@ PAUSES_S = ((0, 0.0003), (10_000, 1 / 60), (30_000, 1.0))
 limit the number of events of very long answers. Text that arrives while a reader is being served is joined as
 well: see `TextRelay` in providers/answers.py.
 """
+
+EXTERNAL_STATUSES = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
+"""Other front ends know three statuses of an ended run; any other status is `failed`."""
+EXTERNAL_FAILED = "failed"
+LEVEL_OF = {StopReason.MAX_STEPS: "warn", StopReason.ERROR: "error", StopReason.TOOL_FAILURES: "error"}
+LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
+MAX_OBJECTIVE_CHARS = 60
 
 
 class RunEventEmitter:
@@ -153,3 +164,53 @@ def find_live_event(run: str, number: int) -> RunEvent | None:
 
 def live_event_key(run: str, number: int) -> str:
 	return f"huf_live:{run}:{number}"
+
+
+def build_log_listener(objective: str) -> Listener:
+	"""A listener that logs one run."""
+	tools: dict[str, None] = {}
+
+	def listen(event: RunEvent) -> None:
+		data = event.data
+		if event.kind is EventKind.RUN_STARTED:
+			frappe.logger("huf").info(
+				'[AgentRunner] Starting agent run for objective: "%s"',
+				clip_line(objective, MAX_OBJECTIVE_CHARS),
+			)
+		elif event.kind is EventKind.TOOL_STARTED:
+			tools[data["tool"]] = None
+			log_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
+		elif event.kind is EventKind.TOOL_FINISHED:
+			log_call(
+				"Step %s completed: success=%s, duration=%sms",
+				data["step"] - 1,
+				data["ok"],
+				data["duration_ms"],
+			)
+		elif event.kind is EventKind.RUN_FINISHED:
+			line = describe_end(event.run, data, list(tools))
+			frappe.logger("huf").log(LEVELS[line["level"]], to_text(line))
+
+	return listen
+
+
+def log_call(form: str, *values) -> None:
+	log = frappe.logger("huf")
+	if log.isEnabledFor(logging.DEBUG):
+		log.debug(f"[AgentRunner] {form}", *map(to_text, values))
+
+
+def describe_end(run: str, data: dict, tools: list[str]) -> dict:
+	now = datetime.now(timezone.utc)
+	return {
+		"timestamp": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+		"level": LEVEL_OF.get(StopReason(data["stop_reason"]), "info"),
+		"component": "AgentRunner",
+		"event": "run_completed",
+		"run_id": run,
+		"route": "agent",
+		"tools_used": tools,
+		"steps": data["steps"],
+		"duration_ms": data["duration_ms"],
+		"status": EXTERNAL_STATUSES.get(data["status"], EXTERNAL_FAILED),
+	}

@@ -14,7 +14,7 @@ import frappe
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.types import PAST
 from huf.ai.storage.conversations import to_model_messages
-from huf.ai.storage.rows import clip, update_row
+from huf.ai.storage.rows import clip_line, update_row
 
 SUMMARY_GONE = "The beginning of the conversation is no longer stored."
 MESSAGE_FIELDS = [
@@ -128,7 +128,7 @@ def describe_skipped_messages(conversation: str, after: int, before: int, withou
 		order_by="sequence desc",
 		limit=MAX_QUOTED_MESSAGES,
 	)
-	words = " / ".join(shorten_line(text, MAX_QUOTE_CHARS) for text in asked[::-1] if text)
+	words = " / ".join(clip_line(text, MAX_QUOTE_CHARS) for text in asked[::-1] if text)
 	return f"{count} earlier messages are not shown: {words}"
 
 
@@ -159,7 +159,7 @@ def read_unsummarised(
 def render_for_summary(rows: list, max_chars: int) -> str:
 	"""Messages as lines, in `max_chars` characters; each line gets the same share."""
 	share = max_chars // len(rows)
-	return "\n".join(shorten_line(render_message_line(row), share) for row in rows)
+	return "\n".join(clip_line(render_message_line(row), share) for row in rows)
 
 
 def render_message_line(row) -> str:
@@ -171,10 +171,6 @@ def render_message_line(row) -> str:
 	if row.kind == "Tool Result":
 		return f"{row.tool_name} returns: {row.content}"
 	return f"{SPEAKERS[row.role]}: {read_message_files(row).to_message(row.content)['content']}"
-
-
-def shorten_line(text: str, max_chars: int) -> str:
-	return clip(" ".join(text.split()), max_chars)
 
 
 def move_watermark(conversation: str, before: int, until: int, summary: str) -> bool:

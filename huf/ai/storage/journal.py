@@ -24,8 +24,7 @@ from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.contacts import CONTACTS, list_refused
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import RunStopped
-from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.tool_threads import run_in_thread
+from huf.ai.core.tool_threads import is_tool_running, run_in_thread
 from huf.ai.core.types import (
 	Call,
 	CallStatus,
@@ -43,6 +42,7 @@ from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, commit_before_effect, insert_row, update_row
+from huf.ai.storage.run_rows import is_cancel_cached
 from huf.ai.storage.waiting_runs import Wait, waiting_runs
 
 
@@ -84,7 +84,7 @@ class RunJournal:
 		self.wait: Wait | None = None
 
 	def cancel_requested(self, waiting: bool) -> bool:
-		"""Whether the run is cancelled. A waiting run needs a new transaction to see what others committed.
+		"""Whether the run is cancelled. Also renews the lease: a run asks twice a second while it waits.
 
 		Always False at the beginning of a step, where `start_model_call` checks.
 		"""
@@ -92,7 +92,13 @@ class RunJournal:
 			return self.wait.check_cancelled()
 		if not (waiting or self.running):
 			return False
-		# Open writes belong to a called run that is about to end; committing them here would be too early.
+		if is_tool_running():
+			# The tool uses the connection exclusively, so only the cache can be asked.
+			self.keep_reply()
+			self.keep_alive()
+			return is_cancel_cached(self.run)
+		# A waiting run needs a new transaction to see what others committed. Open writes belong to a called
+		# run that is about to end; committing them here would be too early.
 		ends_transaction = waiting and not frappe.db.transaction_writes
 		if ends_transaction:
 			self.commit()
@@ -112,18 +118,16 @@ class RunJournal:
 		"""Called once for each call, in order, by every worker, because calls get their idempotency keys
 		here.
 		"""
-		same = f"{call.request.name}\n{to_canonical_json(call.arguments)}"
-		count = self.call_counts[same]
-		key = hashlib.sha256(f"{self.run}\n{same}\n{count}".encode()).hexdigest()[:32]
-		self.keys[call.position] = key
-		self.call_counts[same] += 1
-		return self.recorded.tool_result(step, call)
+		identity = f"{self.run}\n{call.key}\n{self.call_counts[call.key]}"
+		self.keys[call.position] = hashlib.sha256(identity.encode()).hexdigest()[:32]
+		self.call_counts[call.key] += 1
+		return self.recorded.tool_result(step, call) if self.recorded.calls else None
 
 	def commit(self, with_messages: bool = False) -> None:
 		"""Commit, together with pending rows: the last reply, and messages if they are due or requested."""
 		self.write_reply()
 		conversations = self.conversations
-		if conversations and (with_messages or conversations.is_due):
+		if conversations and conversations.steps and (with_messages or conversations.is_due):
 			conversations.write_steps(self.run)
 			frappe.db.commit()
 			conversations.steps.clear()
@@ -216,7 +220,7 @@ class RunJournal:
 			# Settlements are committed at once: other calls wait for the budget.
 			is_held=self.call_type == STEP_CALL_TYPE and not self.model_call[2],
 			status="Success",
-			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
+			response=json.dumps(reply.message | original | {"reasons": reasons}, ensure_ascii=False),
 			reasoning=reply.reasoning or None,
 			corrected=int(reply.corrected),
 			masked=json.dumps(reply.masked) if reply.masked else None,
@@ -287,6 +291,7 @@ class RunJournal:
 			self.lease.hold()
 		if call.effect is Effect.WRITE and tool_result.ok:
 			self.lease.check_stops(call.request.name)
+		contacts = "\n".join(self.list_contacts(tool_result))
 		ending = {
 			"status": tool_result.status.value,
 			"result": tool_result.text,
@@ -294,7 +299,7 @@ class RunJournal:
 			"duration_ms": tool_result.duration_ms,
 			"cached": int(tool_result.cached),
 			"origin": "\n".join(tool_result.origins) or None,
-			"contacts": clip("\n".join(self.list_contacts(tool_result))) or None,
+			"contacts": clip(contacts) if contacts else None,
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
 			name = self.intents[call.position]

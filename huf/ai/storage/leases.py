@@ -23,13 +23,14 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import LeaseLost, RunHeld
-from huf.ai.storage.stops import SHARED_LOCK, find_stop, read_run_with_stops
+from huf.ai.storage.stops import SWITCH_NAME, ensure_switch, find_stop, parse_stops
 
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
 """Statuses of a run that has not ended."""
 LEASE_S = 25
 """After this time a run whose worker was killed can continue. Guards renew the lease of a waiting run."""
 RENEW_AFTER_S = 5
+SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
 
 
 class Lease:
@@ -64,15 +65,30 @@ class Lease:
 
 	def read(self) -> None:
 		"""Read the run and the active stops. Raises LeaseLost."""
-		# A locking read: any other may see the rows as they were when this transaction began.
-		self.row, self.stops = read_run_with_stops(self.run)
+		self.row = read_run_with_stops(self.run)
 		if self.row is None or self.row.worker != self.worker:
 			raise LeaseLost(self.run)
+		self.stops = parse_stops(self.row.stops) if self.row.stops else []
 
 	def check_stops(self, tool: str | None = None) -> None:
 		"""Raises RunHeld if a stop covers the run, or a call of `tool`, as of the last `hold` or `read`."""
 		if self.stops and (stop := find_stop(self.stops, self.row, tool)):
 			raise RunHeld(stop)
+
+
+def read_run_with_stops(run: str) -> Any:
+	"""The run's columns that stops compare, and the JSON of the active `stops`; None without the run.
+
+	A locking read, as last committed: any other may see the rows as they were when this transaction began.
+	"""
+	query = f"""select run.worker, run.cancel_requested, run.agent, run.provider, run.run_as, run.`trigger`,
+		switch.stops from `tabAgent Run` run, `tabAgent Stop Switch` switch
+		where run.name = %s and switch.name = %s {SHARED_LOCK.get(frappe.db.db_type, "")}"""
+	rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
+	if not rows and frappe.db.exists("Agent Run", run):
+		ensure_switch()
+		rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
+	return rows[0] if rows else None
 
 
 def new_worker() -> str:

@@ -130,13 +130,3 @@ def translate(text: str, **values) -> str:
 	"""Translate to the language of the run's user: a worker has no request that would tell it."""
 	language = frappe.get_cached_value("User", frappe.session.user, "language") or frappe.local.lang
 	return frappe._(text, lang=language).format(**values)
-
-
-def read_runs_at_once() -> int:
-	"""How many runs a user may wait for at once; 0 for no limit."""
-	return frappe.get_cached_doc("Huf Settings").runs_at_once or 0
-
-
-def read_runs_per_hour(agent) -> Cap:
-	"""How many runs one user may start with an agent in an hour."""
-	return build_cap(agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings"), "runs_per_hour")

@@ -92,32 +92,6 @@ def read_recorded(run: str) -> RecordedRun:
 	)
 
 
-def sum_by_model(run: str) -> list[dict]:
-	"""The models that answered in a run, by their first answers.
-
-	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost in USD, None if a price is unknown.
-	"""
-	rows = frappe.db.sql(
-		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
-		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
-		from `tabAgent LLM Call` where run = %s and status = 'Success'
-		group by provider, model order by min(creation)""",
-		(run,),
-		as_dict=True,
-	)
-	return [
-		{
-			"provider": row.provider,
-			"model": row.model,
-			"calls": int(row.calls),
-			"input_tokens": int(row.input_tokens or 0),
-			"output_tokens": int(row.output_tokens or 0),
-			"cost": float(row.cost or 0) if row.is_priced else None,
-		}
-		for row in rows
-	]
-
-
 def read_text_of_step(run: str, step: int) -> str:
 	"""The model's text beside the calls of a step."""
 	filters = {"run": run, "step": step, "call_type": STEP_CALL_TYPE, "status": "Success"}

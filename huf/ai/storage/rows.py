@@ -141,3 +141,8 @@ def clip(text: None, max_chars: int = MAX_TEXT_CHARS) -> None: ...
 def clip(text: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
 	"""The text, cut to `max_chars` with an ellipsis if it is longer."""
 	return text if text is None or len(text) <= max_chars else text[: max_chars - 1] + "…"
+
+
+def clip_line(text: str, max_chars: int) -> str:
+	"""The text on one line, cut to `max_chars`."""
+	return clip(" ".join(text.split()), max_chars)

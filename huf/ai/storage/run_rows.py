@@ -28,8 +28,8 @@ def insert_run(
 	`opening`: the messages that begin the transcript, see `opening.py`. With the journal they allow a replay.
 	"""
 	started = status is RunStatus.STARTED
-	worker = new_worker()
-	origin, routed = request.origin, request.routed
+	worker, lease_until = new_worker(), lease_expiry()
+	origin, routed, stored_opening = request.origin, request.routed, to_canonical_json(opening)
 	name = insert_row(
 		"Agent Run",
 		{
@@ -38,7 +38,7 @@ def insert_run(
 			"provider": provider,
 			"model": model,
 			"prompt": clip(request.prompt or request.message_files.title),
-			"opening": to_canonical_json(opening),
+			"opening": stored_opening,
 			"status": status.value,
 			"mode": request.mode.value if request.mode else None,
 			"tier": request.tier or 0,
@@ -55,7 +55,7 @@ def insert_run(
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
-			"lease_until": lease_expiry() if started else None,
+			"lease_until": lease_until if started else None,
 			"attempts": int(started),
 		},
 		owner=request.user,
@@ -63,9 +63,11 @@ def insert_run(
 	return Lease(name, worker)
 
 
-def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
-	"""Store how the run ended, and count it on the agent. Does not commit."""
-	usage = outcome.usage
+def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[dict]:
+	"""Store how the run ended, and count it on the agent; returns `sum_by_model`. Does not commit."""
+	usage, models, masked = outcome.usage, sum_by_model(run), read_masked(run)
+	unconfirmed = sum(not claim["confirmed"] for claim in outcome.claims)
+	recorded = clip_texts(outcome)
 	ended = now()
 	update_row(
 		"Agent Run",
@@ -73,8 +75,8 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 		{
 			"status": outcome.status.value,
 			"stop_reason": outcome.stop_reason.value,
-			"response": clip(outcome.text),
-			"error_message": clip(outcome.error),
+			"response": recorded.text,
+			"error_message": recorded.error,
 			"input_tokens": usage.input_tokens,
 			"output_tokens": usage.output_tokens,
 			"total_tokens": usage.input_tokens + usage.output_tokens,
@@ -83,18 +85,45 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 			"unpriced_calls": usage.unpriced_calls,
 			"steps": outcome.steps,
 			"models": json.dumps(models, ensure_ascii=False),
-			"masked": read_masked(run),
+			"masked": masked,
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
-			"transcript_digest": digest_transcript(outcome),
+			"transcript_digest": digest(recorded.transcript()),
 			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
-			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
+			"unconfirmed_claims": unconfirmed,
 		},
 	)
 	frappe.db.sql(
 		"update `tabAgent` set total_run = total_run + 1, last_run = %s where name = %s", (ended, agent)
 	)
+	return models
+
+
+def sum_by_model(run: str) -> list[dict]:
+	"""The models that answered in a run, by their first answers.
+
+	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost in USD, None if a price is unknown.
+	"""
+	rows = frappe.db.sql(
+		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
+		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
+		from `tabAgent LLM Call` where run = %s and status = 'Success'
+		group by provider, model order by min(creation)""",
+		(run,),
+		as_dict=True,
+	)
+	return [
+		{
+			"provider": row.provider,
+			"model": row.model,
+			"calls": int(row.calls),
+			"input_tokens": int(row.input_tokens or 0),
+			"output_tokens": int(row.output_tokens or 0),
+			"cost": float(row.cost or 0) if row.is_priced else None,
+		}
+		for row in rows
+	]
 
 
 def read_masked(run: str) -> str | None:
@@ -108,9 +137,14 @@ def read_masked(run: str) -> str | None:
 	return rows[0] if rows else None
 
 
+def clip_texts(outcome: Outcome) -> Outcome:
+	"""The outcome as its row has it."""
+	return replace(outcome, text=clip(outcome.text), error=clip(outcome.error))
+
+
 def digest_transcript(outcome: Outcome) -> str:
 	"""A digest of the recorded parts of a transcript, to compare with a replay."""
-	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
+	return digest(clip_texts(outcome).transcript())
 
 
 def request_cancel(run: str) -> None:

@@ -7,7 +7,6 @@ covers begin no step and commit no write.
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import frappe
 from frappe.utils import now
@@ -24,20 +23,6 @@ SCOPES = {
 	"Tool": "tool",
 }
 """Scopes, with the column of Agent Run that each compares; a tool is compared with the call's."""
-SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
-RUN_COLUMNS = "run.worker, run.cancel_requested, run.agent, run.provider, run.run_as, run.`trigger`"
-
-
-def read_run_with_stops(run: str) -> tuple[Any, list[dict]]:
-	"""The run's row and the active stops, both as last committed and locked against changes."""
-	query = f"""select {RUN_COLUMNS}, switch.stops from `tabAgent Run` run, `tabAgent Stop Switch` switch
-		where run.name = %s and switch.name = %s {SHARED_LOCK.get(frappe.db.db_type, "")}"""
-	rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
-	if not rows and frappe.db.exists("Agent Run", run):
-		ensure_switch()
-		rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
-	row = rows[0] if rows else None
-	return row, parse_stops(row.stops if row else None)
 
 
 def read_stops() -> list[dict]:

@@ -10,6 +10,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.tools.postgres_filters import fit_filter
 
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
@@ -112,16 +113,10 @@ def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[li
 	else:
 		pairs = [parse_condition(entry) for entry in filters or []]
 	check_fields(doctype, (field for field, _, _ in pairs), allowed)
-	return [fit_to_database(doctype, *clean_condition(*pair)) for pair in pairs]
-
-
-def fit_to_database(doctype: str, field: str, operator: str, value: Any) -> list:
-	"""The same condition. Whether a time is set, Frappe 15 asks in a way that Postgres refuses."""
-	if operator == "is" and frappe.db.db_type == "postgres":
-		df = frappe.get_meta(doctype).get_field(field)
-		if df and df.fieldtype in ("Date", "Datetime"):
-			return [field, "!=" if value == "set" else "=", ""]
-	return [field, operator, value]
+	conditions = [clean_condition(*pair) for pair in pairs]
+	if frappe.db.db_type != "postgres":
+		return conditions
+	return [fitting for each in conditions for fitting in fit_filter(doctype, *each)]
 
 
 def parse_mapping_condition(condition: Any) -> tuple[str, Any]:

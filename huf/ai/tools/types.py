@@ -138,17 +138,16 @@ def amend_schema(tool) -> tuple[dict, list[str]]:
 
 
 def create_many_schema(tool) -> tuple[dict, list[str]]:
-	values, required = create_schema(tool)
-	return {"documents": {"type": "array", "minItems": 1, "items": closed_object(values, required)}}, [
-		"documents"
-	]
+	return documents_schema(*create_schema(tool))
 
 
 def update_many_schema(tool) -> tuple[dict, list[str]]:
-	properties, required = update_schema(tool)
-	return {"documents": {"type": "array", "minItems": 1, "items": closed_object(properties, required)}}, [
-		"documents"
-	]
+	return documents_schema(*update_schema(tool))
+
+
+def documents_schema(properties: dict, required: list[str]) -> tuple[dict, list[str]]:
+	items = closed_object(properties, required)
+	return {"documents": {"type": "array", "minItems": 1, "items": items}}, ["documents"]
 
 
 def get_value_schema(tool) -> tuple[dict, list[str]]:

@@ -19,6 +19,7 @@ from huf.ai.undo.images import split_difference, take_image
 
 MAX_FILE_BYTES = 4_000_000
 """A larger file that a call deletes cannot be restored."""
+NOTED_EVENTS = ("after_insert", "after_delete", "on_change")
 _lock = Lock()
 
 
@@ -30,13 +31,14 @@ class Capture:
 		self.contents: dict[str, str] = {}
 
 	def note(self, doc: Any, method: str) -> None:
+		"""`method`: one of NOTED_EVENTS."""
 		key = (doc.doctype, str(doc.name))
 		known = self.images.get(key)
 		if method == "after_insert":
 			self.images[key] = (known[0] if known else None, take_image(doc))
 		elif method == "after_delete":
 			self.images[key] = (known[0] if known else take_image(doc), None)
-		elif method == "on_change" and (known or doc.get_doc_before_save()):
+		elif known or doc.get_doc_before_save():
 			before = known[0] if known else take_image(doc.get_doc_before_save())
 			self.images[key] = (before, take_image(doc))
 
@@ -88,12 +90,14 @@ class CallChanges:
 def note_change(doc: Any, method: str) -> None:
 	"""Take note of a document event. Costs an attribute look-up outside tool calls."""
 	capture = frappe.flags.huf_changes
-	if capture is not None and not is_log_entry(doc):
+	if capture is not None and method in NOTED_EVENTS and not is_log_entry(doc):
 		capture.note(doc, method)
 
 
 def wrap_file_deletion() -> None:
 	"""Note the content of a File before its controller deletes it; hooks of the document come later."""
+	if hasattr(File.delete_file_data_content, "huf_noted"):
+		return
 	wrap_frappe()
 	with _lock:
 		original = File.delete_file_data_content

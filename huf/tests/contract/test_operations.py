@@ -1,41 +1,62 @@
-"""Generated operations get the answers on which Frappe 15.55.1 and 17.0.0-dev agreed.
+"""Generated operations get the answers on which Frappe 15.55.1 and 17.0.0-dev agreed, on MariaDB.
 
-See `operations.py`, `parcel_operations.py`, `voucher_operations.py` and `call_operations.py`.
+See `operations.py`, `parcel_operations.py`, `voucher_operations.py` and `call_operations.py`; for Postgres
+`postgres_answers.py`.
 """
 
 import json
 from pathlib import Path
 
+import frappe
+
 from huf.tests.base import SiteTestCase
-from huf.tests.contract import call_operations, parcel_operations, voucher_operations
+from huf.tests.contract import call_operations, parcel_operations, postgres_answers, voucher_operations
 from huf.tests.contract.operations import Replay
 
 RECORDED = Path(__file__).with_name("recorded_operations.jsonl")
 RECORDED_CALLS = Path(__file__).with_name("recorded_calls.jsonl")
 RECORDED_PARCELS = Path(__file__).with_name("recorded_parcels.jsonl")
 RECORDED_VOUCHERS = Path(__file__).with_name("recorded_vouchers.jsonl")
+REPLAYS = [
+	(RECORDED, Replay),
+	(RECORDED_PARCELS, parcel_operations.Replay),
+	(RECORDED_VOUCHERS, voucher_operations.Replay),
+	(RECORDED_CALLS, call_operations.Replay),
+]
 
 
 class TestOperations(SiteTestCase):
 	maxDiff = None
 
 	def test_every_recorded_operation_has_the_recorded_answer(self):
-		self.assert_answers(Replay(), RECORDED)
+		self.assert_answers(*REPLAYS[0])
 
 	def test_so_has_every_one_of_several_people_on_child_tables_shares_names_and_uploads(self):
-		self.assert_answers(parcel_operations.Replay(), RECORDED_PARCELS)
+		self.assert_answers(*REPLAYS[1])
 
 	def test_so_has_every_one_that_submits_cancels_amends_and_calls_frappe_client(self):
-		self.assert_answers(voucher_operations.Replay(), RECORDED_VOUCHERS)
+		self.assert_answers(*REPLAYS[2])
 
 	def test_so_has_every_one_that_calls_the_database_and_conversions(self):
-		self.assert_answers(call_operations.Replay(), RECORDED_CALLS)
+		self.assert_answers(*REPLAYS[3])
 
-	def assert_answers(self, replay, recorded: Path):
+	def assert_answers(self, recorded: Path, replay_class):
+		others = postgres_answers.read_answers() if frappe.db.db_type == "postgres" else {}
+		replay = replay_class()
 		for line in recorded.read_text().split("\n")[:-1]:
 			case = json.loads(line)
+			expected = others.get(postgres_answers.to_key(case["operation"]), case["answer"])
 			with self.subTest(line):
-				self.assertEqual(replay.run(case["operation"]), case["answer"])
+				self.assertEqual(replay.run(case["operation"]), expected)
+
+	def test_each_answer_of_postgres_that_differs_has_a_reason(self):
+		key, others = postgres_answers.to_key, postgres_answers.read_answers()
+		cases = [case for path, _ in REPLAYS for case in postgres_answers.read_cases(path)]
+		self.assertLessEqual(others.keys(), {key(case["operation"]) for case in cases})
+		for operation, recorded in ((case["operation"], case["answer"]) for case in cases):
+			if key(operation) in others:
+				with self.subTest(operation):
+					self.assertTrue(postgres_answers.explain(operation, recorded, others[key(operation)]))
 
 	def test_text_that_looks_like_the_beginning_of_a_tag_is_kept(self):
 		for text in ("x<y", "a < b", "1<2 and 3>2"):

@@ -159,13 +159,15 @@ class TestAttacks(PermissionTestCase):
 		for attempt in attempts:
 			with self.subTest(attempt), self.assertRaises(REFUSALS):
 				frappe.get_all("Note", **attempt)
+			frappe.db.rollback()  # Postgres refuses all further queries of a transaction with a failed one
 
 	def test_values_of_filters_stay_values(self):
+		# No whole number after "=": on Postgres Frappe 15 quotes it inside of a value too, and the query fails.
 		for value in (
 			"' or '1'='1",
 			"x' union select password from __Auth --",
-			'" or 1=1 --',
-			"\\' or 1=1 --",
+			'" or true --',
+			"\\' or true --",
 		):
 			self.assertEqual(frappe.get_all("Note", filters={"name": value}), [])
 			self.assertEqual(frappe.get_all("Note", filters={"name": ["in", [value]]}), [])

@@ -19,7 +19,7 @@ from huf.ai.mcp.server.output_schemas import find_output_schema
 from huf.ai.mcp.server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
-from huf.ai.runs.route_choice import read_choice
+from huf.ai.runs.entry import read_choice
 from huf.ai.tools.types import closed_object, text_schema
 
 CHANNEL = "mcp"

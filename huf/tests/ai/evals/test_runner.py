@@ -95,6 +95,14 @@ class TestCases(EvalTestCase):
 		self.assertNotIn("4711", str(results))
 		self.assertIn("System Manager", results[0].faults[0])
 
+	def test_changes_that_are_evaluated_decide_how_many_steps_there_are(self):
+		self.case({"calls": self.read}, answers=[{"call": self.read}, {"say": "Done."}])
+		stopped, done = (
+			self.run_cases(changes={"max_iterations": steps}).results[0].attempts[0].trace.status
+			for steps in (1, 2)
+		)
+		self.assertEqual((stopped, done), ("Stopped", "Success"))
+
 	def test_an_expression_that_would_search_for_ever_is_ended(self):
 		self.case({"matches": "^(a|aa)+$"}, answers=[{"say": "a" * 60 + "!"}])
 		self.assertIn("takes too long", self.faults()[0])

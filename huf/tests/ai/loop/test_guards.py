@@ -148,12 +148,12 @@ class TestToolFailures(LoopTestCase):
 class TestDeadline(LoopTestCase):
 	def test_a_run_whose_time_is_over_does_not_begin_a_step(self):
 		clock = iter([1, 6])
-		outcome = self.run_loop(calls("look"), guards=[Deadline(5, lambda: next(clock))])
+		outcome = self.run_loop(calls("look"), guards=[Deadline(5, 0, lambda: next(clock))])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.TIMEOUT, 1))
 		self.assertIn("5 seconds", outcome.error)
 
 	def test_a_run_in_time_goes_on(self):
-		self.assertEqual(self.run_loop(DONE, guards=[Deadline(5, lambda: 4.9)]).status, RunStatus.SUCCESS)
+		self.assertEqual(self.run_loop(DONE, guards=[Deadline(5, 0, lambda: 4.9)]).status, RunStatus.SUCCESS)
 
 
 class TestCalls(LoopTestCase):

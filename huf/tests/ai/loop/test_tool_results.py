@@ -4,8 +4,8 @@ import asyncio
 import unittest
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import Call, CallRequest, CallStatus, ToolResult
-from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, excerpt, make_reader
+from huf.ai.core.types import Call, CallRequest, CallStatus, Outcome, ToolResult
+from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, ResultReader, excerpt
 
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 
@@ -59,4 +59,4 @@ class TestReadMore(unittest.TestCase):
 			ToolResult(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
 			for text in ("short", LONG)
 		]
-		return asyncio.run(make_reader(lambda: seen).run(arguments))
+		return asyncio.run(ResultReader(Outcome(turns=[seen])).run(arguments))

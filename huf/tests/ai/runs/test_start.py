@@ -171,6 +171,20 @@ class TestRun(SiteTestCase):
 		self.assertEqual((result["status"], failed.status), ("Success", "Failed"))
 		self.assertFalse(frappe.local.message_log)
 
+	def test_a_query_that_fails_leaves_later_ones_and_the_run_alone(self):
+		# On Postgres Frappe 15 breaks a query with this value, and a failed query ends its transaction.
+		broken = {"filters": [["description", "=", "a=1"]]}
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.list, broken),
+				tool_calls([call(self.list, {**broken, "limit": 2}), call(self.list, {"limit": 1})]),
+				text("I see."),
+			)
+			result = run_agent_sync(agent, "Look")
+		self.assertEqual(result["status"], "Success")
+		self.assertEqual(rows("Agent Tool Call", result["run"], ["status"])[-1].status, "Success")
+
 	def test_the_step_cap_stops_a_run_that_never_answers(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server, max_iterations=2)

@@ -2,13 +2,46 @@
 
 import frappe
 
+from huf.ai.core.errors import ToolError
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
 from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
 from huf.ai.tools.fields import clean_filters
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere
+from huf.tests.doctypes import PLAIN, field, make_doctype
 from huf.tests.factories import make
+
+SAMPLE = "Huf Test Measurement"
+COLUMNS = [field("number", "Int"), field("ratio", "Float"), field("day", "Date"), field("moment", "Datetime")]
+STANDARD = ["name", "creation", "docstatus"]
+ROWS = {
+	"A": {},
+	"B": {"number": 7, "ratio": 0.5, "day": "2024-02-29", "moment": "2024-02-29 10:00:00"},
+	"C": {"number": 1, "day": "2031-01-01"},
+}
+FILTERS = [
+	(("number", "is", "set"), "B C"),
+	(("number", "in", [7, None]), "B"),
+	(("number", "in", ["7", "1"]), "B C"),
+	(("number", "in", []), ""),
+	(("number", "not in", [7]), "A C"),
+	(("number", "not in", []), "A B C"),
+	(("day", "in", ["2024-02-29"]), "B"),
+	(("day", "not in", ["2024-02-29"]), "A C"),
+	(("day", "not in", ["2024-02-29", ""]), "C"),
+	(("moment", "is", "not set"), "A C"),
+	(("docstatus", "not in", [2]), "A B C"),
+	(("docstatus", "!=", "2"), "A B C"),
+	(("creation", "is", "set"), "A B C"),
+	(("creation", "is", "not set"), ""),
+]
+FILTERS_ON_POSTGRES = [
+	(("number", "is", "not set"), "A"),
+	(("ratio", "not in", [0.5, 2]), "A C"),
+	(("moment", "not in", ["2024-02-29 10:00:00"]), "A C"),
+]
+"""The other databases compare these as texts: a stored 0.5 is 0.500000000, a time has microseconds."""
 
 
 class TestValues(SiteTestCase):
@@ -23,6 +56,14 @@ class TestValues(SiteTestCase):
 
 
 class TestFilters(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		if not frappe.db.exists("DocType", SAMPLE):
+			make_doctype(SAMPLE, COLUMNS, [{**PLAIN, "role": "System Manager"}], autoname="prompt")
+			frappe.db.commit()
+		for name, values in ROWS.items():
+			make(SAMPLE, name=name, **values)
+
 	def test_documents_are_found_by_whether_a_date_is_set(self):
 		word = frappe.generate_hash(length=8)
 		without, dated = (make("ToDo", description=word, date="2026-01-01").name for _ in range(2))
@@ -31,6 +72,25 @@ class TestFilters(SiteTestCase):
 			filters = clean_filters("ToDo", {"description": word, "date": value}, ["description", "date"])
 			found = frappe.get_list("ToDo", filters, pluck="name", order_by="name")
 			self.assertEqual(found, names, value)
+
+	def test_numbers_and_times_are_compared_with_lists_and_with_empty_values(self):
+		on_postgres = frappe.db.db_type == "postgres"
+		for condition, names in FILTERS + (FILTERS_ON_POSTGRES if on_postgres else []):
+			with self.subTest(condition):
+				self.assertEqual(self.find(*condition), names.split())
+
+	def test_a_pattern_for_a_number_finds_nothing_or_is_refused_in_words(self):
+		try:
+			self.assertEqual(self.find("number", "like", "%a%"), [])
+		except ToolError as error:
+			self.assertIn("number is a Int", str(error))
+			self.assertEqual(frappe.db.db_type, "postgres")
+
+	def find(self, *condition):
+		filters = clean_filters(
+			SAMPLE, [list(condition)], [column["fieldname"] for column in COLUMNS] + STANDARD
+		)
+		return frappe.get_list(SAMPLE, filters, pluck="name", order_by="name asc")
 
 
 class TestPostgres(SiteTestCase):
