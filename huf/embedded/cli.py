@@ -236,7 +236,7 @@ def init(home):
 @cli.command()
 @click.pass_obj
 def migrate(home):
-	"""Update the site to the present code."""
+	"""Update the site to the installed code."""
 	with connected(home):
 		pass
 	site.migrate(home)

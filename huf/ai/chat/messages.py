@@ -18,7 +18,7 @@ from huf.ai.runs.queue import enqueue_run
 
 CHANNEL = "chat"
 TEST_CHANNEL = "test"
-"""Of chats beside an agent's form; they are not among the user's chats."""
+"""Channel of chats next to an agent's form, which are not listed among the user's chats."""
 MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
 	"name",

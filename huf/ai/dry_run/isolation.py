@@ -61,7 +61,7 @@ def is_dry_run() -> bool:
 
 @contextmanager
 def isolated() -> Iterator[DryRun]:
-	"""Roll back everything inside at its end, and let nothing of it out.
+	"""Roll back everything inside at its end, without outside effects.
 
 	Begin with nothing uncommitted. What was read stays locked until the caller ends the transaction. Raises
 	PreviewRefused where something was refused, also if the code inside went on after it.

@@ -203,8 +203,8 @@ def check_roles(roles: Sequence[str]) -> None:
 
 
 def find_setup_user() -> str:
-	"""Who makes a case's records and reads what it checks: the session user, with all rights only for System
-	Managers.
+	"""The user who makes a case's records and reads the records that it checks: Administrator for System
+	Managers, else the session user.
 	"""
 	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
 

@@ -174,7 +174,7 @@ class SignInProvider(OAuthClientProvider):
 		pending = self.storage.vault.read().get("pending") or {}
 		expected, expires_at = pending.get("state") or "", pending.get("expires_at") or 0
 		if not expected or not secrets.compare_digest(state, expected) or time.time() > expires_at:
-			raise UsageError("This sign-in was not begun here, or too long ago. Begin it again.")
+			raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
 		self.storage.update(pending=None)
 		await self._initialize()
 		self.context.protocol_version = pending["protocol"]

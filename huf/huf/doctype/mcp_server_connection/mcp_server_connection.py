@@ -119,9 +119,9 @@ class MCPServerConnection(Document):
 			return ToolDefinition.parse(stored.definition)
 		if not offered or given.get("schema_hash") != offered.digest:
 			frappe.throw(
-				_(
-					"The server describes {0} differently by now. Reload, and look at the change again."
-				).format(stored.tool_name)
+				_("The server now describes {0} differently. Reload, and review the change again.").format(
+					stored.tool_name
+				)
 			)
 		return offered
 
