@@ -42,7 +42,7 @@ class ThreadPool(Executor):
 			work = self.find_work(inbox)
 
 	def find_work(self, inbox: SimpleQueue) -> tuple[Future, Callable] | None:
-		"""None if this thread is to end."""
+		"""The next work item; None if this thread should end."""
 		with self.guard:
 			if self.waiting:
 				return self.waiting.popleft()

@@ -76,7 +76,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 
 
 def add_call_details(rows: list, runs: list[str]) -> None:
-	"""Add what the journal knows of tool calls to the messages about them."""
+	"""Add details from the journal to the messages about tool calls."""
 	calls = list_tool_calls(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
 	for row in rows:

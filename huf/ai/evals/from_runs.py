@@ -1,4 +1,4 @@
-"""Turns a run that a person marks as good or bad into an eval case: what it must do again, or must not."""
+"""Turns a run that a person marks as good or bad into an eval case: the agent must repeat it, or must not."""
 
 import json
 from collections.abc import Iterator

@@ -67,7 +67,7 @@ def parse_n8n(text: str) -> tuple[list[ExportedAgent], list[str]]:
 
 
 def find_parts(nodes: Mapping, connections: Mapping, agent: str) -> Iterator[tuple[str, dict]]:
-	"""(kind of the connection, node) of what is plugged into an agent: ai_languageModel, ai_tool, ..."""
+	"""(kind of connection, such as ai_tool, and node) for each node that is plugged into an agent."""
 	for name, outputs in connections.items():
 		for kind, slots in outputs.items():
 			targets = [each["node"] for slot in slots or () for each in slot or ()]

@@ -93,9 +93,9 @@ def change_person(user: str, roles: Sequence[str], is_enabled: bool) -> None:
 
 
 def make_link(user: str) -> str:
-	"""A link by which a person sets a password, once and before it expires; earlier ones end.
+	"""A link with which a person sets a password, once and before it expires; earlier links become invalid.
 
-	A comment on the user keeps who made it.
+	A comment on the user records who made it.
 	"""
 	doc = load_person(user)
 	if not doc.enabled:

@@ -134,7 +134,7 @@ class SignInProvider(OAuthClientProvider):
 			context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(grant["resource"])
 
 	async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-		"""Store what the answer will need, and interrupt the flow. Raises SignInNeeded."""
+		"""Store the state that the callback needs, and interrupt the flow. Raises SignInNeeded."""
 		context, pkce, state = self.context, PKCEParameters.generate(), secrets.token_urlsafe(32)
 		assert context.client_info is not None
 		redirect_uri = self.storage.client.redirect_uri
