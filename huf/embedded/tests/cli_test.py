@@ -96,6 +96,12 @@ class TestCommandLine(SiteTestCase):
 		said = self.run_huf("set-password", "nobody@example.com")
 		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
 
+	def test_a_file_that_is_not_text_is_named(self):
+		file = self.home / "picture.json"
+		file.write_bytes(b"\xff\xfe\x00")
+		for words in (("import",), ("import-agent",), ("import-openapi",), ("router", "eval")):
+			self.assert_refused(self.run_huf(*words, str(file)), f"{file} is not text in UTF-8.")
+
 	def test_a_file_to_import_that_is_missing_is_named(self):
 		for name in ("nowhere.yaml", "no/where"):
 			self.assert_refused(self.run_huf("import", name), f"There is no file or folder {name}.")
