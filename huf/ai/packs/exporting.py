@@ -45,8 +45,8 @@ def export_pack(
 	"""
 	if not PACK_NAME.fullmatch(name):
 		raise UsageError(
-			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits and "
-			"_, with a letter first."
+			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits "
+			"and _, with a letter first."
 		)
 	docs = [get_readable_doc("Agent", each) for each in agents]
 	agent_names = [doc.name for doc in docs]
