@@ -18,7 +18,7 @@ WORKERS = {"worker", "worker-pool", "huf-worker"}
 	"--waiting",
 	default=0,
 	show_default=True,
-	help="Runs of each process beside these that wait for a model, without a database connection.",
+	help="More runs of each process that wait for a model, without a database connection.",
 )
 @click.pass_context
 def huf_worker(context: click.Context, processes: int, threads: int, waiting: int) -> None:

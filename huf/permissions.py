@@ -124,7 +124,7 @@ def list_readable_references(user: str) -> dict[str, list[str]]:
 
 
 def has_memory_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
-	"""Judged on what is stored: a changed audience must not open the fact to who changes it."""
+	"""Checks the stored document: a user must not get access to a fact by changing its audience."""
 	user = user or frappe.session.user
 	stored = None if doc.is_new() else frappe.db.get_value(MEMORY, doc.name, MEMORY_FIELDS, as_dict=True)
 	# The reasons that Frappe collects for a refusal would name the record that the fact is about.

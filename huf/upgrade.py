@@ -1,6 +1,6 @@
-"""Brings a site of an earlier version up to date: what it stored under module paths that have moved.
+"""Upgrades a site of an earlier version: renews stored paths of functions that have moved.
 
-Runs after each migration and changes nothing where nothing is left to move.
+Runs after each migration, and changes nothing if no old path is left.
 """
 
 import frappe

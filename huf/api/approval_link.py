@@ -54,7 +54,7 @@ def answer(token=None, decision=None, reason=None, **_):
 	"""
 	link = read_link(str(token or ""))
 	if link is None:
-		return show_page(frappe._("This link is not valid any more."), "", 410)
+		return show_page(frappe._("This link is no longer valid."), "", 410)
 	if not get_settings().approval_links_without_sign_in:
 		if frappe.session.user == "Guest":
 			return redirect(f"/login?redirect-to={quote(f'{PATH}?token={quote(str(token))}')}")
@@ -80,7 +80,7 @@ def handle(link: ApprovalLink, token: str, decision: Any, reason: Any, csrf_toke
 	try:
 		check_enabled(link.user)
 		if not approvals.may_answer_draft(link.draft):
-			raise UsageError(frappe._("You may not answer this any more."))
+			raise UsageError(frappe._("You may no longer answer this."))
 		if frappe.local.request.method == "POST" and link.is_current:
 			decide(link, decision, clip(str(reason or ""), MAX_REASON_CHARS))
 			link = read_link(token) or link

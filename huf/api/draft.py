@@ -81,7 +81,7 @@ def count_drafts():
 def approve(draft: str, digest: str, arguments: dict | str | None = None):
 	"""Approve the displayed change, identified by its digest, or the same call with edited arguments.
 
-	Edited arguments are previewed again, and that preview is what is approved.
+	Edited arguments are previewed again, and that preview is approved.
 	"""
 	return approvals.approve_call(draft, digest, read_edited_arguments(arguments))
 

@@ -56,7 +56,7 @@ def change_password(old_password: str, new_password: str):
 	try:
 		check_password(user, old_password)
 	except frappe.AuthenticationError:
-		raise UsageError(_("The old password is not right.")) from None
+		raise UsageError(_("The old password is wrong.")) from None
 	save_own_user({"new_password": new_password})
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from huf.embedded.cli import cli, connected
+from huf.embedded.text_files import read_text
 
 
 @cli.command("import-agent")
@@ -21,8 +22,8 @@ def import_agent(home, file, is_dry_run):
 		from huf.ai.setup.agent_import import import_agents
 
 		try:
-			report = import_agents(file.read_text("utf-8"), is_dry_run)
-		except (OSError, UnicodeDecodeError, UsageError, frappe.ValidationError) as error:
+			report = import_agents(read_text(file), is_dry_run)
+		except (OSError, UsageError, frappe.ValidationError) as error:
 			raise click.ClickException(f"{file}: {error}") from None
 		frappe.db.commit()
 		click.echo("\n".join(format_report(report, is_dry_run)))

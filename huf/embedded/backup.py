@@ -97,15 +97,21 @@ def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, 
 def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dict:
 	"""Verify a whole backup, then restore it into an empty home. Returns its manifest. Raises BackupFault."""
 	folder = site.site_path(home)
+	new = [path for path in (folder.parent, home) if not path.exists()]
 	folder.parent.mkdir(parents=True, exist_ok=True)
-	with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-		plain_file = Path(scratch, "backup.zip")
-		decrypt_file(file, plain_file, passphrase)
-		unpacked = Path(scratch, "site")
-		manifest = unpack(plain_file, unpacked)
-		for name in site.FOLDERS:
-			(unpacked / name).mkdir(parents=True, exist_ok=True)
-		unpacked.rename(folder)
+	try:
+		with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+			plain_file = Path(scratch, "backup.zip")
+			decrypt_file(file, plain_file, passphrase)
+			unpacked = Path(scratch, "site")
+			manifest = unpack(plain_file, unpacked)
+			for name in site.FOLDERS:
+				(unpacked / name).mkdir(parents=True, exist_ok=True)
+			unpacked.rename(folder)
+	except BackupFault:
+		for path in new:
+			path.rmdir()
+		raise
 	return manifest
 
 

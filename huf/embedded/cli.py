@@ -173,6 +173,9 @@ def worker(home, threads):
 def ask(home, agent, prompt, user, as_json):
 	"""Ask an agent and print its answer."""
 	with connected(home, user) as frappe:
+		if not frappe.db.exists("Agent", agent):
+			names = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc")
+			raise click.ClickException(f"There is no agent {agent!r}. Agents: {', '.join(names) or 'none'}.")
 		result = run_agent(agent, prompt)
 		click.echo(frappe.as_json(result) if as_json else describe_result(result))
 		if not result.get("success"):
@@ -236,7 +239,7 @@ def init(home):
 @cli.command()
 @click.pass_obj
 def migrate(home):
-	"""Update the site to the present code."""
+	"""Update the site to the installed code."""
 	with connected(home):
 		pass
 	site.migrate(home)

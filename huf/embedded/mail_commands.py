@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from huf.embedded.cli import cli, connected
+from huf.embedded.text_files import read_text
 
 HEADERS = ("from", "to", "subject", "date", "message-id", "received", "return-path")
 """A file with none of these is not a mail."""
@@ -17,7 +18,7 @@ def import_rules(frappe, file: Path) -> str:
 	"""Import the routing rules and agent profiles of a file. Returns the lines to print."""
 	from huf.ai.mail.import_export import import_config
 
-	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
+	done = import_config(read_text(file), lambda path: find_prompt(file, path))
 	lines = [f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}."]
 	for name, other in done.unreachable.items():
 		lines.append(f"Warning: {name} never fires: {other} takes its mail first.")
@@ -28,7 +29,7 @@ def find_prompt(file: Path, path: str) -> str:
 	"""A prompt's file: beside the configuration, in the folder above it, or in the working directory."""
 	places = [file.resolve().parent, file.resolve().parent.parent, Path.cwd()]
 	found = next((place / path for place in places if (place / path).is_file()), places[0] / path)
-	return found.read_text(encoding="utf-8").strip()
+	return read_text(found).strip()
 
 
 def export_rules(file: Path | None) -> str:

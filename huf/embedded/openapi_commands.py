@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from huf.embedded.cli import cli, connected
+from huf.embedded.text_files import read_text
 
 
 @cli.command("import-openapi")
@@ -34,9 +35,7 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 		if not url and not Path(source).is_file():
 			raise click.ClickException(f"There is no file {source}.")
 		try:
-			document = parse_document(
-				fetch_text(url, allow_private) if url else Path(source).read_text("utf-8")
-			)
+			document = parse_document(fetch_text(url, allow_private) if url else read_text(Path(source)))
 			preview = preview_import(document, url, base_url, prefix)
 			if is_all:
 				chosen = [each["operation"] for each in preview["tools"]]
@@ -50,7 +49,7 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 			raise click.ClickException(
 				f"{error.host} is a private address. Add --allow-private if you trust it."
 			) from None
-		except (OSError, UnicodeDecodeError, UsageError, frappe.ValidationError) as error:
+		except (OSError, UsageError, frappe.ValidationError) as error:
 			raise click.ClickException(f"{source}: {error}") from None
 		click.echo("\n".join(map(format_made, made)))
 

@@ -10,6 +10,7 @@ import click
 from huf.ai.routing.evaluation import MIN_DECISIONS, Evaluation, Score, evaluate_router, fit_threshold
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import DEFAULT_THRESHOLD
+from huf.embedded.text_files import read_text
 
 LABELS = ("agent", "chat")
 ROW = "{:<14}{:>7}{:>10}{:>7}"
@@ -39,7 +40,7 @@ def eval_(file, threshold, wrong):
 
 def read_rows(file: Path) -> list[dict]:
 	rows = []
-	for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+	for number, line in enumerate(read_text(file).splitlines(), 1):
 		try:
 			row = json.loads(line) if line.strip() else None
 		except ValueError:

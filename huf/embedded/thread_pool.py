@@ -42,7 +42,7 @@ class ThreadPool(Executor):
 			work = self.find_work(inbox)
 
 	def find_work(self, inbox: SimpleQueue) -> tuple[Future, Callable] | None:
-		"""None if this thread is to end."""
+		"""The next work item; None if this thread should end."""
 		with self.guard:
 			if self.waiting:
 				return self.waiting.popleft()
@@ -60,7 +60,7 @@ class ThreadPool(Executor):
 		return inbox.get()  # `submit` has just taken this thread
 
 	def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-		"""Take no more work; the process ends after what has been taken. Waits for nothing."""
+		"""Stop taking work. Does not wait; the process ends after the work that was taken."""
 		with self.guard:
 			self.is_closed = True
 			while self.idle:

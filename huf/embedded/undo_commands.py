@@ -26,7 +26,8 @@ def undo(home, runs, agent, since, restore, yes, user):
 		scope = parse_scope(list(runs), agent, since)
 		decisions = {"*": "restore"} if restore else {}
 		preview = preview_undo(scope, decisions)
-		click.echo("\n".join(describe_lines(preview)))
+		for line in describe_lines(preview):
+			click.echo(line)
 		decisions |= {problem["key"]: "keep" for problem in preview["problems"]}
 		if preview["problems"]:
 			preview = preview_undo(scope, decisions)

@@ -161,7 +161,7 @@ class ToolFunction:
 			return self.finish(arguments, result, reads)
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
-		"""The result as text, with the places from which untrusted content in it came."""
+		"""The result as text, with the origins of its untrusted content."""
 		text = truncate_result(result, self.result_limit)
 		origins = [*(self.label(arguments, text) if self.label else ()), *reads.find_origins()]
 		return ResultText.of(text, origins) if origins else text

@@ -20,7 +20,7 @@ from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, RECALL, REMEMBER, SEND_MAIL
 
 RunChild = Callable[[str, str], Awaitable[dict]]
-"""Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
+"""Runs another agent as a tool call of the current run: (agent name, prompt) -> {run, status, response,
 error}.
 """
 

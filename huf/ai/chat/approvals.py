@@ -1,7 +1,7 @@
 """Answers drafts for people, or for the expiry, and resumes the waiting run; the run makes the call itself.
 
-An answer counts once, and for what was presented: if that has changed, the draft is presented again and stays
-open.
+An answer counts once, and only for the change that was shown: if that has changed, the draft is shown again
+and stays open.
 """
 
 from datetime import datetime

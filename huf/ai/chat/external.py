@@ -74,7 +74,7 @@ def store_image(url) -> str:
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start.
+	"""All events of a new run, even if a worker executes it. Raises at once if it cannot start.
 
 	`can_void`: the reader understands `text_void`.
 	"""

@@ -18,7 +18,7 @@ from huf.ai.runs.queue import enqueue_run
 
 CHANNEL = "chat"
 TEST_CHANNEL = "test"
-"""Of chats beside an agent's form; they are not among the user's chats."""
+"""Channel of chats next to an agent's form, which are not listed among the user's chats."""
 MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
 	"name",
@@ -76,7 +76,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 
 
 def add_call_details(rows: list, runs: list[str]) -> None:
-	"""Add what the journal knows of tool calls to the messages about them."""
+	"""Add details from the journal to the messages about tool calls."""
 	calls = list_tool_calls(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
 	for row in rows:

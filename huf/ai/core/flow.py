@@ -30,7 +30,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
 DECIMALS_BEFORE, DECIMALS_AFTER = re.compile(r"\d[.,]$"), re.compile(r"[.,]\d")
 ADDRESS_BEFORE, ADDRESS_AFTER = re.compile(r"\w[.@+%-]$"), re.compile(r"[.@-]\w")
-"""What stands beside a value that is a part of a longer number, address or host."""
+"""Neighbouring text that makes a value a part of a longer number, address or host."""
 IDENTIFIER = re.compile(
 	r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an e-mail address
 	r"|(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>)\]]*)?"  # a link or a host

@@ -1,4 +1,4 @@
-"""Tokens that say what they are for and for how long, sealed by the site's key; nothing of them is stored."""
+"""Tokens that contain their purpose and expiry, sealed with the site's key and never stored."""
 
 import json
 import time

@@ -1,5 +1,5 @@
-"""Contains a dry run: what it writes is rolled back, what Frappe would send later is dropped, what cannot
-wait is refused.
+"""Contains a dry run: its writes are rolled back, effects that Frappe defers are dropped,
+and immediate effects are refused.
 
 Contained are Frappe's own effects: documents, jobs, realtime messages, mail (a queued document), new Files.
 Code of a document's controller that talks to the network or the file system by itself is not: only Huf's
@@ -33,7 +33,7 @@ CALLBACKS = ("before_commit", "after_commit", "before_rollback", "after_rollback
 
 @dataclass
 class DryRun:
-	"""Effects that a dry run suppressed, counted by kind (jobs, messages), and what it was refused."""
+	"""Effects that a dry run suppressed, counted by kind (jobs, messages), and calls that were refused."""
 
 	suppressed: Counter[str] = field(default_factory=Counter)
 	refused: list[PreviewRefused] = field(default_factory=list)
@@ -61,7 +61,7 @@ def is_dry_run() -> bool:
 
 @contextmanager
 def isolated() -> Iterator[DryRun]:
-	"""Roll back everything inside at its end, and let nothing of it out.
+	"""Roll back everything inside at its end, without outside effects.
 
 	Begin with nothing uncommitted. What was read stays locked until the caller ends the transaction. Raises
 	PreviewRefused where something was refused, also if the code inside went on after it.

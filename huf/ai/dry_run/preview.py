@@ -1,8 +1,8 @@
 """Previews what a write would change: makes it inside a savepoint, reads the difference, and rolls back.
 
-`apply_approved` makes the change only if it still is the one that was previewed, so that a person commits
-what they saw. Both functions act as the session user and leave the transaction to the caller, who must
-have nothing else uncommitted. `isolation.py` contains the side effects.
+`apply_approved` makes the change only if it is still the previewed one, so that a person commits what they
+saw. Both functions act as the session user and leave the transaction to the caller, who must have nothing
+else uncommitted. `isolation.py` contains the side effects.
 """
 
 import datetime
@@ -56,8 +56,9 @@ class Preview:
 
 
 class PreviewChanged(Exception):
-	"""The write would no longer change what was approved; `preview` is its present change. Nothing was
-	changed.
+	"""The write would make another change than the approved one; `preview` is its current change.
+
+	Nothing was changed.
 	"""
 
 	def __init__(self, preview: Preview):
@@ -146,7 +147,7 @@ def find_untracked_tables(tracker: ChangeTracker) -> tuple[str, ...]:
 
 
 def clear_caches(keys: Mapping[Key, Any]) -> None:
-	"""Clear caches that may hold what was rolled back."""
+	"""Clear caches that may hold values that were rolled back."""
 	for doctype, name in keys:
 		frappe.clear_document_cache(doctype, name)
 	if any(doctype in ACCESS_DOCTYPES for doctype, _ in keys):

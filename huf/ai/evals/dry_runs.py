@@ -97,7 +97,9 @@ class CaseDryRuns:
 		return result
 
 	def find_records(self, check: Mapping) -> list[Mapping]:
-		"""Rows that match a `record` check after all calls; a count leaves out what the site had before."""
+		"""Rows that match a `record` check after all calls; a count leaves out records that the site had
+		before.
+		"""
 		doctype, where = check["record"], check.get("where") or {}
 		fields = [*(check.get("values") or {}), *where]
 		if doctype in (store.MAIL, store.EVENT):
@@ -193,7 +195,9 @@ class CaseDryRuns:
 
 
 def check_roles(roles: Sequence[str]) -> None:
-	"""Raises UsageError: with roles that its author lacks, a case would show what the author may not read."""
+	"""Raises UsageError for roles that the author lacks: the case would show records that the author may not
+	read.
+	"""
 	own = frappe.get_roles()
 	if "System Manager" not in own and (missing := [role for role in roles if role not in own]):
 		raise UsageError(
@@ -203,8 +207,8 @@ def check_roles(roles: Sequence[str]) -> None:
 
 
 def find_setup_user() -> str:
-	"""Who makes a case's records and reads what it checks: the session user, with all rights only for System
-	Managers.
+	"""The user who makes a case's records and reads the records that it checks: Administrator for System
+	Managers, else the session user.
 	"""
 	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
 

@@ -1,4 +1,4 @@
-"""Turns a run that a person marks as good or bad into an eval case: what it must do again, or must not."""
+"""Turns a run that a person marks as good or bad into an eval case: the agent must repeat it, or must not."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from huf.ai.tools.taint import find_origins
 CASE = "Agent Eval Case"
 ENDED = ("Success", "Stopped", "Failed")
 SAME = "Does the answer say in substance the same as this one: {answer}"
-NOTED = "A person found fault with an earlier answer to this: {note} Is that fault mended?"
+NOTED = "A person found fault with an earlier answer to this: {note} Is that fault fixed?"
 MAX_NOTE_CHARS = 1000
 MAX_SAYS_CHARS = 200
 

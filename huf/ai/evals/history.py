@@ -1,4 +1,4 @@
-"""Agent Eval Runs: how far a queued eval of an agent is, and what earlier ones have shown."""
+"""Agent Eval Runs: the progress of an agent's queued eval, and the results of earlier ones."""
 
 from datetime import datetime, timedelta
 

@@ -157,7 +157,7 @@ def describe_outcome(outcome: Outcome, model: str) -> dict:
 
 
 def compare_with(run: str, first: int, steps: dict[int, dict]) -> dict:
-	"""{left, steps}: the run's steps from `first` on beside those of the rerun."""
+	"""{left, steps}: the run's steps from `first` on, next to those of the rerun."""
 	timeline, recorded = read_timeline(run), steps_of(run)
 	before = {each["step"]: each for each in timeline["steps"]}
 	numbers = sorted(number for number in {*recorded, *steps} if number >= first)

@@ -229,7 +229,7 @@ class RecordedModel(FreeModel):
 	) -> ModelReply:
 		turn = next(self.turns, None)
 		if turn is None:
-			raise ModelError("The answers on record have come to their end.")
+			raise ModelError("There are no more recorded answers.")
 		text, calls = turn
 		requests = (
 			CallRequest(f"call_{len(messages)}_{number}", tool, json.dumps(arguments, ensure_ascii=False))

@@ -1,6 +1,6 @@
-"""Facts that agents keep (Agent Memory), as tools write and find them and as a run begins with them.
+"""Facts that agents keep (Agent Memory): stored and found by tools, and given to a run at its start.
 
-Only facts meant for the user count, also for managers, whose lists show those of others. Facts that were
+Only facts meant for the user count, even for managers, whose lists show those of others. Facts that were
 learned from untrusted content are found by `recall`, whose result is then untrusted as well, but no run
 begins with them until a person trusts them.
 """

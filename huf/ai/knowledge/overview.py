@@ -1,4 +1,4 @@
-"""Lists Knowledge Sources and their items for the people who maintain them, as far as they may read them."""
+"""Lists Knowledge Sources and their items for the people who maintain them, with their permissions."""
 
 import frappe
 

@@ -58,7 +58,7 @@ def stem_title(title: str) -> frozenset[str]:
 
 
 def score_passages(terms: Sequence[IndexTerm], passages: Sequence[Passage]) -> list[float]:
-	"""Scores of passages, relative to the best of them (0 to 1); 0: none of the terms is in it."""
+	"""Scores of passages, relative to the best (0 to 1). 0: the passage has none of the terms."""
 	if not terms:
 		return [0.0] * len(passages)
 	places = find_places(terms)

@@ -20,7 +20,7 @@ MAX_SUFFIX_CHARS = 5
 
 @dataclass(frozen=True)
 class IndexTerm:
-	"""A term, and what it is in the index: one of `stems` (or phrases of them), or a word with `prefix`."""
+	"""A term and its form in the index: one of `stems` (or phrases of them), or a word with `prefix`."""
 
 	term: Term
 	stems: tuple[tuple[str, ...], ...]

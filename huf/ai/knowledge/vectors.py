@@ -32,9 +32,9 @@ def is_available() -> bool:
 
 
 def embed_texts(model: str, texts: Sequence[str]) -> list[str]:
-	"""Normalized vectors of texts as base64 of little-endian float32. Commits.
+	"""Normalized vectors of texts as base64 of little-endian float32.
 
-	Raises ModelError, also if a budget does not allow the call.
+	Commits. Raises ModelError, including when a budget does not allow the call.
 	"""
 	import numpy
 

@@ -1,7 +1,7 @@
-"""Mails approvers a link by which they answer one draft, and reads such links.
+"""Mails approvers a link to answer one draft, and reads such links.
 
-A link is for one user and one proposal: it is void once the draft was answered, renewed or has expired. It is
-written only into the mail itself.
+A link is for one user and one proposal: it is void once the draft is answered, renewed or expired. It is
+stored only in the mail itself.
 """
 
 from dataclasses import dataclass

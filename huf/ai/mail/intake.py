@@ -151,7 +151,7 @@ def poll_mailboxes() -> list[str]:
 
 
 def read_mailbox_once(mailbox: str) -> list[str]:
-	"""Job: ingest what is new in a mailbox; returns the names of the new rows. Commits."""
+	"""Job: ingest new mail of a mailbox; returns the names of the new rows. Commits."""
 	return watch_mailbox(mailbox, 0)
 
 

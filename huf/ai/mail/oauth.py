@@ -90,7 +90,7 @@ def read_token(mailbox) -> str:
 	token = cache.get_password("access_token", raise_exception=False) if cache else None
 	if not token:
 		raise SignInError(
-			_("Nobody is signed in to {0}. Sign in on the page of the mailboxes.").format(mailbox.email)
+			_("Nobody is signed in to {0}. Sign in on the Mailboxes page.").format(mailbox.email)
 		)
 	return token
 

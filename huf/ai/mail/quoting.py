@@ -1,4 +1,4 @@
-"""Extracts what is new in a mail, without what it quotes. Pure; the whole text is stored elsewhere."""
+"""Extracts the new text of a mail, without quotations. Pure; the whole text is stored elsewhere."""
 
 import re
 from functools import lru_cache

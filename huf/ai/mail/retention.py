@@ -25,8 +25,9 @@ CONTENTS = (
 
 
 def blank_old_mails(now: datetime | None = None) -> int:
-	"""Blank contents and delete files of old mails that need no more work; return how many. Scheduled daily;
-	commits.
+	"""Blank contents and delete files of old mails that need no further work; return how many.
+
+	Scheduled daily; commits.
 	"""
 	settings = get_settings()
 	days = [days for days in (settings.keep_contents_days, settings.keep_runs_days) if days]

@@ -188,10 +188,7 @@ def find_receiving_problem(mailbox) -> str | None:
 	"""Why a mailbox without an IMAP server receives no mail; None if Frappe receives it."""
 	if frappe.db.exists("Email Account", {"email_id": mailbox.email, "enable_incoming": 1}):
 		return None
-	return _(
-		"No server to receive from is set up, so nothing arrives by itself. "
-		"Enter an IMAP host, user and password."
-	)
+	return _("No incoming server is set up, so no mail arrives. Enter an IMAP host, user and password.")
 
 
 def check_smtp(mailbox) -> str | None:

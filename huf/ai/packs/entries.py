@@ -162,7 +162,7 @@ def write_row_part(doc, table: str, part: str, value: dict | None) -> None:
 
 
 def is_edited(doctype: str, name: str, kept: Digests) -> bool:
-	"""Whether a person has changed what the pack installed."""
+	"""Whether a person has changed the installed document."""
 	given = dict.fromkeys(kept)
 	merged = merge_parts(kept, {}, read_stored_parts(doctype, name, given))
 	return bool(merged.edited)

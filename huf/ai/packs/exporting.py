@@ -44,7 +44,10 @@ def export_pack(
 	Raises UsageError for what a pack cannot contain, PermissionError for what the user may not read.
 	"""
 	if not PACK_NAME.fullmatch(name):
-		raise UsageError("A pack's name is short: small letters, digits and _.")
+		raise UsageError(
+			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits and "
+			"_, with a letter first."
+		)
 	docs = [get_readable_doc("Agent", each) for each in agents]
 	agent_names = [doc.name for doc in docs]
 	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]

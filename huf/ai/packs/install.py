@@ -104,7 +104,7 @@ def install_entry(entry: PackEntry, row, doc, report: InstallReport) -> None:
 	if merged.changes:
 		report.changed.append(label)
 	if merged.edited:
-		report.kept.append(f"{label}: {', '.join(merged.edited)} was changed here, and stays.")
+		report.kept.append(f"{label}: {', '.join(merged.edited)} was changed here and is kept.")
 
 
 def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
@@ -130,7 +130,7 @@ def drop_entry(row, doc, report: InstallReport) -> None:
 	label = f"{row.record_doctype} {row.record_name}"
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
 		if removing.is_user_record(row) or removing.find_user_records([row]):
-			report.kept.append(f"{label}: the pack has it no more, but it was changed here, and stays.")
+			report.kept.append(f"{label}: the pack no longer has it, but it was changed here and is kept.")
 		else:
 			removing.delete_record(row.record_doctype, row.record_name)
 			report.removed.append(label)

@@ -1,5 +1,6 @@
-"""What runs cost by day and group, what is used of budgets, and a forecast. Read-only, with
-the user's permissions.
+"""The cost of runs by day and group, the use of budgets, and a forecast.
+
+Read-only, with the user's permissions.
 """
 
 from calendar import monthrange

@@ -40,7 +40,7 @@ def find_objection(run: str, answer: str, opening: list[dict]) -> str | None:
 
 
 def list_unconfirmed_claims(run: str, text: str) -> list[str]:
-	"""Sentences of a text, such as a mail's, that claim what the run has not done so far."""
+	"""Sentences of a text, such as a mail, that claim something the run has not done so far."""
 	opening = frappe.db.get_value("Agent Run", run, "opening")
 	return list_unconfirmed(run, text, read_opening(opening))
 

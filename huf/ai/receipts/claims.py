@@ -200,7 +200,7 @@ def find_unknown_names(sentence: str, is_effect: bool, evidence: Evidence) -> It
 
 
 def is_known(name: str, evidence: Evidence) -> bool:
-	"""Whether a name is on record, also where one of its endings differs."""
+	"""Whether a name is on record, possibly with another ending."""
 	words = [word for word in re.findall(r"\w+", name.lower()) if len(word) > 2]
 	return name.lower() in evidence.text or all(
 		(word if len(word) < 5 else word[: max(4, len(word) - 3)]) in evidence.text for word in words

@@ -1,4 +1,4 @@
-"""Maps words of four languages to concepts, so that what is learned in one helps in the others. Pure.
+"""Maps words of four languages to concepts, so that training in one language helps in the others. Pure.
 
 The words are in `lexicon.json`, in lower case without accents: word* is a prefix, *word a suffix, and
 underscores join the words of a phrase. Each list is one text, cut into lines.

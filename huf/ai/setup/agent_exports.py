@@ -41,7 +41,7 @@ def parse_export(text: str) -> tuple[list[ExportedAgent], list[str]]:
 	try:
 		agents, unmapped = parse_n8n(text) if text.lstrip().startswith("{") else parse_agent_builder(text)
 	except (AttributeError, TypeError, KeyError, RecursionError):
-		raise UsageError(_("The file is not built as such an export is.")) from None
+		raise UsageError(_("The file does not have the structure of such an export.")) from None
 	if not 0 < len(agents) <= MAX_AGENTS:
 		raise UsageError(
 			_("The file has {0} agents; between 1 and {1} can be imported.").format(len(agents), MAX_AGENTS)
@@ -67,7 +67,7 @@ def parse_n8n(text: str) -> tuple[list[ExportedAgent], list[str]]:
 
 
 def find_parts(nodes: Mapping, connections: Mapping, agent: str) -> Iterator[tuple[str, dict]]:
-	"""(kind of the connection, node) of what is plugged into an agent: ai_languageModel, ai_tool, ..."""
+	"""(kind of connection, such as ai_tool, and node) for each node that is plugged into an agent."""
 	for name, outputs in connections.items():
 		for kind, slots in outputs.items():
 			targets = [each["node"] for slot in slots or () for each in slot or ()]

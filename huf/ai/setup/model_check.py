@@ -132,7 +132,7 @@ def describe_prompt(reply: ModelReply) -> str:
 
 
 def store_findings(name: str, checked: CheckedModel) -> None:
-	"""Note what was found; a model that ignores tools gets the planner, and asks before it writes."""
+	"""Store the findings. A model that ignores tools gets the planner, and asks before it writes."""
 	values = {
 		"tool_calls": checked.tool_calls,
 		"tokens_per_second": round(checked.tokens_per_second, 1),

@@ -91,7 +91,7 @@ def find_model_name(provider: str, model: str) -> str:
 def describe_unsaved(
 	provider: str, api_key: str | None, api_base: str | None, is_local: bool
 ) -> UnsavedProvider:
-	"""The provider as the form has it; what the form leaves out is the stored provider's."""
+	"""The provider as the form has it; values that the form leaves out come from the stored provider."""
 	if not frappe.db.exists("AI Provider", provider):
 		return UnsavedProvider(api_key or None, api_base, is_local or is_local_address(api_base))
 	doc = frappe.get_doc("AI Provider", provider)

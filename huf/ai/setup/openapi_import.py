@@ -83,7 +83,11 @@ def import_tools(
 def choose_plans(plans: list[PlannedTool], chosen: Collection[str]) -> list[PlannedTool]:
 	found = [plan for plan in plans if plan.key in chosen]
 	if unknown := sorted(set(chosen) - {plan.key for plan in found}):
-		raise UsageError(_("These operations cannot be imported: {0}.").format(", ".join(unknown)))
+		raise UsageError(
+			_("These operations cannot be imported: {0}. List the document's operations to see why.").format(
+				", ".join(unknown)
+			)
+		)
 	if not 0 < len(found) <= MAX_IMPORTED:
 		raise UsageError(_("Choose between 1 and {0} operations.").format(MAX_IMPORTED))
 	return found

@@ -93,9 +93,9 @@ def change_person(user: str, roles: Sequence[str], is_enabled: bool) -> None:
 
 
 def make_link(user: str) -> str:
-	"""A link by which a person sets a password, once and before it expires; earlier ones end.
+	"""A link with which a person sets a password, once and before it expires; earlier links become invalid.
 
-	A comment on the user keeps who made it.
+	A comment on the user records who made it.
 	"""
 	doc = load_person(user)
 	if not doc.enabled:
@@ -112,7 +112,7 @@ def mail_link(user: str, link: str) -> None:
 	inviter = frappe.utils.get_fullname(frappe.session.user)
 	texts = (
 		_("{0} invites you to Huf at {1}.").format(inviter, frappe.utils.get_url()),
-		_("The link works once and expires soon. Ask for another one if you come too late."),
+		_("The link works once and expires soon. Ask for another one if it has expired."),
 	)
 	first, last = (f"<p>{frappe.utils.escape_html(text)}</p>" for text in texts)
 	anchor = f'<p><a href="{frappe.utils.escape_html(link)}">{_("Set your password")}</a></p>'
@@ -135,7 +135,7 @@ def list_usable_agents(user: str) -> list[str]:
 def load_person(user: str):
 	"""The User, with write permission checked."""
 	if user in UNMANAGED:
-		raise UsageError(_("{0} is an account of the system.").format(user))
+		raise UsageError(_("{0} is a system account.").format(user))
 	doc = frappe.get_doc("User", user)
 	doc.check_permission("write")
 	return doc
@@ -143,5 +143,5 @@ def load_person(user: str):
 
 def check_roles(roles: Sequence[str]) -> list[str]:
 	if unknown := [role for role in roles if role not in ROLES]:
-		raise UsageError(_("{0} is not a role that is given here.").format(unknown[0]))
+		raise UsageError(_("{0} is not a role that can be given here.").format(unknown[0]))
 	return list(dict.fromkeys(roles))

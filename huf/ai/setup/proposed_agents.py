@@ -1,4 +1,4 @@
-"""Creates what a person accepted of a proposal: the agent with its tools, its trigger and its eval cases."""
+"""Creates the accepted parts of a proposal: the agent with its tools, its trigger and its eval cases."""
 
 from collections.abc import Mapping
 

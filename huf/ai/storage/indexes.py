@@ -1,7 +1,7 @@
-"""Indexes that DocTypes cannot declare, and on Postgres those that they do.
+"""Indexes that DocTypes cannot declare, and on Postgres also those that they declare.
 
-In a database of Postgres the names of indexes are unique, and Frappe names them after their fields alone: of
-all tables with a field of the same name, one has the index.
+Frappe names an index after its fields only, and index names are unique in a Postgres database: of all tables
+with a field of the same name, only one gets the index.
 """
 
 import frappe

@@ -1,4 +1,4 @@
-"""The tool by which a model says that it is done. The loop ends the run, not this tool."""
+"""The tool with which a model says that it is done. The loop ends the run, not this tool."""
 
 from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool

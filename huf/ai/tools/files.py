@@ -1,6 +1,6 @@
 """Generates files: a table or text as csv, xlsx, docx or pdf, stored as a private File of the run's user.
 
-Formulas are written as text, so that no spreadsheet computes what a model wrote.
+Formulas are written as text, so that no spreadsheet computes a model's output.
 """
 
 import csv

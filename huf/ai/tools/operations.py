@@ -46,7 +46,7 @@ class Operation:
 
 	@classmethod
 	def parse(cls, text: str) -> "Operation":
-		"""Raises UsageError for what is not an operation."""
+		"""Raises UsageError for anything but an operation."""
 		try:
 			operation = cls(**json.loads(text))
 			operation.check()

@@ -1,7 +1,7 @@
 """Computes what a trigger would have done in the last days, from documents and their history. Only reads.
 
 It uses only what the session user may read. A document's history is reconstructed from its Version rows,
-backwards from its present state; if the DocType does not track changes, only the last change of each document
+backwards from its current state; if the DocType does not track changes, only the last change of each document
 is known.
 """
 
@@ -158,7 +158,7 @@ class BacktestCounter:
 
 
 def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[PastChange, str]]:
-	"""(change, document name) of a DocType's documents since a time; adds to `notes` what is not known."""
+	"""(change, document name) of a DocType's documents since a time; adds gaps in the history to `notes`."""
 	doctype = trigger.reference_doctype
 	if trigger.doc_event in DELETE_EVENTS:
 		yield from read_deletions(doctype, since, notes)

@@ -1,6 +1,6 @@
-"""Evaluates what a person wrote on a trigger: its condition, part by part, and its prompt template.
+"""Evaluates a trigger's condition, part by part, and its prompt template.
 
-Both read copies of values: `doc`, `now`, `user`, and the prompt a few more. They cannot change anything.
+Both read copies of values (`doc`, `now`, `user`; the prompt a few more) and cannot change anything.
 """
 
 import ast

@@ -144,7 +144,7 @@ def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tri
 
 def needs_run_as(trigger, source: SourceEvent) -> bool:
 	"""Whether a run may act as the event's user only if Run As says so: a System Manager who saves something
-	has not agreed to what the author of a trigger, who has less rights, does with theirs.
+	has not agreed to lend their rights to a trigger whose author has fewer.
 	"""
 	if source.user in EXPLICIT_RUN_AS_USERS:
 		return True

@@ -36,7 +36,7 @@ def explain_event(row) -> dict:
 
 
 def explain_document(trigger_name: str, doc) -> dict:
-	"""What a Doc Event trigger would do now for a document, and what it did before.
+	"""What a Doc Event trigger would do for a document now, and what it has done.
 
 	Returns {would_fire, checks: [{text, ok, saw}], reason, prompt, events}. All fields count as changed,
 	because nothing is being saved.

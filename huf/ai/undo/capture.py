@@ -1,7 +1,7 @@
 """Records what a tool call changes, from the document events that Frappe raises anyway.
 
-The image before comes from what Frappe has loaded for its own checks, so recording runs no statement. Writes
-past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event and are not seen.
+The previous state is the one that Frappe has loaded for its own checks, so recording runs no statement.
+Writes past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event and are not seen.
 """
 
 import base64

@@ -192,7 +192,7 @@ def amend(target: Target, doc) -> Restored:
 
 
 def set_values(doc, target: Target) -> None:
-	"""Set the fields and rows in which the document differs from what is wanted."""
+	"""Set the fields and rows in which the document differs from the wanted state."""
 	wanted = target.wanted or {}
 	present = read_image(target.doctype, target.name) or wanted
 	for name in differing(present["fields"], wanted["fields"]):
@@ -226,7 +226,7 @@ def in_order(rows: Mapping[str, Mapping]) -> list[tuple[str, Mapping]]:
 
 
 def find_left(target: Target, name: str) -> list[str]:
-	"""The fields and tables in which the stored document differs from what is wanted."""
+	"""The fields and tables in which the stored document differs from the wanted state."""
 	present = read_image(target.doctype, name)
 	wanted = target.wanted
 	if present is None or wanted is None:

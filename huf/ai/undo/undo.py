@@ -30,7 +30,7 @@ NOTHING = "There is nothing to undo: these runs changed no document, or it was u
 
 @dataclass(frozen=True)
 class DocumentPlan:
-	"""One changed document: what it should become, and what stands against it."""
+	"""One changed document: the state to restore, and the obstacles."""
 
 	target: Target
 	conflicts: tuple[Conflict, ...]
@@ -54,7 +54,7 @@ def preview_undo(scope: Scope, decisions: Decisions | str | None = None) -> dict
 def apply_undo(scope: Scope, approved: str, decisions: Decisions | str | None = None) -> dict:
 	"""Undo what was previewed as `approved` (its digest): {run, restored: [...]}. Commits.
 
-	Raises UsageError, with nothing changed, if it would do something else by now, or if a document cannot be
+	Raises UsageError, with nothing changed, if it would now do something else, or if a document cannot be
 	restored and the caller did not decide to keep it.
 	"""
 	decisions = check_decisions(decisions)

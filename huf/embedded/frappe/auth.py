@@ -1,4 +1,4 @@
-"""Who is asking: login, logout, the session cookie, the CSRF token, API keys.
+"""Authenticates requests: login, logout, the session cookie, the CSRF token, API keys.
 
 A trusted proxy may name the user (proxies.py), and an app may by `auth_hooks`.  There is no other way to sign
 in: no OAuth, no second factor, no session id in a URL.

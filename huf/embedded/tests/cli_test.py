@@ -86,9 +86,21 @@ class TestCommandLine(SiteTestCase):
 		said = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
 		self.assertEqual(said.output, '"Guest"\n')
 
+	def test_an_unknown_agent_is_answered_with_the_agents_there_are(self):
+		agent = make_agent()
+		self.assert_refused(
+			self.run_huf("ask", "Nobody", "Hi"), "There is no agent 'Nobody'. Agents: ", agent
+		)
+
 	def test_a_password_is_asked_for_only_for_a_user_that_exists(self):
 		said = self.run_huf("set-password", "nobody@example.com")
 		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
+
+	def test_a_file_that_is_not_text_is_named(self):
+		file = self.home / "picture.json"
+		file.write_bytes(b"\xff\xfe\x00")
+		for words in (("import",), ("import-agent",), ("import-openapi",), ("router", "eval")):
+			self.assert_refused(self.run_huf(*words, str(file)), f"{file} is not text in UTF-8.")
 
 	def test_a_file_to_import_that_is_missing_is_named(self):
 		for name in ("nowhere.yaml", "no/where"):

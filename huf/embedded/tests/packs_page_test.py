@@ -38,7 +38,7 @@ class TestPacksPage(PageTestCase):
 			row = page.locator("[data-testid=pack][data-name=web_assistant]")
 			row.get_by_test_id("update").click()
 			self.assertIn(
-				"temperature was changed here, and stays", row.get_by_test_id("report").inner_text()
+				"temperature was changed here and is kept", row.get_by_test_id("report").inner_text()
 			)
 			row.get_by_test_id("remove").click()
 			self.assertNotIn("are deleted too", page.get_by_role("alertdialog").inner_text())

@@ -79,7 +79,7 @@ def list_deadlines(case: str | None, status: str, now: date | None = None) -> di
 
 
 def add_days_left(row: dict, day: date) -> dict:
-	"""Add `tage`, the days left, and `ueberfaellig` to an open deadline that has passed."""
+	"""Add `tage`, the days left; for an open deadline that has passed, also `ueberfaellig`."""
 	left = (getdate(row["faellig_am"]) - day).days
 	late = {"ueberfaellig": True} if left < 0 and row["status"] == OPEN else {}
 	return {**row, "faellig_am": str(row["faellig_am"]), "tage": left, **late}

@@ -88,7 +88,7 @@ class TestExporting(PackTestCase):
 		):
 			with self.assertRaisesRegex(UsageError, told):
 				export_pack("mine", **values)
-		with self.assertRaisesRegex(UsageError, "name is short"):
+		with self.assertRaisesRegex(UsageError, "cannot be a pack's name. Use up to 40"):
 			export_pack("../mine")
 
 	def test_only_as_far_as_the_user_may_read(self):

@@ -114,7 +114,7 @@ class TestUpdating(PackTestCase):
 		report = self.install()
 		values = frappe.db.get_value("Agent", self.agent, ["instructions", "temperature"])
 		self.assertEqual(values, ("Water them twice.", 1))
-		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here, and stays."])
+		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here and is kept."])
 		self.assertEqual(self.install().kept, report.kept)
 
 	def test_a_tool_that_a_person_added_stays(self):
@@ -160,7 +160,7 @@ class TestUpdating(PackTestCase):
 		self.install()
 		pot = make(empty, size=1)
 		self.write("2.0")
-		self.assertIn(f"DocType {empty}: the pack has it no more", self.install().kept[0])
+		self.assertIn(f"DocType {empty}: the pack no longer has it", self.install().kept[0])
 		pot.delete()
 		frappe.db.commit()
 		self.put("doctypes.json", json.dumps([*documents, values]))

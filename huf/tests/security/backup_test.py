@@ -131,7 +131,7 @@ class TestMaintenance(unittest.TestCase):
 					answer = self.huf("restore", torn, home=self.folder / "other", passphrase=passphrase)
 					self.assertEqual(answer.exit_code, 1, (number, answer.output))
 					self.assertIn("was not restored", answer.output)
-					self.assertFalse(site.exists(self.folder / "other"))
+					self.assertFalse((self.folder / "other").exists(), "nothing was made")
 			self.file.unlink()
 
 	def test_a_backup_does_not_write_outside_of_its_site(self):

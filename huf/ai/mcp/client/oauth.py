@@ -134,7 +134,7 @@ class SignInProvider(OAuthClientProvider):
 			context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(grant["resource"])
 
 	async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-		"""Store what the answer will need, and interrupt the flow. Raises SignInNeeded."""
+		"""Store the state that the callback needs, and interrupt the flow. Raises SignInNeeded."""
 		context, pkce, state = self.context, PKCEParameters.generate(), secrets.token_urlsafe(32)
 		assert context.client_info is not None
 		redirect_uri = self.storage.client.redirect_uri
@@ -174,7 +174,7 @@ class SignInProvider(OAuthClientProvider):
 		pending = self.storage.vault.read().get("pending") or {}
 		expected, expires_at = pending.get("state") or "", pending.get("expires_at") or 0
 		if not expected or not secrets.compare_digest(state, expected) or time.time() > expires_at:
-			raise UsageError("This sign-in was not begun here, or too long ago. Begin it again.")
+			raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
 		self.storage.update(pending=None)
 		await self._initialize()
 		self.context.protocol_version = pending["protocol"]

@@ -261,7 +261,7 @@ def to_definition(tool: Any) -> ToolDefinition:
 
 
 def find_error(error: BaseException, kind: type[T]) -> T | None:
-	"""The first error of a kind, also inside exception groups."""
+	"""The first error of a kind, including those inside exception groups."""
 	if isinstance(error, kind):
 		return error
 	found = (find_error(each, kind) for each in getattr(error, "exceptions", ()))

@@ -71,7 +71,7 @@ def finish_sign_in(state: str, code: str, iss: str | None) -> str:
 		if (store.read_grant(name).get("pending") or {}).get("state") == state:
 			break
 	else:
-		raise UsageError("This sign-in was not begun here, or too long ago. Begin it again.")
+		raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
 	doc = frappe.get_doc(store.CONNECTION, name)
 	doc.check_permission("write")
 	provider = SignInProvider(make_client(doc), ConnectionVault(name))

@@ -1,4 +1,4 @@
-"""Writes servers' answers to MCP Server Connection rows, also for users who may not change them."""
+"""Writes servers' answers to MCP Server Connection rows, even for users who may not change them."""
 
 import json
 from typing import Any

@@ -67,7 +67,7 @@ def add_card(tool: Tool) -> Tool:
 
 
 class Apps(Catalog):
-	"""The card, and the tool by which it answers. Both are offered only to clients that support cards."""
+	"""The card, and the tool with which it answers. Both are offered only to clients that support cards."""
 
 	def list_tools(self) -> list[Tool]:
 		description = "Answers a call that waits for a person. Only the card of the call uses it."

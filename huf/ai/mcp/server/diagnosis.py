@@ -28,10 +28,10 @@ NO_TOKEN = (
 	"Authorization: Bearer <api key>:<api secret>."
 )
 BAD_TOKEN = (
-	"A program's token was not accepted: it has expired, was taken back, or is for another address. Sign in "
+	"A program's token was not accepted: it has expired, was revoked, or is for another address. Sign in "
 	"again there."
 )
-NO_AGENT = "0 tools: no agent takes part in chats. Switch on Allow Chat of one, or make an MCP Server record."
+NO_AGENT = "0 tools: no agent allows chat. Turn on Allow Chat for one, or make an MCP Server record."
 NO_ROLE = "0 tools: no agent is open to you. Ask a Huf Manager for one of the roles that the agents name."
 EMPTY = "0 tools: the MCP Server record {name} offers no agent and no tool. Add them under Offers."
 CLOSED = "0 tools: nothing that {name} offers is open to you. Check the roles of its agents and tools."

@@ -1,4 +1,4 @@
-"""OAuth tokens by which programs act as a user, and the MCP Grant records that they depend on.
+"""OAuth tokens with which programs act as a user, and the MCP Grant records that they depend on.
 
 A token is sealed with the site's key, contains its own claims, and is not stored. Deleting its grant revokes
 it. Codes and refresh tokens can be used once: a second use means that they were copied, and deletes the

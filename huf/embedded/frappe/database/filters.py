@@ -235,7 +235,7 @@ def typed(values, fieldtype) -> list:
 
 
 def compared(one: Filter, fieldtype, is_number, is_list):
-	"""The value as the comparison takes it.  Raises what Frappe raises for what is no date."""
+	"""The value as the comparison takes it.  Raises what Frappe raises if it is not a date."""
 	value, is_pattern = one.value, one.operator in ("like", "not like")
 	is_own = one.field not in STANDARD_TYPES
 	if is_list and is_own and fieldtype == "Date":

@@ -193,7 +193,8 @@ def to_fields(doctype: str, values: dict) -> dict:
 def to_field(value, fieldtype: str | None, column: str = "", limit: int | None = None):
 	"""A value as a field of this type stores it, of at most `limit` characters.
 
-	Raises OperationalError for a broken date or broken JSON, DataError for what is no number or too much.
+	Raises OperationalError for a broken date or broken JSON, DataError for a value that is not a number or
+	too large.
 	"""
 	if value is None or fieldtype not in PARSED:
 		if limit and isinstance(value, str) and is_too_long(value, limit):

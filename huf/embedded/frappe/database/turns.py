@@ -21,7 +21,7 @@ class Turns:
 		self.waiting: deque[tuple[object, Lock]] = deque()
 
 	def take(self, who: object) -> bool:
-		"""Wait for the turn. Returns False if the writer is to try SQLite's lock without it."""
+		"""Wait for the turn. Returns False if the writer should try SQLite's lock without it."""
 		with self._guard:
 			if self._holder is None:
 				self._holder = who

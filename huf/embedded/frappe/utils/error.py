@@ -24,7 +24,7 @@ def try_to_log_error(title: str):
 
 
 def log_error(title=None, message=None, reference_doctype=None, reference_name=None, *, defer_insert=False):
-	"""Write an Error Log row; without a message it is the traceback.  A long title changes places with it."""
+	"""Write an Error Log row with the message, else the traceback. A title of many lines is the message."""
 	if message and title and "\n" in str(title):
 		title, message = message, title
 	elif title and not message and "\n" in str(title):

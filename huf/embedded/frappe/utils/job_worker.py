@@ -58,7 +58,7 @@ class Worker:
 		return self
 
 	def stop(self, seconds: float = 1.0):
-		"""Take no more jobs, and wait this long for running ones. Jobs that still run afterwards are marked
+		"""Stop taking jobs, and wait this long for running ones. Jobs that still run afterwards are marked
 		failed.
 		"""
 		self.stopping.set()

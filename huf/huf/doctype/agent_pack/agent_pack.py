@@ -2,4 +2,4 @@ from frappe.model.document import Document
 
 
 class AgentPack(Document):
-	"""A pack that this site has, and what it made here. Written by `huf.ai.packs`."""
+	"""An installed pack, with the records that it made. Written by `huf.ai.packs`."""

@@ -7,7 +7,7 @@ from huf.ai.tools.taint import find_origins
 
 class AgentRun(Document):
 	def on_trash(self):
-		"""Delete the run's journal with it; the messages stay, and what they may repeat stays untrusted."""
+		"""Delete the run's journal. The messages stay, and untrusted content in them stays untrusted."""
 		holders = frappe.get_all(
 			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
 		)

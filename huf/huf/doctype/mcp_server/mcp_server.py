@@ -33,7 +33,7 @@ class MCPServer(Document):
 			)
 
 	def check_skills(self):
-		"""Who publishes instructions may read them."""
+		"""Users can publish only instructions that they may read."""
 		is_asked = any(row.as_skill or row.offer_type == "Agent Pack" for row in self.offers)
 		if is_asked and not may_read_instructions():
 			frappe.throw(

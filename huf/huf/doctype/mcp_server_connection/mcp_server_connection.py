@@ -78,7 +78,7 @@ class MCPServerConnection(Document):
 				frappe.throw(_("Client credentials need the client ID, its secret and the issuer."))
 
 	def check_secrets(self):
-		"""A changed address gets no stored secret: what is sent there is entered again."""
+		"""A changed address gets no stored secret: secrets for it have to be entered again."""
 		require_secret_again(self, "url", "bearer_token", "client_secret")
 		require_secret_again(self, "issuer", "client_secret")
 		before = self.get_doc_before_save()
@@ -90,7 +90,9 @@ class MCPServerConnection(Document):
 		clear_grant(self.name)
 
 	def set_tools(self):
-		"""A row per tool that the server offers or that was chosen; choosing one accepts what it says now."""
+		"""A row per tool that the server offers or that was chosen; choosing one accepts its current
+		description.
+		"""
 		before = self.get_doc_before_save()
 		stored = {row.tool_name: row for row in before.tools} if before else {}
 		given = {row.tool_name: row for row in self.tools}
@@ -119,9 +121,9 @@ class MCPServerConnection(Document):
 			return ToolDefinition.parse(stored.definition)
 		if not offered or given.get("schema_hash") != offered.digest:
 			frappe.throw(
-				_(
-					"The server describes {0} differently by now. Reload, and look at the change again."
-				).format(stored.tool_name)
+				_("The server now describes {0} differently. Reload, and review the change again.").format(
+					stored.tool_name
+				)
 			)
 		return offered
 

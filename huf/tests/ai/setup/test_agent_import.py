@@ -90,11 +90,11 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 			("{", "not valid JSON"),
 			('{"nodes": []}', "not a workflow of n8n"),
 			('{"nodes": [], "connections": {}}', "has 0 agents"),
-			('{"nodes": [{"name": 1}], "connections": {}}', "not built as"),
-			('{"nodes": [7], "connections": {}}', "not built as"),
+			('{"nodes": [{"name": 1}], "connections": {}}', "structure of such an export"),
+			('{"nodes": [7], "connections": {}}', "structure of such an export"),
 			('import { Agent } from "@openai/agents";', "neither JSON nor Python"),
 			("print('hello')", "has 0 agents"),
-			("(" * 100_000, "neither JSON nor Python|not built as"),
+			("(" * 100_000, "neither JSON nor Python|structure of such an export"),
 			("x" * 2_000_001, "more than 2,000,000"),
 		):
 			with self.subTest(text[:40]), self.assertRaisesRegex(UsageError, reason):

@@ -1,4 +1,4 @@
-"""Who signed in and out, and who tried to."""
+"""Sign-ins, failed sign-ins and sign-outs."""
 
 import sqlite3
 import sys

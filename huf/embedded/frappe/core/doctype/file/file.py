@@ -184,7 +184,7 @@ def write_file(path: Path, content: bytes):
 
 
 def safe_name(file_name: str) -> str:
-	"""Without path parts and what has a meaning in addresses."""
+	"""The name without path parts and characters that have a meaning in URLs."""
 	name = UNSAFE.sub("", file_name).strip()
 	if name.strip(".") == "":
 		frappe.throw(frappe._("{0} is no file name").format(frappe.bold(file_name)))
@@ -202,8 +202,8 @@ def make_home_folders():
 
 
 def has_permission(doc, ptype=None, user=None):
-	"""Public files may be read by all; private ones by their owner and by who may read what they belong
-	to.
+	"""Everybody may read public files; private ones are for their owner and for users who may read the
+	document to which they are attached.
 	"""
 	user = user or frappe.session.user
 	if ptype == "create" or user == "Administrator" or (user != "Guest" and doc.owner == user):

@@ -23,7 +23,7 @@ class User(Document):
 			check_password_strength(self._new_password, *names, self.email, self.birth_date)
 
 	def set_user_type(self):
-		"""Who has a role with desk access is a System User; so is a new user that was given no role."""
+		"""Users with a role that has desk access are System Users; so are new users without roles."""
 		if self.name in frappe.STANDARD_USERS or (self.is_new() and not self.roles):
 			return
 		names = [row.role for row in self.roles]
