@@ -185,7 +185,7 @@ def find_last_call(messages: list[dict]) -> tuple[str, Any] | None:
 
 
 def parse_plan(text: str) -> dict:
-	"""The object of a plan; empty if the text is none. Of broken JSON that names a tool: its name, with the
+	"""The object of a plan, empty if the text has none. For broken JSON that names a tool: its name, and the
 	text as arguments.
 	"""
 	text = FENCE.sub(r"\1", text.strip())
