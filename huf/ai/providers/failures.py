@@ -41,7 +41,8 @@ UNKNOWN_HOST = (
 	"Models, or check the network."
 )
 FAULT = "The provider failed. Try again later."
-ERRNO = re.compile(r"\[Errno -?\d+\] ")
+CLIENT_DETAILS = re.compile(r"\[Errno -?\d+\] | ssl:(?:<[^>]*>|\w+)(?= \[)")
+"""What clients add for programmers to the reason of a failed connection."""
 
 
 class AnswerTooLarge(Exception):
@@ -110,7 +111,7 @@ def hide_secret(text: str, secret: str | None) -> str:
 
 
 def first_line(text: str) -> str:
-	line = ERRNO.sub("", text.strip().split("\n", 1)[0])
+	line = CLIENT_DETAILS.sub("", text.strip().split("\n", 1)[0])
 	return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
 
 
