@@ -341,7 +341,7 @@ def index_stored_chunks(item: str) -> None:
 	source, title = frappe.db.get_value(ITEM, item, ["source", "title"]) or ("", None)
 	fields = ["name", "from_fields", "heading", "text"]
 	chunks = frappe.get_all(CHUNK, filters={"item": item}, fields=fields, order_by="position asc")
-	language = find_language(each.text for each in chunks)
+	language = find_language(each.text or "" for each in chunks)
 	rows = []
 	for each in chunks:
 		words = make_index_text(language, title, each.from_fields, each.heading, each.text)

@@ -77,8 +77,10 @@ class TestUpgrade(SiteTestCase):
 		store.delete_items([row.name for row in before])
 		self.assertEqual(texts("Kündigung", source), [])
 
-	def test_an_interrupted_upgrade_goes_on(self):
-		source = make_source(("a.txt", "The roof leaks"))
+	def test_an_interrupted_upgrade_goes_on_and_passes_over_a_chunk_without_text(self):
+		source, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "Nothing"))
+		empty = frappe.db.get_value(ITEM, {"source": other})
+		frappe.db.set_value(CHUNK, {"item": empty}, "text", None)
 		self.store_as_before()
 		frappe.db.sql(f"update `tab{CHUNK}` set words = null")
 		frappe.db.commit()
