@@ -27,7 +27,7 @@ FORM = 'Answer with JSON: {"tool": "name", "reason": "one sentence", "arguments"
 SHORT_FORM = 'Answer with JSON: {"tool": "name", "arguments": {}, "more": false}'
 """Very small models only repeat the words of the longer form, and the value of `more`."""
 REQUEST = "Request: "
-RESULTS = "Tool results so far, oldest first:\n"
+RESULTS = "Tool results:\n"
 
 
 def describe_choice(tools: Sequence[Tool], is_small: bool) -> str:

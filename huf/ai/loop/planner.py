@@ -148,8 +148,8 @@ def shorten_parameters(tool: Tool) -> dict:
 def plan_schema(tools: Sequence[Tool], is_small: bool = False) -> dict:
 	"""The JSON schema of a plan: one of the tools with its arguments; or none.
 
-	For a large window it may give a reason. For a small one it says whether more tools are needed, and a tool
-	without arguments is planned without them.
+	For a large window it may give a reason. For a small one a read says whether more tools are needed, and a
+	tool without arguments is planned without them.
 	"""
 	return {"anyOf": [*(plan_of_tool(each, is_small) for each in tools), plan_of(NO_TOOL)]}
 
@@ -159,8 +159,9 @@ def plan_of_tool(tool: Tool, is_small: bool) -> dict:
 	if not is_small:
 		reason = {"type": "string", "maxLength": MAX_REASON_CHARS}
 		return plan_of(tool.name, arguments, optional={"reason": reason})
-	has_arguments = bool(tool.parameters.get("properties"))
-	return plan_of(tool.name, {**(arguments if has_arguments else {}), "more": {"type": "boolean"}})
+	required = arguments if tool.parameters.get("properties") else {}
+	more = {"more": {"type": "boolean"}} if tool.effect is Effect.READ else {}
+	return plan_of(tool.name, {**required, **more})
 
 
 def plan_of(tool: str, required: dict | None = None, optional: dict | None = None) -> dict:

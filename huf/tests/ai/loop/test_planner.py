@@ -68,7 +68,7 @@ class TestPlans(SiteTestCase):
 		asked = [json.dumps(each["messages"])[:-3] for each in self.server.requests]
 		answers = [asked[2], asked[4]]
 		self.assertIn("Request: How many todos?", commonprefix(asked))
-		self.assertIn("Tool results so far", commonprefix(asked[1:]))
+		self.assertIn("Tool results:", commonprefix(asked[1:]))
 		# A plan is the answer's prompt with one sentence more.
 		self.assertTrue(asked[1].startswith(answers[0]))
 		self.assertTrue(asked[3].startswith(answers[1]))
@@ -137,7 +137,7 @@ class TestPlans(SiteTestCase):
 		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
 		said = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
 		first, *others = [each["content"] for each in said]
-		self.assertTrue(first.startswith("Request: How many todos?\n\nTool results so far"))
+		self.assertTrue(first.startswith("Request: How many todos?\n\nTool results:"))
 		self.assertEqual(others, ["One.", "Request: And now?"])
 
 	def test_a_model_that_cannot_call_tools_plans_unless_the_agent_says_native(self):
