@@ -112,7 +112,7 @@ class TestNoServer(DraftingTestCase):
 	def test_the_test_of_a_mailbox_says_what_is_missing(self):
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "last_error", "an old error")
 		tested = {each["part"]: each["error"] for each in api.test_mailbox(self.mailbox)}
-		self.assertIn("No server to receive from", tested["IMAP"])
+		self.assertIn("No incoming server is set up", tested["IMAP"])
 		self.assertIn("No outgoing mail server", tested["SMTP"])
 		self.assertEqual(frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"), "an old error")
 		self.enable()

@@ -220,7 +220,7 @@ class TestChangedTools(ConnectionTestCase):
 		self.assertIn('+   "password": {', seen.change)
 		self.server.set(description=INJECTION)
 		mcp_connection.refresh(self.connection)
-		with self.assertRaisesRegex(frappe.ValidationError, "look at the change again"):
+		with self.assertRaisesRegex(frappe.ValidationError, "review the change again"):
 			self.accept(seen.schema_hash)
 		self.accept(self.row(self.connection, "search.notes").schema_hash)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
