@@ -15,6 +15,7 @@ from huf.ai.loop.planner import make_request, parse_plan, shorten_tools
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, text
@@ -26,7 +27,7 @@ EXAMPLE = {
 }
 
 
-@frappe.whitelist()
+@tool()
 def count_boxes() -> dict:
 	return {"boxes": [{"size": 3, "label": None}], "note": "", "found": False, "more": False}
 
@@ -268,8 +269,8 @@ class TestSchemas(SiteTestCase):
 
 	def test_a_plan_that_needs_no_more_tools_is_followed_by_the_answer(self):
 		path = f"{__name__}.count_boxes"
-		self.tools = (tool := make_tool("Custom Function", function_path=path, effect="read"),)
-		listed = json.dumps({"tool": tool, "more": False})
+		self.tools = (name := make_tool("Custom Function", function_path=path, effect="read"),)
+		listed = json.dumps({"tool": name, "more": False})
 		result = self.run_agent(text(listed), text("None."), context_window=2048)
 		self.assertEqual((result["response"], result["steps"]), ("None.", 2))
 		plan, answer = self.server.requests
@@ -280,7 +281,7 @@ class TestSchemas(SiteTestCase):
 		self.assertEqual(more, [{"type": "boolean"}, None])
 		# What is not set is left out of the result.
 		described = json.loads(answer["messages"][1]["content"].splitlines()[-1])
-		self.assertEqual(described, {"tool": tool, "result": {"boxes": [{"size": 3}], "found": False}})
+		self.assertEqual(described, {"tool": name, "result": {"boxes": [{"size": 3}], "found": False}})
 
 	def test_more_tools_or_a_failed_call_are_followed_by_a_plan(self):
 		for first in ({"more": True}, {"more": False, "arguments": {"limit": "many"}}):
