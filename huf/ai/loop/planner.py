@@ -45,7 +45,7 @@ class PlanningModel:
 	offered: list[Tool] = field(default_factory=list)
 	"""The tools of the last plan. What is asked without tools begins as plans do: a server has read that."""
 	is_last_plan: bool = False
-	"""Whether the last plan said that no tool is needed after it. Only plans for a small window say so."""
+	"""Whether the last plan declared itself the last: only plans for a small window do."""
 
 	@property
 	def retries(self) -> int:
@@ -175,7 +175,7 @@ def plan_of(tool: str, required: dict | None = None, optional: dict | None = Non
 
 
 def find_last_call(messages: list[dict]) -> tuple[str, Any] | None:
-	"""Name and arguments of the call whose result comes last; None if there is none, or it failed."""
+	"""Name and arguments of the call whose result is the last message; None without one, or if it failed."""
 	last, calls = messages[-1], list_calls(messages)
 	if last["role"] != "tool" or not (call := calls.get(last["tool_call_id"])):
 		return None
