@@ -122,7 +122,10 @@ def describe_results(results: Iterable[dict], calls: dict[str, dict], is_small: 
 
 
 def shorten(described: dict) -> dict:
-	"""A call with its result without what is not set: a small model may read only 100 tokens a second."""
+	"""A call with its result, without values that are not set: a small model may read only 100 tokens a second.
+
+	The last page of a list says `more: false`; in the prompt, that word belongs to plans.
+	"""
 	arguments, result = described["arguments"], without_unset(described["result"])
 	if isinstance(result, dict) and result.get("more") is False:
 		result.pop("more")
