@@ -122,7 +122,7 @@ def describe_results(results: Iterable[dict], calls: dict[str, dict], is_small: 
 
 
 def shorten(described: dict) -> dict:
-	"""A call with its result, without values that are not set: a small model may read only 100 tokens a second.
+	"""A call with its result, without values that are not set: small models may read 100 tokens a second.
 
 	The last page of a list says `more: false`; in the prompt, that word belongs to plans.
 	"""
