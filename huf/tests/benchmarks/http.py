@@ -61,7 +61,9 @@ class Site:
 		return answer.json()
 
 	def run(self, prompt: str) -> None:
-		result = self.post(RUN_PATH, {"agent_name": "Bench", "prompt": prompt})["message"]
+		"""One run, with a conversation of its own: without it, each would be sent all earlier ones."""
+		order = {"agent_name": "Bench", "prompt": prompt, "external_id": frappe.generate_hash(length=8)}
+		result = self.post(RUN_PATH, order)["message"]
 		assert result["success"], result
 
 	def enqueue(self, prompt: str) -> None:

@@ -6,8 +6,8 @@ from functools import lru_cache
 import frappe
 from frappe.database import durability
 from frappe.database import filters as filtering
-from frappe.database.connection import Connection, to_column
-from frappe.database.schema import create_index, field_types, get_table_name, to_field, to_fields
+from frappe.database.connection import PLAIN, Connection, to_column
+from frappe.database.schema import PARSED, create_index, field_types, get_table_name, to_field, to_fields
 from frappe.database.versions import Versions
 from frappe.types import _dict
 from frappe.utils.data import cast, now, sbool
@@ -250,7 +250,10 @@ class Database(Connection):
 		columns = ", ".join(map(column_sql, fields))
 		types = field_types(doctype, fields)
 		rows = [
-			[to_field(value, kind, field) for value, kind, field in zip(row, types, fields, strict=False)]
+			[
+				value if kind not in PARSED and type(value) in PLAIN else to_field(value, kind, field)
+				for value, kind, field in zip(row, types, fields, strict=False)
+			]
 			for row in values
 		]
 		verb = "INSERT OR IGNORE" if ignore_duplicates else "INSERT"

@@ -7,8 +7,8 @@ import sqlite3
 from collections import defaultdict
 from threading import Semaphore
 
-MAX_IDLE = 32
-"""Idle connections per file. Each takes a few hundred kilobytes."""
+MAX_IDLE = 12
+"""Idle connections per file. Each grows to almost a megabyte by its cached pages and statements."""
 
 MAX_READS = 16
 """Concurrent reads of a process. Without a limit, hundreds of threads would each hold a connection while they

@@ -162,11 +162,9 @@ def field_type(doctype: str, fieldname: str) -> str | None:
 
 def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
 	"""The type of each field, for one look at the DocType."""
-	standard = [STANDARD_TYPES.get(name) for name in fieldnames]
-	if None not in standard or doctype.startswith("__") or doctype in ("Singles", "Series"):
-		return standard
-	found = frappe.get_meta(doctype).types
-	return [kind or found.get(name) for kind, name in zip(standard, fieldnames, strict=True)]
+	has_meta = not doctype.startswith("__") and doctype not in ("Singles", "Series")
+	types = frappe.get_meta(doctype).types if has_meta else STANDARD_TYPES
+	return [types.get(name) for name in fieldnames]
 
 
 def get_limit(field, column: str) -> int | None:

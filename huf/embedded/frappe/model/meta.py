@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 
 import frappe
-from frappe.database.schema import COLUMN_TYPES
+from frappe.database.schema import COLUMN_TYPES, STANDARD_TYPES
 from frappe.model import child_table_fields, core_doctypes, default_fields, table_fields
 from frappe.types import _dict
 
@@ -117,8 +117,8 @@ class Meta:
 
 	@cached_property
 	def types(self) -> dict[str, str]:
-		"""The type of each field by its name."""
-		return {name: field.fieldtype for name, field in self._by_name.items()}
+		"""The type of each field by its name, standard fields included."""
+		return {name: field.fieldtype for name, field in self._by_name.items()} | STANDARD_TYPES
 
 	def has_field(self, fieldname: str) -> bool:
 		return fieldname in self._by_name
