@@ -178,6 +178,8 @@ def ask(home, agent, prompt, user, as_json):
 			raise click.ClickException(f"There is no agent {agent!r}. Agents: {', '.join(names) or 'none'}.")
 		result = run_agent(agent, prompt)
 		click.echo(frappe.as_json(result) if as_json else describe_result(result))
+		if result.get("error") and not as_json:
+			click.echo(result["error"], err=True)
 		if not result.get("success"):
 			sys.exit(1)
 
@@ -190,15 +192,13 @@ def run_agent(agent: str, prompt: str) -> dict:
 
 
 def describe_result(result: dict) -> str:
-	"""The answer, the error, or what the run waits for."""
+	"""The answer, what the run waits for, or how it ended."""
 	waiting = [
 		f"It waits for approval of {draft['tool']}. Answer in the web app: /huf/drafts/{draft['draft']}"
 		for draft in result.get("drafts") or ()
 	]
-	text = result["response"] or result["error"]
-	return (
-		"\n".join([text] * bool(text) + waiting) or f"The run {result['run']} is {result['status'].lower()}."
-	)
+	ended = f"The run {result['run']} is {result['status'].lower()}."
+	return "\n".join(filter(None, [result["response"], *waiting])) or ended
 
 
 @cli.command()

@@ -10,7 +10,7 @@ import huf
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, tool_call
+from huf.tests.model_server import ModelServer, error, tool_call
 
 
 class TestCommandLine(SiteTestCase):
@@ -36,6 +36,15 @@ class TestCommandLine(SiteTestCase):
 		frappe.db.rollback()
 		draft = frappe.db.get_value("Agent Draft", {"tool": tool}, "name")
 		self.assert_refused(said, f"waits for approval of {tool}", f"/huf/drafts/{draft}")
+
+	def test_the_error_of_a_failed_run_is_no_answer(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(error(400, "no such deployment"))
+			said = self.run_huf("ask", agent, "Hello")
+		self.assert_refused(said)
+		self.assertRegex(said.stdout, r"^The run \w+ is failed\.\n$")
+		self.assertIn("no such deployment", said.stderr)
 
 	def test_a_place_that_cannot_be_written_is_named(self):
 		for words in (("start", "--port", "0"), ("init",)):
