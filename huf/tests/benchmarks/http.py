@@ -52,6 +52,11 @@ class Site:
 			"Agent", agent_name="Bench", model="quick", max_iterations=20, agent_tool=[{"tool": "look"}]
 		)
 
+	def restart(self) -> None:
+		"""Start the server again, as after the first day: it has learned how to call the model."""
+		self.server.stop()
+		self.server = Server(self.home, self.port)
+
 	def make(self, doctype: str, **values) -> None:
 		self.post(f"/api/resource/{quote(doctype)}", values)
 

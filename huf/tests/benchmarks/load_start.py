@@ -3,7 +3,6 @@
 import statistics
 import time
 
-from huf.embedded.tests.server_test import Server
 from huf.tests.benchmarks.goals import Goal
 from huf.tests.benchmarks.http import Site, list_processes, read_cpu_s, read_status
 from huf.tests.benchmarks.quick_model import quick_model
@@ -36,8 +35,7 @@ def measure() -> None:
 
 def start_again(site: Site) -> tuple[float, float, float, float]:
 	"""Seconds to the first answer, MB a little later, seconds of the processor, seconds until it was ready."""
-	site.server.stop()
-	site.server = Server(site.home, site.port)
+	site.restart()
 	began = time.perf_counter()
 	site.run("0 0")
 	seconds, worked = time.perf_counter() - began, read_cpu_s(site.server.process.pid)
