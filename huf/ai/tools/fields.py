@@ -10,7 +10,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.tools.postgres_filters import fit_filter
+from huf.ai.tools.typed_filters import fit_filter
 
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
@@ -114,8 +114,6 @@ def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[li
 		pairs = [parse_condition(entry) for entry in filters or []]
 	check_fields(doctype, (field for field, _, _ in pairs), allowed)
 	conditions = [clean_condition(*pair) for pair in pairs]
-	if frappe.db.db_type != "postgres":
-		return conditions
 	return [fitting for each in conditions for fitting in fit_filter(doctype, *each)]
 
 

@@ -1,7 +1,8 @@
-"""Filters on numbers and times in a form that Postgres accepts from Frappe 15.
+"""Filters in a form that finds the same rows with every version of Frappe, on every database.
 
-There Frappe compares such fields with an empty text or with a pattern, and the query fails. The same rows are
-found as on the other databases, but for lists of decimals and times, which Frappe compares as texts there.
+An empty value in a list means something else in each version. On Postgres, Frappe 15 also compares numbers
+and times with an empty text or a pattern, and the query fails. Lists of decimals and times find more there:
+elsewhere Frappe 15 compares them as texts.
 """
 
 from typing import Any
@@ -14,15 +15,20 @@ from huf.ai.core.errors import ToolError
 NUMBERS = {"Int", "Long Int", "Float", "Currency", "Percent", "Check", "Duration", "Rating"}
 TIMES = {"Date", "Datetime", "Time"}
 STANDARD_FIELDTYPES = {"creation": "Datetime", "modified": "Datetime", "docstatus": "Int", "idx": "Int"}
+EMPTY = (None, "")
 NO_ROW = ["name", "=", ""]
 
 
 def fit_filter(doctype: str, field: str, operator: str, value: Any) -> list[list]:
 	"""The conditions that together say the same. Raises ToolError if there are none."""
+	is_list = operator in ("in", "not in")
+	has_empty = is_list and any(each in EMPTY for each in value)
+	if not has_empty and frappe.db.db_type != "postgres":
+		return [[field, operator, value]]
 	df = frappe.get_meta(doctype).get_field(field)
 	fieldtype = df.fieldtype if df else STANDARD_FIELDTYPES.get(field)
 	if fieldtype not in NUMBERS | TIMES:
-		return [[field, operator, value]]
+		return [[field, operator, ["" if each is None else each for each in value] if has_empty else value]]
 	if operator in ("like", "not like"):
 		raise ToolError(f"{operator!r} compares text; {field} is a {fieldtype}. Use =, !=, <, > or between.")
 	if fieldtype in NUMBERS:
@@ -36,7 +42,7 @@ def fit_number(field: str, operator: str, value: Any) -> list[list]:
 		return [[field, "!=" if value == "set" else "=", 0]]
 	if operator not in ("in", "not in"):
 		return [[field, operator, to_number(value) if isinstance(value, str) else value]]
-	numbers = [to_number(each) for each in value if each not in (None, "")]
+	numbers = [to_number(each) for each in value if each not in EMPTY]
 	if operator == "not in":
 		return [[field, "!=", each] for each in numbers]
 	return [[field, "in", numbers]] if numbers else [NO_ROW]
@@ -53,7 +59,7 @@ def fit_time(field: str, fieldtype: str, operator: str, value: Any) -> list[list
 		return compare_with_empty(field, fieldtype, "!=" if value == "set" else "=")
 	if operator not in ("in", "not in"):
 		return [[field, operator, value]]
-	times = [each for each in value if each not in (None, "")]
+	times = [each for each in value if each not in EMPTY]
 	with_empty = not value or len(times) < len(value)
 	if operator == "not in":
 		filled = compare_with_empty(field, fieldtype, "!=") if with_empty else []
@@ -64,7 +70,11 @@ def fit_time(field: str, fieldtype: str, operator: str, value: Any) -> list[list
 
 
 def compare_with_empty(field: str, fieldtype: str, operator: str) -> list[list]:
-	"""Frappe writes an early date for an empty text, and knows nothing like it for a time of day."""
+	"""On Postgres, Frappe writes an early date for an empty text, and knows nothing like it for a time of
+	day.
+	"""
+	if frappe.db.db_type != "postgres":
+		return [[field, "is", "set" if operator == "!=" else "not set"]]
 	if field in STANDARD_FIELDTYPES:
 		return [] if operator == "!=" else [NO_ROW]
 	if fieldtype == "Time":
