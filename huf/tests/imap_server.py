@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from functools import lru_cache
 from pathlib import Path
 
 DOVECOT = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -20,28 +21,15 @@ CONFIG = """
 base_dir = {home}/run
 state_dir = {home}/run
 log_path = {home}/log
-protocols = imap
 listen = 127.0.0.1
 ssl = no
-disable_plaintext_auth = no
 default_internal_user = {internal}
 default_login_user = {login}
 default_internal_group = {group}
 first_valid_uid = 0
 first_valid_gid = 0
-mail_location = maildir:{home}/mail
 mail_uid = {uid}
 mail_gid = {gid}
-
-{oauth}
-passdb {{
-  driver = static
-  args = password={password}
-}}
-userdb {{
-  driver = static
-  args = uid={uid} gid={gid} home={home}
-}}
 service imap-login {{
   chroot =
   inet_listener imap {{
@@ -58,13 +46,59 @@ service stats {{
   chroot =
 }}
 """
+CONFIG_2_3 = """
+protocols = imap
+disable_plaintext_auth = no
+mail_location = maildir:{home}/mail
+{oauth}
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid={uid} gid={gid} home={home}
+}}
+"""
+CONFIG_2_4 = """
+dovecot_config_version = 2.4.0
+dovecot_storage_version = 2.4.0
+{common}
+protocols {{
+  imap = yes
+}}
+auth_allow_cleartext = yes
+mail_driver = maildir
+mail_path = {home}/mail
+{oauth}
+passdb static {{
+  password = {password}
+}}
+userdb static {{
+  fields {{
+    uid = {uid}
+    gid = {gid}
+    home = {home}
+  }}
+}}
+"""
+"""It takes its version first."""
 
-OAUTH = """
+OAUTH_2_3 = """
 auth_mechanisms = xoauth2
 passdb {{
   driver = oauth2
   mechanisms = xoauth2
   args = {settings}
+}}
+"""
+OAUTH_2_4 = """
+auth_mechanisms = xoauth2
+passdb oauth2 {{
+  mechanisms_filter = xoauth2
+}}
+oauth2 {{
+{introspection}
 }}
 """
 INTROSPECTION = """
@@ -74,6 +108,12 @@ active_attribute = active
 active_value = true
 username_attribute = username
 """
+
+
+@lru_cache(maxsize=1)
+def is_before_2_4() -> bool:
+	version = subprocess.run([DOVECOT, "--version"], capture_output=True, text=True, check=True).stdout
+	return version.startswith(("2.2.", "2.3."))
 
 
 class ImapServer:
@@ -91,8 +131,12 @@ class ImapServer:
 
 	def __enter__(self) -> "ImapServer":
 		config = self.home / "dovecot.conf"
-		values = {"home": self.home, "port": self.port, "password": PASSWORD, "oauth": self.oauth()}
-		config.write_text(CONFIG.format(**values, **users()))
+		values = {"home": self.home, "port": self.port, "password": PASSWORD, "oauth": self.oauth(), **users()}
+		common = CONFIG.format(**values)
+		if is_before_2_4():
+			config.write_text(common + CONFIG_2_3.format(**values))
+		else:
+			config.write_text(CONFIG_2_4.format(common=common, **values))
 		self.home.chmod(0o755)
 		(self.home / "run").mkdir()
 		self.make_folder(self.home / "mail")
@@ -109,9 +153,12 @@ class ImapServer:
 	def oauth(self) -> str:
 		if not self.introspect_url:
 			return ""
+		introspection = INTROSPECTION.format(url=self.introspect_url)
+		if not is_before_2_4():
+			return OAUTH_2_4.format(introspection=introspection)
 		settings = self.home / "oauth.conf"
-		settings.write_text(INTROSPECTION.format(url=self.introspect_url))
-		return OAUTH.format(settings=settings)
+		settings.write_text(introspection)
+		return OAUTH_2_3.format(settings=settings)
 
 	def wait(self) -> None:
 		deadline = time.monotonic() + 10

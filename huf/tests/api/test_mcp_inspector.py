@@ -24,9 +24,9 @@ class TestInspector(OAuthTestCase):
 	def setUp(self):
 		super().setUp()
 		folder = install_package(PACKAGE, VERSION)
-		# It keeps tokens in its user's home.
+		# It keeps tokens in its user's home or keychain, unless it is told to forget them.
 		home = enter(self, tempfile.TemporaryDirectory())
-		self.environment = {"HOME": home}
+		self.environment = {"HOME": home, "MCP_INSPECTOR_SECRET_STORE": "memory"}
 		launcher = folder / "clients" / "launcher" / "build" / "index.js"
 		self.command = [launcher, "--cli", "--format", "json", "--quiet"]
 
