@@ -131,7 +131,13 @@ class ImapServer:
 
 	def __enter__(self) -> "ImapServer":
 		config = self.home / "dovecot.conf"
-		values = {"home": self.home, "port": self.port, "password": PASSWORD, "oauth": self.oauth(), **users()}
+		values = {
+			"home": self.home,
+			"port": self.port,
+			"password": PASSWORD,
+			"oauth": self.oauth(),
+			**users(),
+		}
 		common = CONFIG.format(**values)
 		if is_before_2_4():
 			config.write_text(common + CONFIG_2_3.format(**values))

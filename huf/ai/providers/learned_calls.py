@@ -30,9 +30,11 @@ FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens"}
 LIBRARIES = ("litellm", "openai", "httpx", "certifi")
 VARIABLES = ("LITELLM", "OPENAI", "LM_STUDIO", "CEREBRAS", "SSL_")
 """Prefixes of environment variables that LiteLLM may read for calls in OpenAI's format."""
+OTHER_VARIABLES = {"LITELLM_LOCAL_MODEL_COST_MAP"}
+"""Set by Huf when it loads LiteLLM; it concerns prices only."""
 CALLS_FILE = ("private", "huf-model-calls.json")
 """In the site's folder. Contains no API keys."""
-MAX_CALLS = 1000
+MAX_CALLS, MAX_STAMPS = 1000, 4
 SOURCES = (
 	"answers",
 	"direct_path",
@@ -146,7 +148,7 @@ def make_stamp() -> str:
 	variables = sorted(
 		(name, value)
 		for name, value in os.environ.items()
-		if name.startswith(VARIABLES) and not name.endswith(("KEY", "TOKEN"))
+		if name.startswith(VARIABLES) and not name.endswith(("KEY", "TOKEN")) and name not in OTHER_VARIABLES
 	)
 	versions = [version(name) for name in LIBRARIES]
 	return sha256(repr((versions, variables, own)).encode()).hexdigest()
@@ -155,11 +157,15 @@ def make_stamp() -> str:
 class CallStore:
 	"""Learned calls by `make_key`, in a file that all processes of a site share. None means: needs
 	LiteLLM.
+
+	The file has the calls of the latest MAX_STAMPS version stamps: {stamp: {key: call}}. Processes with other
+	environment variables do not drop each other's.
 	"""
 
 	def __init__(self, path: str):
 		self.path = Path(path)
 		self.calls: dict[str, LearnedCall | None] = {}
+		self.others: dict[str, dict] = {}
 		self.read_at = 0
 
 	def find(self, key: str) -> LearnedCall | None:
@@ -180,11 +186,10 @@ class CallStore:
 			if changed_at == self.read_at:
 				return
 			stored = json.loads(self.path.read_bytes())
-			if stored["stamp"] == make_stamp():
-				calls = stored["calls"].items()
-				self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in calls}
-			self.read_at = changed_at
-		except (OSError, ValueError, KeyError, TypeError):
+			calls = stored.pop(make_stamp(), {}).items()
+			self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in calls}
+			self.others, self.read_at = stored, changed_at
+		except (OSError, ValueError, KeyError, TypeError, AttributeError):
 			# An unreadable store is learned again.
 			return
 
@@ -195,9 +200,10 @@ class CallStore:
 		self.refresh()
 		self.calls[key] = call
 		newest = [*self.calls.items()][-MAX_CALLS:]
+		others = [*self.others.items()][1 - MAX_STAMPS :]
 		draft = self.path.with_suffix(f".{uuid4().hex}")
 		try:
-			stored = {"stamp": make_stamp(), "calls": {name: each and asdict(each) for name, each in newest}}
+			stored = {**dict(others), make_stamp(): {name: each and asdict(each) for name, each in newest}}
 			draft.write_text(json.dumps(stored), encoding="utf-8")
 			draft.replace(self.path)
 		except OSError:

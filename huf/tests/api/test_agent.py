@@ -144,7 +144,9 @@ class TestAgentChat(FrontEndTestCase):
 	def skip_where_frappe_fails(self, path):
 		if frappe.__version__.startswith("15.") and "embedded" not in frappe.__version__:
 			if not path.startswith("/api/"):
-				self.skipTest("Frappe 15 reads the body before it has a session, and its error page needs one")
+				self.skipTest(
+					"Frappe 15 reads the body before it has a session, and its error page needs one"
+				)
 
 	def test_what_cannot_be_begun_is_refused(self):
 		for body, status in (({}, 400), ({"message": " "}, 400), ({"message": "Hi", "agent": "Nobody"}, 403)):

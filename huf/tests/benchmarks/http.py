@@ -16,9 +16,8 @@ from urllib.parse import quote
 import frappe
 from urllib3 import HTTPConnectionPool
 
-from huf.ai.runs.entry import run_agent_sync
 from huf.embedded.tests.server_test import Server, free_port
-from huf.tests.benchmarks.floor import TURNS, clocked
+from huf.tests.benchmarks.floor import TURNS, clocked, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, unique
 
@@ -131,7 +130,7 @@ def measure_overhead(site: Site, base_url: str) -> tuple[float, float, float]:
 	agent = make_own_agent(base_url)
 	prompt = f"{TURNS} 0"
 	pairs = [
-		(clocked(lambda: site.run(prompt))[0], clocked(lambda: run_agent_sync(agent, prompt))[0])
+		(clocked(lambda: site.run(prompt))[0], clocked(lambda: with_journal(agent, prompt))[0])
 		for _ in range(ROUNDS + 5)
 	][5:]
 	by_rest, in_process = (statistics.median(side) for side in zip(*pairs, strict=True))

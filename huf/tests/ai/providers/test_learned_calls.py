@@ -63,6 +63,35 @@ class TestLearnedCalls(SiteTestCase):
 		learned_calls.make_stamp.cache_clear()
 		self.assertIsNotNone(CallStore(self.path).find(key))
 
+	def test_what_huf_sets_when_it_loads_litellm_changes_nothing(self):
+		found = set()
+		self.addCleanup(learned_calls.make_stamp.cache_clear)
+		with patch.dict(os.environ):
+			for value in ("True", None):
+				os.environ.pop("LITELLM_LOCAL_MODEL_COST_MAP", None)
+				if value:
+					os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = value
+				learned_calls.make_stamp.cache_clear()
+				found.add(learned_calls.make_stamp())
+		self.assertEqual(len(found), 1)
+
+	def test_processes_with_other_environments_keep_each_other_s_calls(self):
+		self.addCleanup(learned_calls.make_stamp.cache_clear)
+
+		def add_and_read(base_url):
+			with patch.dict(os.environ, OPENAI_BASE_URL=base_url):
+				learned_calls.make_stamp.cache_clear()
+				store = CallStore(self.path)
+				store.add(base_url, None)
+				return [*store.calls]
+
+		for number in range(2 * learned_calls.MAX_STAMPS):
+			add_and_read(f"http://127.0.0.1:{number}")
+		last = json.loads(Path(self.path).read_text())
+		self.assertEqual(len(last), learned_calls.MAX_STAMPS)
+		self.assertEqual(add_and_read("http://127.0.0.1:7"), ["http://127.0.0.1:7"])
+		self.assertEqual([*json.loads(Path(self.path).read_text())], [*last])
+
 	def test_a_file_that_cannot_be_read_or_written_is_as_none(self):
 		with ModelServer() as server:
 			server.script(text("Hi."))
@@ -72,7 +101,7 @@ class TestLearnedCalls(SiteTestCase):
 				"[]",
 				"{",
 				'{"stamp": 1}',
-				json.dumps({"stamp": learned_calls.make_stamp(), "calls": {"a": {}}}),
+				json.dumps({learned_calls.make_stamp(): {"a": {}}}),
 			):
 				Path(self.path).write_text(broken)
 				self.assertTrue(CallStore(self.path).needs_litellm, broken)
