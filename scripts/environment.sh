@@ -2,7 +2,7 @@
 
 find_python() {
 	local name
-	for name in ${HUF_PYTHON:-} python3 python3.13 python3.12 python3.11 python3.10 python; do
+	for name in ${HUF_PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
 		if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
 			echo "$name"
 			return
