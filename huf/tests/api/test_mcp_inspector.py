@@ -24,7 +24,7 @@ class TestInspector(OAuthTestCase):
 	def setUp(self):
 		super().setUp()
 		folder = install_package(PACKAGE, VERSION)
-		# It keeps tokens in its user's home or keychain, unless it is told to forget them.
+		# By default it stores tokens in the user's home or keychain; here each call signs in anew.
 		home = enter(self, tempfile.TemporaryDirectory())
 		self.environment = {"HOME": home, "MCP_INSPECTOR_SECRET_STORE": "memory"}
 		launcher = folder / "clients" / "launcher" / "build" / "index.js"
