@@ -12,9 +12,17 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import frappe
 
+from huf.ai.providers.litellm import load
+
 
 class SiteTestCase(unittest.TestCase):
 	"""Begins as Administrator with nothing open, and ends so."""
+
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		# Calls of models are then checked in this process: a child for each scripted server would take seconds.
+		load()
 
 	def setUp(self):
 		frappe.set_user("Administrator")

@@ -46,6 +46,11 @@ class FailedCheck(str):
 	"""The reason why a check failed to run. Another process may succeed."""
 
 
+def has_openai_samples(name: str) -> bool:
+	"""Whether the provider of a LiteLLM model name is one that is called in OpenAI's format."""
+	return CANDIDATES.get(name.partition("/")[0], ("", None))[1] is OPENAI
+
+
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 	"""The direct path for the arguments of a LiteLLM call, or the reason why it has none. Checked once per
 	model.
@@ -115,13 +120,15 @@ async def learn_call(found: VerifiedPath | str, kwargs: dict) -> LearnedCall | N
 
 
 async def learn_from_path(path: DirectPath, template: RequestTemplate, kwargs: dict) -> LearnedCall | None:
-	if CANDIDATES[path.provider][1] is not OPENAI or not path.has_openai_format:
+	if not has_openai_samples(f"{path.provider}/{path.model}") or not path.has_openai_format:
 		return None
+	own = FREE_ARGUMENTS - {"response_format"}
 	limit = {"max_tokens": PROBE} if "max_tokens" in kwargs else {}
-	fixed = {name: value for name, value in kwargs.items() if name not in FREE_ARGUMENTS} | limit
+	fixed = {name: value for name, value in kwargs.items() if name not in own} | limit
 	options = path.build_body(deep_copy({**fixed, "messages": MESSAGES}))
 	model = options.pop("model")
 	options.pop("messages")
+	options.pop("response_format", None)
 	(token_field,) = [name for name, value in options.items() if value == PROBE] or [""]
 	options.pop(token_field, None)
 	ciphers = find_ciphers(path) if template.url.startswith("https:") else ""

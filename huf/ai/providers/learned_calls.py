@@ -1,8 +1,9 @@
 """Model calls that run without importing LiteLLM, stored per site.
 
 `import litellm` and the check of the direct path cost two seconds and 200 MB per process. A call in OpenAI's
-format is therefore checked once per site, model and options by `direct_path_check.py`, and what was learned
-is stored for all processes. Errors and responses of unusual form still go through LiteLLM.
+format is therefore checked once per site, model and options, by `direct_path_check.py` in a child process
+(`learning_process.py`), and what was learned is stored for all processes. Errors and responses of unusual
+form still go through LiteLLM.
 """
 
 import json
@@ -25,7 +26,7 @@ from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.failures import AnswerTooLarge
 from huf.ai.providers.http_connections import RequestTemplate, post_request, read_body, read_lines
 
-FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens"}
+FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens", "response_format"}
 """Arguments of a LiteLLM call whose values affect only their own fields of the request."""
 LIBRARIES = ("litellm", "openai", "httpx", "certifi")
 VARIABLES = ("LITELLM", "OPENAI", "LM_STUDIO", "CEREBRAS", "SSL_")
@@ -81,6 +82,8 @@ class LearnedCall:
 			body["tools"] = tools
 		if self.token_field:
 			body[self.token_field] = kwargs["max_tokens"]
+		if "response_format" in kwargs:
+			body["response_format"] = kwargs["response_format"]
 		return self.template.serialize(body)
 
 	async def complete(self, body: bytes, kwargs: dict, answer: AnswerBuilder, find_path: FindPath) -> None:
@@ -137,7 +140,8 @@ def make_tls(ciphers: str) -> ssl.SSLContext:
 def make_key(kwargs: dict) -> str:
 	"""A cache key: calls with equal keys differ only in FREE_ARGUMENTS."""
 	fixed = {name: value for name, value in kwargs.items() if name not in FREE_ARGUMENTS}
-	text = json.dumps([fixed, "max_tokens" in kwargs], sort_keys=True)
+	shape = kwargs.get("response_format", {}).get("type")
+	text = json.dumps([fixed, "max_tokens" in kwargs, shape], sort_keys=True)
 	return sha256(text.encode()).hexdigest()[:32]
 
 
@@ -169,16 +173,19 @@ class CallStore:
 		self.read_at = 0
 
 	def find(self, key: str) -> LearnedCall | None:
-		"""The stored result for a call. Raises KeyError if it has not been checked."""
+		"""The call in the form that needs no LiteLLM; None if it needs LiteLLM or has not been checked."""
+		return self.calls[key] if key in self else None
+
+	def __contains__(self, key: str) -> bool:
 		if key not in self.calls:
 			self.refresh()
-		return self.calls[key]
+		return key in self.calls
 
 	@property
 	def needs_litellm(self) -> bool:
-		"""Whether the site has calls that need LiteLLM, or has not made any call yet."""
+		"""Whether the site has calls that need LiteLLM."""
 		self.refresh()
-		return not self.calls or None in self.calls.values()
+		return None in self.calls.values()
 
 	def refresh(self) -> None:
 		try:
@@ -221,11 +228,8 @@ def open_site_store() -> CallStore:
 
 
 def find_learned(kwargs: dict) -> LearnedCall | None:
-	"""The call in the form that needs no LiteLLM; None if it needs LiteLLM or has not been checked."""
-	try:
-		return open_site_store().find(make_key(kwargs))
-	except KeyError:
-		return None
+	"""As `CallStore.find`, for the arguments of a LiteLLM call."""
+	return open_site_store().find(make_key(kwargs))
 
 
 async def learn(kwargs: dict, check: Callable[[], Awaitable[LearnedCall | None]]) -> None:

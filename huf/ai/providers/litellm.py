@@ -344,8 +344,9 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 	"""
 	if way is not CallWay.WRAPPED:
 		from huf.ai.providers.learned_calls import find_learned
+		from huf.ai.providers.learning_process import learn_apart
 
-		learned = find_learned(kwargs)
+		learned = find_learned(kwargs) or await learn_apart(kwargs)
 		if learned and (body := learned.write_body(kwargs)) is not None:
 			return await learned.complete(body, kwargs, answer, partial(load_path, kwargs))
 		found = await direct_way(kwargs)

@@ -71,13 +71,13 @@ class TestLazyImports(unittest.TestCase):
 		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])
 		self.assertIn("litellm", self.imported(read.format(["frappe", "worker", "--queue", "long"])))
 
-	def test_a_run_loads_neither_litellm_nor_the_sdk_once_its_call_has_been_learned(self):
+	def test_a_run_loads_neither_litellm_nor_the_sdk(self):
 		home = tempfile.mkdtemp(prefix="huf-test-")
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		with ModelServer() as server:
 			server.script(*[tool_call("find_todos", {}), text("None.")] * 2)
-			self.assertIn("litellm", self.imported(RUN, home, server.base_url))
-			self.assertEqual(self.imported(RUN, home, ""), ["aiohttp"])
+			for base_url in (server.base_url, ""):
+				self.assertEqual(self.imported(RUN, home, base_url), ["aiohttp"])
 			sent = [json.loads(body) | {"messages": None} for body in server.bodies]
 			self.assertEqual([list(sent[0].items())] * 4, [list(each.items()) for each in sent])
 

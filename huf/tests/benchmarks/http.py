@@ -176,8 +176,14 @@ def list_processes(parent: int) -> list[int]:
 
 
 def read_memory(parent: int) -> float:
-	"""Resident megabytes of a process and its children."""
-	return sum(map(read_status("VmRSS"), list_processes(parent))) / 1024
+	"""Resident megabytes of a process and its children; pages that they share count once."""
+	return sum(map(read_resident_mb, list_processes(parent)))
+
+
+def read_resident_mb(pid: int | str) -> float:
+	"""A process's proportional set size: a page that n processes share counts as 1/n."""
+	lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+	return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
 
 
 def count_threads(parent: int) -> int:

@@ -28,7 +28,6 @@ RATES = {
 }
 SPREADS = {64: Goal("  p99 / p50", 2), 256: Goal("  p99 / p50", 1.5)}
 MEMORY = Goal("  memory of the server's processes", 300, "MB")
-RESTARTED = Goal("  the same, restarted after the first call of the model", 300, "MB")
 QUEUED = Goal("queued runs, with the default worker", 60, "runs/s", True)
 
 
@@ -43,9 +42,6 @@ def measure() -> None:
 			server = site.server.process.pid
 			MEMORY.print(read_memory(server), f"{count_threads(server)} threads")
 			QUEUED.print(measure_queued(site))
-			site.restart()
-			measure_many(site, 256)
-			RESTARTED.print(read_memory(site.server.process.pid), "that call alone loads LiteLLM")
 		finally:
 			site.server.stop()
 		print_beside_agno(base_url)

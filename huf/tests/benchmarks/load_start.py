@@ -4,7 +4,7 @@ import statistics
 import time
 
 from huf.tests.benchmarks.goals import Goal
-from huf.tests.benchmarks.http import Site, list_processes, read_cpu_s, read_status
+from huf.tests.benchmarks.http import Site, list_processes, read_cpu_s, read_resident_mb
 from huf.tests.benchmarks.quick_model import quick_model
 
 ROUNDS, SETTLE_S = 3, 3
@@ -28,7 +28,7 @@ def measure() -> None:
 	FIRST.print(
 		seconds,
 		f"ready after {ready:.2f} s, {worked:.1f} s of the processor until the answer; "
-		f"{learned:.1f} s for the site's first call of the model, which imports LiteLLM",
+		f"{learned:.1f} s for the site's first call of the model, which a child with LiteLLM checks",
 	)
 	MEMORY.print(memory)
 
@@ -40,5 +40,5 @@ def start_again(site: Site) -> tuple[float, float, float, float]:
 	site.run("0 0")
 	seconds, worked = time.perf_counter() - began, read_cpu_s(site.server.process.pid)
 	time.sleep(SETTLE_S)
-	memory = max(map(read_status("VmRSS"), list_processes(site.server.process.pid))) / 1024
+	memory = max(map(read_resident_mb, list_processes(site.server.process.pid)))
 	return seconds, memory, worked, site.server.seconds

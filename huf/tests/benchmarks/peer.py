@@ -167,10 +167,10 @@ async def answer_all(ask: Ask, prompts: list[str], at_once: int) -> list[float]:
 
 
 def memory_mb() -> float:
-	"""Resident megabytes of this process; 0 where there is no /proc."""
-	status = Path("/proc/self/status")
+	"""Resident megabytes of this process, shared pages in part; 0 where there is no /proc."""
+	status = Path("/proc/self/smaps_rollup")
 	lines = status.read_text().splitlines() if status.exists() else []
-	return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+	return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
 
 
 async def main(name: str, base_url: str) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from unittest.mock import patch
@@ -12,6 +14,7 @@ from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect, Tool
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers import learned_calls, price_table
+from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_check import learn_call
 from huf.ai.providers.learned_calls import CallStore, find_learned, open_site_store
 from huf.ai.providers.litellm import STREAMED, check_directly, connect, load
@@ -19,7 +22,20 @@ from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import ModelServer, garbage, text, tool_call
 
+CALL = """
+import sys, json, asyncio
+import huf.embedded; huf.embedded.install()
+from huf.ai.providers import learned_calls, learning_process
+store = learned_calls.CallStore(sys.argv[1])
+learned_calls.open_site_store = learning_process.open_site_store = lambda: store
+call = asyncio.run(learning_process.learn_apart(json.loads(sys.argv[2])))
+print(json.dumps([call and call.options, "litellm" in sys.modules]))
+"""
 PATTERNED = {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(?<n>a)$"}}}
+
+
+def make_form(schema):
+	return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
 class TestLearnedCalls(SiteTestCase):
@@ -58,8 +74,7 @@ class TestLearnedCalls(SiteTestCase):
 		):
 			with changed:
 				learned_calls.make_stamp.cache_clear()
-				with self.assertRaises(KeyError):
-					CallStore(self.path).find(key)
+				self.assertNotIn(key, CallStore(self.path))
 		learned_calls.make_stamp.cache_clear()
 		self.assertIsNotNone(CallStore(self.path).find(key))
 
@@ -104,7 +119,7 @@ class TestLearnedCalls(SiteTestCase):
 				json.dumps({learned_calls.make_stamp(): {"a": {}}}),
 			):
 				Path(self.path).write_text(broken)
-				self.assertTrue(CallStore(self.path).needs_litellm, broken)
+				self.assertNotIn(learned_calls.make_key(model.fixed), CallStore(self.path), broken)
 			nowhere = CallStore("/proc/none/calls.json")
 			with patch.object(learned_calls, "open_site_store", lambda: nowhere):
 				self.complete(model)
@@ -115,8 +130,21 @@ class TestLearnedCalls(SiteTestCase):
 		self.assertEqual((call.options, call.token_field), (STREAMED, "max_completion_tokens"))
 		self.assertEqual(call.template.url, "https://api.openai.com/v1/chat/completions")
 		self.assertEqual(self.learn("openai/gpt-4o", temperature=0.2).options, {"temperature": 0.2})
-		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
-		self.assertEqual(self.learn("openai/gpt-4o", response_format=form).options, {"response_format": form})
+
+	def test_a_call_with_one_json_schema_is_known_with_any_other(self):
+		plain, other = make_form({"type": "object"}), make_form(PATTERNED | {"additionalProperties": False})
+		kwargs = {"model": "openai/gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
+		call = self.learn(kwargs["model"], response_format=plain)
+		self.assertEqual(call.options, {})
+		keys = {learned_calls.make_key({**kwargs, "response_format": form}) for form in (plain, other)}
+		self.assertEqual(len(keys), 1)
+		self.assertNotIn(learned_calls.make_key(kwargs), keys)
+		body = json.loads(call.write_body({**kwargs, "response_format": other}))
+		path = DirectPath(load(), kwargs["model"], None)
+		self.assertEqual(body, path.build_body({**kwargs, "response_format": other}))
+
+	def test_a_format_that_litellm_rewrites_is_left_to_it(self):
+		self.assertIsNone(self.learn("groq/llama3-8b-8192", response_format=make_form({"type": "object"})))
 
 	def test_providers_with_a_translation_of_their_own_are_left_to_litellm(self):
 		for name in (
@@ -179,6 +207,48 @@ class TestLearnedCalls(SiteTestCase):
 	def learn(self, name, **options):
 		kwargs = {"model": name, "api_key": SECRET, "timeout": 5, **options}
 		return run_coroutine(learn_call(run_coroutine(check_directly(kwargs)), kwargs))
+
+
+class TestLearningProcess(SiteTestCase):
+	"""In processes of their own: the one of the tests has imported LiteLLM."""
+
+	def setUp(self):
+		super().setUp()
+		folder = tempfile.TemporaryDirectory()
+		self.addCleanup(folder.cleanup)
+		self.path = Path(folder.name, "calls.json")
+
+	def test_a_child_learns_a_call_and_its_usual_variants_and_this_process_stays_small(self):
+		call = {"model": "openai/gpt-4o", "temperature": 0.2}
+		self.assertEqual(self.learn(call), [{"temperature": 0.2}, False])
+		store = CallStore(str(self.path))
+		for variant in (call, call | STREAMED, call | {"max_tokens": 7}, call | STREAMED | {"max_tokens": 7}):
+			self.assertIn(learned_calls.make_key(variant), store)
+		self.assertNotIn(learned_calls.make_key(call | {"temperature": 0.3}), store)
+		self.assertNotIn(SECRET, self.path.read_text())
+
+	def test_a_call_that_needs_litellm_is_asked_of_a_child_once(self):
+		call = {"model": "openai/o3"}
+		self.assertEqual(self.learn(call), [None, False])
+		written = self.path.read_text()
+		self.assertIn(learned_calls.make_key(call), CallStore(str(self.path)))
+		self.assertTrue(CallStore(str(self.path)).needs_litellm)
+		self.assertEqual(self.learn(call), [None, False])
+		self.assertEqual(self.path.read_text(), written)
+
+	def test_a_provider_with_a_format_of_its_own_costs_no_child(self):
+		self.assertEqual(self.learn({"model": "anthropic/claude-sonnet-4-5"}), [None, False])
+		self.assertFalse(self.path.exists())
+
+	def test_a_child_that_cannot_store_anything_is_no_error(self):
+		self.path = Path("/proc/none/calls.json")
+		self.assertEqual(self.learn({"model": "openai/gpt-4o"}), [None, False])
+
+	def learn(self, call):
+		call = call | {"api_key": SECRET, "messages": [], "timeout": 5}
+		command = [sys.executable, "-c", CALL, str(self.path), json.dumps(call)]
+		done = subprocess.run(command, capture_output=True, text=True, check=True)
+		return json.loads(done.stdout)
 
 
 class TestSiteStore(SiteTestCase):

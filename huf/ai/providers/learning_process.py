@@ -1,0 +1,87 @@
+"""Learns in a child process how a call is made without LiteLLM: who imports it keeps its 145 MB for good.
+
+Run as a module, this is the child. It opens no connection, and is given no message and no API key.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from threading import Lock
+
+from huf.ai.providers.learned_calls import CallStore, LearnedCall, find_learned, make_key, open_site_store
+
+TIMEOUT_S = 60
+UNSENT = {"messages", "tools", "api_key"}
+LOCK = Lock()
+"""One child at a time in a process: runs that start together mostly make the same call."""
+
+
+async def learn_apart(kwargs: dict) -> LearnedCall | None:
+	"""Have a child check and store a call of which nothing is stored, and return it as `find_learned` does.
+
+	None if the provider is not called in OpenAI's format, or if this process has imported LiteLLM: then it
+	checks the call itself, which is faster.
+	"""
+	from huf.ai.providers.direct_path_check import has_openai_samples
+
+	store = open_site_store()
+	if "litellm" in sys.modules or make_key(kwargs) in store or not has_openai_samples(kwargs["model"]):
+		return None
+	await asyncio.to_thread(run_child, store, kwargs)
+	return find_learned(kwargs)
+
+
+def run_child(store: CallStore, kwargs: dict) -> None:
+	command = [sys.executable, "-m", __name__]
+	question = {"path": str(store.path), "call": {k: v for k, v in kwargs.items() if k not in UNSENT}}
+	environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+	with LOCK:
+		if make_key(kwargs) in store:
+			return
+		try:
+			subprocess.run(
+				command,
+				input=json.dumps(question).encode(),
+				env=environment,
+				stdout=subprocess.DEVNULL,
+				stderr=subprocess.DEVNULL,
+				timeout=TIMEOUT_S,
+			)
+		except (OSError, subprocess.TimeoutExpired):
+			# This process then loads LiteLLM and checks the call itself.
+			return
+
+
+# --- in the child ---
+
+
+async def learn(store: CallStore, call: dict) -> None:
+	from huf.ai.providers.direct_path_check import FailedCheck, find_direct_path, learn_call
+	from huf.ai.providers.litellm import load
+
+	for each in list_variants(call):
+		found = await find_direct_path(load(), each)
+		if not isinstance(found, FailedCheck):
+			store.add(make_key(each), await learn_call(found, each))
+
+
+def list_variants(call: dict) -> Iterator[dict]:
+	"""The call streamed and whole, with and without max_tokens: most sites soon make several of these."""
+	from huf.ai.providers.litellm import STREAMED
+
+	common = {name: value for name, value in call.items() if name not in {"max_tokens", *STREAMED}}
+	for stream in ({}, STREAMED):
+		for limit in ({}, {"max_tokens": 1}):
+			yield {**common, **stream, **limit}
+
+
+def main() -> None:
+	question = json.load(sys.stdin)
+	asyncio.run(learn(CallStore(question["path"]), question["call"]))
+
+
+if __name__ == "__main__":
+	main()
