@@ -12,7 +12,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import frappe
 
-from huf.ai.providers.litellm import load
+from huf.ai.providers.litellm_module import load
 
 
 class SiteTestCase(unittest.TestCase):

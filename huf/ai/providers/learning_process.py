@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from threading import Lock
 
 from huf.ai.providers.learned_calls import CallStore, LearnedCall, find_learned, make_key, open_site_store
+from huf.ai.providers.litellm_module import STREAMED, load
 
 TIMEOUT_S = 60
 UNSENT = {"messages", "tools", "api_key"}
@@ -60,7 +61,6 @@ def run_child(store: CallStore, kwargs: dict) -> None:
 
 async def learn(store: CallStore, call: dict) -> None:
 	from huf.ai.providers.direct_path_check import FailedCheck, find_direct_path, learn_call
-	from huf.ai.providers.litellm import load
 
 	for each in list_variants(call):
 		found = await find_direct_path(load(), each)
@@ -70,8 +70,6 @@ async def learn(store: CallStore, call: dict) -> None:
 
 def list_variants(call: dict) -> Iterator[dict]:
 	"""The call streamed and whole, with and without max_tokens: most sites soon make several of these."""
-	from huf.ai.providers.litellm import STREAMED
-
 	common = {name: value for name, value in call.items() if name not in {"max_tokens", *STREAMED}}
 	for stream in ({}, STREAMED):
 		for limit in ({}, {"max_tokens": 1}):

@@ -1,4 +1,4 @@
-"""Calls models through LiteLLM. The only module that imports litellm, and only on a model call.
+"""Calls models through LiteLLM or as LiteLLM would.
 
 A call takes the first of three routes that is available: without LiteLLM, if it is in OpenAI's format and was
 checked before (`learned_calls.py`); LiteLLM's translation over our own connections, if `direct_path_check.py`
@@ -10,10 +10,9 @@ API keys are passed with each call, never through the environment, and are remov
 import asyncio
 import gc
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from huf.ai.core.costs import WorstCase
@@ -29,6 +28,7 @@ from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
 from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, known_errors, model_error
 from huf.ai.providers.images import insert_images
+from huf.ai.providers.litellm_module import STREAMED, load
 from huf.ai.providers.models import (
 	CallWay,
 	Prices,
@@ -65,30 +65,8 @@ HIDDEN_TOOLS = (
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
 """By default a local model's answer is limited to 1/4 of its context window."""
-STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """Minimum time-out of an answer that is not streamed: no token arrives before its end."""
-
-
-@lru_cache(maxsize=1)
-def load():
-	"""The litellm module, configured to make no requests of its own. The first call takes seconds."""
-	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-	# Collecting garbage during the import takes a fifth of the time and finds none.
-	is_collecting = gc.isenabled()
-	gc.disable()
-	try:
-		import litellm
-	finally:
-		if is_collecting:
-			gc.enable()
-
-	litellm.telemetry = False
-	litellm.suppress_debug_info = True
-	litellm.drop_params = True
-	# Counting tokens opens no connection.
-	litellm.disable_hf_tokenizer_download = True
-	return litellm
 
 
 async def warm_up(needs_litellm: bool = True) -> None:

@@ -12,9 +12,9 @@ from huf.ai.providers.failures import first_line, hide_secret, known_errors, mod
 from huf.ai.providers.litellm import (
 	_normalize_model_name,
 	_setup_api_key,
-	load,
 	read_key,
 )
+from huf.ai.providers.litellm_module import load
 from huf.ai.providers.models import read_model_facts
 from huf.ai.providers.price_table import prices_of
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case

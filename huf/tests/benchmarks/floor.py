@@ -17,7 +17,7 @@ from huf.ai.loop.guards import StepCap
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path_check import find_direct_path
-from huf.ai.providers.litellm import load
+from huf.ai.providers.litellm_module import load
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.runs.provider import RunProvider
 from huf.ai.tools.registry import tool

@@ -17,7 +17,8 @@ from huf.ai.providers import learned_calls, price_table
 from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_check import learn_call
 from huf.ai.providers.learned_calls import CallStore, find_learned, open_site_store
-from huf.ai.providers.litellm import STREAMED, check_directly, connect, load
+from huf.ai.providers.litellm import check_directly, connect
+from huf.ai.providers.litellm_module import STREAMED, load
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import ModelServer, garbage, text, tool_call

@@ -9,7 +9,8 @@ from agents import Agent
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
-from huf.ai.providers.litellm import _normalize_model_name, connect, load
+from huf.ai.providers.litellm import _normalize_model_name, connect
+from huf.ai.providers.litellm_module import load
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, unique

@@ -14,7 +14,7 @@ from huf.ai.providers import openai_format
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_samples import MESSAGES, TOOLS
-from huf.ai.providers.litellm import load
+from huf.ai.providers.litellm_module import load
 
 EXAMPLES = settings(max_examples=400, deadline=None)
 
