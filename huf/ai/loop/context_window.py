@@ -123,13 +123,11 @@ def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
 
 
 def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
-	changes: Cut = {}
+	sent: list[dict | None] = [*messages]
 	for cut in cuts:
-		changes.update(cut)
-	if not changes:
-		return messages
-	sent = [changes.get(place, message) for place, message in enumerate(messages)]
-	return [message for message in sent if message is not None]
+		for place, message in cut.items():
+			sent[place] = message
+	return list(filter(None, sent))
 
 
 def read_results(messages: list[dict], prompt_at: int) -> Iterator[ResultMessage]:
