@@ -49,6 +49,7 @@ def is_stricter(doctype: str) -> bool:
 
 
 def find_names(doctype: str, filters: Any, parent: str | None = None, limit: int = 0) -> list:
+	"""Names of documents that the user may read."""
 	rows = frappe.client.get_list(
 		doctype,
 		["name"],

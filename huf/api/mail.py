@@ -130,7 +130,7 @@ def sync_mailbox(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
-	"""Save a person's edits. Agents no longer overwrite the draft."""
+	"""Save a person's edits: {name, status}. Agents no longer overwrite the draft."""
 	return actions.edit_reply(draft_for(name), text, subject, to)
 
 
@@ -143,6 +143,7 @@ def approve_draft(name: str, text: str | None = None, subject: str | None = None
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
+	"""Discard a draft, a held or a failed reply: {name, status}."""
 	return actions.discard_reply(draft_for(name, *actions.UNSENT))
 
 
@@ -220,5 +221,5 @@ def draft_for(name: str, *statuses: MailStatus):
 	"""A draft that the user may send. Raises PermissionError, UsageError."""
 	doc, wanted = own_mail(name), statuses or (MailStatus.DRAFT,)
 	if doc.direction != Direction.OUTGOING.value or doc.status not in [each.value for each in wanted]:
-		raise UsageError(f"This mail is no longer a draft. Its status is {doc.status}.")
+		raise actions.describe_changed(doc.status)
 	return doc

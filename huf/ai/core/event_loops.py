@@ -86,6 +86,7 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 
 
 def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
+	"""Run a coroutine on this loop. Cancelled if the call of this thread is abandoned."""
 	task = loop.create_task(coroutine)
 	on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
 	try:

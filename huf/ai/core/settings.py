@@ -88,6 +88,7 @@ def read_settings(doc: Any) -> Settings:
 
 
 def read_value(doc: Any, fieldname: str, kind: Any) -> Any:
+	"""A setting as `kind`. An empty number, other than those in MAY_BE_ZERO, means its default."""
 	if kind is int and fieldname not in MAY_BE_ZERO:
 		return read_int(doc, fieldname)
 	value = doc.get(fieldname)

@@ -38,6 +38,7 @@ def split_into_chunks(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def find_spans(text: str) -> Iterator[tuple[int, int]]:
+	"""(start, end) of the chunks of a text, which follow one another without a gap."""
 	start = 0
 	while len(text) - start > MAX_CHUNK_CHARS:
 		end = start + find_break(text[start : start + MAX_CHUNK_CHARS])

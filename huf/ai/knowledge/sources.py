@@ -65,6 +65,7 @@ def list_files(doctype: str, names: list) -> Iterator[Reference]:
 
 
 def parse_urls(source) -> list[str]:
+	"""The URLs of a source, one per line, each once."""
 	return list(dict.fromkeys(filter(None, map(str.strip, (source.urls or "").splitlines()))))
 
 

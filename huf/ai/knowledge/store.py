@@ -65,6 +65,7 @@ def read_items(source: str) -> dict[str, Any]:
 
 
 def read_item_page(source: str, start: int, limit: int) -> list:
+	"""Items of a source, failed ones first."""
 	return frappe.db.sql(
 		f"""select name, source, reference_doctype, reference_name, url, title, state, error, chunks,
 		indexed_at from `tab{ITEM}` where source = %s
@@ -76,6 +77,7 @@ def read_item_page(source: str, start: int, limit: int) -> list:
 
 
 def count_items(source: str) -> dict[str, int]:
+	"""{state: number of items} of a source."""
 	query = f"select state, count(*) from `tab{ITEM}` where source = %s group by state"
 	return dict(frappe.db.sql(query, (source,)))
 
@@ -103,6 +105,7 @@ def mark_waiting(filters: Mapping[str, Any]) -> None:
 
 
 def list_waiting_items(source: str, limit: int) -> list:
+	"""Items of a source that are to be indexed."""
 	return frappe.get_all(
 		ITEM,
 		filters={"source": source, "state": IndexState.WAITING.value},
@@ -122,6 +125,7 @@ def list_waiting_items(source: str, limit: int) -> list:
 
 
 def list_waiting_sources() -> list[str]:
+	"""Knowledge Sources that have items to index."""
 	query = f"select distinct source from `tab{ITEM}` where state = %s order by source"
 	return frappe.db.sql(query, (IndexState.WAITING.value,), pluck=True)
 
@@ -145,6 +149,7 @@ def find_source_items(source: str, names: Sequence[str]) -> list[str]:
 
 
 def find_document_items(doctype: str, name: str) -> list[str]:
+	"""Items of all sources that were made from this document."""
 	filters = {"reference_doctype": doctype, "reference_name": name}
 	return frappe.get_all(ITEM, filters=filters, pluck="name", order_by="name asc")
 

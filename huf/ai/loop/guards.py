@@ -163,4 +163,5 @@ def is_refusal(tool_result: ToolResult) -> bool:
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:
+	"""The verdict of the first guard that has one."""
 	return next((verdict for guard in guards if (verdict := guard.verdict(progress))), None)

@@ -89,14 +89,17 @@ def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> di
 
 
 def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
+	"""Change a reply that waits for approval: {name, status}. Raises UsageError, as `change_reply`."""
 	values = read_edits(doc, text, subject, to)
-	status = MailStatus.DRAFT
-	if values and store.change_status(doc.name, status, status, **values):
-		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": status.value}
+	if not values:
+		return {"name": doc.name, "status": doc.status}
+	return change_reply(doc, MailStatus.DRAFT, MailEvent.DRAFT_CHANGED, values)
 
 
 def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	"""Approve a reply with its last changes and queue it: {name, status}. Raises UsageError if it cannot be
+	sent, or as `change_reply`.
+	"""
 	if problem := find_sending_problem(doc.sender):
 		raise UsageError(problem)
 	values = {
@@ -105,16 +108,29 @@ def approve_reply(doc, text: str | None, subject: str | None, to: str | None) ->
 		"reason": None,
 		"attempts": 0,
 	}
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
-		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
-		enqueue_sending(doc.name)
-	return {"name": doc.name, "status": MailStatus.APPROVED.value}
+	result = change_reply(doc, MailStatus.APPROVED, MailEvent.APPROVED, values)
+	enqueue_sending(doc.name)
+	return result
 
 
 def discard_reply(doc) -> dict:
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
-		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
+	"""Discard an unsent reply: {name, status}. Raises UsageError, as `change_reply`."""
+	return change_reply(doc, MailStatus.DISCARDED, MailEvent.DISCARDED, {})
+
+
+def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dict:
+	"""Change an outgoing mail for a person: {name, status}.
+
+	Raises UsageError if somebody else has changed its status since `doc` was read.
+	"""
+	if not store.change_status(doc.name, MailStatus(doc.status), status, **values):
+		raise describe_changed(frappe.db.get_value(store.MAIL, doc.name, "status"))
+	store.write_event(doc, event, f"By {frappe.session.user}", run=doc.run)
+	return {"name": doc.name, "status": status.value}
+
+
+def describe_changed(status: str) -> UsageError:
+	return UsageError(f"This mail is no longer a draft. Its status is {status}.")
 
 
 # --- threads ---
@@ -134,12 +150,14 @@ def assign_thread(doc, user: str, reason: str) -> dict:
 
 
 def hand_over_thread(doc, reason: str) -> dict:
+	"""Give a thread to a person, so that the agent does not answer in it: {thread, with_person}."""
 	if not threads.is_with_person(doc.thread):
 		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": True}
 
 
 def return_thread(doc) -> dict:
+	"""Give a thread back to its agent: {thread, with_person}."""
 	if threads.is_with_person(doc.thread):
 		store.assign_thread(doc.thread, None)
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
@@ -171,12 +189,13 @@ def run_again(doc) -> dict:
 
 
 def queue_again(doc, job: MailJob) -> dict:
-	if doc.direction != Direction.INCOMING.value or doc.status not in [each.value for each in ENDED]:
-		raise UsageError(_("This mail is being processed, or is outgoing. Wait until it is done."))
-	if threads.is_with_person(doc.thread):
+	"""Queue an incoming mail that has ended: {name, status}. Raises UsageError for any other."""
+	is_ended = doc.direction == Direction.INCOMING.value and doc.status in [each.value for each in ENDED]
+	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))
 	values = {"job": job.value, "attempts": 0, "reason": None}
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.QUEUED, **values):
-		store.write_event(doc, MailEvent.RUN_AGAIN, f"{job.value}: {frappe.session.user}")
-		enqueue_mail(doc.name)
+	if not is_ended or not store.change_status(doc.name, MailStatus(doc.status), MailStatus.QUEUED, **values):
+		raise UsageError(_("This mail is being processed, or is outgoing. Wait until it is done."))
+	store.write_event(doc, MailEvent.RUN_AGAIN, f"{job.value}: {frappe.session.user}")
+	enqueue_mail(doc.name)
 	return {"name": doc.name, "status": MailStatus.QUEUED.value}

@@ -75,4 +75,5 @@ def read_preprocessors() -> Mapping[str, Preprocessor]:
 
 
 def preprocessor_names() -> list[str]:
+	"""Names that a mailbox can choose, those of apps included."""
 	return [DEFAULT, *read_preprocessors()]

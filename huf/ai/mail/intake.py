@@ -112,6 +112,7 @@ def find_initial_status(message: MailMessage, thread: str, known: bool, own: lis
 
 
 def get_own_addresses(mailbox) -> list[str]:
+	"""The addresses of a mailbox and its aliases, in lower case."""
 	aliases = (mailbox.aliases or "").replace(",", "\n").split()
 	return [each.strip().lower() for each in (mailbox.email, *aliases)]
 

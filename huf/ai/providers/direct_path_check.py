@@ -204,6 +204,7 @@ async def call_litellm_offline(
 
 
 def make_client(path: DirectPath, client: str, http: httpx.AsyncClient) -> Any:
+	"""The client that LiteLLM takes for this provider, over our mock transport."""
 	litellm = path.litellm
 	if client == "sdk":
 		base = litellm.get_llm_provider(model=f"{path.provider}/{path.model}", api_base=path.base)[3]

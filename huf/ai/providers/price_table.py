@@ -20,6 +20,7 @@ NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 
 @lru_cache(maxsize=1)
 def load_table() -> dict[str, dict]:
+	"""LiteLLM's price table, from its file: {model: {input_cost_per_token, max_input_tokens, ...}}."""
 	return json.loads(read_file(FILE) or "{}")
 
 

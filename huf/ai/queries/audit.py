@@ -114,6 +114,7 @@ def read_creations(doctype: str, period: list, limit: int) -> Iterator[Entry]:
 
 
 def read_deletions(doctypes: list[str], period: list, limit: int) -> Iterator[Entry]:
+	"""Entries of deleted documents, oldest first."""
 	fields = ["creation", "owner", "deleted_doctype", "deleted_name"]
 	for row in list_rows("Deleted Document", [*period, ["deleted_doctype", "in", doctypes]], fields, limit):
 		place = {"doctype": row.deleted_doctype, "name": row.deleted_name}
@@ -121,6 +122,7 @@ def read_deletions(doctypes: list[str], period: list, limit: int) -> Iterator[En
 
 
 def read_changes(doctypes: list[str], period: list, limit: int) -> Iterator[Entry]:
+	"""Entries of changed documents, oldest first."""
 	fields = ["creation", "owner", "ref_doctype", "docname", "data"]
 	for row in list_rows("Version", [*period, ["ref_doctype", "in", doctypes]], fields, limit):
 		changes = describe_changes(row.ref_doctype, json.loads(row.data or "{}"))
@@ -151,6 +153,7 @@ def describe_changes(doctype: str, data: dict) -> list[dict]:
 
 
 def describe_change(meta: Any, field: str, before: Any, after: Any) -> dict:
+	"""{field, before, after}; secrets and long values are only named."""
 	if not has_short_value(meta, field):
 		return {"field": field}
 	return {"field": field, "before": shorten(before), "after": shorten(after)}

@@ -228,6 +228,7 @@ def read_tool_results(run: str) -> list[dict]:
 
 
 def read_call_rows(doctype: str, run: str, fields: list[str]) -> list:
+	"""Rows of a run's calls that the user may read, in order."""
 	return frappe.get_list(
 		doctype, filters={"run": run}, fields=fields, order_by="step asc, creation asc", limit_page_length=0
 	)

@@ -19,6 +19,7 @@ def read_tool_log(run: str) -> list[dict[str, Any]]:
 
 
 def build_entry(row) -> dict[str, Any]:
+	"""{tool, arguments, result, iteration}. The result of a failed call has `error`."""
 	arguments, result = parse_result(row.arguments), parse_result(row.result)
 	if row.status != "Success" and not (isinstance(result, dict) and "error" in result):
 		result = {"error": result or row.status}

@@ -57,6 +57,7 @@ def text_of(message: dict) -> str:
 
 
 def read_calls(run: str) -> tuple[CallEvidence, ...]:
+	"""The tool calls of a run in order, with the documents that each changed."""
 	rows = frappe.get_all(
 		"Agent Tool Call",
 		{"run": run},

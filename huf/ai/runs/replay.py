@@ -166,6 +166,7 @@ def diff(left: str, right: str) -> list[dict]:
 
 
 def steps_of(run: str) -> dict[int, dict]:
+	"""{step: {text, calls: [{tool, arguments, result}]}} of a run. Raises PermissionError."""
 	read_run(run)
 	recorded = read_recorded(run)
 	return {
@@ -185,6 +186,7 @@ def describe(call) -> dict:
 
 
 def compare(left: dict | None, right: dict | None) -> dict:
+	"""{same, left, right, differences} of one step of two runs; None stands for a missing step."""
 	differences = []
 	if left is None or right is None:
 		differences.append("only one of the runs came so far")

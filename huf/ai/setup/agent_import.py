@@ -34,6 +34,9 @@ def import_agents(text: str, is_dry_run: bool = False) -> dict[str, Any]:
 
 
 def import_agent(exported: ExportedAgent) -> dict[str, Any]:
+	"""Create an agent: {name, instructions, model, settings, unmapped}. `unmapped`: sentences about what was
+	left out.
+	"""
 	name = find_free_name(AGENT, " ".join(exported.name.split())[:MAX_NAME_CHARS] or _("Imported agent"))
 	model, unmapped = find_model(exported.model), list(exported.unmapped)
 	if exported.model and not model:

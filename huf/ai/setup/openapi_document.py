@@ -65,6 +65,7 @@ def parse_document(text: str) -> dict:
 
 
 def parse_text(text: str) -> Any:
+	"""The JSON or YAML value of a text. Raises UsageError if it is neither."""
 	import yaml
 
 	try:

@@ -201,6 +201,7 @@ def log_call(form: str, *values) -> None:
 
 
 def describe_end(run: str, data: dict, tools: list[str]) -> dict:
+	"""The log line of an ended run, a JSON object."""
 	now = datetime.now(timezone.utc)
 	return {
 		"timestamp": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

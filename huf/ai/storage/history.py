@@ -77,6 +77,7 @@ def read_history(conversation: str, limit: int, without: Sequence[str] = ()) -> 
 
 
 def read_summary(conversation: str) -> tuple[str | None, int]:
+	"""(summary of the earlier messages, sequence number of the last one it covers)."""
 	row = frappe.db.get_value("Agent Conversation", conversation, ["summary", "summarised_until"])
 	return (row[0], row[1] or 0) if row else (None, 0)
 
@@ -84,6 +85,7 @@ def read_summary(conversation: str) -> tuple[str | None, int]:
 def read_message_rows(
 	conversation: str, after: int, without: Sequence[str], order_by: str, limit: int
 ) -> list:
+	"""Agent Message rows after a sequence number, without those of the runs `without`."""
 	return frappe.get_all(
 		"Agent Message",
 		message_filters(conversation, after, without),

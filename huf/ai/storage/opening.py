@@ -54,6 +54,9 @@ def read_opening(stored: str | None, is_exact: bool = False) -> list[dict]:
 def read_earlier(
 	conversation: str, first: int, last: int, count: int, without_runs: list[str], is_exact: bool
 ) -> list[dict]:
+	"""Messages `first` to `last` of a conversation in OpenAI's format. `is_exact`: raises UsageError if one
+	is missing.
+	"""
 	found = read_message_rows(conversation, first - 1, without_runs, "sequence asc", last - first + 1)
 	rows = [row for row in found if row.sequence <= last and row.content is not None]
 	if is_exact and len(rows) != count:

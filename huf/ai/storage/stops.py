@@ -31,6 +31,7 @@ def read_stops() -> list[dict]:
 
 
 def parse_stops(text: str | None) -> list[dict]:
+	"""The stops in a field `stops`, as `read_stops` returns them."""
 	return json.loads(text) if text else []
 
 
@@ -91,6 +92,7 @@ def remove_stop(name: str) -> bool:
 
 
 def lock_switch() -> list[dict]:
+	"""The active stops; nobody else changes them until the transaction ends."""
 	ensure_switch()
 	return parse_stops(frappe.db.get_value(SWITCH, SWITCH_NAME, "stops", for_update=True))
 

@@ -35,6 +35,7 @@ def get_document(doctype: str, name: str) -> dict:
 
 
 def get_documents(doctype: str, names: Iterable[str]) -> list[dict]:
+	"""As `get_document`, for several names. Raises ToolError for the first that fails."""
 	return [get_document(doctype, name) for name in names]
 
 
@@ -102,6 +103,7 @@ def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 
 
 def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
+	"""As `create_document`, for several. Raises what the first that fails raises."""
 	return [create_document(doctype, values) for values in documents]
 
 
@@ -120,14 +122,17 @@ def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
 
 
 def update_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
+	"""As `update_document`, for several of the form {name, values}."""
 	return [update_document(doctype, each["name"], each["values"]) for each in documents]
 
 
 def set_value(doctype: str, name: str, fieldname: str, value: Any) -> dict:
+	"""Change one field; returns what `update_document` returns."""
 	return update_document(doctype, name, {fieldname: value})
 
 
 def delete_document(doctype: str, name: str) -> dict:
+	"""{doctype, name, deleted}. Raises PermissionError, or what Frappe raises for a linked document."""
 	get_permitted_document(doctype, name, "delete").delete()
 	return {"doctype": doctype, "name": name, "deleted": True}
 
@@ -137,6 +142,9 @@ def delete_documents(doctype: str, names: Iterable[str]) -> list[dict]:
 
 
 def submit_document(doctype: str, name: str) -> dict:
+	"""The submitted document as the user sees it. Raises ToolError if it is no draft or a workflow forbids
+	it.
+	"""
 	doc = get_submittable_document(doctype, name, "submit")
 	check_workflow_allows(doc, "submit")
 	if doc.docstatus != 0:
@@ -146,6 +154,9 @@ def submit_document(doctype: str, name: str) -> dict:
 
 
 def cancel_document(doctype: str, name: str) -> dict:
+	"""The cancelled document as the user sees it. Raises ToolError if it is not submitted or a workflow
+	forbids it.
+	"""
 	doc = get_submittable_document(doctype, name, "cancel")
 	check_workflow_allows(doc, "cancel")
 	if doc.docstatus != 1:

@@ -165,6 +165,7 @@ def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
 
 
 def origin_of(url: str) -> tuple:
+	"""(scheme, host, port) of a URL."""
 	parts = urlsplit(url)
 	return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 

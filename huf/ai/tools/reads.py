@@ -60,6 +60,7 @@ _reads: ContextVar[Reads | None] = ContextVar("huf_reads", default=None)
 
 @contextmanager
 def tracking_reads() -> Iterator[Reads]:
+	"""Collect what the tool calls in the block read."""
 	token = _reads.set(reads := Reads())
 	try:
 		yield reads

@@ -256,6 +256,7 @@ def load_tools(app: str, entry: str | dict) -> CodeTools:
 
 
 def import_tools(module: str) -> list[CodeTool]:
+	"""The functions of a module that are marked as tools."""
 	importlib.import_module(module)
 	return find_marked_tools(module)
 

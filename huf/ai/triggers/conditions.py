@@ -105,6 +105,9 @@ def list_hidden_fields(meta, user: str) -> dict[str | None, set[str]]:
 
 
 def remove_fields(values: Mapping[str, Any], hidden: Mapping[str | None, set[str]]) -> dict:
+	"""A document's values without hidden fields. `hidden`: {child table: fields}, None for the document
+	itself.
+	"""
 	kept = {name: value for name, value in values.items() if name not in hidden.get(None, ())}
 	for table in hidden:
 		if table and isinstance(kept.get(table), list):

@@ -104,9 +104,11 @@ def split_row(was: Mapping | None, now: Mapping | None) -> tuple[Mapping | None,
 
 
 def differing(before: Mapping, after: Mapping) -> list[str]:
+	"""The fields whose values differ, in the order of `before`."""
 	keys = dict.fromkeys([*before, *after])
 	return [key for key in keys if before.get(key) != after.get(key)]
 
 
 def pick(values: Mapping, keys: Iterable[str]) -> dict:
+	"""The values under these keys; None for those that are missing."""
 	return {key: values.get(key) for key in keys}

@@ -134,6 +134,7 @@ def to_key(*parts: str) -> str:
 
 
 def parse(image: str | None) -> dict | None:
+	"""The state of a document, stored as JSON; None if it did not exist."""
 	return frappe.parse_json(image) if image else None
 
 

@@ -54,6 +54,7 @@ def read_flag(value: Any, name: str) -> bool:
 
 
 def read_strings(value: Any, name: str) -> tuple[str, ...]:
+	"""A list of strings, empty for None. Raises BadRequest."""
 	if value is None:
 		return ()
 	if not isinstance(value, list) or not all(isinstance(each, str) for each in value):

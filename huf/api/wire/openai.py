@@ -19,6 +19,7 @@ WAITING = "This waits until a person approves {tool}: /huf/runs/{run}"
 
 
 def encode_model(name: str, created: datetime) -> dict:
+	"""A model object of OpenAI's API."""
 	return {"id": name, "object": "model", "created": int(created.timestamp()), "owned_by": "huf"}
 
 
@@ -75,6 +76,7 @@ def find_failure(result: dict) -> str | None:
 
 
 def encode_completion(result: RunResult, agent: str) -> dict:
+	"""A `chat.completion` object, with `metadata` for the run and the conversation."""
 	fields = result.as_dict()
 	waiting = waiting_notice(fields["draft"]["tool"], result.run) if result.draft else ""
 	content = "\n\n".join(filter(None, (result.response, waiting)))

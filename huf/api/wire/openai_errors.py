@@ -17,5 +17,6 @@ def openai_error(status: int, message: str, code: str | None = None) -> Response
 
 
 def error_body(status: int, message: str, code: str | None = None) -> dict:
+	"""An error as OpenAI's API sends it."""
 	kind = TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
 	return {"error": {"message": message, "type": kind, "param": None, "code": code or CODES.get(status)}}

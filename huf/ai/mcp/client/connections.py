@@ -52,6 +52,7 @@ def make_target(doc: Any) -> ServerTarget:
 
 
 def read_headers(doc: Any) -> dict[str, str]:
+	"""The HTTP headers that sign in to a server, decrypted."""
 	if doc.auth == "Bearer":
 		return {"Authorization": f"Bearer {doc.get_password('bearer_token')}"}
 	if doc.auth == "Headers":
@@ -60,6 +61,7 @@ def read_headers(doc: Any) -> dict[str, str]:
 
 
 def make_auth(doc: Any) -> Any:
+	"""An httpx2 Auth for servers that use OAuth, else None."""
 	if doc.auth != "OAuth":
 		return None
 	from huf.ai.mcp.client import sign_in

@@ -119,6 +119,7 @@ def build_card() -> str:
 
 @cache
 def read_parts() -> tuple[str, str]:
+	"""(HTML, JavaScript) of the approval card."""
 	here = Path(__file__).with_name("approval_card.html")
 	return here.read_text("utf-8"), here.with_suffix(".js").read_text("utf-8")
 

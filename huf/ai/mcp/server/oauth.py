@@ -84,6 +84,7 @@ def describe_resource(path: str) -> dict:
 
 
 def read_consent_request(sealed: str) -> dict | None:
+	"""The authorization request in a sealed token; None if it is forged or has expired."""
 	return grants.unseal(grants.REQUEST, sealed)
 
 

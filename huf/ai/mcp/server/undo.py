@@ -62,6 +62,9 @@ class Undo(Catalog):
 
 
 def undo(arguments: dict[str, Any]) -> dict:
+	"""Preview an undo, or apply the one with this digest. Returns what `preview_undo` or `apply_undo`
+	returns.
+	"""
 	check_arguments(arguments, SCHEMA)
 	scope = {key: value for key, value in arguments.items() if key not in ("decisions", "digest")}
 	decisions, digest = arguments.get("decisions"), arguments.get("digest")

@@ -57,6 +57,7 @@ def singular(key: str) -> str:
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
+	"""Words, quoted texts and punctuation marks in order. A quoted text is one token without a key."""
 	tokens = []
 	for match in TOKEN.finditer(text):
 		text = match["quoted"] or match[0]

@@ -72,6 +72,7 @@ def compute_tfidf(counts: Counter, frequencies: dict[str, int], messages: int) -
 
 
 def read_rows(path: Path) -> list[dict]:
+	"""The rows of a JSONL file."""
 	return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.mail_types import MailStatus
-from huf.ai.mail import drafts, store, threads
+from huf.ai.mail import actions, drafts, store, threads
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.outbox import send_mail
 from huf.ai.mail.tools import create_draft, escalate, send_reply
@@ -100,6 +100,20 @@ class TestDrafts(DraftingTestCase):
 		frappe.db.rollback()
 		(mail,) = queued(name)
 		self.assertEqual(mail.get_content().strip(), "Hello, Anna")
+
+	def test_who_decides_on_a_draft_that_somebody_else_has_decided_on_is_told(self):
+		name = self.draft("Hello")["draft"]
+		as_they_saw_it = frappe.get_doc(store.MAIL, name)
+		api.discard_draft(name)
+		for decide in (
+			lambda: actions.approve_reply(as_they_saw_it, "Hello, Anna", None, None),
+			lambda: actions.edit_reply(as_they_saw_it, "Hello, Anna", None, None),
+			lambda: actions.discard_reply(as_they_saw_it),
+		):
+			with self.assertRaisesRegex(UsageError, "Its status is Discarded"):
+				decide()
+		self.assertEqual((row(name).status, row(name).text), ("Discarded", "Hello"))
+		self.assertEqual(queued(name), [])
 
 	def test_a_draft_that_is_thrown_away_is_not_sent_and_makes_room(self):
 		name = self.draft("Hello")["draft"]
