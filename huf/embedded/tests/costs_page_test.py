@@ -57,7 +57,7 @@ class TestCostsPage(PageTestCase):
 			self.make("AI Model", model_name="dear", provider="Dear", own_prices=1, **prices)
 			self.make("Agent", agent_name="Teller", model="dear", agent_tool=[{"tool": "list_todos"}])
 			with self.open_page("/huf/chat?agent=Teller") as page:
-				# The first model call of a server loads LiteLLM.
+				# How the model is called is learned with the first call, which takes seconds.
 				page.set_default_timeout(60_000)
 				run = say(page, "What is open?").get_attribute("data-run")
 				page.goto(f"/huf/runs/{run}")

@@ -82,7 +82,7 @@ class TestKnowledgePage(PageTestCase):
 					timeout=60_000
 				)
 				page.goto("/huf/chat?agent=Clerk")
-				# The first question to a model loads LiteLLM.
+				# How the model is called is learned with the first question, which takes seconds.
 				page.set_default_timeout(60_000)
 				say(page, "How long is the notice?")
 				for _ in range(2):
