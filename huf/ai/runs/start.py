@@ -19,7 +19,7 @@ from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
-from huf.ai.storage.opening import read_opening
+from huf.ai.storage.opening import Opening, read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.run_rows import insert_run, store_opening
@@ -76,67 +76,90 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 
 
 def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = False) -> OpenRun:
+	request, manager = admit_request(request, status)
+	request, conversations = choose_conversation(request, manager, is_separate)
+	conversation = conversations.conversation or ""
+	opening = open_messages(request, manager, conversations)
+	if status is RunStatus.STARTED:
+		admission.check_stops(request, manager.provider)
+	else:
+		conversations.create_chosen()
+	admission.count_run(request, manager.agent_doc)
+	lease = insert_run(request, conversation, manager.provider, manager.model, status, opening.stored)
+	try:
+		claim_run(request, conversations, lease, status)
+	except (ConversationBusy, TooManyRuns, RunAlreadyOpened):
+		frappe.db.rollback()
+		raise
+	if request.routed and request.routed.decision:
+		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
+	if request.history:
+		origins = find_history_origins(request.agent, request.user, request.history)
+		mark_conversations([conversation], origins)
+	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
+	frappe.db.commit()
+	return OpenRun(
+		request, manager, conversations, lease, opening.messages, mode=manager.mode, is_long=opening.is_long
+	)
+
+
+def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentRequest, AgentManager]:
+	"""The request with its mode, and the agent's name as stored, which stops and limits compare."""
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user, request.from_chat)
-	request = replace(request, agent=agent.name)  # as stored, which stops and limits compare
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
+	request = replace(request, agent=agent.name, mode=mode)
 	is_chat = bool(request.routed and request.routed.is_chat)
-	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
-	message_files = NO_FILES
+	return request, AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
+
+
+def choose_conversation(
+	request: AgentRequest, manager: AgentManager, is_separate: bool
+) -> tuple[AgentRequest, ConversationManager]:
+	"""The request with its files, which belong to the conversation, and the conversation."""
+	files = NO_FILES
 	if request.attachments:
-		message_files = read_attached_files(
-			request.attachments, request.user, manager.provider, manager.model
-		)
+		files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
 	conversation = conversations.choose_conversation(
 		request.conversation,
-		title=request.prompt or message_files.title,
-		persist=bool(agent.persist_conversation) and not is_separate,
+		title=request.prompt or files.title,
+		persist=bool(manager.agent_doc.persist_conversation) and not is_separate,
 		is_active=not is_separate,
 	)
-	if message_files.files:
-		request = replace(request, message_files=attach_files(conversation, message_files, request.user))
-	origin = request.origin
+	if files.files:
+		request = replace(request, message_files=attach_files(conversation, files, request.user))
+	return request, conversations
+
+
+def open_messages(
+	request: AgentRequest, manager: AgentManager, conversations: ConversationManager
+) -> Opening:
+	origin, holder = request.origin, None
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()
-	known, holder = request, None
 	if conversations.is_new:
 		# A new conversation has no history and no row yet.
-		known = replace(request, history=request.history or ())
+		request = replace(request, history=request.history or ())
 		holder = {"owner": conversations.owner, "channel": conversations.channel}
-	opening = build_messages(manager, conversation, known, record=record, holder=holder)
+	return build_messages(manager, conversations.conversation or "", request, record=record, holder=holder)
+
+
+def claim_run(
+	request: AgentRequest, conversations: ConversationManager, lease: Lease, status: RunStatus
+) -> None:
+	"""Check what only one of several runs may have; after its row is written, so that they see each other.
+
+	Raises ConversationBusy, TooManyRuns or RunAlreadyOpened.
+	"""
 	if status is RunStatus.STARTED:
-		admission.check_stops(request, manager.provider)
-	else:
-		conversations.create_chosen()
-	admission.count_run(request, agent)
-	lease = insert_run(
-		replace(request, mode=mode), conversation, manager.provider, manager.model, status, opening.stored
-	)
-	if request.routed and request.routed.decision:
-		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
-	if status is RunStatus.STARTED and not conversations.claim(lease.run):
-		frappe.db.rollback()
-		raise ConversationBusy(BUSY)
-	if status is RunStatus.STARTED:
-		try:
-			admission.check_runs_at_once(request)
-		except TooManyRuns:
-			frappe.db.rollback()
-			raise
-	if request.history:
-		origins = find_history_origins(request.agent, request.user, request.history)
-		mark_conversations([conversation], origins)
+		if not conversations.claim(lease.run):
+			raise ConversationBusy(BUSY)
+		admission.check_runs_at_once(request)
 	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
-		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)
-	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
-	frappe.db.commit()
-	return OpenRun(
-		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
-	)
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
