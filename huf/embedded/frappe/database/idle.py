@@ -7,12 +7,14 @@ import sqlite3
 from collections import defaultdict
 from threading import Semaphore
 
-MAX_IDLE = 12
-"""Idle connections per file. Each grows to almost a megabyte by its cached pages and statements."""
-
-MAX_READS = 16
+MAX_READS = 8
 """Concurrent reads of a process. Without a limit, hundreds of threads would each hold a connection while they
 wait for Python's global lock.
+"""
+
+MAX_IDLE = MAX_READS + 1
+"""Idle connections per file: as many as are in use at a time, with the one that writes. Each grows to one or two
+megabytes by its schema, cached pages and statements.
 """
 
 reads = Semaphore(MAX_READS)
