@@ -13,8 +13,8 @@ wait for Python's global lock.
 """
 
 MAX_IDLE = MAX_READS + 1
-"""Idle connections per file: as many as are in use at a time, with the one that writes. Each grows to one or two
-megabytes by its schema, cached pages and statements.
+"""Idle connections per file: as many as are in use at a time, with the one that writes. Each grows to one or
+two megabytes by its schema, cached pages and statements.
 """
 
 reads = Semaphore(MAX_READS)
