@@ -25,8 +25,8 @@ CREATE INDEX IF NOT EXISTS job_by_turn ON job (status, at_front, queue, user);
 CREATE INDEX IF NOT EXISTS job_by_user ON job (user, started);
 """
 CACHE_KB = 200
-"""Pages that a connection keeps. Each thread that runs or enqueues jobs has a connection, and by default it would
-keep 2 MB.
+"""Pages that a connection keeps. Each thread that runs or enqueues jobs has a connection, and by default it
+would keep 2 MB.
 """
 ADD_AT_FRONT = "ALTER TABLE job ADD COLUMN at_front INTEGER NOT NULL DEFAULT 0"
 
