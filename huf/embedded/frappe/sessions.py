@@ -80,14 +80,21 @@ def touch():
 	is locked.
 	"""
 	session = frappe.session
-	if session.user == "Guest" or not session.data.last_updated:
+	if session.user == "Guest" or not _is_old(session.data.last_updated):
 		return
-	if frappe.utils.time_diff_in_seconds(frappe.utils.now(), session.data.last_updated) > TOUCH_SECONDS:
-		try:
-			with frappe.db.without_waiting():
-				_save()
-		except (frappe.QueryTimeoutError, frappe.db.OperationalError):
-			frappe.db.rollback()
+	# All requests that were open together find their session old; only the first to end has to write.
+	stored = frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", _digest(session.sid))
+	if not stored or not _is_old(stored[0][0]):
+		return
+	try:
+		with frappe.db.without_waiting():
+			_save()
+	except (frappe.QueryTimeoutError, frappe.db.OperationalError):
+		frappe.db.rollback()
+
+
+def _is_old(updated: str | None) -> bool:
+	return bool(updated) and frappe.utils.time_diff_in_seconds(frappe.utils.now(), updated) > TOUCH_SECONDS
 
 
 def _save():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import frappe
 import frappe.app
+from frappe import sessions
 from frappe.www.login import get_safe_path
 
 import huf
@@ -61,6 +62,21 @@ class TestSessions(SiteTestCase):
 		frappe.db.commit()
 		answer = browser.open(LOGGED_USER)
 		self.assertEqual((answer.status_code, answer.json["session_expired"]), (403, 1))
+
+	def test_requests_that_were_open_together_extend_their_session_once(self):
+		sid, long_ago = cookie(self.admin(), "sid"), "2020-01-01 00:00:00"
+		digest = sessions._digest(sid)
+		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = %s WHERE sid = %s", (long_ago, digest))
+		frappe.db.commit()
+		own = frappe.session.copy()
+		self.addCleanup(frappe.session.update, own)
+		written = []
+		for _request in range(3):
+			frappe.session.update(user="Administrator", sid=sid, data=frappe._dict(last_updated=long_ago))
+			sessions.touch()
+			written += frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", digest)
+		self.assertNotEqual(written[0], (long_ago,))
+		self.assertEqual(len({row[0] for row in written}), 1)
 
 	def test_after_logout_the_session_is_gone_on_the_server(self):
 		browser = self.admin()
