@@ -12,6 +12,8 @@ import frappe
 
 DEFAULT_EXPIRY = "240:00:00"
 TOUCH_SECONDS = 600
+_extending: set[str] = set()
+"""Sessions that a thread of this process is extending."""
 
 
 def get_expiry_in_seconds() -> int:
@@ -82,15 +84,22 @@ def touch():
 	session = frappe.session
 	if session.user == "Guest" or not _is_old(session.data.last_updated):
 		return
-	# All requests that were open together find their session old; only the first to end has to write.
-	stored = frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", _digest(session.sid))
-	if not stored or not _is_old(stored[0][0]):
+	# All requests that were open together find their session old; the first to end extends it for all.
+	if session.sid in _extending or not _is_old(_read_last_update(session.sid)):
 		return
+	_extending.add(session.sid)
 	try:
 		with frappe.db.without_waiting():
 			_save()
 	except (frappe.QueryTimeoutError, frappe.db.OperationalError):
 		frappe.db.rollback()
+	finally:
+		_extending.discard(session.sid)
+
+
+def _read_last_update(sid: str) -> str | None:
+	rows = frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", _digest(sid))
+	return rows[0][0] if rows else None
 
 
 def _is_old(updated: str | None) -> bool:

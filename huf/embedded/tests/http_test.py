@@ -5,6 +5,7 @@ import io
 import re
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
 import frappe
 import frappe.app
@@ -77,6 +78,18 @@ class TestSessions(SiteTestCase):
 			written += frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", digest)
 		self.assertNotEqual(written[0], (long_ago,))
 		self.assertEqual(len({row[0] for row in written}), 1)
+
+	def test_a_request_does_not_wait_for_another_that_extends_its_session(self):
+		sid = cookie(self.admin(), "sid")
+		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = '2020-01-01 00:00:00'")
+		frappe.db.commit()
+		own = frappe.session.copy()
+		self.addCleanup(frappe.session.update, own)
+		data = frappe._dict(last_updated="2020-01-01 00:00:00")
+		frappe.session.update(user="Administrator", sid=sid, data=data)
+		with patch.object(sessions, "_extending", {sid}), patch.object(sessions, "_save") as save:
+			sessions.touch()
+		save.assert_not_called()
 
 	def test_after_logout_the_session_is_gone_on_the_server(self):
 		browser = self.admin()
