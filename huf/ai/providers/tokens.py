@@ -46,11 +46,16 @@ class TokenCounter:
 		return tokens
 
 	def estimate(self, messages: list[dict]) -> int:
-		"""An upper bound for messages. Those of the previous call are not measured again."""
+		"""An upper bound for messages, or any number above `exact_above_tokens`. Those of the previous call are
+		not measured again.
+		"""
 		seen, max_tokens = self.seen
 		if messages[: len(seen)] != seen:
 			seen, max_tokens = [], 0
-		max_tokens += sum(map(count_max_tokens, messages[len(seen) :]))
+		for message in messages[len(seen) :]:
+			max_tokens += count_max_tokens(message)
+			if max_tokens > self.exact_above_tokens:
+				return max_tokens
 		self.seen = list(messages), max_tokens
 		return max_tokens
 
