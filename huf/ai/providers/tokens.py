@@ -46,8 +46,8 @@ class TokenCounter:
 		return tokens
 
 	def estimate(self, messages: list[dict]) -> int:
-		"""An upper bound for messages, or any number above `exact_above_tokens`. Those of the previous call are
-		not measured again.
+		"""An upper bound for messages, or any number above `exact_above_tokens`. Those of the previous call
+		are not measured again.
 		"""
 		seen, max_tokens = self.seen
 		if messages[: len(seen)] != seen:
