@@ -31,6 +31,18 @@ class TestMailPage(PageTestCase):
 				self.assign_and_run_again(page)
 				self.try_the_rule(page)
 
+	def test_a_provider_can_be_chosen_once_the_form_that_takes_it_is_there(self):
+		held, address = [], "**/*huf.api.record.get_meta*"
+		with self.open_page("/huf/mail?view=mailboxes") as page:
+			page.route(address, lambda route: held.append(route))
+			with page.expect_request(address):
+				page.get_by_test_id("new-mailbox").click()
+			preset = page.get_by_test_id("preset-Microsoft 365")
+			self.assertEqual(preset.count(), 0)
+			held[0].continue_()
+			preset.click()
+			page.get_by_test_id("make-app").wait_for()
+
 	def test_a_mailbox_signs_in_by_oauth(self):
 		"""The app of Microsoft 365 is set up; then its addresses are those of a server of this machine."""
 		address = "helpdesk@office.example"
