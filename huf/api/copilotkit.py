@@ -98,7 +98,7 @@ def read_message(message, messages) -> str:
 
 
 def read_arguments(arguments) -> dict:
-	"""The arguments of an action, an object or its JSON. Raises BadRequest."""
+	"""The arguments of an action, from an object or its JSON. Raises BadRequest."""
 	if isinstance(arguments, str):
 		try:
 			arguments = json.loads(arguments)

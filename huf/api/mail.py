@@ -221,5 +221,5 @@ def draft_for(name: str, *statuses: MailStatus):
 	"""A draft that the user may send. Raises PermissionError, UsageError."""
 	doc, wanted = own_mail(name), statuses or (MailStatus.DRAFT,)
 	if doc.direction != Direction.OUTGOING.value or doc.status not in [each.value for each in wanted]:
-		raise actions.describe_changed(doc.status)
+		raise actions.not_a_draft_error(doc.status)
 	return doc

@@ -53,7 +53,7 @@ def create(
 
 
 def read_document(url: str, content: str, allow_private: bool | int | str) -> dict:
-	"""A parsed OpenAPI document from its URL or text. Raises PermissionError or UsageError."""
+	"""An OpenAPI document, parsed from a URL or text. Raises PermissionError or UsageError."""
 	frappe.has_permission(TOOL, "create", throw=True)
 	if bool(url) == bool(content):
 		raise UsageError(_("Enter the URL of an OpenAPI document, or its text."))

@@ -152,7 +152,7 @@ def read_tools(tools: Any) -> bool:
 
 
 def read_metadata(metadata: Any) -> dict[str, str]:
-	"""Metadata as texts, cut to OpenAI's limits. Raises BadRequest."""
+	"""Metadata as strings, truncated to OpenAI's limits. Raises BadRequest."""
 	if metadata is None:
 		return {}
 	if not isinstance(metadata, dict) or len(metadata) > MAX_METADATA:

@@ -29,7 +29,7 @@ def find_outsiders(recipients: Iterable[str], people: Iterable[str]) -> list[str
 
 
 def list_urls(arguments: Mapping[str, Any]) -> list[str]:
-	"""The values of arguments that are named like URLs."""
+	"""The values of the URL arguments, as strings."""
 	values = [arguments[name] for name in URL_ARGUMENTS if arguments.get(name)]
 	return [str(url) for each in values for url in (each if isinstance(each, list) else [each])]
 

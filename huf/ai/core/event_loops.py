@@ -86,7 +86,7 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 
 
 def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
-	"""Run a coroutine on this loop. Cancelled if the call of this thread is abandoned."""
+	"""Run a coroutine on this loop; it is cancelled if this thread's call is abandoned."""
 	task = loop.create_task(coroutine)
 	on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
 	try:

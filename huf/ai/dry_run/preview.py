@@ -136,7 +136,7 @@ def run_dry(work: Callable[[], Any]) -> DryRunResult:
 
 
 def read_states(tracker: ChangeTracker) -> dict[Key, dict | None]:
-	"""The present values of all documents that were touched; None for those that do not exist."""
+	"""The current values of all changed documents; None for those that do not exist."""
 	return {key: read_document_state(*key) for key in list(tracker.documents)}
 
 

@@ -75,7 +75,7 @@ def edit_messages(messages: list[dict], edits: Mapping[str, str]) -> list[dict]:
 
 
 def make_guards(doc, manager: AgentManager, step: int) -> list:
-	"""The limits of a rerun from step `step` on; it has no limit of cost of its own."""
+	"""The guards of a rerun that starts at `step`."""
 	started = time.monotonic()
 	return [
 		StepCap(max(1, manager.steps - step + 1)),

@@ -143,7 +143,7 @@ def filter_readable(
 
 
 def split_batches(names: list[str]) -> Iterator[list[str]]:
-	"""Names in batches of growing size: most searches need the first only."""
+	"""Names in batches. Most searches need only the first, so it is small."""
 	start, sizes = 0, iter(BATCH_SIZES)
 	while start < len(names):
 		size = next(sizes, BATCH_SIZES[-1])

@@ -65,7 +65,7 @@ def list_files(doctype: str, names: list) -> Iterator[Reference]:
 
 
 def parse_urls(source) -> list[str]:
-	"""The URLs of a source, one per line, each once."""
+	"""The URLs of a source, which has one per line, without duplicates."""
 	return list(dict.fromkeys(filter(None, map(str.strip, (source.urls or "").splitlines()))))
 
 

@@ -105,7 +105,7 @@ def mark_waiting(filters: Mapping[str, Any]) -> None:
 
 
 def list_waiting_items(source: str, limit: int) -> list:
-	"""Items of a source that are to be indexed."""
+	"""Items of a source that wait to be indexed."""
 	return frappe.get_all(
 		ITEM,
 		filters={"source": source, "state": IndexState.WAITING.value},
@@ -125,7 +125,7 @@ def list_waiting_items(source: str, limit: int) -> list:
 
 
 def list_waiting_sources() -> list[str]:
-	"""Knowledge Sources that have items to index."""
+	"""Names of Knowledge Sources with items that wait to be indexed."""
 	query = f"select distinct source from `tab{ITEM}` where state = %s order by source"
 	return frappe.db.sql(query, (IndexState.WAITING.value,), pluck=True)
 
@@ -149,7 +149,7 @@ def find_source_items(source: str, names: Sequence[str]) -> list[str]:
 
 
 def find_document_items(doctype: str, name: str) -> list[str]:
-	"""Items of all sources that were made from this document."""
+	"""Names of the items, in all sources, that were made from this document."""
 	filters = {"reference_doctype": doctype, "reference_name": name}
 	return frappe.get_all(ITEM, filters=filters, pluck="name", order_by="name asc")
 

@@ -123,7 +123,7 @@ def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
 
 
 def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
-	"""The messages after these cuts; the list given is not changed."""
+	"""A copy of the messages with these cuts applied."""
 	sent: list[dict | None] = [*messages]
 	for cut in cuts:
 		for place, message in cut.items():

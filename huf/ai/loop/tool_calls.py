@@ -22,7 +22,7 @@ MAX_RECORDED_BYTES = 8_000_000
 
 
 def prepare(requests: Sequence[CallRequest], tools: Mapping[str, Tool]) -> list[Call]:
-	"""The calls of one reply in order, with their checked arguments or the error of each."""
+	"""The calls of one reply in order, each with its validated arguments or an error."""
 	return [prepare_one(request, position, tools) for position, request in enumerate(requests)]
 
 

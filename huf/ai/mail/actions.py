@@ -89,7 +89,7 @@ def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> di
 
 
 def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
-	"""Change a reply that waits for approval: {name, status}. Raises UsageError, as `change_reply`."""
+	"""Change a reply that waits for approval: {name, status}. Raises UsageError as `change_reply` does."""
 	values = read_edits(doc, text, subject, to)
 	if not values:
 		return {"name": doc.name, "status": doc.status}
@@ -97,8 +97,8 @@ def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
 
 
 def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	"""Approve a reply with its last changes and queue it: {name, status}. Raises UsageError if it cannot be
-	sent, or as `change_reply`.
+	"""Approve a reply with these edits and queue it: {name, status}. Raises UsageError if it cannot be
+	sent, or as `change_reply` does.
 	"""
 	if problem := find_sending_problem(doc.sender):
 		raise UsageError(problem)
@@ -114,22 +114,22 @@ def approve_reply(doc, text: str | None, subject: str | None, to: str | None) ->
 
 
 def discard_reply(doc) -> dict:
-	"""Discard an unsent reply: {name, status}. Raises UsageError, as `change_reply`."""
+	"""Discard an unsent reply: {name, status}. Raises UsageError as `change_reply` does."""
 	return change_reply(doc, MailStatus.DISCARDED, MailEvent.DISCARDED, {})
 
 
 def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dict:
-	"""Change an outgoing mail for a person: {name, status}.
+	"""Change an outgoing mail on behalf of the session user: {name, status}.
 
 	Raises UsageError if somebody else has changed its status since `doc` was read.
 	"""
 	if not store.change_status(doc.name, MailStatus(doc.status), status, **values):
-		raise describe_changed(frappe.db.get_value(store.MAIL, doc.name, "status"))
+		raise not_a_draft_error(frappe.db.get_value(store.MAIL, doc.name, "status"))
 	store.write_event(doc, event, f"By {frappe.session.user}", run=doc.run)
 	return {"name": doc.name, "status": status.value}
 
 
-def describe_changed(status: str) -> UsageError:
+def not_a_draft_error(status: str) -> UsageError:
 	return UsageError(f"This mail is no longer a draft. Its status is {status}.")
 
 
@@ -150,14 +150,14 @@ def assign_thread(doc, user: str, reason: str) -> dict:
 
 
 def hand_over_thread(doc, reason: str) -> dict:
-	"""Give a thread to a person, so that the agent does not answer in it: {thread, with_person}."""
+	"""Mark a thread as handled by a person, so that agents do not reply: {thread, with_person}."""
 	if not threads.is_with_person(doc.thread):
 		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": True}
 
 
 def return_thread(doc) -> dict:
-	"""Give a thread back to its agent: {thread, with_person}."""
+	"""Return a thread to its agent: {thread, with_person}."""
 	if threads.is_with_person(doc.thread):
 		store.assign_thread(doc.thread, None)
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
@@ -189,7 +189,7 @@ def run_again(doc) -> dict:
 
 
 def queue_again(doc, job: MailJob) -> dict:
-	"""Queue an incoming mail that has ended: {name, status}. Raises UsageError for any other."""
+	"""Queue a processed incoming mail again: {name, status}. Raises UsageError for any other mail."""
 	is_ended = doc.direction == Direction.INCOMING.value and doc.status in [each.value for each in ENDED]
 	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))

@@ -75,5 +75,5 @@ def read_preprocessors() -> Mapping[str, Preprocessor]:
 
 
 def preprocessor_names() -> list[str]:
-	"""Names that a mailbox can choose, those of apps included."""
+	"""Names that a mailbox can select, including those from apps."""
 	return [DEFAULT, *read_preprocessors()]

@@ -83,7 +83,7 @@ class Inbox:
 
 @contextmanager
 def open_inbox(account: Account) -> Iterator[Inbox]:
-	"""Sign in to a mailbox by IMAP for the time of the block. Raises InboxError."""
+	"""An IMAP mailbox, signed in within the block. Raises InboxError."""
 	try:
 		with sign_in(account) as box:
 			yield Inbox(box, account.folder)

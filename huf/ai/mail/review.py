@@ -113,7 +113,7 @@ def rule_as_dict(rule: Rule) -> dict:
 
 
 def evaluate_rule_on(name: str, doc) -> dict:
-	"""What one rule makes of a received mail: `RuleResult` as a dict. Changes nothing."""
+	"""The result of one rule for a received mail, a `RuleResult` as a dict. Changes nothing."""
 	return asdict(try_rule(rule_from_row(frappe.get_doc(RULE, name)), message_from_row(doc)))
 
 

@@ -46,9 +46,9 @@ class FailedCheck(str):
 	"""The reason why a check failed to run. Another process may succeed."""
 
 
-def has_openai_samples(name: str) -> bool:
-	"""Whether the provider of a LiteLLM model name is one that is called in OpenAI's format."""
-	return CANDIDATES.get(name.partition("/")[0], ("", None))[1] is OPENAI
+def uses_openai_format(provider: str) -> bool:
+	"""Whether calls to a LiteLLM provider are checked with samples in OpenAI's format."""
+	return CANDIDATES.get(provider, ("", None))[1] is OPENAI
 
 
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
@@ -120,7 +120,7 @@ async def learn_call(found: VerifiedPath | str, kwargs: dict) -> LearnedCall | N
 
 
 async def learn_from_path(path: DirectPath, template: RequestTemplate, kwargs: dict) -> LearnedCall | None:
-	if not has_openai_samples(f"{path.provider}/{path.model}") or not path.has_openai_format:
+	if not uses_openai_format(path.provider) or not path.has_openai_format:
 		return None
 	own = FREE_ARGUMENTS - {"response_format"}
 	limit = {"max_tokens": PROBE} if "max_tokens" in kwargs else {}
@@ -204,7 +204,7 @@ async def call_litellm_offline(
 
 
 def make_client(path: DirectPath, client: str, http: httpx.AsyncClient) -> Any:
-	"""The client that LiteLLM takes for this provider, over our mock transport."""
+	"""The HTTP client that LiteLLM accepts for this provider, over the mock transport."""
 	litellm = path.litellm
 	if client == "sdk":
 		base = litellm.get_llm_provider(model=f"{path.provider}/{path.model}", api_base=path.base)[3]

@@ -1,10 +1,11 @@
-"""Learns in a child process how a call is made without LiteLLM: who imports it keeps its 145 MB for good.
+"""Learns in a child process how to make a call without LiteLLM. A process that imports it keeps its 145 MB.
 
 Run as a module, this is the child. It opens no connection, and is given no message and no API key.
 """
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -17,19 +18,20 @@ from huf.ai.providers.litellm_module import STREAMED, load
 TIMEOUT_S = 60
 UNSENT = {"messages", "tools", "api_key"}
 LOCK = Lock()
-"""One child at a time in a process: runs that start together mostly make the same call."""
+"""One child at a time: runs that start together usually make the same call."""
 
 
 async def learn_apart(kwargs: dict) -> LearnedCall | None:
-	"""Have a child check and store a call of which nothing is stored, and return it as `find_learned` does.
+	"""Learn a call that is not stored yet, and return it as `find_learned` does.
 
 	None if the provider is not called in OpenAI's format, or if this process has imported LiteLLM: then it
 	checks the call itself, which is faster.
 	"""
-	from huf.ai.providers.direct_path_check import has_openai_samples
+	from huf.ai.providers.direct_path_check import uses_openai_format
 
 	store = open_site_store()
-	if "litellm" in sys.modules or make_key(kwargs) in store or not has_openai_samples(kwargs["model"]):
+	provider = kwargs["model"].partition("/")[0]
+	if "litellm" in sys.modules or make_key(kwargs) in store or not uses_openai_format(provider):
 		return None
 	await asyncio.to_thread(run_child, store, kwargs)
 	return find_learned(kwargs)
@@ -50,16 +52,19 @@ def run_child(store: CallStore, kwargs: dict) -> None:
 				stdout=subprocess.DEVNULL,
 				stderr=subprocess.DEVNULL,
 				timeout=TIMEOUT_S,
+				check=True,
 			)
-		except (OSError, subprocess.TimeoutExpired):
+		except (OSError, subprocess.SubprocessError) as error:
 			# This process then loads LiteLLM and checks the call itself.
-			return
+			logging.getLogger("huf").warning(
+				"A child process could not learn a model call: %s", type(error).__name__
+			)
 
 
 # --- in the child ---
 
 
-async def learn(store: CallStore, call: dict) -> None:
+async def learn_variants(store: CallStore, call: dict) -> None:
 	from huf.ai.providers.direct_path_check import FailedCheck, find_direct_path, learn_call
 
 	for each in list_variants(call):
@@ -69,7 +74,7 @@ async def learn(store: CallStore, call: dict) -> None:
 
 
 def list_variants(call: dict) -> Iterator[dict]:
-	"""The call streamed and whole, with and without max_tokens: most sites soon make several of these."""
+	"""The call streamed and not, with and without max_tokens: most sites soon make several of these."""
 	common = {name: value for name, value in call.items() if name not in {"max_tokens", *STREAMED}}
 	for stream in ({}, STREAMED):
 		for limit in ({}, {"max_tokens": 1}):
@@ -78,7 +83,7 @@ def list_variants(call: dict) -> Iterator[dict]:
 
 def main() -> None:
 	question = json.load(sys.stdin)
-	asyncio.run(learn(CallStore(question["path"]), question["call"]))
+	asyncio.run(learn_variants(CallStore(question["path"]), question["call"]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Calls models through LiteLLM or as LiteLLM would.
+"""Calls models through LiteLLM, or sends what LiteLLM would send.
 
 A call takes the first of three routes that is available: without LiteLLM, if it is in OpenAI's format and was
 checked before (`learned_calls.py`); LiteLLM's translation over our own connections, if `direct_path_check.py`

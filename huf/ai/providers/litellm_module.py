@@ -1,4 +1,4 @@
-"""Imports LiteLLM, which takes seconds and 145 MB: only when something needs it."""
+"""Imports LiteLLM on first use, because that takes seconds and 145 MB."""
 
 import gc
 import os

@@ -90,7 +90,7 @@ def keep_known(doctype: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_version(doctype: str) -> tuple[int, str]:
-	"""(number of documents, when the latest was changed): differs after each change."""
+	"""(number of documents, time of the latest change): differs after any change."""
 	latest = frappe.get_all(doctype, fields=["modified"], order_by="modified desc", limit=1)
 	return frappe.db.count(doctype), str(latest[0].modified) if latest else ""
 

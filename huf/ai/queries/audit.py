@@ -153,7 +153,7 @@ def describe_changes(doctype: str, data: dict) -> list[dict]:
 
 
 def describe_change(meta: Any, field: str, before: Any, after: Any) -> dict:
-	"""{field, before, after}; secrets and long values are only named."""
+	"""{field, before, after}; only {field} for secrets and long texts."""
 	if not has_short_value(meta, field):
 		return {"field": field}
 	return {"field": field, "before": shorten(before), "after": shorten(after)}

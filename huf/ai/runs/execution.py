@@ -206,7 +206,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 
 
 def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
-	"""The limits of a run, in the order in which they are asked."""
+	"""The guards of a run, in the order in which they are checked."""
 	manager = run.manager
 	return [
 		StepCap(manager.steps, SUM_UP),

@@ -104,7 +104,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 
 
 def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentRequest, AgentManager]:
-	"""The request with its mode, and the agent's name as stored, which stops and limits compare."""
+	"""Admit the request. It is returned with its mode and the agent's stored name, which limits compare."""
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user, request.from_chat)
@@ -117,7 +117,7 @@ def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentReques
 def choose_conversation(
 	request: AgentRequest, manager: AgentManager, is_separate: bool
 ) -> tuple[AgentRequest, ConversationManager]:
-	"""The request with its files, which belong to the conversation, and the conversation."""
+	"""Choose or prepare the conversation; the request is returned with its files attached to it."""
 	files = NO_FILES
 	if request.attachments:
 		files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
@@ -150,7 +150,7 @@ def open_messages(
 def claim_run(
 	request: AgentRequest, conversations: ConversationManager, lease: Lease, status: RunStatus
 ) -> None:
-	"""Check what only one of several runs may have; after its row is written, so that they see each other.
+	"""Claim what concurrent runs compete for. The run's row is already written, so that they see each other.
 
 	Raises ConversationBusy, TooManyRuns or RunAlreadyOpened.
 	"""

@@ -90,7 +90,7 @@ def iterate_operations(document: Mapping) -> Iterator[tuple[str, str, Any]]:
 
 
 def resolve(document: Mapping, node: Any) -> Any:
-	"""The node that a `$ref` leads to. Raises UnusableTool if there is none, or no end."""
+	"""The node that a `$ref` leads to. Raises UnusableTool if it is missing or the chain is too long."""
 	for _step in range(MAX_REFERENCES):
 		if not isinstance(node, Mapping) or "$ref" not in node:
 			return node

@@ -39,7 +39,7 @@ def list_people(start: int = 0, text: str = "") -> list[dict]:
 
 
 def read_roles(users: Sequence[str]) -> dict[str, list[str]]:
-	"""{user: role names} of those users that have any."""
+	"""{user: role names}, without users who have no role."""
 	filters = {"parenttype": "User", "parent": ["in", users]}
 	roles: dict[str, list[str]] = defaultdict(list)
 	for row in frappe.get_all("Has Role", filters, ["parent", "role"], order_by="role asc") if users else ():
@@ -143,7 +143,7 @@ def load_person(user: str):
 
 
 def check_roles(roles: Sequence[str]) -> list[str]:
-	"""The roles, each once. Raises UsageError for one that cannot be given here."""
+	"""The roles without duplicates. Raises UsageError for one that cannot be granted here."""
 	if unknown := [role for role in roles if role not in ROLES]:
 		raise UsageError(_("{0} is not a role that can be given here.").format(unknown[0]))
 	return list(dict.fromkeys(roles))

@@ -153,7 +153,7 @@ def read_proposal(raw: Mapping) -> dict:
 
 
 def read_tools(raw: Any) -> list[dict]:
-	"""The proposed tools that exist and the user may use: [{doctype, label, kinds, allowed}]."""
+	"""The proposed tools for DocTypes that the user may access: [{doctype, label, kinds, allowed}]."""
 	wanted = {
 		row["doctype"]: row.get("kinds") for row in read_rows(raw) if isinstance(row.get("doctype"), str)
 	}

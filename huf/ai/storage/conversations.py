@@ -243,7 +243,7 @@ class ConversationManager:
 
 
 def build_message_row(role: str, content: str, kind: str = "Message", step: int = 0) -> dict:
-	"""Fields of an Agent Message, with the same keys for all kinds."""
+	"""Fields of an Agent Message row; all kinds have the same keys."""
 	return {
 		"role": role,
 		"content": content,

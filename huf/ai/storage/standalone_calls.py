@@ -57,7 +57,7 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 
 
 def describe_call(worst: WorstCase | None) -> dict:
-	"""Fields of an Agent LLM Call that begins."""
+	"""Fields of an Agent LLM Call row when it starts."""
 	model = worst.model if worst else ""
 	row = find_cached("AI Model", model) if model else None
 	return {
@@ -70,7 +70,7 @@ def describe_call(worst: WorstCase | None) -> dict:
 
 
 def describe_end(usage: Usage | None) -> dict:
-	"""Fields of an Agent LLM Call that has ended; without usage it failed."""
+	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
 	if usage is None:
 		return {"status": "Failed"}
 	tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}

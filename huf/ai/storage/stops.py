@@ -92,7 +92,7 @@ def remove_stop(name: str) -> bool:
 
 
 def lock_switch() -> list[dict]:
-	"""The active stops; nobody else changes them until the transaction ends."""
+	"""The active stops, locked until the transaction ends."""
 	ensure_switch()
 	return parse_stops(frappe.db.get_value(SWITCH, SWITCH_NAME, "stops", for_update=True))
 

@@ -35,7 +35,7 @@ def get_document(doctype: str, name: str) -> dict:
 
 
 def get_documents(doctype: str, names: Iterable[str]) -> list[dict]:
-	"""As `get_document`, for several names. Raises ToolError for the first that fails."""
+	"""As `get_document`, for several names. Raises the first error."""
 	return [get_document(doctype, name) for name in names]
 
 
@@ -103,7 +103,7 @@ def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 
 
 def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
-	"""As `create_document`, for several. Raises what the first that fails raises."""
+	"""As `create_document`, for several. Raises the first error."""
 	return [create_document(doctype, values) for values in documents]
 
 
@@ -132,7 +132,9 @@ def set_value(doctype: str, name: str, fieldname: str, value: Any) -> dict:
 
 
 def delete_document(doctype: str, name: str) -> dict:
-	"""{doctype, name, deleted}. Raises PermissionError, or what Frappe raises for a linked document."""
+	"""{doctype, name, deleted}. Raises ToolError if the user may not read it, PermissionError if they may
+	not delete it, or LinkExistsError.
+	"""
 	get_permitted_document(doctype, name, "delete").delete()
 	return {"doctype": doctype, "name": name, "deleted": True}
 
@@ -142,7 +144,7 @@ def delete_documents(doctype: str, names: Iterable[str]) -> list[dict]:
 
 
 def submit_document(doctype: str, name: str) -> dict:
-	"""The submitted document as the user sees it. Raises ToolError if it is no draft or a workflow forbids
+	"""The submitted document as the user sees it. Raises ToolError if it is not a draft or a workflow forbids
 	it.
 	"""
 	doc = get_submittable_document(doctype, name, "submit")

@@ -84,7 +84,7 @@ def touch():
 	session = frappe.session
 	if session.user == "Guest" or not _is_old(session.data.last_updated):
 		return
-	# All requests that were open together find their session old; the first to end extends it for all.
+	# Concurrent requests all find their session old; only the first to finish extends it.
 	if session.sid in _extending or not _is_old(_read_last_update(session.sid)):
 		return
 	_extending.add(session.sid)

@@ -52,7 +52,7 @@ def make_target(doc: Any) -> ServerTarget:
 
 
 def read_headers(doc: Any) -> dict[str, str]:
-	"""The HTTP headers that sign in to a server, decrypted."""
+	"""The HTTP headers that authenticate with a server, decrypted."""
 	if doc.auth == "Bearer":
 		return {"Authorization": f"Bearer {doc.get_password('bearer_token')}"}
 	if doc.auth == "Headers":

@@ -169,7 +169,7 @@ async def within_limits(
 
 @asynccontextmanager
 async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncIterator["Client"]:
-	"""A connected client for the time of the block; see `Open`."""
+	"""A client that is connected within the block; see `Open`."""
 	import httpx2
 	from mcp import Client, StdioServerParameters
 	from mcp.client.streamable_http import streamable_http_client

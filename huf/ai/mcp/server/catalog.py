@@ -65,6 +65,6 @@ class Catalog:
 
 
 def load_catalogs(offer: ServerOffer, own: Sequence[type[Catalog]]) -> list[Any]:
-	"""Huf's catalogs and those of apps (hook `huf_mcp_catalogs`), for what this server offers."""
+	"""Huf's catalogs and those from apps (hook `huf_mcp_catalogs`), limited to what this server offers."""
 	hooked = [frappe.get_attr(path) for path in frappe.get_hooks("huf_mcp_catalogs") or ()]
 	return [catalog(offer) for catalog in (*own, *hooked)]

@@ -79,7 +79,7 @@ def diagnose(slug: str) -> dict[str, Any]:
 
 
 def step(name: str, ok: bool | None, message: str = "") -> dict[str, Any]:
-	"""One step of the diagnosis; `ok` is None where nothing can be said."""
+	"""One step of the diagnosis; `ok` is None if its result is unknown."""
 	return {"step": name, "ok": ok, "message": message}
 
 

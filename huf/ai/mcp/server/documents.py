@@ -82,7 +82,7 @@ class Documents(Catalog):
 
 
 def list_names(doctype: str, limit: int, prefix: str = "") -> list[str]:
-	"""Names of documents that the user may read, the latest changed first."""
+	"""Names of documents that the user may read, most recently modified first."""
 	plain = prefix.replace("%", "").replace("_", r"\_")
 	filters = [[doctype, "name", "like", f"{plain}%"]] if prefix else []
 	names = frappe.get_list(
