@@ -1,6 +1,5 @@
 """Real requests through the site's WSGI application, without a server. Runs on both homes."""
 
-import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import frappe
@@ -29,9 +28,3 @@ def send(path: str, **options):
 		response = pool.submit(request).result()
 	frappe.db.rollback()
 	return response
-
-
-def find_free_port() -> int:
-	with socket.socket() as found:
-		found.bind(("127.0.0.1", 0))
-		return found.getsockname()[1]

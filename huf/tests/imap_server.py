@@ -14,6 +14,8 @@ import unittest
 from functools import lru_cache
 from pathlib import Path
 
+from huf.tests.ports import find_free_port
+
 DOVECOT = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 needs_dovecot = unittest.skipUnless(DOVECOT, "Dovecot is not installed: apt-get install dovecot-imapd")
 USER, PASSWORD = "office", "a-good-password-7"
@@ -125,7 +127,7 @@ class ImapServer:
 	def __init__(self, introspect_url: str | None = None):
 		self.introspect_url = introspect_url
 		self.home = Path(tempfile.mkdtemp(prefix="huf-imap-"))
-		self.port = free_port()
+		self.port = find_free_port()
 		self.process: subprocess.Popen | None = None
 		self.count = 0
 
@@ -235,9 +237,3 @@ def users() -> dict:
 		}
 	me, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
 	return {"internal": me, "login": me, "group": group, "uid": os.getuid(), "gid": os.getgid()}
-
-
-def free_port() -> int:
-	with socket.socket() as probe:
-		probe.bind(("127.0.0.1", 0))
-		return probe.getsockname()[1]

@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from huf.ai.loop.planner import NAMED_TOOL, plan_schema, shorten_tools
 from huf.ai.runs.entry import run_agent
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
+from huf.tests.ports import find_free_port
 
 START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
@@ -101,9 +101,7 @@ class RealModel:
 		self.arguments = [str(window), str(parallel)]
 
 	def __enter__(self) -> "RealModel":
-		with socket.socket() as free:
-			free.bind(("127.0.0.1", 0))
-			port = free.getsockname()[1]
+		port = find_free_port()
 		self.base_url = f"http://127.0.0.1:{port}/v1"
 		command = [sys.executable, "-m", "huf.tests.real_model_server", str(port), *self.arguments]
 		self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -15,9 +15,10 @@ from urllib.error import HTTPError
 import openai
 
 import huf
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
 from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text, tool_call, usage
+from huf.tests.ports import find_free_port
 
 PASSWORD = "a good password 7"
 SECRET = "a-secret-of-this-test"
@@ -41,7 +42,7 @@ class ClientTestCase(unittest.TestCase):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
 		cls.model = enter(cls, ModelServer())
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 		cls.addClassCleanup(cls.server.stop)
 		cls.cookie = cls.server.login(PASSWORD)
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)

@@ -23,9 +23,10 @@ from huf.embedded.tests.browser import open_browser
 from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.sites import PASSWORD, SiteTestCase, isolated
 from huf.tests.factories import make, make_model, make_user
-from huf.tests.imap_server import ImapServer, free_port, needs_dovecot
+from huf.tests.imap_server import ImapServer, needs_dovecot
 from huf.tests.mail_samples.made import FOLDER
 from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.ports import find_free_port
 
 PACK = Path(pack.__file__).parent / "pharmacy.yaml"
 
@@ -40,7 +41,7 @@ class Postman:
 		self.mails: list = []
 		self.refused, self.is_valid = refused, is_valid
 		options = {"auth_required": True, "auth_require_tls": False} if is_valid else {}
-		self.controller = Controller(self, hostname="127.0.0.1", port=free_port(), **options)
+		self.controller = Controller(self, hostname="127.0.0.1", port=find_free_port(), **options)
 		self.port = self.controller.port
 
 	async def auth_XOAUTH2(self, server, arguments):
@@ -137,7 +138,7 @@ class TestPharmacy(SiteTestCase):
 	def see_the_run(self, run: str, *tools: str):
 		"""On its page in a browser: what was asked, each call and its result, and the answer."""
 		frappe.db.commit()
-		server = Server(self.home, free_port())
+		server = Server(self.home, find_free_port())
 		self.addCleanup(server.stop)
 		with open_browser(server.url) as page:
 			name, value = server.login(PASSWORD).split("=")

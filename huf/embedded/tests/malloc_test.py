@@ -19,8 +19,9 @@ from frappe.utils import job_worker
 
 from huf.embedded.malloc import SETTINGS as SETTINGS_OF_MALLOC
 from huf.embedded.malloc import VARIABLE
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
 from huf.embedded.thread_pool import IDLE_S
+from huf.tests.ports import find_free_port
 
 HEAP_BYTES = 64 * 2**20
 TRIM = """
@@ -76,7 +77,7 @@ class TestMalloc(unittest.TestCase):
 	def test_a_server_has_one_arena_and_no_thread_of_a_peak_for_long(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-		server = Server(home, free_port())
+		server = Server(home, find_free_port())
 		self.addCleanup(server.stop)
 		worker = self.find_child(server.process.pid)
 		before = self.count_threads(worker)

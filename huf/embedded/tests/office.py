@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.showcase import PASSWORD, Rest
 from huf.tests.model_answers import call, text, tool_calls
 from huf.tests.model_server import ModelServer
+from huf.tests.ports import find_free_port
 
 LAWYER, CASE, MODEL = "katharina.brandt@example.com", "2026-014", "qwen3.5:35b"
 WISHES = (
@@ -66,7 +67,7 @@ def open_office() -> Iterator[Office]:
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
 		with ModelServer(strict=False) as model:
-			server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+			server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 			try:
 				admin = Rest(server)
 				fill(admin, model)

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import open_browser, read_boot
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
+from huf.tests.ports import find_free_port
 
 PASSWORD = "a good password 7"
 ADMIN = "Administrator"
@@ -29,7 +30,7 @@ class PageTestCase(unittest.TestCase):
 	def setUpClass(cls):
 		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
-		cls.server = Server(cls.home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
+		cls.server = Server(cls.home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
 		cls.addClassCleanup(cls.server.stop)
 		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
 		cls.tokens: dict[str, str] = {}

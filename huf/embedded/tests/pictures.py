@@ -9,9 +9,10 @@ from pathlib import Path
 
 from huf.embedded.tests.browser import open_browser, say, sign_in
 from huf.embedded.tests.office import SCRIPT, SLOW, WISHES, open_office
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.showcase import PAGES, PageOf, Showcase, open_showcase
 from huf.tests.model_answers import text
+from huf.tests.ports import find_free_port
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SHOTS = DOCS / "screenshots"
@@ -33,7 +34,7 @@ TO_THE_BEGINNING = "() => document.querySelector('[data-testid=message-user]').s
 
 def take_readme_picture() -> None:
 	with tempfile.TemporaryDirectory(prefix="huf-pictures-") as home:
-		server = Server(Path(home), free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		server = Server(Path(home), find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 		try:
 			with open_browser(server.url, width=1200, height=1150) as page:
 				sign_in(page, PASSWORD)

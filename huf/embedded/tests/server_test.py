@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,13 +17,9 @@ from pathlib import Path
 import requests
 import simple_websocket
 
+from huf.tests.ports import find_free_port
+
 PYTHON = [sys.executable, "-m", "huf.embedded"]
-
-
-def free_port() -> int:
-	with socket.socket() as probe:
-		probe.bind(("127.0.0.1", 0))
-		return probe.getsockname()[1]
 
 
 class Server:
@@ -84,7 +79,7 @@ class Server:
 class TestServer(unittest.TestCase):
 	@classmethod
 	def setUpClass(cls):
-		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), free_port()
+		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), find_free_port()
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
 		first = Server(cls.home, cls.port, HUF_ADMIN_PASSWORD="")
 		cls.first_output, cls.first_seconds = first.output, first.seconds
@@ -112,7 +107,7 @@ class TestServer(unittest.TestCase):
 				self.assertNotIn(self.password.encode(), file.read_bytes(), file)
 
 	def test_a_second_server_for_the_same_home_is_refused_with_the_pid_of_the_first(self):
-		result = self.run_huf("start", "--port", str(free_port()))
+		result = self.run_huf("start", "--port", str(find_free_port()))
 		self.assertEqual(result.returncode, 1)
 		self.assertIn(str(self.server.process.pid), result.stderr)
 		self.assertIn(self.server.url, result.stderr)
@@ -176,7 +171,9 @@ class TestServer(unittest.TestCase):
 	def test_the_server_imports_no_model_library_and_stops_quickly(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-		server = Server(home, free_port(), PYTHONPROFILEIMPORTTIME="1", HUF_ADMIN_PASSWORD="given by hand 5")
+		server = Server(
+			home, find_free_port(), PYTHONPROFILEIMPORTTIME="1", HUF_ADMIN_PASSWORD="given by hand 5"
+		)
 		server.login("given by hand 5")
 		seconds = server.stop()
 		self.assertNotRegex(server.output, r"\| +(litellm|agents|openai)\n")

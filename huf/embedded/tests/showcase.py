@@ -14,10 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import read_boot
-from huf.embedded.tests.server_test import PYTHON, Server, free_port
+from huf.embedded.tests.server_test import PYTHON, Server
 from huf.tests.agent_exports import make_workflow
 from huf.tests.model_answers import Answer, call, text, tool_calls
 from huf.tests.model_server import ModelServer
+from huf.tests.ports import find_free_port
 
 PASSWORD = "a good password 7"
 AGENT = "Office Assistant"
@@ -200,7 +201,7 @@ def open_showcase() -> Iterator[Showcase]:
 	try:
 		with ModelServer(strict=False) as model:
 			model.forever(answer_like_a_model)
-			server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+			server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 			try:
 				rest = Rest(server)
 				yield Showcase(server, rest, model, fill(rest, model, home), home)

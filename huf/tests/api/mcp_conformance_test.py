@@ -20,9 +20,9 @@ from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.sites import PASSWORD, isolated
 from huf.tests.api.test_mcp_oauth import decide, sign_in
 from huf.tests.base import enter
-from huf.tests.http import find_free_port
 from huf.tests.mcp_fixture.pack import install_pack
 from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
+from huf.tests.ports import find_free_port
 
 VERSION = "0.2.0-alpha.12"
 REVISION = "2026-07-28"

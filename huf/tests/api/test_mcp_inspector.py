@@ -14,8 +14,8 @@ import requests
 from huf.tests.api.test_mcp_oauth import OAuthTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make, make_agent, unique
-from huf.tests.http import find_free_port
 from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
+from huf.tests.ports import find_free_port
 
 PACKAGE, VERSION = "@modelcontextprotocol/inspector", "2.12.0"
 

@@ -16,10 +16,11 @@ from urllib.parse import quote
 import frappe
 from urllib3 import HTTPConnectionPool
 
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
 from huf.tests.benchmarks.floor import TURNS, clocked, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, unique
+from huf.tests.ports import find_free_port
 
 ROUNDS = 40
 PASSWORD = "bench password 7"
@@ -38,7 +39,7 @@ class Site:
 
 	def __init__(self, base_url: str, within: tuple[str, ...] = ()):
 		self.home = Path(tempfile.mkdtemp(prefix="huf-bench-"))
-		self.port = free_port()
+		self.port = find_free_port()
 		within = tuple(each.replace("HOME", str(self.home)) for each in within)
 		self.server = Server(self.home, self.port, within, HUF_ADMIN_PASSWORD=PASSWORD)
 		cookie = self.server.login(PASSWORD)

@@ -19,6 +19,7 @@ from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import other_process, serve_clock
 from huf.tests.factories import SECRET, make, make_agent, unique
+from huf.tests.ports import find_free_port
 
 CHUNKS, ROUNDS = 2_000, 5
 STREAMS, PACED, PAUSE = 50, 40, 0.1
@@ -77,9 +78,9 @@ async def read_bare(base_url: str) -> None:
 
 
 def measure_server(home: Path, base_url: str) -> None:
-	from huf.embedded.tests.server_test import Server, free_port
+	from huf.embedded.tests.server_test import Server
 
-	server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+	server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 	try:
 		cookie = server.login(PASSWORD)
 		make_clock(server, cookie, CLOCK, base_url)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from huf.tests.benchmarks.stub import other_process
+from huf.tests.ports import find_free_port
 
 FIRSTS = 5
 MESSAGES = 2_000
@@ -73,10 +74,10 @@ def measure() -> None:
 
 def measure_site(home: Path, base_url: str) -> None:
 	from huf.embedded.tests.browser import open_browser
-	from huf.embedded.tests.server_test import PYTHON, Server, free_port
+	from huf.embedded.tests.server_test import PYTHON, Server
 	from huf.embedded.tests.showcase import PASSWORD, Rest
 
-	server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+	server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 	try:
 		rest = Rest(server)
 		rest.make("AI Provider", provide_name="Bench", api_key="sk-1", api_base=base_url)

@@ -23,7 +23,8 @@ from huf.embedded import http_worker
 from huf.embedded.http_worker import BoundedWorker, LargeBodies, TimedSocket
 from huf.embedded.realtime_server import MAX_REQUESTS_PER_USER
 from huf.embedded.server import StreamLimit
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.server_test import Server
+from huf.tests.ports import find_free_port
 
 PASSWORD = "violet kettle 93 moss"
 MAX_ANSWER_S = 5.0
@@ -35,7 +36,7 @@ LINE, WAIT = 380, "/api/method/huf.embedded.tests.samples.wait"
 class TestSlowClients(unittest.TestCase):
 	@classmethod
 	def setUpClass(cls):
-		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), free_port()
+		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), find_free_port()
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
 		cls.server = Server(cls.home, cls.port, HUF_ADMIN_PASSWORD=PASSWORD)
 		cls.addClassCleanup(cls.server.stop)

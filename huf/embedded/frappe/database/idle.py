@@ -7,7 +7,7 @@ import sqlite3
 from collections import defaultdict
 from threading import Semaphore
 
-MAX_READS = 8
+MAX_READS = 4
 """Concurrent reads of a process. Without a limit, hundreds of threads would each hold a connection while they
 wait for Python's global lock.
 """

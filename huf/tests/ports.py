@@ -1,0 +1,17 @@
+"""Free ports for servers that tests start."""
+
+import secrets
+import socket
+
+FROM, TO = 11_000, 32_768
+"""Below those that Linux gives to outgoing connections, one of which could take the port before the server
+binds it. Chromium refuses 10080.
+"""
+
+
+def find_free_port() -> int:
+	while True:
+		port = FROM + secrets.randbelow(TO - FROM)
+		with socket.socket() as probe:
+			if probe.connect_ex(("127.0.0.1", port)):
+				return port
