@@ -5,6 +5,7 @@ import frappe
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider
@@ -133,8 +134,8 @@ def create(
 	`doctypes` such as {"ToDo": ["list", "create"]}; `agents`: names of agents that it may call. See
 	`huf.ai.setup.agents.make_agent`.
 	"""
-	values, by_doctype = frappe.parse_json(values), frappe.parse_json(doctypes or {})
-	names = frappe.parse_json(agents or [])
+	values, by_doctype = read_json(values, "values"), read_json(doctypes or {}, "doctypes")
+	names = read_json(agents or [], "agents")
 	if not (isinstance(values, dict) and isinstance(by_doctype, dict) and isinstance(names, list)):
 		raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
 	return make_agent(values, by_doctype, names, bool(needs_approval))
@@ -149,7 +150,7 @@ def propose(sentence: str):
 @frappe.whitelist(methods=["POST"])
 def create_from_proposal(proposal: dict | str):
 	"""Create the accepted parts of a proposal: {name, tools, trigger, cases}."""
-	accepted = frappe.parse_json(proposal)
+	accepted = read_json(proposal, "proposal")
 	if not isinstance(accepted, dict):
 		raise UsageError("proposal must be a JSON object.")
 	return create_proposed(accepted)

@@ -1,6 +1,6 @@
 """Endpoints of the chat page, and of front ends that route messages to a chat or the agent.
 
-The functions they call check permissions.
+Permissions are checked here or by the functions that are called.
 """
 
 import frappe
@@ -74,7 +74,7 @@ def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30)
 
 	[{name, title, agent, modified, total_messages, is_shared}]
 	"""
-	return chats.list_chats(frappe.session.user, agent, int(start), min(int(limit), 100))
+	return chats.list_chats(frappe.session.user, agent, int(start), max(1, min(int(limit), 100)))
 
 
 @frappe.whitelist(methods=["POST"])

@@ -25,7 +25,8 @@ def search(text: str, start: int = 0, limit: int = 30):
 	frappe.has_permission("Agent Conversation", throw=True)
 	if not text.strip():
 		return []
-	return chats.search_chats(frappe.session.user, text.strip(), int(start), min(int(limit), MAX_ROWS))
+	limit = max(1, min(int(limit), MAX_ROWS))
+	return chats.search_chats(frappe.session.user, text.strip(), int(start), limit)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -33,7 +33,7 @@ def get_drafts(
 		fields=LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=start,
-		limit_page_length=min(limit, 200),
+		limit_page_length=max(1, min(limit, 200)),
 	)
 	return [describe_for_user(row) for row in rows]
 

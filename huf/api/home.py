@@ -27,7 +27,9 @@ def get_home():
 
 
 def list_results() -> list[dict]:
-	"""Ended runs of the user's triggers, each with its answer; users without triggers see their own runs."""
+	"""Ended runs with their answers: for managers those of their own triggers, for others all triggered
+	runs that they may read.
+	"""
 	user = frappe.session.user
 	own = frappe.get_all("Agent Trigger", {"owner": user}, pluck="name", order_by="name asc")
 	wanted = ["in", own] if is_manager(user) else ["is", "set"]

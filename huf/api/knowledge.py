@@ -5,6 +5,7 @@ Files are uploaded by Frappe's API.
 
 import frappe
 
+from huf.ai.core.request_values import read_json
 from huf.ai.knowledge import overview
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.knowledge.search import search_knowledge
@@ -32,7 +33,7 @@ def search(query: str, sources: list | str | None = None, limit: int = 6):
 	`sources`: one name, or a list of names, also as JSON.
 	"""
 	if isinstance(sources, str):
-		sources = frappe.parse_json(sources) if sources.startswith("[") else [sources]
+		sources = read_json(sources, "sources") if sources.startswith("[") else [sources]
 	return search_knowledge(query, sources or None, limit)
 
 

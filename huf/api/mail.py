@@ -6,6 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
+from huf.ai.core.request_values import read_json
 from huf.ai.mail import actions, delivery, oauth, review
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
@@ -50,7 +51,7 @@ def get_mails(
 		fields=[*LIST_FIELDS, "email_queue"],
 		order_by="creation desc",
 		limit_start=start,
-		limit_page_length=min(limit, 100),
+		limit_page_length=max(1, min(limit, 100)),
 	)
 	return actions.mark_waiting_replies(delivery.show_present_states(rows))
 
@@ -83,7 +84,7 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 	`huf.ai.mail.review.find_mails_for_rule`.
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
-	values = frappe.parse_json(values) if values else None
+	values = read_json(values, "values") if values else None
 	return review.find_mails_for_rule(rule, values, max(1, min(days, 365)))
 
 

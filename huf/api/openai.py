@@ -8,7 +8,10 @@ is ignored. So are sampling parameters, which the agent sets.
 `route` in `metadata` is auto, chat or agent, and the decision comes back as `route`: see `docs/router.md`.
 """
 
+from functools import wraps
+
 import frappe
+from werkzeug.wrappers import Response
 
 from huf.ai.chat.external import build_external_request, follow_request, store_image
 from huf.ai.core.errors import UsageError
@@ -41,6 +44,40 @@ class ModelNotFound(BadRequest):
 	"""The user has no agent of that name."""
 
 
+class NotFound(Exception):
+	"""The user has no such response or conversation."""
+
+
+def refusing(function):
+	"""Convert refusals to OpenAI's errors.
+
+	They roll back, because Frappe commits what a request has written that ends with a response.
+	"""
+
+	@wraps(function)
+	def answer(*args, **kwargs):
+		try:
+			return function(*args, **kwargs)
+		except (BadRequest, NotFound, frappe.DoesNotExistError, frappe.PermissionError, UsageError) as error:
+			frappe.db.rollback()
+			return describe_refusal(error)
+
+	return answer
+
+
+def describe_refusal(error: Exception) -> Response:
+	if isinstance(error, ModelNotFound):
+		return openai_error(404, str(error), "model_not_found")
+	if isinstance(error, (NotFound, frappe.DoesNotExistError)):
+		return openai_error(404, str(error), "not_found")
+	if isinstance(error, BadRequest):
+		return openai_error(400, str(error), "invalid_value")
+	if isinstance(error, frappe.PermissionError):
+		return openai_error(403, str(error) or "You may not do this.", "permission_denied")
+	too_many = getattr(error, "http_status_code", None) == 429
+	return openai_error(429 if too_many else 400, str(error))
+
+
 @frappe.whitelist(methods=["GET"])
 def models():
 	"""The agents the user may chat with, as models. Also at /v1/models, and one at /v1/models/NAME."""
@@ -63,29 +100,23 @@ def describe_missing(name: str) -> str:
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def chat_completions(
 	model=None, messages=None, stream=None, stream_options=None, metadata=None, n=None, **others
 ):
 	"""Run an agent, with its tools, and return its text. Also at /v1/chat/completions."""
-	try:
-		if unsupported := [why for name, why in UNSUPPORTED.items() if others.get(name)]:
-			raise BadRequest(unsupported[0])
-		if n not in (None, 1):
-			raise BadRequest("An agent returns one answer. Leave n out.")
-		request = read_completion_request(model, messages, metadata)
-		if stream:
-			usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
-			return stream_data(encode_chunks(follow_request(request), request.agent, usage))
-		result = run_agent(request)
-		if error := find_failure(result.as_dict()):
-			return openai_error(500, error, "agent_error")
-		return json_response(encode_completion(result, request.agent))
-	except ModelNotFound as error:
-		return openai_error(404, str(error), "model_not_found")
-	except BadRequest as error:
-		return openai_error(400, str(error), "invalid_value")
-	except UsageError as error:
-		return openai_error(429 if error.http_status_code == 429 else 400, str(error))
+	if unsupported := [why for name, why in UNSUPPORTED.items() if others.get(name)]:
+		raise BadRequest(unsupported[0])
+	if n not in (None, 1):
+		raise BadRequest("An agent returns one answer. Leave n out.")
+	request = read_completion_request(model, messages, metadata)
+	if stream:
+		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
+		return stream_data(encode_chunks(follow_request(request), request.agent, usage))
+	result = run_agent(request)
+	if error := find_failure(result.as_dict()):
+		return openai_error(500, error, "agent_error")
+	return json_response(encode_completion(result, request.agent))
 
 
 def read_completion_request(model, messages, metadata) -> AgentRequest:

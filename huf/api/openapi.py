@@ -5,6 +5,7 @@ from frappe import _
 from frappe.utils import cint
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
 from huf.ai.setup import openapi_document, openapi_import
 
 TOOL = "Agent Tool Function"
@@ -41,13 +42,13 @@ def create(
 	document = read_document(url, content, allow_private)
 	return openapi_import.import_tools(
 		document,
-		frappe.parse_json(operations),
+		read_json(operations, "operations"),
 		source=url,
 		base_url=base_url,
 		prefix=prefix,
 		digest=digest,
-		headers=frappe.parse_json(headers or "{}"),
-		replace=frappe.parse_json(replace or "[]"),
+		headers=read_json(headers or "{}", "headers"),
+		replace=read_json(replace or "[]", "replace"),
 		allow_private=bool(cint(allow_private)),
 	)
 

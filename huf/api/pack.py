@@ -5,6 +5,7 @@ For System Managers and Huf Managers.
 
 import frappe
 
+from huf.ai.core.request_values import read_json
 from huf.ai.packs import exporting, listing, removing
 from huf.ai.packs.install import install_pack
 from huf.ai.packs.shipped import find_pack
@@ -64,7 +65,7 @@ def export(
 	that name.
 	"""
 	check_manager()
-	agents, doctypes = frappe.parse_json(agents), frappe.parse_json(doctypes)
+	agents, doctypes = read_json(agents, "agents"), read_json(doctypes, "doctypes")
 	if not (agents or doctypes):
 		agents, doctypes = exporting.read_pack_contents(name)
 	return exporting.export_pack(name, agents or (), doctypes or (), with_records)

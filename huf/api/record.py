@@ -6,6 +6,7 @@ Frappe's own REST saves and deletes them.
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
 from huf.ai.queries import records, search
 from huf.ai.tools import untrusted
 
@@ -23,10 +24,10 @@ def get_records(
 	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
 ):
 	"""Records, most recently modified first; see `huf.ai.queries.records.list_records`."""
-	parsed = frappe.parse_json(filters or "{}")
+	parsed = read_json(filters or "{}", "filters")
 	if not isinstance(parsed, dict | list):
 		raise UsageError("filters must be a JSON object or list.")
-	return records.list_records(doctype, (text or "").strip(), parsed, start, min(limit, MAX_ROWS))
+	return records.list_records(doctype, (text or "").strip(), parsed, start, max(1, min(limit, MAX_ROWS)))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -21,6 +21,7 @@ from huf.api.wire.responses import STATUSES, ResponseBuilder
 
 RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
 OPEN = ("queued", "in_progress")
+MAX_RUNS = 100
 
 
 @frappe.whitelist(methods=["GET", "POST", "DELETE"])
@@ -68,9 +69,9 @@ def encode_input(row: Any) -> dict:
 	}
 
 
-def encode_list(items: list[dict]) -> dict:
+def encode_list(items: list[dict], has_more: bool = False) -> dict:
 	first, last = (items[0]["id"], items[-1]["id"]) if items else (None, None)
-	return {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": False}
+	return {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": has_more}
 
 
 def read_path(prefix: str) -> tuple[str, str]:
@@ -106,7 +107,7 @@ def conversation(**others):
 		frappe.db.commit()
 		return json_response({"id": name, "object": "conversation.deleted", "deleted": True})
 	if action == "items":
-		return json_response(encode_list(list_items(doc.name)))
+		return json_response(encode_list(*list_items(doc.name)))
 	if action:
 		raise NotFound("Unknown address.")
 	return json_response(encode_conversation(name, to_utc(doc.creation).timestamp(), {}))
@@ -121,19 +122,19 @@ def find_conversation(name: str) -> Any:
 	return frappe.get_doc("Agent Conversation", found[0])
 
 
-def list_items(conversation: str) -> list[dict]:
-	"""The messages of a conversation, oldest first."""
+def list_items(conversation: str) -> tuple[list[dict], bool]:
+	"""(the messages of the first MAX_RUNS runs of a conversation, oldest first; whether there are more)."""
 	rows = frappe.get_list(
 		"Agent Run",
 		filters={"conversation": conversation},
 		fields=["name", "prompt", "status"],
 		order_by="creation asc",
-		limit_page_length=100,
+		limit_page_length=MAX_RUNS + 1,
 	)
 	found = []
-	for row in rows:
+	for row in rows[:MAX_RUNS]:
 		found += [encode_input(row), *describe_run(row.name)["output"]]
-	return found
+	return found, len(rows) > MAX_RUNS
 
 
 def encode_conversation(name: str, created: float, metadata: dict) -> dict:

@@ -7,7 +7,6 @@ A response is a run, with the ID `resp_` + the run's name. Its conversation is t
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import wraps
 from typing import Any
 
 import frappe
@@ -22,10 +21,9 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
 from huf.ai.storage.drafts import is_pending
-from huf.api.openai import OWN_TOOLS, ModelNotFound, describe_missing, keep_image
+from huf.api.openai import OWN_TOOLS, ModelNotFound, NotFound, describe_missing, keep_image, refusing
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
-from huf.api.wire.openai_errors import openai_error
 from huf.api.wire.response_input import Input, read_input, read_prompt
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
@@ -33,31 +31,6 @@ from huf.api.wire.sse import HEADERS, PING
 CHANNEL = "openai"
 CONVERSATION = "conv_"
 MAX_METADATA = 16
-
-
-class NotFound(Exception):
-	"""The user has no such response or conversation."""
-
-
-def refusing(function):
-	"""Convert refusals to OpenAI's errors."""
-
-	@wraps(function)
-	def answer(*args, **kwargs):
-		try:
-			return function(*args, **kwargs)
-		except ModelNotFound as error:
-			return openai_error(404, str(error), "model_not_found")
-		except (NotFound, frappe.DoesNotExistError) as error:
-			return openai_error(404, str(error), "not_found")
-		except BadRequest as error:
-			return openai_error(400, str(error), "invalid_value")
-		except frappe.PermissionError as error:
-			return openai_error(403, str(error) or "You may not do this.", "permission_denied")
-		except UsageError as error:
-			return openai_error(429 if error.http_status_code == 429 else 400, str(error))
-
-	return answer
 
 
 @frappe.whitelist(methods=["POST"])

@@ -39,7 +39,7 @@ def get_runs(
 		filters.append(["creation", "<", read_date(to_date) + timedelta(days=1)])
 	if min_cost > 0:
 		filters.append(["total_cost", ">=", min_cost])
-	return runs.list_runs(filters, start, min(limit, MAX_RUNS), text.strip()[:MAX_TEXT_CHARS])
+	return runs.list_runs(filters, start, max(1, min(limit, MAX_RUNS)), text.strip()[:MAX_TEXT_CHARS])
 
 
 def read_date(text: str) -> date:

@@ -1,9 +1,8 @@
 """Endpoints about tools, for people who configure agents."""
 
-import json
-
 import frappe
 
+from huf.ai.core.request_values import read_json
 from huf.ai.setup import doctype_requests
 from huf.ai.setup.tool_check import try_tool
 from huf.ai.setup.tool_templates import make_tools
@@ -49,7 +48,7 @@ def make_for(doctype: str, kinds: list | str):
 	`kinds`: any of list, read, create, update, delete. Returns the tools' names.
 	"""
 	frappe.has_permission(TOOL, "create", throw=True)
-	return make_tools(doctype, json.loads(kinds) if isinstance(kinds, str) else kinds)
+	return make_tools(doctype, read_json(kinds, "kinds"))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -65,4 +64,4 @@ def ask_for_doctype(request: str):
 @frappe.whitelist(methods=["POST"])
 def try_it(tool: str, user: str, arguments: dict | str | None = None, send: bool = False):
 	"""Dry-run a tool as another user, for System Managers. See `huf.ai.setup.tool_check.try_tool`."""
-	return try_tool(tool, user, frappe.parse_json(arguments or "{}"), send)
+	return try_tool(tool, user, read_json(arguments or "{}", "arguments"), send)

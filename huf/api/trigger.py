@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
@@ -55,7 +56,7 @@ def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 		fields=[f"`{field}`" for field in LIST_FIELDS],
 		order_by="trigger_name asc",
 		limit_start=start,
-		limit_page_length=min(limit, 100),
+		limit_page_length=max(1, min(limit, 100)),
 	)
 	for row in rows:
 		row.last_event = frappe.db.get_value(
@@ -78,7 +79,7 @@ def get_events(trigger: str, status: str | None = None, start: int = 0, limit: i
 		fields=[f"`{field}`" for field in explaining.EVENT_FIELDS],
 		order_by="creation desc",
 		limit_start=start,
-		limit_page_length=min(limit, 100),
+		limit_page_length=max(1, min(limit, 100)),
 	)
 	return [explaining.explain_event(row) for row in rows]
 
@@ -107,7 +108,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
 	`huf.ai.triggers.backtest.backtest_trigger`.
 	"""
-	doc = readable_trigger(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
+	doc = readable_trigger(trigger) if trigger else unsaved(read_json(values, "values") or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
 	return backtest_trigger(doc, max(1, min(days, MAX_BACKTEST_DAYS)))

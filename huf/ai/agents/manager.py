@@ -30,7 +30,7 @@ class ModelTiers:
 
 	def first(self) -> str:
 		"""The smallest model that is large enough, else the largest. Cloud models only if the task may leave
-		the site.
+		the site, or no other tier has a model.
 		"""
 		tiers = sorted(tier for tier in self.models if tier < CLOUD_TIER or self.tier == CLOUD_TIER) or [
 			CLOUD_TIER

@@ -53,7 +53,7 @@ def check_stops(row) -> None:
 	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
 	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
 	if stop := stops.find_stop(stops.read_stops(), run or {}, row.tool):
-		raise UsageError(f"{stops.describe_stop(stop)}. Approve the draft after it was released.")
+		raise UsageError(f"{stops.describe_stop(stop)}. Approve the draft after it has been released.")
 
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:

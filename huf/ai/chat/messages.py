@@ -57,7 +57,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		filters=filters,
 		fields=MESSAGE_FIELDS,
 		order_by="sequence desc",
-		limit_page_length=min(int(limit), MAX_MESSAGES),
+		limit_page_length=max(1, min(int(limit), MAX_MESSAGES)),
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_call_details(rows, names)

@@ -18,13 +18,17 @@ def pass_on_drafts(now: datetime | None = None) -> list[str]:
 		return []
 	now = now or now_datetime()
 	rows = drafts.read_unanswered_drafts(add_to_date(now, hours=-hours, as_datetime=True))
+	passed_on = []
 	for row in rows:
 		approver = find_next_approver(row)
-		drafts.pass_on_draft(row, approver, now)
+		if not drafts.pass_on_draft(row, approver, now):
+			frappe.db.rollback()
+			continue
 		notify(row, [approver] if approver else list_users_with_role("Huf Manager"))
 		frappe.db.commit()
 		mail_approver(row.agent, row.name)
-	return [row.name for row in rows]
+		passed_on.append(row.name)
+	return passed_on
 
 
 def find_next_approver(row) -> str | None:

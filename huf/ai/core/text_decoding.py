@@ -28,6 +28,10 @@ WHOLE_ADDRESS = re.compile(rf"{EMAIL_ADDRESS.pattern}(?!\"?[@\uff20\ufe6b]|[\w-]
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
+DOMAIN_CODECS = frozenset(("idna", "punycode"))
+"""For names of domains. Decoding a long text takes quadratic time."""
+
+
 def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	"""Decode by the named charset, else as UTF-8, else as the charset of most old mails."""
 	named = find_codec(charset)
@@ -46,7 +50,7 @@ def find_codec(charset: str | None) -> str | None:
 	try:
 		codec = codecs.lookup(ALIASES.get(name, name))
 		b"".decode(codec.name)  # raises LookupError for codecs such as base64
-		return codec.name
+		return None if codec.name in DOMAIN_CODECS else codec.name
 	except (LookupError, ValueError):
 		return None
 

@@ -75,7 +75,9 @@ class StopReason(str, Enum):
 
 
 class DraftStatus(str, Enum):
-	"""Status of a call that needs approval. Approved: not made yet; Applied or Failed: made."""
+	"""Status of a call that needs approval. Approved: not made yet; Applied: made; Failed: it failed, its
+	outcome is unknown, or the run ended before it was made.
+	"""
 
 	PENDING = "Pending"
 	APPROVED = "Approved"

@@ -252,12 +252,15 @@ def to_visible_change(change: dict, outcome: DryRunResult) -> dict:
 		every = len(change["fields"]) + len(change["rows"])
 		return {**change, "name": None, "fields": [], "rows": [], "hidden": every}
 	fields = filter_visible_fields(change["doctype"], change["fields"])
-	rows = [row for row in change["rows"] if row["fieldname"] in list_readable_fields(change["doctype"])]
+	readable = list_readable_fields(change["doctype"])
+	visible_rows = [row for row in change["rows"] if row["fieldname"] in readable]
 	rows = [
 		{**row, "fields": filter_visible_fields(row["doctype"], row["fields"], parent=change["doctype"])}
-		for row in rows
+		for row in visible_rows
 	]
-	return {**change, "fields": fields, "rows": rows, "hidden": len(change["fields"]) - len(fields)}
+	hidden = len(change["fields"]) - len(fields) + len(change["rows"]) - len(visible_rows)
+	hidden += sum(len(row["fields"]) for row in visible_rows) - sum(len(row["fields"]) for row in rows)
+	return {**change, "fields": fields, "rows": rows, "hidden": hidden}
 
 
 def may_read(doctype: str, name: str, before: Mapping | None) -> bool:

@@ -6,6 +6,7 @@ Every save of every document comes through here; for a DocType without a source 
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.dry_run.isolation import is_dry_run
 from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
@@ -13,6 +14,7 @@ from huf.ai.knowledge.store import SOURCE, Reference
 from huf.ai.storage.shared_values import share_value
 
 CACHE_KEY = "huf:knowledge_doctypes"
+SAVEPOINT = "huf_knowledge"
 CACHE_TTL_S = 24 * 3600
 
 
@@ -33,7 +35,17 @@ def update_source(source: str, doc) -> None:
 	"""Queue a document for indexing in a source, or remove it if the source no longer covers it."""
 	reference = Reference(doc.doctype, str(doc.name))
 	name = reference.item_name(source)
-	if frappe.db.exists(SOURCE, source) and source_contains(frappe.get_cached_doc(SOURCE, source), doc):
+	frappe.db.savepoint(SAVEPOINT)
+	try:
+		is_covered = frappe.db.exists(SOURCE, source) and source_contains(
+			frappe.get_cached_doc(SOURCE, source), doc
+		)
+	except UsageError:
+		# Broken filters must not prevent a save. The job finds them as well, and says so in the source.
+		frappe.db.rollback(save_point=SAVEPOINT)
+		enqueue_index(source, after_commit=True)
+		return
+	if is_covered:
 		store.insert_items(source, [reference])
 		store.mark_waiting({"name": name})
 		enqueue_index(source, gather=False, after_commit=True)

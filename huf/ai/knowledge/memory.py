@@ -34,12 +34,12 @@ def remember(
 ) -> dict:
 	"""Keep a fact for the session user, a role, or a record: {doctype, name, fact, kept_for}.
 
-	A fact that is known already is not kept twice.
+	A fact that is known already is not kept twice, but until the later of its last days.
 	"""
 	if bool(doctype) != bool(name) or (role and doctype):
 		raise ToolError("Give doctype and name together, or a role, or neither of them.")
 	if expires_on and getdate(expires_on) < getdate(today()):
-		raise ToolError(f"{expires_on} is over. Give a later day, or leave it out.")
+		raise ToolError(f"{expires_on} has passed. Give a later day, or leave it out.")
 	audience = {
 		"scope": "Role" if role else "Record" if doctype else "User",
 		"user": None if role or doctype else frappe.session.user,
@@ -51,10 +51,10 @@ def remember(
 	known = frappe.get_list(
 		MEMORY,
 		filters={key: value or ["is", "not set"] for key, value in values.items()},
-		pluck="name",
+		fields=["name", "expires_on"],
 		order_by="creation asc",
 	)
-	stored = known[0] if known else insert_fact(values, expires_on)
+	stored = extend_fact(known[0], expires_on) if known else insert_fact(values, expires_on)
 	return {
 		"doctype": MEMORY,
 		"name": stored,
@@ -70,6 +70,16 @@ def insert_fact(values: dict, expires_on: str | None) -> str:
 	)
 	row = {"doctype": MEMORY, **values, "expires_on": expires_on, "run": run, "message": message}
 	return frappe.get_doc(row).insert().name
+
+
+def extend_fact(row: dict, expires_on: str | None) -> str:
+	"""Keep a known fact until a later day, or for good; returns its name."""
+	if row["expires_on"] and (not expires_on or getdate(expires_on) > getdate(row["expires_on"])):
+		doc = frappe.get_doc(MEMORY, row["name"])
+		doc.expires_on = expires_on
+		# A user who may create this fact could create it a second time instead.
+		doc.save(ignore_permissions=True)
+	return row["name"]
 
 
 def describe_audience(row: dict) -> str:

@@ -70,11 +70,19 @@ def parse_urls(source) -> list[str]:
 
 
 def list_document_names(source, name: str | None = None) -> list:
-	"""Names of the documents that a source's filters select; with `name`, only that one if it is selected."""
+	"""Names of the documents that a source's filters select; with `name`, only that one if it is selected.
+
+	Raises UsageError for filters that the database refuses, such as those on a field that was deleted.
+	"""
 	filters = [[source.reference_doctype, *each] for each in parse_filters(source)]
 	if name:
 		filters.append([source.reference_doctype, "name", "=", name])
-	return frappe.get_all(source.reference_doctype, filters=filters, pluck="name", order_by="creation asc")
+	try:
+		return frappe.get_all(
+			source.reference_doctype, filters=filters, pluck="name", order_by="creation asc"
+		)
+	except Exception as error:  # the boundary around filters: databases differ in their errors
+		raise UsageError(f"The filters of {source.name} cannot be applied: {error}") from error
 
 
 def parse_filters(source) -> list[list]:

@@ -53,7 +53,9 @@ def request_vectors(model: str, texts: list[str]) -> list[list[float]]:
 	try:
 		with budgeted_call(services.embedding_worst_case(model, texts)) as used:
 			vectors, used.usage = asyncio.run(services.embed(model, texts))
-			return vectors
+		if len(vectors) != len(texts):
+			raise ModelError(f"{model} returned {len(vectors)} vectors for {len(texts)} texts.")
+		return vectors
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 

@@ -1,8 +1,8 @@
 """Fits a transcript into a model's context window, without changing the transcript itself.
 
 The oldest tool results are shortened first, then replaced by stubs; then the oldest exchanges of earlier runs
-are dropped. System messages, this run's prompt and the results of its last step are cut last. A call and its
-result stay together. Fitting is deterministic.
+are dropped, and the results of this run's last step are shortened last. System messages and this run's prompt
+are never cut. A call and its result stay together. Fitting is deterministic.
 """
 
 from bisect import bisect_left

@@ -115,7 +115,7 @@ class Stall:
 	def verdict(self, progress: Progress) -> Verdict | None:
 		if progress.waiting or not (repeats(progress.turns) or self.has_no_news(progress.turns)):
 			return None
-		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
+		return Verdict(StopReason.STALLED, "The agent repeated itself without making progress.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
 		"""Whether none of the last turns had a new result, or made or was refused a new change.

@@ -82,7 +82,9 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	return MailStatus.QUEUED, None
 
 
-def list_reached(queue: str | None) -> set[str]:
-	"""The recipients whom an Email Queue row has already reached."""
-	filters = {"parent": queue or "", "parenttype": "Email Queue", "status": "Sent"}
+def list_reached(mail: str) -> set[str]:
+	"""The recipients whom any attempt to send an Agent Mail has reached."""
+	about = {"reference_doctype": store.MAIL, "reference_name": mail}
+	queues = frappe.get_all("Email Queue", about, pluck="name", order_by="creation asc")
+	filters = {"parent": ["in", queues or [""]], "parenttype": "Email Queue", "status": "Sent"}
 	return set(frappe.get_all("Email Queue Recipient", filters, pluck="recipient", order_by="recipient asc"))

@@ -58,13 +58,16 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	return "changed", name
 
 
-def write_reply(answers, reply: Reply, run: str | None) -> str:
-	"""Write an approved reply, in place of an agent's own open draft; returns its name."""
+def write_reply(answers, reply: Reply, run: str | None) -> str | None:
+	"""Write an approved reply, in place of an agent's own open draft; returns its name, or None if a person
+	edits that draft.
+	"""
 	store.lock_mail(answers.name)
 	draft = store.read_open_draft(answers.thread)
-	if draft and store.change_status(
-		draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **reply.as_row(), run=run
-	):
+	if draft and store.change_status(draft.name, MailStatus.DRAFT, MailStatus.DRAFT):
+		if frappe.db.get_value(store.MAIL, draft.name, "edited_by"):
+			return None
+		store.change_status(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **reply.as_row(), run=run)
 		return draft.name
 	place = store.count_outgoing(answers.thread)
 	return store.insert_outgoing(answers, {**reply.as_row(), "run": run}, MailStatus.APPROVED, place)[0]

@@ -153,5 +153,8 @@ def profile_from_agent(agent) -> Profile:
 		PROMPT_FILE.format(name=frappe.scrub(agent.name)),
 		tuple(row.tool for row in agent.agent_tool),
 		model=agent.model or frappe.get_cached_doc("Huf Settings").default_model or defaults.model,
-		**{column: agent.get(column) or getattr(defaults, column) for column in COLUMNS},
+		**{
+			column: getattr(defaults, column) if agent.get(column) is None else agent.get(column)
+			for column in COLUMNS
+		},
 	)

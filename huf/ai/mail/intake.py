@@ -157,9 +157,10 @@ def read_mailbox_once(mailbox: str) -> list[str]:
 
 
 def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
-	"""Like `sync_mailbox`; then wait up to that long for new mail, and ingest it."""
+	"""Like `read_mailbox_once`; then wait up to that long for new mail, and ingest it."""
 	try:
 		account = build_account(store.read_mailbox(mailbox))
+		frappe.db.commit()
 		with open_inbox(account) as inbox:
 			taken = list(ingest_new(mailbox, inbox))
 			if seconds and inbox.wait(seconds):

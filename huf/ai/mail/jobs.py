@@ -210,12 +210,13 @@ def store_category(
 def finish_draft(row, run) -> None:
 	is_good = run.status == RunStatus.SUCCESS.value and run.response
 	after = MailStatus.DONE if is_good else MailStatus.FAILED
-	if store.change_status(
-		row.name, MailStatus.STARTED, after, reason=None if is_good else run.error_message
-	):
+	reason = run.error_message or run.stop_reason or "The model wrote nothing"
+	if store.change_status(row.name, MailStatus.STARTED, after, reason=None if is_good else reason):
 		store.annotate_run(row, MailJob.DRAFT.value, None)
 		if is_good:
 			drafts.write_draft(row, drafts.Reply((row.sender,), row.subject, run.response), run.name)
+		else:
+			store.write_event(row, MailEvent.FAILED, reason, run=run.name)
 
 
 FINISH = {

@@ -189,8 +189,9 @@ def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 
 
 def read_subparts(part: BoundedMessage) -> list[BoundedMessage]:
-	payload = part.get_payload()
-	return [each for each in payload if isinstance(each, BoundedMessage)] if isinstance(payload, list) else []
+	if not part.is_multipart():
+		return []
+	return [each for each in part.get_payload() if isinstance(each, BoundedMessage)]
 
 
 def is_plain(part: Message) -> bool:

@@ -85,7 +85,7 @@ def queue_approved(row) -> None:
 		date=to_utc(now_datetime()),
 		automatic=not row.approved_by,
 	)
-	reached = list_reached(row.email_queue)
+	reached = list_reached(row.name)
 	queued = store.queue_mail(row, compose(outgoing), [each for each in to if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
 	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)

@@ -2,8 +2,10 @@
 
 import json
 import smtplib
+import ssl
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 
 import frappe
 from frappe import _
@@ -199,11 +201,13 @@ def check_smtp(mailbox) -> str | None:
 		token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
 	except oauth.SignInError as error:
 		return str(error)
-	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
+	context = ssl.create_default_context()
+	is_ssl = mailbox.smtp_security == "SSL/TLS"
+	kind = partial(smtplib.SMTP_SSL, context=context) if is_ssl else smtplib.SMTP
 	try:
 		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_TIMEOUT_S) as server:
 			if mailbox.smtp_security == "STARTTLS":
-				server.starttls()
+				server.starttls(context=context)
 			if token:
 				server.ehlo()
 				user = mailbox.smtp_user or mailbox.email

@@ -7,6 +7,7 @@ here commits, except `find_clerk` when it creates the agent.
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
@@ -105,7 +107,7 @@ def read_raw(row) -> bytes | None:
 	try:
 		content = frappe.get_doc("File", found).get_content()
 		return gzip.decompress(content if isinstance(content, bytes) else content.encode())
-	except OSError:  # the file is gone, or is not gzip
+	except (OSError, EOFError, zlib.error):  # the file is gone, damaged or not gzip
 		return None
 
 
@@ -174,8 +176,9 @@ def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **d
 
 
 def annotate_run(row, call_type: str, log: list[dict] | None) -> None:
-	"""Mark a mail's run in the records: the type of its model calls, and the log of its tool calls."""
-	frappe.db.sql("update `tabAgent LLM Call` set call_type = %s where run = %s", (call_type, row.run))
+	"""Mark a mail's run in the records: the type of its steps' model calls, and the log of its tool calls."""
+	steps = {"run": row.run, "call_type": ["!=", SUMMARY_CALL_TYPE]}
+	frappe.db.set_value("Agent LLM Call", steps, "call_type", call_type, update_modified=False)
 	if log is not None:
 		update_row("Agent Run", row.run, {"tool_calls_log": json.dumps(log, ensure_ascii=False)})
 

@@ -32,12 +32,9 @@ def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool
 			return known, True
 	root = next(iter(message.references), "") or message.in_reply_to or message.key
 	thread = digest("thread", mailbox, root)
-	if (
-		root == message.key
-		or not frappe.db.exists(MAIL, {"thread": thread})
-		or message.sender in read_participants(thread)
-	):
-		return thread, False
+	exists = root != message.key and bool(frappe.db.exists(MAIL, {"thread": thread}))
+	if not exists or message.sender in read_participants(thread):
+		return thread, exists
 	return digest("thread", mailbox, message.key), False
 
 

@@ -38,6 +38,8 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 	if reason:
 		return draft_reply(answers, Reply(recipients, subject, body, reason))
 	name = drafts.write_reply(answers, Reply(recipients, subject, body), frappe.flags.huf_run)
+	if name is None:
+		return draft_reply(answers, Reply(recipients, subject, body))
 	enqueue_sending(name)
 	return {"status": "queued", "mail": name}
 

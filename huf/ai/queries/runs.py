@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
-from huf.ai.storage.recorded_run import STEP_CALL_TYPE
+from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
@@ -37,6 +37,7 @@ RUN_FIELDS = [
 	"verdict_note",
 	"steps",
 	"attempts",
+	"lost_workers",
 	"input_tokens",
 	"output_tokens",
 	"cached_tokens",
@@ -207,7 +208,7 @@ def list_reasoning(runs: list[str]) -> list:
 		"Agent LLM Call",
 		filters={
 			"run": ["in", runs],
-			"call_type": STEP_CALL_TYPE,
+			"call_type": ["!=", SUMMARY_CALL_TYPE],
 			"status": "Success",
 			"reasoning": ["is", "set"],
 		},

@@ -110,14 +110,20 @@ def count_run(request: AgentRequest, agent) -> None:
 
 
 def check_runs_at_once(request: AgentRequest) -> None:
-	"""Raises TooManyRuns if the user has more open runs than allowed, including this one.
+	"""Raises TooManyRuns if more of the user's inline runs are working than allowed, including this one.
 
 	Called in the transaction that has written the run, so that runs started simultaneously see each other.
 	"""
 	limit = frappe.get_cached_doc("Huf Settings").runs_at_once
 	if not limit or request.origin or request.parent_run:
 		return
-	begun = {"run_as": request.user, "status": RunStatus.STARTED.value, "mode": Mode.INLINE.value}
+	begun = {
+		"run_as": request.user,
+		"status": RunStatus.STARTED.value,
+		"mode": Mode.INLINE.value,
+		# Agents that an agent calls run for the same request.
+		"parent_run": ["is", "not set"],
+	}
 	if frappe.db.count("Agent Run", begun) > limit:
 		raise TooManyRuns(_("{0} of your runs are working. Wait until one has ended.").format(limit))
 

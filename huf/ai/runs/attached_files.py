@@ -128,7 +128,7 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 	"""Read a part of a file of the conversation, if the user may read it. Raises ToolError."""
 	named = {each.file_name: each for each in read_conversation_files(conversation) if each.kind == "text"}
 	if file not in named:
-		raise ToolError(f"There is no file {file!r} here. There are: {', '.join(named) or 'none'}.")
+		raise ToolError(f"There is no file {file!r} here. The files are: {', '.join(named) or 'none'}.")
 	admit_file(named[file].name, frappe.session.user)
 	return read_on(file, whole_text(frappe.local.site, named[file].name), PIECE_CHARS, offset, find)
 
@@ -136,4 +136,8 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 @lru_cache(maxsize=8)
 def whole_text(site: str, name: str) -> str:
 	file = frappe.get_doc("File", name)
-	return extract_text(get_full_file_name(file), read_file_content(file))
+	try:
+		content = read_file_content(file)
+	except OSError:
+		raise ToolError(f"{file.file_name} is no longer on this site.") from None
+	return extract_text(get_full_file_name(file), content)

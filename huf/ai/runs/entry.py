@@ -11,6 +11,7 @@ import frappe
 from huf.ai.core.errors import ConversationBusy, UsageError
 from huf.ai.core.event_loops import iterate
 from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.request_values import read_json
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.runs import admission
@@ -71,7 +72,7 @@ def run_agent_sync(
 
 def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 	"""Parse a list of names from JSON or a form. Raises UsageError if it is not one."""
-	names = frappe.parse_json(given) if given else []
+	names = read_json(given, "attachments") if given else []
 	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
 		raise UsageError("attachments must be a list of Files, each by its name or URL.")
 	return tuple(names)
@@ -106,7 +107,9 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""`run_agent` on the running event loop, as the session user."""
+	"""Like `run_agent`, on the running event loop and as the session user. Raises ConversationBusy instead of
+	queueing the run.
+	"""
 	request = route_task(route_request(request))
 	result = await end_run_async(start_run(request), listeners)
 	agent = find_takeover(request, result)

@@ -103,7 +103,7 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 	"""Run the agent with its provider. An unexpected error ends the run as Failed instead of leaving it
 	open.
 	"""
-	if run.attempts > MAX_ATTEMPTS + len(run.recorded.replies):
+	if run.lost_workers >= MAX_ATTEMPTS + len(run.recorded.replies):
 		return end_with_record(StopReason.ERROR, run.recorded, error=TOO_MANY_ATTEMPTS)
 	if run.is_resumed and journal.cancel_requested(waiting=True):
 		expire_pending(run.name, "The run was cancelled")
@@ -111,7 +111,9 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 	try:
 		return await call_provider(run, journal, emit)
 	except UsageError as error:
-		return Outcome(StopReason.ERROR, error=str(error))
+		journal.rollback()
+		journal.commit()
+		return end_with_record(StopReason.ERROR, settle_broken_run(run.name), error=str(error))
 	except asyncio.CancelledError:
 		# The calling run was stopped, or timed out.
 		journal.rollback()

@@ -9,6 +9,7 @@ from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
+from huf.ai.storage import stops
 from huf.ai.storage.lost_calls import claim_retry, resolve_lost_call
 from huf.permissions import is_manager
 
@@ -19,7 +20,7 @@ def settle_call(name: str, verdict: str) -> None:
 	"""Record the outcome that a manager found out. Raises PermissionError, UsageError."""
 	row = lost_call(name)
 	if verdict not in VERDICTS:
-		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
+		raise UsageError(f"{verdict!r} is not a verdict. Use one of: {', '.join(VERDICTS)}.")
 	words = "was carried out" if verdict == "done" else "was not carried out"
 	result = f"{frappe.session.user} found out that the call {words}."
 	resolve_lost_call(row.name, VERDICTS[verdict], result)
@@ -35,6 +36,8 @@ def retry_call(name: str) -> str:
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
 	check_enabled(run.run_as)
+	if stop := stops.find_stop(stops.read_stops(), run.as_dict(), row.tool):
+		raise UsageError(f"{stops.describe_stop(stop)}. Repeat the call after it has been released.")
 	with acting_as(run.run_as):
 		tool = find_tool(run.agent, row.tool)
 	if tool is None:

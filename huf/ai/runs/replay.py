@@ -138,8 +138,8 @@ def as_it_ended(outcome: Outcome, row) -> Outcome:
 def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	"""Replay a run with another model and the recorded tool results, until the two runs diverge.
 
-	Returns (outcome, None), or (None, where they diverge). Runs no tool. The model is really called and
-	charged.
+	Returns (outcome, None), or (None, where they diverge). Runs no tool. The model is really called; no
+	budget of Huf limits or counts it.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")

@@ -43,6 +43,7 @@ class OpenRun:
 	messages: list[dict]
 	recorded: RecordedRun = field(default_factory=RecordedRun)
 	attempts: int = 1
+	lost_workers: int = 0
 	mode: Mode = Mode.INLINE
 	is_long: bool = False
 
@@ -182,7 +183,8 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(name)
 		messages, recorded = read_opening(row.opening), read_recorded(name)
-		return OpenRun(request, manager, conversations, lease, messages, recorded, row.attempts, mode)
+		attempts = row.attempts, row.lost_workers
+		return OpenRun(request, manager, conversations, lease, messages, recorded, *attempts, mode)
 	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)

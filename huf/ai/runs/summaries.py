@@ -24,6 +24,7 @@ from huf.ai.storage.history import (
 	render_for_summary,
 )
 from huf.ai.storage.journal import RunJournal
+from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import clip
 
 MAX_SUMMARY_CHARS, MAX_READ = 4_000, 24_000
@@ -46,7 +47,7 @@ class SummaryJournal(RunJournal):
 	Tool calls in the answer are refused, because no tool is offered, and not recorded.
 	"""
 
-	call_type = "summary"
+	call_type = SUMMARY_CALL_TYPE
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		return super().start_model_call(0, measure_cost)

@@ -182,6 +182,11 @@ class TracedJournal(RunJournal):
 		span.end(attributes, None if tool_result.ok else tool_result.status.value.lower())
 		super().finish_tool_call(step, tool_result)
 
+	def withdraw_tool_call(self, call: Call) -> None:
+		if span := self.tool_spans.pop(call.position, None):
+			span.end({names.CALL_STATUS: "Withdrawn"})
+		super().withdraw_tool_call(call)
+
 	@property
 	def tool_spans(self) -> dict[int, OpenSpan]:
 		return self.__dict__.setdefault("_tool_spans", {})

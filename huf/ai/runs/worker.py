@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -163,10 +164,13 @@ def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -
 	for number in (signal.SIGINT, signal.SIGTERM):
 		signal.signal(number, stop)
 	while not stopping.is_set():
-		while len(children) < processes:
+		while len(children) < processes and not stopping.is_set():
 			children.add(fork_worker(site, threads, waiting))
-		children.discard(os.wait()[0])
-		stopping.wait(RESTART_S)
+		if not stopping.is_set():
+			children.discard(os.wait()[0])
+			stopping.wait(RESTART_S)
+	# One may have been forked while the signal came.
+	stop()
 	for child in children:
 		os.waitpid(child, 0)
 
@@ -180,5 +184,8 @@ def fork_worker(site: str, threads: int, waiting: int) -> int:
 		signal.signal(signal.SIGINT, signal.SIG_IGN)
 		signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 		worker.work()
+	except Exception:  # the boundary around a worker process
+		traceback.print_exc()
+		os._exit(1)
 	finally:
 		os._exit(0)

@@ -269,7 +269,10 @@ def settle_abandoned_calls(before: datetime) -> None:
 	)
 	charge_reservations([call for call in calls if call.budgets])
 	for call in calls:
-		frappe.db.sql("update `tabAgent LLM Call` set status = 'Failed' where name = %s", (call.name,))
+		frappe.db.sql(
+			"update `tabAgent LLM Call` set status = 'Failed' where name = %s and status = 'Started'",
+			(call.name,),
+		)
 
 
 def charge_reservations(calls: list) -> None:

@@ -236,10 +236,11 @@ def read_unanswered_drafts(since: datetime) -> list:
 	)
 
 
-def pass_on_draft(row, approver: str | None, now: datetime) -> None:
-	"""Ask somebody else, unless the draft was answered. `approver` None: any Huf Manager."""
+def pass_on_draft(row, approver: str | None, now: datetime) -> bool:
+	"""Ask somebody else; False if the draft was answered meanwhile. `approver` None: any Huf Manager."""
 	passed = {"approver": approver, "passed_on_from": row.approver, "passed_on_at": now}
 	update_row(DRAFT, row.name, passed, status=PENDING)
+	return is_pending(row.name)
 
 
 def describe_draft(row: Mapping[str, Any]) -> dict:

@@ -128,8 +128,9 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	"""Acquire the lease of a run; None if another worker holds it, or the run has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', held_by = null,
-		attempts = attempts + 1, started_at = coalesce(started_at, %s)
+		"""update `tabAgent Run` set worker = %s, lease_until = %s, held_by = null, attempts = attempts + 1,
+		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end,
+		status = 'Started', started_at = coalesce(started_at, %s)
 		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
 		(worker, lease_expiry(now), now, run, now),
 	)
@@ -162,12 +163,9 @@ def renew_leases(held: Sequence[Lease]) -> dict[str, bool]:
 
 
 def release_leases(held: Sequence[Lease]) -> None:
-	"""Queue runs again whose worker stops; another one resumes them. Commits.
-
-	`attempts` starts over: no worker was lost.
-	"""
+	"""Queue runs again whose worker stops; another one resumes them. Commits."""
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued'
+		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued'
 		where name in %s and worker in %s""",
 		(tuple(lease.run for lease in held), tuple(lease.worker for lease in held)),
 	)
@@ -177,11 +175,11 @@ def release_leases(held: Sequence[Lease]) -> None:
 def suspend_run(lease: Lease) -> None:
 	"""Let a run wait for a person without a worker. Raises LeaseLost; does not commit.
 
-	`attempts` is reset, because no worker was lost. A run with a cancel request is queued instead of waiting.
+	A run with a cancel request is queued instead of waiting.
 	"""
 	lease.hold()
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1,
+		"""update `tabAgent Run` set worker = null, lease_until = null,
 		status = case when cancel_requested = 1 then 'Queued' else 'Waiting' end
 		where name = %s and worker = %s""",
 		(lease.run, lease.worker),
@@ -189,12 +187,9 @@ def suspend_run(lease: Lease) -> None:
 
 
 def requeue_run(lease: Lease, stop: str) -> None:
-	"""Queue a run that a stop holds, to be resumed after the release. Does not commit.
-
-	`attempts` is reset, because no worker was lost.
-	"""
+	"""Queue a run that a stop holds, to be resumed after the release. Does not commit."""
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued',
+		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued',
 		held_by = %s where name = %s and worker = %s""",
 		(stop, lease.run, lease.worker),
 	)

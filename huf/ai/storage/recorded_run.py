@@ -9,7 +9,9 @@ import frappe
 from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, ToolResult, Usage
 
 STEP_CALL_TYPE = "agent"
-"""`call_type` of the model call of a step."""
+"""`call_type` of the model call of a step. A mail's runs have other types for theirs."""
+SUMMARY_CALL_TYPE = "summary"
+"""`call_type` of the model call that summarizes the conversation before the first step."""
 UNKNOWN_OUTCOME = json.dumps(
 	{
 		"error": "The worker ended while this call was under way, so it is not known whether it was "
@@ -84,17 +86,17 @@ def read_recorded(run: str) -> RecordedRun:
 		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
 	)
 	return RecordedRun(
-		{row.step: parse_reply(row) for row in model_calls if row.call_type == STEP_CALL_TYPE},
+		{row.step: parse_reply(row) for row in model_calls if row.call_type != SUMMARY_CALL_TYPE},
 		{(row.step, row.position): row for row in tool_calls},
 		frozenset(steps),
 		sum(row.duration_ms or 0 for row in [*model_calls, *tool_calls]) / 1000,
-		sum((parse_usage(row) for row in model_calls if row.call_type != STEP_CALL_TYPE), Usage()),
+		sum((parse_usage(row) for row in model_calls if row.call_type == SUMMARY_CALL_TYPE), Usage()),
 	)
 
 
 def read_text_of_step(run: str, step: int) -> str:
 	"""The model's text beside the calls of a step."""
-	filters = {"run": run, "step": step, "call_type": STEP_CALL_TYPE, "status": "Success"}
+	filters = {"run": run, "step": step, "call_type": ["!=", SUMMARY_CALL_TYPE], "status": "Success"}
 	response = frappe.db.get_value("Agent LLM Call", filters, "response")
 	return (json.loads(response).get("content") or "") if response else ""
 

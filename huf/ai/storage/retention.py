@@ -16,13 +16,13 @@ from huf.ai.storage.message_files import delete_run_files
 from huf.ai.storage.rows import blank_fields, delete_rows, process_in_batches
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
-RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims")
+RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims", "tool_calls_log")
 CONTENTS = {
 	"Agent LLM Call": ("response", "reasoning", "error_message"),
-	"Agent Tool Call": ("arguments", "result", "error_message"),
+	"Agent Tool Call": ("arguments", "result", "error_message", "reason"),
 	"Agent Message": ("content", "attachments", "attached_text"),
 	"Agent Change": ("before", "after", "file_content"),
-	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
+	"Agent Draft": ("arguments", "edited_arguments", "difference", "concern", "reason", "result"),
 }
 """Fields to blank in the rows of a run. User, times, durations and costs stay."""
 

@@ -42,7 +42,7 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	"""
 	user = {"run_as": frappe.session.user}
 	if stop := find_stop(read_stops(), user):
-		raise UsageError(f"{describe_stop(stop)}. No model is called meanwhile.")
+		raise UsageError(f"{describe_stop(stop)}. No model is called until it is released.")
 	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
 	reservation = reserve_budget(limits, worst) if limits else None
 	name = insert_row(CALL, describe_call(worst) | (reservation.as_row() if reservation else {}))

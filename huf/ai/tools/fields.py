@@ -134,8 +134,10 @@ def clean_condition(field: str, operator: str, value: Any) -> list:
 	if operator not in OPERATORS:
 		raise ToolError(f"{operator!r} is not an operator. Use one of: {', '.join(sorted(OPERATORS))}.")
 	if value is None:
+		if operator not in ("=", "!=", "is"):
+			raise ToolError(f"{field}: {operator!r} needs a value. For empty fields use is with not set.")
 		# Frappe reads `= None` as no filter at all.
-		return [field, "is", "not set" if operator == "=" else "set"]
+		return [field, "is", "set" if operator == "!=" else "not set"]
 	if operator in ("in", "not in") and not isinstance(value, list | tuple):
 		value = [value]
 	return [field, operator, value]

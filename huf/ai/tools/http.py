@@ -16,6 +16,7 @@ from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.telemetry import trace_headers
+from huf.ai.core.text_decoding import decode_bytes
 
 MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
@@ -140,11 +141,7 @@ async def read_response(response) -> dict:
 	if len(content) > MAX_RESPONSE_BYTES:
 		raise ToolError(f"The answer is larger than {MAX_RESPONSE_BYTES:,} bytes.")
 	kind = response.content_type or ""
-	text = (
-		content.decode(response.charset or "utf-8", "replace")
-		if kind.startswith(TEXT_TYPES) or not kind
-		else None
-	)
+	text = decode_bytes(content, response.charset) if kind.startswith(TEXT_TYPES) or not kind else None
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
 		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so the body is left out."}
@@ -152,15 +149,24 @@ async def read_response(response) -> dict:
 
 
 def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
-	"""The URL to call; if `tied`, only of the base URL's scheme, host and port. Raises ToolError."""
-	whole = (
-		urljoin(base_url.rstrip("/") + "/", url.lstrip("/") if "://" not in url else url) if base_url else url
-	)
-	if urlsplit(whole).scheme not in ("http", "https") or not urlsplit(whole).hostname:
+	"""The URL to call. A path, or any URL if `tied`, stays on the base URL's scheme, host and port.
+
+	Raises ToolError.
+	"""
+	is_path = bool(base_url) and "://" not in url
+	try:
+		whole = urljoin(f"{base_url.rstrip('/')}/", url.lstrip("/") if is_path else url) if base_url else url
+		is_address = urlsplit(whole).scheme in ("http", "https") and bool(urlsplit(whole).hostname)
+		# A path such as "\t//evil.example" leads to another host, because urlsplit drops the tab.
+		leaves = is_address and base_url and (tied or is_path) and origin_of(whole) != origin_of(base_url)
+	except ValueError:
+		raise ToolError(f"{url!r} is not an http(s) address.") from None
+	if not is_address:
 		raise ToolError(f"{whole!r} is not an http(s) address.")
-	if base_url and tied and origin_of(whole) != origin_of(base_url):
+	if base_url and leaves:
 		record_contact("http", host_of(whole), refused=True)
-		raise ToolError(f"This tool carries credentials and may only call {host_of(base_url)}.")
+		why = "carries credentials and may only call" if tied else "takes only paths of"
+		raise ToolError(f"This tool {why} {host_of(base_url)}.")
 	return whole
 
 

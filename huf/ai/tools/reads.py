@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import frappe
 
-from huf.ai.storage.untrusted_records import find_marked, find_outsider
+from huf.ai.storage.untrusted_records import MAX_NAMES, find_marked, find_outsider
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
 LOGS = frozenset(
@@ -38,7 +38,7 @@ class Reads:
 			return doctype
 		documents = self.documents[doctype]
 		names = [name for name in documents if name is not None]
-		known = names if len(names) == len(documents) else None
+		known = names if len(names) == len(documents) and len(names) <= MAX_NAMES else None
 		parts = [each for each in documents.values() if each is not None]
 		fields = frozenset().union(*parts) if len(parts) == len(documents) else None
 		origin = find_marked(doctype, known, fields) or find_outsider(doctype, known)

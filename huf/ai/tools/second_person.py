@@ -25,6 +25,8 @@ class SecondPerson:
 		if not self.amount_field:
 			return True
 		amounts = [*find_values(arguments, (self.amount_field,)), *self.read_stored(arguments)]
+		if arguments.get("fieldname") == self.amount_field:
+			amounts.append(arguments.get("value"))
 		return not amounts or any(self.is_above(each) for each in amounts)
 
 	def read_stored(self, arguments: dict) -> list:

@@ -60,10 +60,9 @@ def authenticate(delivery: Delivery) -> tuple[Any, str]:
 	"""(trigger, key) of a delivery whose sender knows the secret. Raises DeliveryRefused."""
 	found = read_triggers("t.trigger_type = 'Webhook' and t.webhook_slug = %s", (delivery.slug,))
 	trigger = found[0] if found else None
-	secret = trigger and get_decrypted_password(
-		"Agent Trigger", trigger.name, "webhook_secret", raise_exception=False
-	)
-	# Do the same work for an unknown slug, so that the response time does not reveal which slugs exist.
+	# Do the same work for an unknown slug, so that the response time hardly reveals which slugs exist.
+	name = trigger.name if trigger else ""
+	secret = get_decrypted_password("Agent Trigger", name, "webhook_secret", raise_exception=False)
 	header = trigger.signature_header if trigger else None
 	key = find_delivery_key(secret or frappe.generate_hash(length=32), header, delivery)
 	if not secret or key is None:

@@ -6,6 +6,7 @@ Writes past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event an
 
 import base64
 import json
+import os
 from threading import Lock
 from typing import Any
 
@@ -44,10 +45,14 @@ class Capture:
 
 	def note_file(self, file: Any) -> None:
 		"""Keep the content of a File that is about to be deleted."""
-		content = file.get_content()
+		try:
+			if os.path.getsize(file.get_full_path()) > MAX_FILE_BYTES:
+				return
+			content = file.get_content()
+		except (OSError, frappe.ValidationError):
+			return  # there is nothing to restore
 		content = content.encode() if isinstance(content, str) else content
-		if len(content) <= MAX_FILE_BYTES:
-			self.contents[str(file.name)] = base64.b64encode(content).decode()
+		self.contents[str(file.name)] = base64.b64encode(content).decode()
 
 	def as_rows(self) -> list[dict]:
 		"""Agent Change rows without their run and call, in the order of the changes."""

@@ -120,7 +120,8 @@ def restore(target: Target) -> Restored:
 		return Restored(target.doctype, target.name, action)
 	if action == "cancel":
 		doc.cancel()
-		note = "It stays as a cancelled document." if target.wanted is None else None
+		is_wanted = target.wanted is not None and target.wanted.get("docstatus") == 2
+		note = None if is_wanted else "It stays as a cancelled document."
 		return Restored(target.doctype, target.name, action, note=note)
 	if action == "amend":
 		return amend(target, doc)

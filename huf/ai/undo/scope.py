@@ -109,6 +109,8 @@ def find_runs(scope: Scope) -> list[str]:
 	if scope.runs:
 		names = list(scope.runs)
 		for name in names:
+			if not frappe.db.exists("Agent Run", name):
+				raise UsageError(f"There is no run {name!r}.")
 			frappe.get_doc("Agent Run", name).check_permission("read")
 	else:
 		chosen = {**choose_runs(scope), "is_undo": 0}

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
@@ -22,7 +23,11 @@ def json_error(status: int, code: str, error: str, suggestion: str) -> Response:
 
 
 def refusal_response(error: Exception) -> Response:
-	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else."""
+	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else.
+
+	Rolls back: Frappe commits what was written before the refusal, because the request ends with a response.
+	"""
+	frappe.db.rollback()
 	if isinstance(error, BadRequest):
 		return json_error(400, "BAD_REQUEST", str(error), "Send a JSON body as the endpoint describes it.")
 	if isinstance(error, UsageError):

@@ -49,6 +49,8 @@ def handle():
 
 def execute_cmd(command: str):
 	"""Call the function of this dotted path, or of this short name below."""
+	if not isinstance(command, str):
+		raise frappe.DoesNotExistError
 	command = (frappe.get_hooks("override_whitelisted_methods", {}).get(command) or [command])[-1]
 	if command.startswith("frappe.") and command not in SERVED:
 		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))

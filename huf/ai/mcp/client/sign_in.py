@@ -52,12 +52,14 @@ def make_client(doc: Any) -> OAuthClient:
 def sign_in(doc: Any, target: ServerTarget) -> str | None:
 	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
 	vault = ConnectionVault(doc.name)
-	vault.write({key: value for key, value in vault.read().items() if key == "client"})
+	before = vault.read()
+	vault.write({key: value for key, value in before.items() if key == "client"})
 	try:
 		run_coroutine(session.read_offer(target))
 	except SignInNeeded as needed:
 		return needed.url
 	except ToolError as error:
+		vault.write(before)
 		raise UsageError(str(error)) from None
 	return None
 

@@ -5,6 +5,7 @@ it. Codes and refresh tokens can be used once: a second use means that they were
 grant.
 """
 
+import secrets
 from typing import Any
 
 import frappe
@@ -28,11 +29,13 @@ def insert_grant(code: str, user: str, client: str, client_name: str, resource: 
 	"""Create the grant of a code with this ID. None if the code was used before, which also deletes its
 	grant. Commits.
 	"""
-	name = digest(code)
-	is_new = not frappe.db.exists(GRANT, name)
+	# A row that exists stays as it is, so of concurrent requests only one finds its own mark in it.
+	name, mark = digest(code), -1 - secrets.randbelow(2**31 - 1)
+	row = {"client": digest(client), "client_name": client_name[:140], "user": user, "resource": resource}
+	insert_row(GRANT, {**row, "renewals": mark}, owner=user, name=name)
+	is_new = frappe.db.get_value(GRANT, name, "renewals", for_update=True) == mark
 	if is_new:
-		row = {"client": digest(client), "client_name": client_name[:140], "user": user, "resource": resource}
-		insert_row(GRANT, {**row, "renewals": 0}, owner=user, name=name)
+		update_row(GRANT, name, {"renewals": 0})
 	else:
 		delete_grant(name)
 	frappe.db.commit()
@@ -51,11 +54,10 @@ def find_grant(claims: dict, client: str | None = None):
 
 def renew_grant(row, number: int) -> bool:
 	"""Use up refresh token `number`; one that was used before deletes the grant. Commits."""
-	update_row(GRANT, row.name, {"renewals": number + 1}, renewals=number)
-	is_first = row.renewals == number and (
-		frappe.db.get_value(GRANT, row.name, "renewals", for_update=True) == number + 1
-	)
-	if not is_first:
+	is_first = frappe.db.get_value(GRANT, row.name, "renewals", for_update=True) == number
+	if is_first:
+		update_row(GRANT, row.name, {"renewals": number + 1})
+	else:
 		delete_grant(row.name)
 	frappe.db.commit()
 	return is_first

@@ -63,8 +63,6 @@ INTERNAL_TABLES = (
 		encrypted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (doctype, name, fieldname))""",  # noqa: E501
 	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid TEXT PRIMARY KEY, user TEXT NOT NULL, sessiondata TEXT NOT NULL,
 		lastupdate TEXT NOT NULL)""",  # noqa: E501
-	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid VARCHAR(140) PRIMARY KEY, user VARCHAR(140),
-		sessiondata TEXT, lastupdate DATETIME)""",
 	"""CREATE TABLE IF NOT EXISTS `__DocTypeVersion` (doctype TEXT PRIMARY KEY, version INTEGER NOT NULL)""",
 )
 

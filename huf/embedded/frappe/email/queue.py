@@ -123,13 +123,19 @@ def send(name: str, moment) -> bool:
 	if not account:
 		finish(name, status="Error", error="There is no Email Account to send by")
 		return False
+	refused: Exception | None = None
 	try:
 		with connect(account) as server:
 			for each in doc.recipients:
 				if each.status != "Sent":
-					deliver(server, doc, each)
+					try:
+						deliver(server, doc, each)
+					except (smtplib.SMTPRecipientsRefused, UnicodeError) as error:
+						refused = error
 	except (OSError, smtplib.SMTPException) as error:
-		fail(doc, str(error), moment)
+		refused = error
+	if refused:
+		fail(doc, str(refused), moment)
 		return False
 	finish(name, status="Sent", error=None)
 	return True
@@ -139,6 +145,8 @@ def deliver(server: smtplib.SMTP, doc, recipient) -> None:
 	mail = Parser(policy=SMTP).parsestr(doc.message)
 	server.sendmail(parseaddr(doc.sender)[1] or doc.sender, [recipient.recipient], mail.as_bytes())
 	frappe.db.set_value("Email Queue Recipient", recipient.name, "status", "Sent")
+	# Its time of change shows `give_up_unknown` that this worker lives.
+	frappe.db.set_value("Email Queue", doc.name, "status", "Sending")
 	frappe.db.commit()
 
 

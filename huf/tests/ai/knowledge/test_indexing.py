@@ -141,6 +141,18 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(cited["title"], doc.title)
 		self.assertEqual(find(f'"roof {self.word}"', source), [])
 
+	def test_a_source_with_a_broken_filter_prevents_no_save(self):
+		source = self.source()
+		frappe.db.set_value(SOURCE, source, "filters", '[["no_such_field", "=", "x"]]')
+		frappe.clear_document_cache(SOURCE, source)
+		self.addCleanup(frappe.db.set_value, SOURCE, source, "filters", None)
+		doc = make_case(title=f"Roof {self.word}")
+		self.assertTrue(frappe.db.exists(CASE, doc.name))
+		index_source(source)
+		state, error = frappe.db.get_value(SOURCE, source, ["state", "error"])
+		self.assertEqual(state, "Failed")
+		self.assertIn("no_such_field", error)
+
 	def test_a_new_document_is_found_and_a_deleted_one_at_once_no_more(self):
 		source = self.source()
 		doc = make_case(title=f"Roof {self.word}")

@@ -159,6 +159,9 @@ class TestMemory(MemoryTestCase):
 	def test_the_same_fact_is_kept_once_and_an_expired_one_not_at_all(self):
 		first = self.keep(self.user, "Prefers tea.", expires_on=today())
 		self.assertEqual(self.keep(self.user, "Prefers  tea."), first)
+		self.assertIsNone(frappe.db.get_value(MEMORY, first, "expires_on"), "the second time it was for good")
+		self.assertEqual(self.keep(self.user, "Prefers tea.", expires_on=today()), first)
+		self.assertIsNone(frappe.db.get_value(MEMORY, first, "expires_on"))
 		self.assertNotEqual(self.keep(self.other, "Prefers tea."), first)
 		frappe.db.set_value(MEMORY, first, "expires_on", add_to_date(today(), days=-1))
 		self.assertEqual(self.facts(self.user), [])

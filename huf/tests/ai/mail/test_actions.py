@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.runs.replay import replay
 from huf.api import draft as drafts_api
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
@@ -103,6 +104,7 @@ class TestProcessingAgain(MailTestCase):
 		done = self.work(mail)
 		self.assertEqual((done.status, done.category), ("Done", "question"))
 		self.assertEqual([each.text for each in outgoing(mail)], ["Yes, we do."])
+		self.assertTrue(replay(done.run).identical, "a run of a mail is replayed like any other")
 		self.assertEqual(api.reclassify(mail, "newsletter")["category"], "newsletter")
 		self.assertEqual(row(mail).status, "Done")
 

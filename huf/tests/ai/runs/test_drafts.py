@@ -26,6 +26,10 @@ from huf.tests.model_server import text, tool_call
 LATER = timedelta(hours=1)
 
 
+def read_attempts(run: str) -> tuple[int, int]:
+	return tuple(frappe.db.get_value("Agent Run", run, ["attempts", "lost_workers"]))
+
+
 class TestWaiting(DraftTestCase):
 	def test_the_draft_shows_what_would_change_and_nothing_has(self):
 		result = self.start_change("new")
@@ -285,19 +289,12 @@ class TestWorkers(DraftTestCase):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		run = result["run"]
 		for lost in range(3):
-			frappe.db.set_value(
-				"Agent Run",
-				run,
-				{
-					"status": "Started",
-					"worker": f"lost {lost}",
-					"lease_until": now_datetime(),
-					"attempts": lost + 2,
-				},
-			)
+			lease = {"worker": f"lost {lost}", "lease_until": now_datetime(), "attempts": lost + 2}
+			frappe.db.set_value("Agent Run", run, {"status": "Started", **lease})
 			frappe.db.commit()
 		self.assertIn(run, recover(now_datetime() + LATER))
 		ended = work_on(run, now_datetime() + LATER)
+		self.assertEqual(read_attempts(run), (5, 1))
 		self.assertEqual((ended.status.value, self.note()), ("Success", "new"))
 		self.assertEqual(self.calls(run), [(self.update, "Success")])
 
@@ -310,10 +307,13 @@ class TestWorkers(DraftTestCase):
 	def test_many_answers_in_one_run_are_no_lost_workers(self):
 		turns = [self.change(f"note {number}") for number in range(7)]
 		result = self.start(*turns, text("Done."))
-		for _ in turns:
+		run = result["run"]
+		for attempts, _ in enumerate(turns, 2):
 			with acting_as(self.user):
 				approve_call(result["draft"]["draft"], result["draft"]["digest"])
-			result = self.go_on(result["run"]).as_dict()
+			result = self.go_on(run).as_dict()
+			# Each worker numbers its events anew, from its own attempt on.
+			self.assertEqual(read_attempts(run), (attempts, 0))
 		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
 
 	def test_nobody_answers_in_time_and_the_run_goes_on_without(self):

@@ -141,7 +141,7 @@ class TestLostWorker(SiteTestCase):
 	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
 		run = self.lose_worker()
 		# It has made one step, so it may cost one worker more.
-		frappe.db.set_value("Agent Run", run, "attempts", MAX_ATTEMPTS + 1)
+		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS)
 		frappe.db.commit()
 		result = work_on(run, an_hour_on())
 		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
@@ -149,7 +149,7 @@ class TestLostWorker(SiteTestCase):
 
 	def test_a_run_that_makes_steps_may_cost_more_workers(self):
 		run = self.lose_worker()
-		frappe.db.set_value("Agent Run", run, "attempts", MAX_ATTEMPTS)
+		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS - 1)
 		frappe.db.commit()
 		self.server.script(text("I do not know whether it was sent."))
 		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)

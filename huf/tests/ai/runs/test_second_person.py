@@ -93,6 +93,14 @@ class TestSecondPerson(DraftTestCase):
 		frappe.db.set_value(CASE, self.case.name, "amount", 9)
 		self.assertFalse(rule.is_needed({"name": self.case.name, "values": {"title": "x"}}))
 
+	def test_the_new_amount_counts_where_one_value_is_set(self):
+		frappe.db.set_value(CASE, self.case.name, "amount", 9)
+		rule = SecondPerson("amount", 100, CASE)
+		change = {"name": self.case.name, "fieldname": "amount", "value": 99_999}
+		self.assertTrue(rule.is_needed(change))
+		self.assertFalse(rule.is_needed({**change, "value": 10}))
+		self.assertFalse(rule.is_needed({**change, "fieldname": "title"}))
+
 	def test_an_amount_that_cannot_be_compared_counts_as_above(self):
 		rule = SecondPerson("amount", 100)
 		for amount in ("a lot", None, {"of": "money"}, float("nan"), "1e9", -5000):

@@ -249,8 +249,12 @@ class TestRunsAtOnce(BudgetTestCase):
 		with self.assertRaisesRegex(TooManyRuns, "2 of your runs are working"):
 			run_agent_sync(agent, "Two work")
 		self.assertEqual(frappe.db.count("Agent Run"), before + 2, "the refused run is not on record")
-		frappe.db.set_value("Agent Run", working, "status", "Success")
-		self.server.script(text("Done."))
+		frappe.db.set_value("Agent Run", working, "parent_run", "a run that called this agent")
+		self.server.script(text("Done."), text("Done."))
+		self.assertEqual(
+			run_agent_sync(agent, "An agent that another calls is no run more")["status"], "Success"
+		)
+		frappe.db.set_value("Agent Run", working, {"status": "Success", "parent_run": None})
 		self.assertEqual(run_agent_sync(agent, "One has ended")["status"], "Success")
 
 	def limit_runs_at_once(self, limit: int):

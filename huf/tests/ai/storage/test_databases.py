@@ -78,10 +78,17 @@ class TestFilters(SiteTestCase):
 		word = frappe.generate_hash(length=8)
 		without, dated = (make("ToDo", description=word, date="2026-01-01").name for _ in range(2))
 		frappe.db.set_value("ToDo", without, "date", None)
-		for value, names in ((["is", "not set"], [without]), (["is", "set"], [dated]), (None, [without])):
+		for value, names in (
+			(["is", "not set"], [without]),
+			(["is", "set"], [dated]),
+			(None, [without]),
+			(["is", None], [without]),
+		):
 			filters = clean_filters("ToDo", {"description": word, "date": value}, ["description", "date"])
 			found = frappe.get_list("ToDo", filters, pluck="name", order_by="name")
 			self.assertEqual(found, names, value)
+		with self.assertRaisesRegex(ToolError, "needs a value"):
+			clean_filters("ToDo", {"date": [">", None]}, ["date"])
 
 	def test_numbers_and_times_are_compared_with_lists_and_with_empty_values(self):
 		on_postgres = frappe.db.db_type == "postgres"

@@ -26,6 +26,8 @@ class TestRetention(SiteTestCase):
 			self.agent = make_agent(make_model(server), (find,))
 			server.script(tool_call(find, {"filters": {"description": SECRET}}), text(f"About {SECRET}."))
 			self.result = run_agent_sync(self.agent, SECRET)
+		frappe.db.set_value("Agent Run", self.result["run"], "tool_calls_log", SECRET)
+		frappe.db.set_value("Agent Tool Call", {"run": self.result["run"]}, "reason", SECRET)
 		self.addCleanup(self.keep, 0, 0)
 
 	def test_contents_are_blanked_and_figures_stay(self):

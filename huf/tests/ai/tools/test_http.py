@@ -29,7 +29,7 @@ class Echo(BaseHTTPRequestHandler):
 	def answer(self, value=None):
 		body = b"x" * 3_000_000 if self.path == "/huge" else json.dumps(value or {"path": self.path}).encode()
 		self.send_response(200)
-		self.send_header("Content-Type", "application/json")
+		self.send_header("Content-Type", self.server.kind)
 		self.send_header("Content-Length", str(len(body)))
 		self.end_headers()
 		self.wfile.write(body)
@@ -46,7 +46,7 @@ class TestHttpTools(SiteTestCase):
 
 	def serve(self):
 		server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-		server.seen = []
+		server.seen, server.kind = [], "application/json"
 		threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 		self.addCleanup(server.server_close)
 		self.addCleanup(server.shutdown)
@@ -98,6 +98,24 @@ class TestHttpTools(SiteTestCase):
 		for url in ("file:///etc/passwd", "ftp://example.com/x", "gopher://x", "no address"):
 			with self.subTest(url), self.assertRaisesRegex(ToolError, "not an http"):
 				self.request(url=url)
+
+	def test_a_path_does_not_lead_to_another_host(self):
+		host = self.other_url.removeprefix("http:")
+		for path in (
+			f"\t{host}/?d=secret",
+			f" {host}/",
+			f"\n{host}/",
+			"\thttp:" + host.replace("//", "/\t/"),
+		):
+			with self.subTest(path), self.assertRaises(ToolError):
+				self.request(url=path, base_url=self.url)
+		with self.assertRaisesRegex(ToolError, "not an http"):
+			self.request(url="http://[", base_url=self.url)
+		self.assertEqual(self.other.seen, [])
+
+	def test_a_charset_that_nobody_knows_is_read_as_utf_8(self):
+		self.server.kind = "text/plain; charset=no-such-charset"
+		self.assertIn("path", self.request(url="/a", base_url=self.url)["body"])
 
 	def test_an_answer_that_is_too_large_is_not_taken(self):
 		with self.assertRaisesRegex(ToolError, "larger than"):

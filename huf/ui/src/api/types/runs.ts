@@ -41,6 +41,7 @@ export interface Run {
 	verdict_note: string | null;
 	steps: number;
 	attempts?: number;
+	lost_workers?: number;
 	input_tokens: number;
 	output_tokens: number;
 	cached_tokens: number;
