@@ -12,6 +12,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.knowledge import fulltext, ranking
 from huf.ai.knowledge.store import find_language, make_index_text
 from huf.ai.knowledge.terms import build_terms
+from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.reads import record_reads
 from huf.permissions import MEMORY, memory_audience
@@ -75,10 +76,7 @@ def insert_fact(values: dict, expires_on: str | None) -> str:
 def extend_fact(row: dict, expires_on: str | None) -> str:
 	"""Keep a known fact until a later day, or for good; returns its name."""
 	if row["expires_on"] and (not expires_on or getdate(expires_on) > getdate(row["expires_on"])):
-		doc = frappe.get_doc(MEMORY, row["name"])
-		doc.expires_on = expires_on
-		# A user who may create this fact could create it a second time instead.
-		doc.save(ignore_permissions=True)
+		update_cached_row(MEMORY, row["name"], {"expires_on": expires_on})
 	return row["name"]
 
 
