@@ -11,9 +11,7 @@ SECRET = "sk-secret-of-the-test-1234567890"
 
 
 def unique(word: str) -> str:
-	"""A name that nothing else has. The letter at its end keeps one of digits alone from being masked as a phone
-	number.
-	"""
+	"""A unique name. It ends in a letter, so that random digits are not masked as a phone number."""
 	return f"{word} {frappe.generate_hash(length=8)}x"
 
 

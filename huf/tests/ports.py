@@ -4,8 +4,8 @@ import secrets
 import socket
 
 FROM, TO = 11_000, 32_768
-"""Below those that Linux gives to outgoing connections, one of which could take the port before the server
-binds it. Chromium refuses 10080.
+"""Below Linux's ephemeral ports: an outgoing connection could take one of those before the server binds it.
+Chromium refuses 10080.
 """
 
 

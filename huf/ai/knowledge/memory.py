@@ -35,7 +35,7 @@ def remember(
 ) -> dict:
 	"""Keep a fact for the session user, a role, or a record: {doctype, name, fact, kept_for}.
 
-	A fact that is known already is not kept twice, but until the later of its last days.
+	A known fact is not stored twice. It is kept until the later of both days.
 	"""
 	if bool(doctype) != bool(name) or (role and doctype):
 		raise ToolError("Give doctype and name together, or a role, or neither of them.")
@@ -74,8 +74,11 @@ def insert_fact(values: dict, expires_on: str | None) -> str:
 
 
 def extend_fact(row: dict, expires_on: str | None) -> str:
-	"""Keep a known fact until a later day, or for good; returns its name."""
+	"""Keep a known fact until a later day, or for good; returns its name. Raises PermissionError if the user
+	may not create such a fact.
+	"""
 	if row["expires_on"] and (not expires_on or getdate(expires_on) > getdate(row["expires_on"])):
+		frappe.get_doc(MEMORY, row["name"]).check_permission("create")
 		update_cached_row(MEMORY, row["name"], {"expires_on": expires_on})
 	return row["name"]
 

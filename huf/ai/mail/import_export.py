@@ -153,8 +153,11 @@ def profile_from_agent(agent) -> Profile:
 		PROMPT_FILE.format(name=frappe.scrub(agent.name)),
 		tuple(row.tool for row in agent.agent_tool),
 		model=agent.model or frappe.get_cached_doc("Huf Settings").default_model or defaults.model,
+		# A number that is not set is stored as 0, which only a temperature can really be.
 		**{
-			column: getattr(defaults, column) if agent.get(column) is None else agent.get(column)
+			column: agent.get(column) or getattr(defaults, column)
 			for column in COLUMNS
+			if column != "temperature"
 		},
+		temperature=defaults.temperature if agent.temperature is None else agent.temperature,
 	)

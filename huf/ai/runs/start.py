@@ -183,8 +183,8 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(name)
 		messages, recorded = read_opening(row.opening), read_recorded(name)
-		attempts = row.attempts, row.lost_workers
-		return OpenRun(request, manager, conversations, lease, messages, recorded, *attempts, mode)
+		counts = row.attempts, row.lost_workers
+		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts, mode)
 	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)

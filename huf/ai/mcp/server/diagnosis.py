@@ -79,7 +79,7 @@ def diagnose(slug: str) -> dict[str, Any]:
 
 
 def step(name: str, ok: bool | None, message: str = "") -> dict[str, Any]:
-	"""One step of the diagnosis; `ok` is None if its result is unknown."""
+	"""One step of the diagnosis; `ok` is None for unknown results."""
 	return {"step": name, "ok": ok, "message": message}
 
 
