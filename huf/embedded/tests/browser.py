@@ -20,6 +20,8 @@ ARGUMENTS = [
 	"--disable-sync",
 	"--use-fake-device-for-media-stream",
 ]
+TIMEOUT_MS = 40_000
+"""On a busy machine, the first call of a model alone takes 15 s: a child process learns it."""
 HARMLESS = ("Failed to load resource",)
 """How lines of the console begin that are no fault: an answer of 4xx, which the page shows in its own words."""
 
@@ -48,7 +50,7 @@ def open_browser(
 			base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
 		)
 		page = context.new_page()
-		page.set_default_timeout(15_000)
+		page.set_default_timeout(TIMEOUT_MS)
 		faults: list[str] = []
 		page.on("pageerror", lambda error: faults.append(str(error)))
 		page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)

@@ -79,7 +79,7 @@ class TestHomePage(PageTestCase):
 				.get_by_test_id("notice")
 				.filter(has_text="Night watch: Success")
 			)
-			notice.get_by_text("All is well.").wait_for(timeout=40_000)
+			notice.get_by_text("All is well.").wait_for()
 			self.assertEqual(notice.get_attribute("data-read"), "false")
 			notice.click()
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
