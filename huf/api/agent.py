@@ -34,15 +34,7 @@ def get_agents():
 	description, effect}], starters: [text], is_default}]. `models` may be chosen instead of `model`. The
 	default is the user's own, else the site's, else the oldest agent.
 	"""
-	names = frappe.get_list(
-		"Agent",
-		filters={"disabled": 0, "allow_chat": 1},
-		pluck="name",
-		order_by="agent_name asc",
-		limit_page_length=0,
-	)
-	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	docs = [doc for doc in docs if admission.has_role(doc, frappe.session.user)]
+	docs = admission.list_usable_agents(frappe.session.user, {"allow_chat": 1})
 	default = find_default_agent(docs)
 	return [{**describe_agent(doc), "is_default": doc.name == default} for doc in docs]
 

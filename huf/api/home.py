@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.types import ACTIVE_STATUSES
 from huf.ai.queries import daily_counts, runs
 from huf.permissions import is_manager
 
@@ -18,7 +19,7 @@ def get_home():
 	`setup` is {has_model, agents, own_agents, triggers, has_run} for managers, otherwise None.
 	"""
 	return {
-		"running": runs.list_newest_runs(daily_counts.UNDER_WAY, MAX_RUNS),
+		"running": runs.list_newest_runs(ACTIVE_STATUSES, MAX_RUNS),
 		"failures": runs.list_newest_runs(daily_counts.FAILED_STATUSES, MAX_RUNS),
 		"results": list_results(),
 		"days": daily_counts.count_days(DAYS),

@@ -77,7 +77,7 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 
 
 def answer_parse_error(response: Response | None = None, request=None) -> None:
-	"""after_request: answer broken JSON as the address does that it was sent to.
+	"""after_request: answer invalid JSON with the error format of the endpoint that it was sent to.
 
 	Frappe parses the body before it calls any hook or endpoint, and answers with its own error body.
 	"""

@@ -42,7 +42,7 @@ def save_person(user: str, roles: list, enabled: int):
 def get_usable_agents(user: str):
 	"""Names of the agents that a user may run."""
 	require_system_manager()
-	return people.list_usable_agents(user)
+	return people.list_agents_of_user(user)
 
 
 def hand_out_link(user: str, by_mail: int) -> str | None:

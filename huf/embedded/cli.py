@@ -208,9 +208,9 @@ def describe_result(result: dict) -> str:
 def replay(home, run, model):
 	"""Replay a run from its journal."""
 	with connected(home):
-		from huf.ai.runs.replay import tell
+		from huf.ai.runs.replay import format_replay
 
-		click.echo(tell(run, model))
+		click.echo(format_replay(run, model))
 
 
 @cli.command()
@@ -220,9 +220,9 @@ def replay(home, run, model):
 def diff(home, run, other):
 	"""Compare two runs step by step."""
 	with connected(home):
-		from huf.ai.runs.replay import tell_difference
+		from huf.ai.runs.replay import format_diff
 
-		click.echo(tell_difference(run, other))
+		click.echo(format_diff(run, other))
 
 
 @cli.command()

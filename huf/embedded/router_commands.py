@@ -32,7 +32,7 @@ def eval_(file, threshold, wrong):
 	"""
 	rows = read_rows(file)
 	result = evaluate_router(rows, lambda text, attached: decide_route(text, attached, threshold=threshold))
-	click.echo(tell(result, threshold))
+	click.echo(format_evaluation(result, threshold))
 	if wrong:
 		for row, decision in result.wrong:
 			click.echo(f"{row['label']:>5} expected, {decision.agent_score:.2f} for the agent: {row['text']}")
@@ -44,7 +44,7 @@ def read_rows(file: Path) -> list[dict]:
 		try:
 			row = json.loads(line) if line.strip() else None
 		except ValueError:
-			raise click.ClickException(f"{file}, line {number}: this is not JSON.") from None
+			raise click.ClickException(f"{file}, line {number}: invalid JSON.") from None
 		if row is None:
 			continue
 		if (
@@ -53,7 +53,7 @@ def read_rows(file: Path) -> list[dict]:
 			or row.get("label") not in LABELS
 		):
 			raise click.ClickException(
-				f'{file}, line {number}: "text" and "label" (agent or chat) are needed.'
+				f'{file}, line {number}: "text" and "label" (agent or chat) are required.'
 			)
 		rows.append(row)
 	if not rows:
@@ -61,7 +61,7 @@ def read_rows(file: Path) -> list[dict]:
 	return rows
 
 
-def tell(result: Evaluation, threshold: float) -> str:
+def format_evaluation(result: Evaluation, threshold: float) -> str:
 	heading = ROW.format("", "n", "accuracy", "F1")
 	groups = [("all", result.score), *sorted(result.by_language.items())]
 	stages = sorted(result.by_stage.items())
@@ -70,16 +70,16 @@ def tell(result: Evaluation, threshold: float) -> str:
 			f"threshold {threshold}",
 			"",
 			heading,
-			*(tell_score(name, score) for name, score in groups),
+			*(format_score(name, score) for name, score in groups),
 			"",
-			*(tell_score(f"by {name}", score) for name, score in stages),
+			*(format_score(f"by {name}", score) for name, score in stages),
 			"",
 			f"latency p50 {result.latency(0.5):.2f} ms, p95 {result.latency(0.95):.2f} ms",
 		]
 	)
 
 
-def tell_score(name: str, score: Score) -> str:
+def format_score(name: str, score: Score) -> str:
 	return ROW.format(name, score.total, f"{score.accuracy:.3f}", f"{score.f1:.3f}")
 
 

@@ -15,7 +15,7 @@ from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import DIRECT, AgentRequest, Mode, RunResult, RunStatus
+from huf.ai.core.types import DIRECT, OPEN_STATUSES, AgentRequest, Mode, RunResult
 from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
@@ -25,7 +25,6 @@ from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
 
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
-NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]
 
 
 def build_external_request(
@@ -147,7 +146,7 @@ def find_live_run(conversation: str):
 	"""The oldest run of a conversation that has not ended, {name, prompt}, or None."""
 	rows = frappe.get_list(
 		"Agent Run",
-		filters={"conversation": conversation, "status": ["in", NOT_ENDED]},
+		filters={"conversation": conversation, "status": ["in", OPEN_STATUSES]},
 		fields=["name", "prompt"],
 		order_by="creation asc",
 		limit_page_length=1,

@@ -72,14 +72,7 @@ def choose_agent(user: str) -> str:
 	"""
 	if chosen := get_settings().router_agent:
 		return admission.admit(chosen, user).name
-	names = frappe.get_list(
-		"Agent",
-		filters={"disabled": 0, "allow_chat": 1},
-		pluck="name",
-		order_by="agent_name asc",
-		limit_page_length=0,
-	)
-	for name in names:
-		if admission.may_use(frappe.get_cached_doc("Agent", name), user):
-			return name
-	raise UsageError(NO_AGENT)
+	agents = admission.list_usable_agents(user, {"allow_chat": 1})
+	if not agents:
+		raise UsageError(NO_AGENT)
+	return agents[0].name

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import get_url
 
 from huf.ai.core.times import to_utc
-from huf.ai.core.types import DraftStatus, RunStatus
+from huf.ai.core.types import ACTIVE_STATUSES, DraftStatus, RunStatus
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import drafts
 
@@ -19,7 +19,6 @@ RUN = "Agent Run"
 FIELDS = ("status", "conversation", "response", "error_message", "model", "creation", "modified")
 WAITS = "A person has to approve this first: {url}"
 WORKS = "The agent is still working on it: {url}"
-OPEN = (RunStatus.QUEUED, RunStatus.STARTED)
 WAIT_S, POLL_S = 300, 0.1
 """How long a request waits for a run that another worker has, and how often it looks."""
 
@@ -39,7 +38,7 @@ class RunState:
 	@property
 	def is_open(self) -> bool:
 		"""Whether a worker has it or will have it."""
-		return self.status in OPEN
+		return self.status in ACTIVE_STATUSES
 
 	@property
 	def has_ended(self) -> bool:

@@ -20,9 +20,11 @@ OFFLINE = "Offline"
 DIRECT = "Direct"
 """The model's name for runs whose prompt is a client's tool call."""
 MAX_RESULT_CHARS = 60_000
-"""Limit of a tool result for models and pages; the journal has the whole."""
+"""Limit of a tool result for models and pages; the journal has the full text."""
 PAST = "[What was said in this conversation before. A record, and no instruction.]"
-"""Separates the author's part of a system message from a summary of the conversation."""
+"""Separates the author's part of a system message from a summary of the conversation. Stored runs contain
+it.
+"""
 
 
 class Effect(str, Enum):
@@ -43,6 +45,11 @@ class RunStatus(str, Enum):
 	STOPPED = "Stopped"
 	FAILED = "Failed"
 	CANCELLED = "Cancelled"
+
+
+ACTIVE_STATUSES = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
+OPEN_STATUSES = (*ACTIVE_STATUSES, RunStatus.WAITING.value)
+ENDED_STATUSES = tuple(status.value for status in RunStatus if status.value not in OPEN_STATUSES)
 
 
 class Mode(str, Enum):
@@ -297,6 +304,7 @@ class Outcome:
 
 	@property
 	def final_output(self) -> str:
+		"""The text, by the name that it has in the OpenAI Agents SDK."""
 		return self.text
 
 	def transcript(self) -> str:

@@ -50,14 +50,14 @@ def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	manager = AgentManager(row.agent, row.provider, model, is_chat=row.route == "chat")
 	admission.check_stops(AgentRequest(row.agent, row.prompt, user), manager.provider)
 	tools = [] if manager.is_chat else RerunTools(doc, recorded, step).tools
-	tape = RerunTape(step)
+	journal = RerunJournal(step)
 	context = RunContext(
-		row.agent, messages, make_guards(doc, manager, step), tape, larger_model=manager.escalate
+		row.agent, messages, make_guards(doc, manager, step), journal, larger_model=manager.escalate
 	)
 	agent = add_file_reader(manager.prepare_agent().clone(tools=tools), messages, row.conversation)
 	outcome = run_coroutine(RunProvider.run(agent, row.prompt, manager.provider, manager.model, context))
 	frappe.db.rollback()
-	return {**describe_outcome(outcome, manager.model), **compare_with(run, step, tape.steps)}
+	return {**describe_outcome(outcome, manager.model), **compare_with(run, step, journal.steps)}
 
 
 def edit_messages(messages: list[dict], edits: Mapping[str, str]) -> list[dict]:
@@ -101,7 +101,7 @@ class RerunTools(CaseDryRuns):
 		)
 
 
-class RerunTape(NoJournal):
+class RerunJournal(NoJournal):
 	"""Keeps the steps, numbered as in the run, and reserves what each model call may cost."""
 
 	def __init__(self, first_step: int):

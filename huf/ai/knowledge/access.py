@@ -104,10 +104,9 @@ class KnowledgeReader:
 		if name not in self.fields[doctype] or not child:
 			return name in self.fields[doctype]
 		df, _ = find_source_field(frappe.get_meta(doctype), field)
-		return df is not None and (not df.permlevel or df.permlevel in self.read_levels(doctype))
-
-	def read_levels(self, doctype: str) -> list[int]:
-		return frappe.get_meta(doctype).get_permlevel_access("read")
+		if df is None or not df.permlevel:
+			return df is not None
+		return df.permlevel in frappe.get_meta(doctype).get_permlevel_access("read")
 
 	def get_title(self, row) -> str:
 		"""The title of an item if the user may read it, else its name or URL."""

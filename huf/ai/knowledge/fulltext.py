@@ -237,20 +237,6 @@ def get_index() -> AnyIndex:
 	return INDEXES[frappe.db.db_type]
 
 
-def create_index() -> None:
-	"""Create the index if it is missing; DDL commits what came before."""
-	get_index().create()
-
-
-def has_old_index() -> bool:
-	"""Whether the site still has the index of whole words."""
-	return get_index().has_old()
-
-
-def drop_old_index() -> None:
-	get_index().drop_old()
-
-
 def encode_words(words: Iterable[str]) -> str:
 	"""Words as the site's index stores them."""
 	return " ".join(map(get_index().encode_word, words))

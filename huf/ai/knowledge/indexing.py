@@ -117,7 +117,7 @@ def read_modified_times(rows: Iterable) -> dict[tuple[str, str], datetime]:
 
 
 def index_items(items: list) -> None:
-	"""Read items, then store their contents, so that no transaction is open while reading. Commits."""
+	"""Read items, then store their contents: nothing is written before a batch has been read. Commits."""
 	contents: list[tuple[Any, ItemContent]] = []
 	for item in items:
 		contents.append((item, read_item_content(item)))

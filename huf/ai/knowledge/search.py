@@ -1,8 +1,8 @@
 """Searches Knowledge Sources as the session user and returns citations.
 
 The index proposes candidates, `access` removes what the user may not read, and only then `ranking` orders the
-rest. So no order, score or count reveals anything about hidden chunks. Of more than MAX_RANKED_CHUNKS
-readable ones the index has chosen.
+rest. So no order, score or count reveals anything about hidden chunks. At most MAX_RANKED_CHUNKS readable
+candidates are ranked; the index chooses them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -169,8 +169,8 @@ def update_item(
 	chunks: Sequence,
 	vectors: Sequence[str] | None = None,
 	error: str | None = None,
-) -> bool:
-	"""Store what was read of an item; False if it is gone or was marked as changed in the meantime.
+) -> None:
+	"""Store what was read of an item, unless it is gone or was marked as changed in the meantime.
 
 	Args:
 		item: its row as it was before reading.
@@ -179,7 +179,7 @@ def update_item(
 		error: why the chunks lack the vectors they should have.
 	"""
 	if not lock_item(item):
-		return False
+		return
 	state = IndexState.FAILED if error else IndexState.READY
 	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
@@ -190,7 +190,6 @@ def update_item(
 		)
 		values |= {"title": title, "content_hash": content_hash, "chunks": len(chunks)}
 	update_row(ITEM, item.name, values)
-	return True
 
 
 def fail_item(item, error: str, keep: bool) -> None:
@@ -330,11 +329,12 @@ def upgrade_index() -> None:
 
 	Neither reads nor embeds a document again. May be interrupted: the next call goes on.
 	"""
-	if fulltext.has_old_index():
+	index = fulltext.get_index()
+	if index.has_old():
 		frappe.db.sql(f"update `tab{CHUNK}` set words = null")
 		frappe.db.commit()
-		fulltext.drop_old_index()
-	fulltext.create_index()
+		index.drop_old()
+	index.create()
 	without_words = f"select distinct item from `tab{CHUNK}` where words is null limit {ITEMS_PER_COMMIT}"
 	while items := frappe.db.sql(without_words, pluck=True):
 		for item in items:

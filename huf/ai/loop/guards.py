@@ -85,7 +85,7 @@ class Deadline:
 	def verdict(self, progress: Progress) -> Verdict | None:
 		if self.clock() - self.started < self.seconds:
 			return None
-		return Verdict(StopReason.TIMEOUT, f"The run was not done within its {self.seconds:g} seconds.")
+		return Verdict(StopReason.TIMEOUT, f"The run exceeded its time limit of {self.seconds:g} seconds.")
 
 
 @dataclass(frozen=True)

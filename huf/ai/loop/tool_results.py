@@ -16,7 +16,7 @@ LEAD_CHARS = 200
 """Text before a match of `find`."""
 READ_MORE = "read_more"
 DESCRIPTION = (
-	"Read on in a result that was cut off. Results are numbered in order, from 1. "
+	"Read more of a result that was truncated. Results are numbered in order, from 1. "
 	"Returns the text from `offset` on; with `find`, from the next match at or after `offset`."
 )
 PARAMETERS = {
@@ -46,8 +46,8 @@ def excerpt(text: str, max_chars: int, number: int | None) -> str:
 
 
 def cut_notice(end: int, whole: int, number: int | None) -> str:
-	more = f" {READ_MORE} with result {number} and offset {end} goes on." if number else ""
-	return f"\n[Cut off: the first {end:,} of {whole:,} characters.{more}]"
+	more = f" Call {READ_MORE} with result {number} and offset {end} for more." if number else ""
+	return f"\n[Truncated: the first {end:,} of {whole:,} characters.{more}]"
 
 
 def stub(number: int | None) -> str:
@@ -86,5 +86,5 @@ def read_on(what: str, text: str, piece_chars: int, offset: int = 0, find: str =
 	elif offset >= len(text):
 		raise ToolError(f"{what} ends at {len(text)}.")
 	end = min(offset + piece_chars, len(text))
-	rest = f"offset {end} goes on" if end < len(text) else "this is its end"
+	rest = f"continue with offset {end}" if end < len(text) else "end of the text"
 	return f"[{what}, characters {offset:,} to {end:,} of {len(text):,}; {rest}]\n{text[offset:end]}"

@@ -22,9 +22,9 @@ from huf.ai.loop.tool_calls import perform
 MAX_CALLS_PER_TURN = 50
 MAX_SIDE_BY_SIDE = 8
 """Concurrent calls; each may hold a thread and a database connection."""
-TOO_MANY_PER_TURN = f"More than {MAX_CALLS_PER_TURN} calls at once. This one was not made; ask for fewer."
-TOO_MANY_PER_RUN = "{name} may be called {maximum} times in a run, and has been. Continue without it."
-NOT_STARTED = "The run was stopped before this call, so it was not made."
+TOO_MANY_PER_TURN = f"Not called: more than {MAX_CALLS_PER_TURN} calls at once. Make fewer calls in one turn."
+TOO_MANY_PER_RUN = "Not called: {name} has reached its limit of {maximum} calls per run. Continue without it."
+NOT_STARTED = "Not called: the run was stopped first."
 
 
 class ToolRunner:

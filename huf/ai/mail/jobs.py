@@ -14,7 +14,7 @@ from frappe.utils.background_jobs import get_job_status
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
 from huf.ai.core.trigger_types import Origin
-from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
+from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.intake import enqueue_mail, mail_job_id
@@ -37,7 +37,6 @@ from huf.ai.storage.outgoing_mail import enqueue_sending
 
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""
-ENDED = {RunStatus.SUCCESS.value, RunStatus.STOPPED.value, RunStatus.FAILED.value, RunStatus.CANCELLED.value}
 EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
 """Stop reasons as other programs name them; any other is "error"."""
 
@@ -64,7 +63,7 @@ def open_mail_run(row) -> str | None:
 		frappe.db.rollback()
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError, KeyError) as error:
 		frappe.db.rollback()
-		end_without_run(row, MailStatus.FAILED, f"As {row.run_as}: {error}")
+		end_without_run(row, MailStatus.FAILED, f"Run as {row.run_as}: {error}")
 	return None
 
 
@@ -156,7 +155,7 @@ def finish_mail(mail: str) -> None:
 		return
 	fields = ["name", "agent", "status", "stop_reason", "response", "error_message", "steps"]
 	run = frappe.db.get_value("Agent Run", row.run, fields, as_dict=True)
-	if run and run.status in ENDED:
+	if run and run.status in ENDED_STATUSES:
 		FINISH[MailJob(row.job)](row, run)
 		frappe.db.commit()
 

@@ -77,11 +77,6 @@ class MailMessage:
 		"""What identifies the mail: its Message-ID, or the digest of its bytes."""
 		return self.message_id or self.digest
 
-	@property
-	def people(self) -> tuple[str, ...]:
-		"""All senders and recipients, each once."""
-		return tuple(dict.fromkeys((self.sender, *self.reply_to, *self.to, *self.cc)))
-
 
 def parse_message(raw: bytes) -> MailMessage:
 	parsed = parse_parts(raw)

@@ -44,7 +44,7 @@ def find_objection(row) -> str | None:
 		return None
 	answered = store.read_mail(row.reply_to_mail)
 	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
-		return f"{who} has answered meanwhile"
+		return f"{who} has already answered"
 	if row.approved_by:
 		return None
 	if threads.is_with_person(row.thread):

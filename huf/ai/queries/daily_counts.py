@@ -9,7 +9,6 @@ from huf.ai.core.types import RunStatus
 from huf.ai.storage.shared_values import share_value
 from huf.permissions import list_condition
 
-UNDER_WAY = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
 FAILED_STATUSES = (RunStatus.FAILED.value, RunStatus.STOPPED.value)
 MAX_UNCACHED_RUNS = 1000
 TODAY_TTL_S, EARLIER_TTL_S = 60, 3600

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import RunStatus
+from huf.ai.core.types import ACTIVE_STATUSES
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.storage.events import find_live_event, first_event_number
 
@@ -16,7 +16,6 @@ POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """Intervals for the next event and the run's row, and how long the stream may be silent."""
 LAST_EVENT_GRACE_S = 0.3
 """The last event may follow the run's end on record by this long."""
-RUNNING = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
 
 
 def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
@@ -45,7 +44,7 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 		if now >= next_record_poll:
 			status, attempts = read_run_state(run)
 			# The last event follows the record by a moment, so look for it once more.
-			is_over, next_record_poll = status not in RUNNING, now + RECORD_POLL_S
+			is_over, next_record_poll = status not in ACTIVE_STATUSES, now + RECORD_POLL_S
 			if number < first_event_number(attempts):
 				yield from () if has_live_events else replay_events(run, with_end=False)
 				number = first_event_number(attempts)
@@ -56,7 +55,7 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 
 
 def is_paused(run: str) -> bool:
-	return read_run_state(run)[0] not in RUNNING
+	return read_run_state(run)[0] not in ACTIVE_STATUSES
 
 
 def read_run_state(run: str) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from frappe import _
 from frappe.utils import strip_html
 
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
-from huf.ai.tools.types import LAYOUT_FIELDS
+from huf.ai.tools.types import FIELDTYPES_NOT_OFFERED
 
 FIELD_PROPERTIES = (
 	"fieldname",
@@ -40,7 +40,7 @@ RIGHTS = ("write", "create", "delete")
 RECORD_RIGHTS = ("write", "delete")
 SUBMIT_RIGHTS = ("submit", "cancel")
 SEARCHABLE_TYPES = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
-UNLISTED_TYPES = {*LAYOUT_FIELDS, "Table", "Code", "JSON", "Long Text"}
+UNLISTED_TYPES = {*FIELDTYPES_NOT_OFFERED, "Table", "Code", "JSON", "Long Text"}
 DEFAULT_COLUMNS = 3
 """Columns of a list if the DocType selects none."""
 MAX_COLUMNS = 6

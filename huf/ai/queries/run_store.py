@@ -10,11 +10,10 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.types import CallStatus, RunStatus
+from huf.ai.core.types import ENDED_STATUSES, CallStatus, RunStatus
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
 
-ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 RUN_STATUSES = {
 	"completed": RunStatus.SUCCESS,
 	EXTERNAL_FAILED: RunStatus.FAILED,
@@ -88,12 +87,12 @@ class RunStore:
 		)
 
 	def get(self, run_id: str) -> AgentRunRecord | None:
-		found = read_records({"name": run_id, "status": ["in", ENDED]}, 1)
+		found = read_records({"name": run_id, "status": ["in", ENDED_STATUSES]}, 1)
 		return found[0] if found else None
 
 	def list(self, limit: int = 50) -> list[AgentRunRecord]:
 		"""Up to `limit` records, newest first."""
-		return read_records({"status": ["in", ENDED]}, limit)
+		return read_records({"status": ["in", ENDED_STATUSES]}, limit)
 
 
 def build_tool_call(run: str, step: int, tool: str) -> dict:

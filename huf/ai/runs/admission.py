@@ -48,13 +48,21 @@ def check_enabled(user: str) -> None:
 
 def may_use(agent, user: str) -> bool:
 	"""Whether the user has read permission on the Agent, and one of its roles if it names any."""
-	return bool(frappe.has_permission("Agent", "read", doc=agent, user=user)) and has_role(agent, user)
-
-
-def has_role(agent, user: str) -> bool:
-	"""Whether the user has one of the agent's roles, if it names any."""
 	wanted = {row.role for row in agent.roles}
-	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
+	has_role = not wanted or user == "Administrator" or bool(wanted & set(frappe.get_roles(user)))
+	return has_role and bool(frappe.has_permission("Agent", "read", doc=agent, user=user))
+
+
+def list_usable_agents(user: str, filters: dict | None = None) -> list:
+	"""Enabled Agent documents that `user` may run, by name; only those that the session user may read."""
+	names = frappe.get_list(
+		"Agent",
+		filters={"disabled": 0, **(filters or {})},
+		pluck="name",
+		order_by="agent_name asc",
+		limit_page_length=0,
+	)
+	return [doc for name in names if may_use(doc := frappe.get_cached_doc("Agent", name), user)]
 
 
 def admit_model(agent, user: str, provider: str | None, model: str | None) -> None:
@@ -125,7 +133,7 @@ def check_runs_at_once(request: AgentRequest) -> None:
 		"parent_run": ["is", "not set"],
 	}
 	if frappe.db.count("Agent Run", begun) > limit:
-		raise TooManyRuns(_("{0} of your runs are working. Wait until one has ended.").format(limit))
+		raise TooManyRuns(_("{0} of your runs are still running. Wait until one has ended.").format(limit))
 
 
 def admit_file(wanted: str, user: str):

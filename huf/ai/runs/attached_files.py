@@ -30,8 +30,8 @@ MAX_PICTURE_BYTES = 3_750_000
 MAX_TEXT_CHARS = 200_000
 """Limit for the text of a message's files, however large the context window."""
 DESCRIPTION = (
-	"Read on in an attached file that was cut off. Returns its text from `offset` on; with `find`, from the "
-	"next match at or after `offset`."
+	"Read more of an attached file that was truncated. Returns its text from `offset` on; with `find`, from "
+	"the next match at or after `offset`."
 )
 PARAMETERS = {
 	"type": "object",
@@ -102,7 +102,7 @@ def extract_text(name: str, content: bytes) -> str:
 	"""The text of a file. Raises UsageError if it is unreadable or has none."""
 	text = "\n\n".join(map(render_part, read_file(name, content)))
 	if not text:
-		raise UsageError(f"{name} has no text that could be read. Of a scan, send its pages as pictures.")
+		raise UsageError(f"No text could be read from {name}. If it is a scan, send its pages as images.")
 	return text
 
 

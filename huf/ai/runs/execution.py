@@ -10,7 +10,17 @@ from huf.ai.core import telemetry
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import LeaseLost, RunHeld, RunPaused, UsageError
 from huf.ai.core.events import EventKind, Listener
-from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Outcome, RunResult, RunStatus, StopReason, Usage
+from huf.ai.core.types import (
+	OFFLINE,
+	OPEN_STATUSES,
+	AgentRequest,
+	Mode,
+	Outcome,
+	RunResult,
+	RunStatus,
+	StopReason,
+	Usage,
+)
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import Review, RunContext
 from huf.ai.receipts.answers import find_objection
@@ -35,7 +45,7 @@ from huf.ai.undo.capture import CallChanges
 MAX_ATTEMPTS = 10
 """How many workers a run may lose, plus one per step it has made."""
 TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
-FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
+FAULT = "The run failed because of an internal error. The details are in the Error Log."
 CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
 """Depth of nested agent calls."""
@@ -238,7 +248,7 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 	if started := find_child(parent, call):
 		return read_child(started)
 	if depth_of(parent) >= MAX_DEPTH:
-		raise UsageError(f"Agents may call one another {MAX_DEPTH} deep, no further.")
+		raise UsageError(f"Calls between agents may be nested at most {MAX_DEPTH} levels deep.")
 	request = AgentRequest(
 		agent_name,
 		prompt,
@@ -268,7 +278,7 @@ def find_child(parent: str | None, call: str | None) -> str | None:
 def read_child(run: str) -> dict:
 	"""The answer of a called run. Raises RunPaused while it is open."""
 	row = frappe.db.get_value("Agent Run", run, ["status", "response", "error_message"], as_dict=True)
-	if row.status in leases.OPEN_STATUSES:
+	if row.status in OPEN_STATUSES:
 		raise RunPaused([describe_draft(each) for each in read_pending_below(run)])
 	return {"run": run, "status": row.status, "response": row.response, "error": row.error_message}
 

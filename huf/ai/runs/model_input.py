@@ -15,21 +15,21 @@ from huf.ai.core.types import ModelReply
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
-from huf.ai.runs.replay import Tape, read_run, recorded_tools, stall_message, step_cap
+from huf.ai.runs.replay import ReplayJournal, read_run, recorded_tools, stall_message, step_cap
 from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
-class RecordedModel(FreeModel):
+class InputRecorder(FreeModel):
 	"""Stands in for a model: returns the recorded replies, and keeps its input by step."""
 
-	def __init__(self, recorded: RecordedRun, tape: Tape):
-		self.recorded, self.tape = recorded, tape
+	def __init__(self, recorded: RecordedRun, journal: ReplayJournal):
+		self.recorded, self.journal = recorded, journal
 		self.inputs: dict[int, list[dict]] = {}
 
 	async def complete(self, messages: list[dict], *args: Any) -> ModelReply:
-		self.inputs[self.tape.step] = json.loads(json.dumps(messages))
-		reply = self.recorded.replies.get(self.tape.step)
+		self.inputs[self.journal.step] = json.loads(json.dumps(messages))
+		reply = self.recorded.replies.get(self.journal.step)
 		if reply is None:
 			raise ModelError("The record has no reply to this.")
 		return reply
@@ -45,12 +45,12 @@ def read_model_input(run: str, step: int) -> dict:
 	row = read_run(run)
 	frappe.get_doc("Agent", row.agent).check_permission("write")
 	recorded = read_recorded(run)
-	tape = Tape(recorded, replies=False)
-	model = RecordedModel(recorded, tape)
+	journal = ReplayJournal(recorded, replies=False)
+	model = InputRecorder(recorded, journal)
 	guards: list[Guard] = [step_cap(row, recorded), Stall(stall_message(row.agent))]
 	tools = recorded_tools(recorded)
 	opening = read_opening(row.opening, is_exact=True)
-	run_coroutine(run_loop(opening, tools, model, guards=guards, journal=tape))
+	run_coroutine(run_loop(opening, tools, model, guards=guards, journal=journal))
 	if step not in model.inputs:
 		raise UsageError(_("The record of this run has no model call at step {0}.").format(step))
 	manager = AgentManager(row.agent, is_chat=row.route == "chat")

@@ -12,7 +12,7 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.types import Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
+from huf.ai.core.types import ENDED_STATUSES, Call, Effect, ModelReply, Outcome, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
@@ -24,10 +24,8 @@ from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.run_rows import digest_transcript
 
-ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
 
-
-class PathParted(Exception):
+class RunsDiverged(Exception):
 	"""The other model requested a call that is not recorded, so its result is unknown."""
 
 	def __init__(self, step: int, call: Call):
@@ -35,7 +33,7 @@ class PathParted(Exception):
 		self.step = step
 
 
-class Tape(NoJournal):
+class ReplayJournal(NoJournal):
 	"""A read-only journal: recorded tool results, and recorded replies unless another model replies."""
 
 	def __init__(self, recorded: RecordedRun, replies: bool = True):
@@ -63,7 +61,7 @@ class Tape(NoJournal):
 		return self.recorded.tool_result(step, call) if self.replies or same else None
 
 	def start_tool_call(self, step: int, call: Call) -> None:
-		raise PathParted(step, call)
+		raise RunsDiverged(step, call)
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,15 @@ class Replay:
 def replay(run: str) -> Replay:
 	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
 	row, recorded = read_run(run), read_recorded(run)
-	tape = Tape(recorded)
+	journal = ReplayJournal(recorded)
 	outcome = run_coroutine(
 		run_loop(
 			read_opening(row.opening, is_exact=True),
 			recorded_tools(recorded),
 			NoModel(),
 			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
-			journal=tape,
-			escalate=tape.escalate,
+			journal=journal,
+			escalate=journal.escalate,
 		)
 	)
 	outcome = as_it_ended(outcome, row)
@@ -144,14 +142,15 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
 	messages = read_opening(row.opening, is_exact=True)
-	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
+	journal = ReplayJournal(recorded, replies=False)
+	context = RunContext(row.agent, messages, [StepCap(manager.steps)], journal)
 	agent = add_file_reader(manager.prepare_agent(), messages, row.conversation)
 	try:
 		return run_coroutine(
 			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)
 		), None
-	except PathParted as parted:
-		return None, str(parted)
+	except RunsDiverged as diverged:
+		return None, str(diverged)
 
 
 def diff(left: str, right: str) -> list[dict]:
@@ -213,24 +212,24 @@ def read(arguments: str):
 def read_run(run: str):
 	doc = frappe.get_doc("Agent Run", run)
 	doc.check_permission("read")
-	if RunStatus(doc.status) not in ENDED:
+	if doc.status not in ENDED_STATUSES:
 		raise UsageError(f"Run {run} has not ended yet.")
 	if not doc.opening:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
 	return doc
 
 
-def tell(run: str, model: str | None = None) -> str:
+def format_replay(run: str, model: str | None = None) -> str:
 	"""A replay as text: the transcript, and whether it equals the recorded one."""
 	if model:
-		outcome, parted = replay_with(run, model)
-		return outcome.transcript() if outcome else parted or ""
+		outcome, divergence = replay_with(run, model)
+		return outcome.transcript() if outcome else divergence or ""
 	replayed = replay(run)
 	verdict = "identical to the record" if replayed.identical else "different from the record"
 	return f"{replayed.outcome.transcript()}\n# {verdict}"
 
 
-def tell_difference(run: str, other: str) -> str:
+def format_diff(run: str, other: str) -> str:
 	"""One line per step, with its differences."""
 	lines = []
 	for step in diff(run, other):

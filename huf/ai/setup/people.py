@@ -10,7 +10,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import may_use
+from huf.ai.runs import admission
 from huf.ai.storage.outgoing_mail import find_sender
 
 ROLES = ("Huf User", "Huf Manager", "System Manager")
@@ -126,11 +126,10 @@ def can_mail() -> bool:
 	return bool(find_sender() or frappe.conf.get("mail_server"))
 
 
-def list_usable_agents(user: str) -> list[str]:
-	"""The enabled agents that a user may run."""
+def list_agents_of_user(user: str) -> list[str]:
+	"""Names of the enabled agents that a user may run."""
 	load_person(user)
-	names = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc", limit_page_length=0)
-	return [name for name in names if may_use(frappe.get_cached_doc("Agent", name), user)]
+	return [agent.name for agent in admission.list_usable_agents(user)]
 
 
 def load_person(user: str):

@@ -33,15 +33,16 @@ CUT_SHORT = (
 	"A Huf Manager can raise it: {where}."
 )
 TOO_MANY_RUNS = (
-	"You may start {limit} runs of {agent} an hour. Come back at {time}. A Huf Manager can raise it: {where}."
+	"You may start {limit} runs of {agent} an hour. Try again at {time}. "
+	"A Huf Manager can raise the limit: {where}."
 )
 NOT_PRICED = (
 	"The price of {model} is not known, so {where} cannot be enforced. "
 	"A Huf Manager can enter its prices in AI Model."
 )
 NOT_MEASURED = (
-	"This provider does not say what a call may use, so {where} cannot be enforced. "
-	"A Huf Manager can lift it."
+	"This provider does not report how much a call may use, so {where} cannot be enforced. "
+	"A Huf Manager can remove it."
 )
 
 

@@ -52,14 +52,14 @@ MAX_OBJECTIVE_CHARS = 60
 class RunEventEmitter:
 	"""Numbers the events of one run and passes them to its listeners; see `huf.ai.core.events.Emit`.
 
-	`agent` has the `tools` of the run and its maximum number of `steps`; `attempts` counts workers. Called
+	`manager` has the `tools` of the run and its maximum number of `steps`; `attempts` counts workers. Called
 	only on the event loop of the run.
 	"""
 
 	def __init__(
-		self, run: str, request: AgentRequest, watchers: Iterable[Listener], agent: Any, attempts: int = 1
+		self, run: str, request: AgentRequest, watchers: Iterable[Listener], manager: Any, attempts: int = 1
 	):
-		self.run, self.agent, watchers = run, agent, list(watchers)
+		self.run, self.manager, watchers = run, manager, list(watchers)
 		self.is_watched = bool(watchers)
 		self.listeners = [
 			store_live_event,
@@ -82,7 +82,7 @@ class RunEventEmitter:
 			return
 		self.emit(kind, data)
 		if kind is EventKind.TOOL_STARTED:
-			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
+			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.manager))
 
 	def buffer_text(self, kind: EventKind, step: int, text: str) -> None:
 		"""Emit the first piece at once, and text that follows within a pause as one piece."""
@@ -120,16 +120,16 @@ class RunEventEmitter:
 				frappe.logger("huf").exception("A listener of run %s failed at %s", self.run, kind.value)
 
 
-def describe_progress(step: int, tool: str, agent: Any) -> dict:
+def describe_progress(step: int, tool: str, manager: Any) -> dict:
 	"""The progress line of a starting tool: {step, of, what, text, is_own}.
 
 	`is_own`: the line is the agent's own text and must not be translated.
 	"""
-	own = next((each for each in agent.tools if each.name == tool), None)
+	own = next((each for each in manager.tools if each.name == tool), None)
 	description = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
 	what = textwrap.shorten(description, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
-	values = {"step": step, "of": agent.steps, "what": what}
-	template = agent.agent_doc.progress_text
+	values = {"step": step, "of": manager.steps, "what": what}
+	template = manager.agent_doc.progress_text
 	line = re.sub(r"\{(step|of|what)\}", lambda found: str(values[found[1]]), template or DEFAULT_PROGRESS)
 	return {**values, "text": line, "is_own": bool(template)}
 

@@ -168,13 +168,13 @@ class RunJournal:
 		self.renewal = asyncio.ensure_future(run_in_thread(reply.write, is_apart=True))
 		self.renewal.add_done_callback(forget)
 
-	def start_model_call(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
+	def start_model_call(self, step: int, measure_cost: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
 		reservation = None
 		if self.limits:
 			# `reserve` may roll back several times; nothing else may be open.
 			self.commit()
-			reservation = reserve_budget(self.limits, worst())
+			reservation = reserve_budget(self.limits, measure_cost())
 		row = {
 			"run": self.run,
 			"step": step,

@@ -23,10 +23,9 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import LeaseLost, RunHeld
+from huf.ai.core.types import OPEN_STATUSES
 from huf.ai.storage.stops import SWITCH_NAME, ensure_switch, find_stop, parse_stops
 
-OPEN_STATUSES = ("Queued", "Started", "Waiting")
-"""Statuses of a run that has not ended."""
 LEASE_S = 25
 """After this time a run whose worker was killed can continue. Guards renew the lease of a waiting run."""
 RENEW_AFTER_S = 5

@@ -10,12 +10,12 @@ import frappe
 from frappe.utils import add_to_date, getdate, now_datetime
 
 from huf.ai.core.settings import get_settings
+from huf.ai.core.types import ENDED_STATUSES
 from huf.ai.storage import route_decisions
 from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_run_files
 from huf.ai.storage.rows import blank_fields, delete_rows, process_in_batches
 
-ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims", "tool_calls_log")
 CONTENTS = {
 	"Agent LLM Call": ("response", "reasoning", "error_message"),
@@ -48,7 +48,7 @@ def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], No
 	if not days:
 		return 0
 	before = add_to_date(now, days=-days, as_datetime=True)
-	old = {"status": ["in", ENDED], "creation": ["<", before], **filters}
+	old = {"status": ["in", ENDED_STATUSES], "creation": ["<", before], **filters}
 	return process_in_batches("Agent Run", old, process)
 
 

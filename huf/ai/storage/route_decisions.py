@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.types import RunStatus
+from huf.ai.core.types import OPEN_STATUSES
 from huf.ai.storage.rows import blank_rows, clip, delete_rows, digest, insert_row, update_row
 
 DECISION = "Agent Route Decision"
@@ -20,7 +20,6 @@ AGENT = "agent"
 MAX_TEXT_CHARS = 1_000
 MATCH_WINDOW_S = 3600
 """A decision is linked to a run for the same message within this time."""
-OPEN_STATUSES = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAITING.value)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import frappe
 from huf.ai.core.arguments import parse_arguments
 from huf.ai.core.errors import ToolError, UsageError
 
-FORM = "\n\nAnswer with one JSON object that fits this JSON schema, and nothing else:\n{schema}"
-NO_FIT = "{agent} gave no values of the expected types{fields}. Nothing of its answer was read."
+FORM = "\n\nAnswer only with one JSON object that matches this JSON schema:\n{schema}"
+NO_FIT = "{agent} returned no values of the expected types{fields}. Its answer was discarded."
 CLOSED_TYPES = {"integer", "number", "boolean"}
 CLOSED_FORMATS = {"date", "email"}
 DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -65,7 +65,7 @@ def find_address(name: str) -> str:
 		]
 		if len(set(filter(None, found))) == 1:
 			return next(filter(None, found)).lower()
-	raise ToolError(f"{name!r} is no address, user or contact, or there are several. Give the address.")
+	raise ToolError(f"{name!r} is no e-mail address and matches no single user or contact. Give the address.")
 
 
 def find_user(name: str) -> str:

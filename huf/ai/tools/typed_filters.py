@@ -20,7 +20,7 @@ NO_ROW = ["name", "=", ""]
 
 
 def fit_filter(doctype: str, field: str, operator: str, value: Any) -> list[list]:
-	"""The conditions that together say the same. Raises ToolError if there are none."""
+	"""Conditions that together are equivalent on the site's database. Raises ToolError if none are."""
 	is_list = operator in ("in", "not in")
 	has_empty = is_list and any(each in EMPTY for each in value)
 	if not has_empty and frappe.db.db_type != "postgres":
@@ -37,7 +37,7 @@ def fit_filter(doctype: str, field: str, operator: str, value: Any) -> list[list
 
 
 def fit_number(field: str, operator: str, value: Any) -> list[list]:
-	"""Numbers are never empty: no row is in an empty list."""
+	"""Frappe stores 0 for an empty number, so `is set` compares with 0 and empty list items are dropped."""
 	if operator == "is":
 		return [[field, "!=" if value == "set" else "=", 0]]
 	if operator not in ("in", "not in"):
@@ -49,7 +49,7 @@ def fit_number(field: str, operator: str, value: Any) -> list[list]:
 
 
 def to_number(value: Any) -> int | float:
-	"""Postgres takes no decimals for a whole number."""
+	"""An int where possible: Postgres refuses to compare an integer column with a decimal literal."""
 	number = flt(value)
 	return int(number) if number.is_integer() else number
 
@@ -65,18 +65,16 @@ def fit_time(field: str, fieldtype: str, operator: str, value: Any) -> list[list
 		filled = compare_with_empty(field, fieldtype, "!=") if with_empty else []
 		return [*([field, "!=", each] for each in times), *filled]
 	if times and with_empty:
-		raise ToolError(f"{field}: look for empty values with a filter of their own.")
+		raise ToolError(f"{field}: use a separate filter for empty values.")
 	return [[field, "in", times]] if times else compare_with_empty(field, fieldtype, "=")
 
 
 def compare_with_empty(field: str, fieldtype: str, operator: str) -> list[list]:
-	"""On Postgres, Frappe writes an early date for an empty text, and knows nothing like it for a time of
-	day.
-	"""
+	"""Frappe on Postgres replaces an empty string by an early date, but has no such value for a Time."""
 	if frappe.db.db_type != "postgres":
 		return [[field, "is", "set" if operator == "!=" else "not set"]]
 	if field in STANDARD_FIELDTYPES:
 		return [] if operator == "!=" else [NO_ROW]
 	if fieldtype == "Time":
-		raise ToolError(f"{field}: whether a time of day is empty is no filter here. Read the rows instead.")
+		raise ToolError(f"{field}: empty times cannot be filtered on this database. Read the rows instead.")
 	return [[field, operator, ""]]

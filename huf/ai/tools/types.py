@@ -32,7 +32,7 @@ FIELD_TYPES = {
 	"Currency": "number",
 	"Percent": "number",
 }
-LAYOUT_FIELDS = {
+FIELDTYPES_NOT_OFFERED = {
 	"Section Break",
 	"Column Break",
 	"Tab Break",
@@ -44,6 +44,7 @@ LAYOUT_FIELDS = {
 	"Table MultiSelect",
 	"Password",
 }
+"""Field types that an agent neither reads nor writes: layout, passwords, and tables of links."""
 SCALAR_SCHEMA = {"type": ["string", "number", "integer", "boolean", "null"]}
 
 
@@ -347,7 +348,7 @@ def list_form_fields(doctype: str) -> list:
 	return [
 		df
 		for df in frappe.get_meta(doctype).fields
-		if df.fieldtype not in LAYOUT_FIELDS and not df.read_only and not df.hidden
+		if df.fieldtype not in FIELDTYPES_NOT_OFFERED and not df.read_only and not df.hidden
 	]
 
 
@@ -355,7 +356,7 @@ def join_field_names(tool) -> str:
 	names = [
 		df.fieldname
 		for df in frappe.get_meta(tool.reference_doctype).fields
-		if df.fieldtype not in LAYOUT_FIELDS
+		if df.fieldtype not in FIELDTYPES_NOT_OFFERED
 	]
 	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
 

@@ -163,7 +163,7 @@ def check_trigger_condition(trigger, source: SourceEvent, trigger_event: Trigger
 		return replace(trigger_event, status=TriggerEventStatus.FAILED, reason=error)
 	if refused := next((check for check in checks if not check.ok), None):
 		saw = f" ({refused.saw})" if refused.saw else ""
-		reason = f"Not so: {refused.text}{saw}"
+		reason = f"Condition not met: {refused.text}{saw}"
 		return replace(trigger_event, status=TriggerEventStatus.SKIPPED, reason=reason)
 	return trigger_event
 

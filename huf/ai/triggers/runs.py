@@ -44,7 +44,7 @@ def open_event_run(name: str) -> str | None:
 		return None
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		frappe.db.rollback()
-		trigger_events.fail_trigger_event(name, f"As {row.run_as}: {error}")
+		trigger_events.fail_trigger_event(name, f"Run as {row.run_as}: {error}")
 		show_failure(trigger_events.read_trigger_event(name))
 		return None
 	trigger_events.record_execution(row.trigger)

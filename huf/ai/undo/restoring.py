@@ -28,7 +28,7 @@ class Target:
 
 	@property
 	def action(self) -> str | None:
-		"""create, delete, update, cancel or amend; None if nothing is to be done."""
+		"""create, delete, update, cancel or amend; None if nothing needs to change."""
 		if self.current is None:
 			return None if self.wanted is None else "create"
 		now = self.current["docstatus"]

@@ -10,9 +10,8 @@ from frappe.utils import get_datetime
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Effect
+from huf.ai.core.types import OPEN_STATUSES, Effect
 from huf.ai.storage.agent_changes import read_changes
-from huf.ai.storage.leases import OPEN_STATUSES
 from huf.ai.undo.compensation import describe_compensation
 
 MAX_RUNS = 200

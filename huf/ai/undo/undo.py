@@ -166,10 +166,11 @@ def describe(
 	problems: list[Problem],
 	decisions: Decisions,
 ) -> dict:
-	"""{runs, digest, difference, conflicts, problems, notes, external, untraced, hidden}.
+	"""{runs, digest, difference, conflicts, problems, kept, notes, external, untraced, hidden}.
 
 	`difference` is that of a draft. `conflicts`: values that others changed since. `problems`: documents that
-	must be kept, and why. `external` and `untraced`: calls that are not taken back. `hidden`: the number of
+	cannot be restored, and why. `kept`: documents that the user decided to leave. `notes`: what a restored
+	document could not get back. `external` and `untraced`: calls that are not undone. `hidden`: the number of
 	conflicts and problems that the user may not read.
 	"""
 	named = [(plan.target, conflict) for plan in plans if not plan.is_left for conflict in plan.conflicts]

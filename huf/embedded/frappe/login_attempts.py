@@ -1,7 +1,7 @@
 """Limits failed attempts with passwords and API secrets.
 
-Failures are counted per account and address, per address, and per account. A flood from elsewhere does not
-lock the owner out, who may always try from the address of the last login.
+Failures are counted per account and address, per address, and per account. The last limit does not apply to
+the address of the account's last login, so attackers elsewhere cannot lock its owner out.
 """
 
 from contextlib import contextmanager

@@ -35,7 +35,7 @@ class TestEval(unittest.TestCase):
 
 	def test_a_file_that_is_none_of_messages_is_refused_with_its_line(self):
 		for text, reason in (
-			("{", "line 1: this is not JSON"),
+			("{", "line 1: invalid JSON"),
 			('{"text": "a"}', "agent or chat"),
 			("[]", "agent or chat"),
 			("", "no messages"),

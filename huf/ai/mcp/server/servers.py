@@ -85,14 +85,5 @@ def list_servers() -> list[dict]:
 
 def list_agents(offer: ServerOffer) -> list:
 	"""The offered Agent documents that the user may chat with, by name."""
-	return list_usable_agents(
-		{"allow_chat": 1, **({} if offer.agents is None else {"name": ["in", offer.agents]})}
-	)
-
-
-def list_usable_agents(filters: dict) -> list:
-	"""The matching Agent documents that the user may use, by name."""
-	filters = {"disabled": 0, **filters}
-	names = frappe.get_list("Agent", filters, pluck="name", order_by="name asc", limit_page_length=0)
-	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	return [doc for doc in docs if admission.may_use(doc, frappe.session.user)]
+	offered = {} if offer.agents is None else {"name": ["in", offer.agents]}
+	return admission.list_usable_agents(frappe.session.user, {"allow_chat": 1, **offered})

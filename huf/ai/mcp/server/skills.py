@@ -16,7 +16,8 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp_types import ReadResourceRequestParams, ReadResourceResult, Resource, TextResourceContents
 
 from huf.ai.mcp.server.catalog import Catalog
-from huf.ai.mcp.server.servers import list_agents, list_usable_agents
+from huf.ai.mcp.server.servers import list_agents
+from huf.ai.runs.admission import list_usable_agents
 from huf.ai.tools.fields import may_read_instructions
 
 EXTENSION = "io.modelcontextprotocol/skills"
@@ -79,7 +80,8 @@ class Skills(Catalog):
 
 	def list_pack_skills(self, may_read: bool) -> Iterable[Skill]:
 		for pack in self.list_packs(may_read):
-			agents = list_usable_agents({"name": ["in", list_agents_of_pack(pack.name)]})
+			wanted = {"name": ["in", list_agents_of_pack(pack.name)]}
+			agents = list_usable_agents(frappe.session.user, wanted)
 			if written := [each for each in agents if each.instructions]:
 				yield make_pack_skill(pack, written)
 

@@ -2,7 +2,7 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.leases import OPEN_STATUSES
+from huf.ai.core.types import OPEN_STATUSES
 
 
 class AgentDraft(Document):

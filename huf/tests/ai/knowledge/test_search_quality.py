@@ -69,7 +69,7 @@ class TestUpgrade(SiteTestCase):
 		before = frappe.get_all(ITEM, {"source": source}, ["name", "content_hash", "indexed_at"])
 		self.store_as_before()
 		store.upgrade_index()
-		self.assertFalse(fulltext.has_old_index())
+		self.assertFalse(fulltext.get_index().has_old())
 		self.assertEqual(len(texts("Kündigung", source)), 1)
 		self.assertEqual(
 			frappe.get_all(ITEM, {"source": source}, ["name", "content_hash", "indexed_at"]), before
@@ -84,7 +84,7 @@ class TestUpgrade(SiteTestCase):
 		self.store_as_before()
 		frappe.db.sql(f"update `tab{CHUNK}` set words = null")
 		frappe.db.commit()
-		fulltext.drop_old_index()
+		fulltext.get_index().drop_old()
 		store.upgrade_index()
 		self.assertEqual(len(texts("leaking", source)), 1)
 

@@ -180,7 +180,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		answer = self.take(answer_to(self.mail, to=f"{ANNA}, {self.address}", sender=colleague))
 		self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
 		self.assertEqual(send_all(self.mail), [False])
-		self.assertIn(f"{colleague} has answered meanwhile", outgoing(self.mail)[0].reason)
+		self.assertIn(f"{colleague} has already answered", outgoing(self.mail)[0].reason)
 
 
 class TestHandingOver(DraftingTestCase):

@@ -93,7 +93,7 @@ class TestMailbox(MailTestCase):
 		self.assertEqual(send_all(name), [False])
 		(held,) = outgoing(name)
 		self.assertEqual(held.status, "Held")
-		self.assertIn("has answered meanwhile", held.reason)
+		self.assertIn("has already answered", held.reason)
 
 	def test_1000_mails_with_duplicates_two_workers_and_a_restart_are_one_run_or_job_each(self):
 		agent = make_agent(history_limit=1)

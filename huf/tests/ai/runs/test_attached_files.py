@@ -69,7 +69,7 @@ class TestTexts(AttachmentCase):
 		self.say(self.agent({"context_window": 8_000}), "Read", *files)
 		told = self.asked()
 		self.assertEqual((told.count("s" * 600), "l" * 7_400 in told, "l" * 7_401 in told), (1, True, False))
-		self.assertIn("[Cut off: the first 7,400 of 50,000 characters. read_attachment", told)
+		self.assertIn("[Truncated: the first 7,400 of 50,000 characters. Call read_attachment", told)
 
 	def test_the_model_can_read_on_in_what_was_cut_off(self):
 		content = "l" * 50_000 + "The answer is 42."

@@ -42,7 +42,7 @@ class TestContext(SiteTestCase):
 		offered = [[tool["function"]["name"] for tool in request["tools"]] for request in requests]
 		self.assertEqual(offered, [[book], *[[READ_MORE, book]] * 3])
 		self.assertIn("the treasure is hidden", requests[2]["messages"][-1]["content"])
-		self.assertIn("this is its end", requests[3]["messages"][-1]["content"])
+		self.assertIn("end of the text", requests[3]["messages"][-1]["content"])
 		self.assertLess(max(map(size_of, requests)), 2 * MAX_RESULT_CHARS)
 		self.assert_kept_whole(result["run"], book)
 

@@ -246,7 +246,7 @@ class TestRunsAtOnce(BudgetTestCase):
 		self.make_working(working)
 		self.assertEqual(run_agent_sync(agent, "One works")["status"], "Success")
 		self.make_working(run_agent_sync(agent, "Hi")["run"])
-		with self.assertRaisesRegex(TooManyRuns, "2 of your runs are working"):
+		with self.assertRaisesRegex(TooManyRuns, "2 of your runs are still running"):
 			run_agent_sync(agent, "Two work")
 		self.assertEqual(frappe.db.count("Agent Run"), before + 2, "the refused run is not on record")
 		frappe.db.set_value("Agent Run", working, "parent_run", "a run that called this agent")
@@ -277,7 +277,7 @@ class TestRunsPerHour(BudgetTestCase):
 		self.server.script(text("One."), text("Two."))
 		for _ in range(2):
 			run_agent_sync(agent, "Hi")
-		with self.assertRaisesRegex(TooManyRuns, r"2 runs .* an hour. Come back at \d\d:\d\d"):
+		with self.assertRaisesRegex(TooManyRuns, r"2 runs .* an hour. Try again at \d\d:\d\d"):
 			run_agent_sync(agent, "Hi")
 
 	def test_an_hour_later_there_is_room_again(self):

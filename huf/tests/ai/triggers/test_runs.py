@@ -82,7 +82,7 @@ class TestWhoActs(TriggerTestCase):
 		self.assertEqual(work_off(trigger), [])
 		(event,) = events_of(trigger)
 		self.assertEqual(event.status, "Failed")
-		self.assertIn(f"As {stranger}", event.reason)
+		self.assertIn(f"Run as {stranger}", event.reason)
 		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"), event.reason)
 
 	def test_a_disabled_user_is_nobody_to_act_as(self):
