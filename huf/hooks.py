@@ -98,7 +98,7 @@ _AFTER_CHANGE = (
 	"after_delete",
 )
 # Documents in a Knowledge Source are indexed again when they change.
-_note_knowledge_change = "huf.ai.knowledge.changes.note_change"
+_note_knowledge_change = "huf.ai.knowledge.changes.mark_items"
 doc_events = {
 	"*": {
 		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
@@ -148,7 +148,7 @@ ignore_links_on_delete = [
 scheduler_events = {
 	"cron": {
 		"* * * * *": [
-			"huf.ai.runs.queue.recover",
+			"huf.ai.runs.queue.recover_runs",
 			"huf.ai.runs.stop_rules.check_working_agents",
 			"huf.ai.triggers.runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
@@ -157,13 +157,13 @@ scheduler_events = {
 			"huf.ai.mail.jobs.recover_mails",
 			"huf.ai.mail.delivery.follow_queue",
 			"huf.ai.agent_email.poll_mailboxes",
-			"huf.ai.knowledge.indexing.recover",
+			"huf.ai.knowledge.indexing.recover_sources",
 		]
 	},
 	"daily": [
 		"huf.ai.agent_scheduler.clear_old_events",
 		"huf.ai.storage.retention.apply_retention",
 		"huf.ai.mail.retention.blank_old_mails",
-		"huf.ai.knowledge.indexing.refresh",
+		"huf.ai.knowledge.indexing.refresh_sources",
 	],
 }

@@ -1,6 +1,8 @@
 """Public names of the tool factory: Agent Tool Function records become tools of the Agents SDK."""
 
-from huf.ai.agents.sdk import create_agent_tools, create_function_tool, create_tools
+from huf.ai.agents.sdk import create_sdk_agent_tools as create_agent_tools
+from huf.ai.agents.sdk import create_sdk_function_tool as create_function_tool
+from huf.ai.agents.sdk import create_sdk_tools as create_tools
 from huf.ai.agents.tool_handlers import (
 	handle_attach_file_to_document,
 	handle_cancel_document,

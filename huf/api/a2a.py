@@ -36,7 +36,7 @@ def serve(**_):
 		return json_response({"error": str(error)}, 404)
 	try:
 		# The SDK takes a fraction of a second to import, and is optional.
-		from huf.api.a2a_app import create_app
+		from huf.api.a2a_app import create_a2a_app
 	except ModuleNotFoundError as error:
 		if (error.name or "").partition(".")[0] not in ("a2a", "google"):
 			raise
@@ -44,4 +44,4 @@ def serve(**_):
 	from huf.api.wire.asgi import respond
 
 	path = CARD if address.endswith(CARD) else "/"
-	return respond(create_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}")), request, path)
+	return respond(create_a2a_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}")), request, path)

@@ -11,7 +11,7 @@ from huf.api.a2a_handler import Handler
 from huf.api.wire.a2a import build_card
 
 
-def create_app(agent: Any, url: str) -> Callable[..., Any]:
+def create_a2a_app(agent: Any, url: str) -> Callable[..., Any]:
 	"""An ASGI application for one request to an Agent document, with its card.
 
 	Args:

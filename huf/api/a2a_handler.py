@@ -45,7 +45,7 @@ from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run_async, enqueue_run
 from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
-from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_prompt
+from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"
 MAX_LISTED = 1_000
@@ -200,7 +200,7 @@ class Handler(RequestHandler):
 		return state
 
 	def build_request(self, message: Message) -> AgentRequest:
-		prompt, images = read_prompt(message)
+		prompt, images = read_message_parts(message)
 		try:
 			files = tuple(map(store_image, images))
 		except ValueError as error:

@@ -13,11 +13,11 @@ from huf.ai.providers.price_table import supports_vision
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names, run_agent
+from huf.ai.runs.entry import parse_names, run_agent
 from huf.ai.setup.agents import make_agent
 from huf.ai.setup.proposals import propose_agent
 from huf.ai.setup.proposed_agents import create_proposed
-from huf.api.wire.agui import describe_step
+from huf.api.wire.agui import describe_phase
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
 
@@ -164,7 +164,11 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
 	except REFUSED as error:
 		return refusal_response(error)
-	body = {**result.as_dict(), **describe_step(result.status), "tool_results": read_tool_results(result.run)}
+	body = {
+		**result.as_dict(),
+		**describe_phase(result.status),
+		"tool_results": read_tool_results(result.run),
+	}
 	return json_response(body, 202 if result.draft else 200)
 
 
@@ -187,5 +191,5 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:
 	named = {"agent": agent, "conversation": conversation, "thread": thread, "route": route}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
-	files = read_names(attachments)
+	files = parse_names(attachments)
 	return build_external_request(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)

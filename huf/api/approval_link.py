@@ -106,7 +106,7 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 	title = translate("Allow {0} to call {1}?").format(row.agent, row.tool)
 	if not link.is_current:
 		is_open = row.status == drafts.PENDING
-		return show_page(translate(CHANGED) if is_open else approvals.describe_answer(row), show_way(link))
+		return show_page(translate(CHANGED) if is_open else approvals.describe_decision(row), show_way(link))
 	draft = drafts.describe_draft(row)
 	parts = [
 		f"<p>{escape(translate('It would act as {0}:').format(row.owner))}</p>",

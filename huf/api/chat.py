@@ -12,9 +12,9 @@ from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
-from huf.ai.runs.entry import read_names
+from huf.ai.runs.entry import parse_names
 from huf.ai.runs.routing import check_escalation
-from huf.ai.storage.chat_versions import read_versions
+from huf.ai.storage.chat_versions import list_versions_of_chat
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,
@@ -47,7 +47,7 @@ def stream(
 	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
 	`model`: one of the models that the agent allows in chats, instead of its own.
 	"""
-	files = read_names(attachments)
+	files = parse_names(attachments)
 	return stream_events(stream_chat(agent, prompt, conversation, files, is_test, route, model))
 
 
@@ -89,7 +89,7 @@ def rename_conversation(conversation: str, title: str):
 @frappe.whitelist(methods=["POST"])
 def delete_conversation(conversation: str):
 	"""Delete a chat with all its versions."""
-	for name in [row.name for row in read_versions(conversation)] or [conversation]:
+	for name in [row.name for row in list_versions_of_chat(conversation)] or [conversation]:
 		frappe.delete_doc("Agent Conversation", name)
 
 
@@ -123,7 +123,7 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 		objective = read_string(message, "message")
 		plan = read_strings(planHint, "planHint")
 		conversation = read_string(conversationId, "conversationId", required=False) or None
-		plan, result = routed.run_objective(objective, plan, conversation, read_names(attachments))
+		plan, result = routed.run_objective(objective, plan, conversation, parse_names(attachments))
 	except REFUSED as error:
 		return refusal_response(error)
 	return run_response(objective, plan, result)

@@ -17,10 +17,10 @@ from huf.ai.chat.external import (
 	GivenAnswer,
 	answer_and_follow,
 	build_external_request,
-	call_tool,
 	find_live_run,
 	find_thread,
 	follow_request,
+	run_tool_call,
 )
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
@@ -29,7 +29,7 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, describe_step, encode_event, encode_history
+from huf.api.wire.agui import RunEncoder, describe_phase, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_data
 
@@ -55,12 +55,12 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 			result = run_agent(request)
 			body = {
 				**result.as_dict(),
-				**describe_step(result.status),
+				**describe_phase(result.status),
 				"tool_results": read_tool_results(result.run),
 			}
 		else:
 			request = build_external_request(CHANNEL, agent, "", thread=threadId)
-			result = call_tool(request, action, read_arguments(arguments))
+			result = run_tool_call(request, action, read_arguments(arguments))
 			body = describe_call(result)
 	except REFUSED as error:
 		return refusal_response(error)
@@ -77,12 +77,12 @@ def describe_call(result: RunResult) -> dict:
 		return {**body, "draft": result.draft}
 	calls = list_tool_calls([result.run])
 	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
-		error = read_error(calls[-1].error_message) if calls else result.error
+		error = read_call_error(calls[-1].error_message) if calls else result.error
 		return {**body, "success": False, "error": error}
 	return {**body, "result": read_tool_results(result.run)[-1]["result"]}
 
 
-def read_error(text: str | None) -> str | None:
+def read_call_error(text: str | None) -> str | None:
 	"""The message of a failed call, whose record is what a model reads: {"error": message}."""
 	try:
 		return json.loads(text or "")["error"]
@@ -140,7 +140,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	Raises before the first event if no run can be started or resumed.
 	"""
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
-	prompt = read_prompt(run_input)
+	prompt = read_last_message(run_input)
 	request = build_external_request(
 		CHANNEL,
 		read_agent_name(run_input),
@@ -162,13 +162,13 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 
 def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator[RunEvent | None]:
 	"""Answer the drafts named by the interrupts. The run resumes once all of its drafts are answered."""
-	run, calls, drafts, events = answer_and_follow([read_answer(entry) for entry in entries])
+	run, calls, drafts, events = answer_and_follow([read_resume_answer(entry) for entry in entries])
 	made = [(call.step, call.call_id) for call in calls]
 	encoder.skip_calls(run, made, [(draft.step, draft.call_id) for draft in drafts])
 	return events
 
 
-def read_answer(entry: ResumeEntry) -> GivenAnswer:
+def read_resume_answer(entry: ResumeEntry) -> GivenAnswer:
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
@@ -199,7 +199,7 @@ def read_history_before(run, request: AgentRequest, conversation: str | None) ->
 	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *prompt]
 
 
-def read_prompt(run_input: RunAgentInput) -> str | None:
+def read_last_message(run_input: RunAgentInput) -> str | None:
 	"""The text of the last message if it is the user's. Raises BadRequest."""
 	last = run_input.messages[-1] if run_input.messages else None
 	if last is None or last.role != "user":

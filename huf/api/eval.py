@@ -35,7 +35,11 @@ def get_cases(agent: str):
 	rows = frappe.get_list(
 		CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST_RESULT_FIELDS], order_by="case_name asc"
 	)
-	return {"cases": rows, "waiting": pending_changes.read_changes(agent), "evals": history.list_evals(agent)}
+	return {
+		"cases": rows,
+		"waiting": pending_changes.read_pending_changes(agent),
+		"evals": history.list_evals(agent),
+	}
 
 
 @frappe.whitelist(methods=["POST"])

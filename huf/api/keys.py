@@ -54,9 +54,9 @@ def take_access_token() -> None:
 	# Frappe runs the function that an argument `cmd` names, whatever the path says.
 	if not is_token or not request.path.startswith(TOKEN_PATHS) or "cmd" in frappe.local.form_dict:
 		return
-	from huf.ai.mcp.server.grants import find_user
+	from huf.ai.mcp.server.grants import find_token_user
 
-	if user := find_user(token.strip(), get_url(request.environ.get("huf.address", "/mcp"))):
+	if user := find_token_user(token.strip(), get_url(request.environ.get("huf.address", "/mcp"))):
 		form = frappe.local.form_dict
 		frappe.set_user(user)
 		frappe.local.form_dict = form

@@ -35,10 +35,10 @@ def serve(**_):
 	except UsageError as error:
 		return json_response({"error": str(error)}, 404)
 	# The SDK takes a fraction of a second to import.
-	from huf.ai.mcp.server.http import create_app
+	from huf.ai.mcp.server.http import create_mcp_app
 	from huf.api.wire.asgi import respond
 
-	app = create_app(offer, list_trusted_hosts(request), wants_progress(request))
+	app = create_mcp_app(offer, list_trusted_hosts(request), wants_progress(request))
 	return respond(app, request, request.environ.get("huf.address", ADDRESS))
 
 

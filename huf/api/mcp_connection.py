@@ -11,16 +11,16 @@ from huf.ai.mcp.client import connections
 
 @frappe.whitelist(methods=["POST"])
 def refresh(connection: str):
-	"""Test a connection and read its tools; see `huf.ai.mcp.client.connections.refresh`."""
-	return connections.refresh(connection)
+	"""Test a connection and read its tools; see `huf.ai.mcp.client.connections.refresh_connection`."""
+	return connections.refresh_connection(connection)
 
 
 @frappe.whitelist(methods=["POST"])
 def check(connection: str):
-	"""Check a connection step by step; see `mcp.client.connection_check.check`."""
+	"""Check a connection step by step; see `run_connection_check` in mcp/client/connection_check.py."""
 	from huf.ai.mcp.client import connection_check
 
-	return connection_check.check(connection)
+	return connection_check.run_connection_check(connection)
 
 
 @frappe.whitelist(methods=["POST"])

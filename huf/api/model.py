@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.providers.local_servers import fetch_server_models, find_local_servers
-from huf.ai.providers.price_table import list_chat_models
+from huf.ai.providers.price_table import list_provider_models
 from huf.ai.setup import models
 from huf.ai.setup.model_check import try_model
 
@@ -20,7 +20,7 @@ def get_models():
 def get_known_models(provider: str):
 	"""The models that LiteLLM lists for a provider."""
 	frappe.has_permission(PROVIDER, "create", throw=True)
-	return list_chat_models(provider)
+	return list_provider_models(provider)
 
 
 @frappe.whitelist(methods=["POST"])

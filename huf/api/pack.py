@@ -17,7 +17,7 @@ def get_packs():
 	"""Packs by name: [{name, title, description, version, installed, app, fault}]; see
 	`huf.ai.packs.listing`.
 	"""
-	check_manager()
+	check_pack_manager()
 	return listing.list_packs()
 
 
@@ -26,21 +26,21 @@ def get_pack(name: str):
 	"""A pack, with `brings`: [{doctype, names}] and `people`: {DocType: count of records that people
 	created}.
 	"""
-	check_manager()
+	check_pack_manager()
 	return listing.describe_pack(name)
 
 
 @frappe.whitelist(methods=["POST"])
 def install(name: str):
 	"""Install a shipped pack: {pack, version, made, changed, kept, left, removed}, lists of lines."""
-	check_manager()
+	check_pack_manager()
 	return install_pack(find_pack(name)).as_dict()
 
 
 @frappe.whitelist(methods=["POST"])
 def update(name: str):
 	"""Update an installed pack to the shipped version. Returns what `install` returns."""
-	check_manager()
+	check_pack_manager()
 	removing.check_installed(name)
 	return install_pack(find_pack(name)).as_dict()
 
@@ -50,7 +50,7 @@ def remove(name: str, with_records: bool = False):
 	"""Remove a pack: {lines}. Refused if people have created records of its DocTypes, unless
 	`with_records`.
 	"""
-	check_manager()
+	check_pack_manager()
 	return {"lines": removing.remove_pack(name, with_records)}
 
 
@@ -64,14 +64,14 @@ def export(
 	"""Export agents and DocTypes of the site as a pack, {file: text}; without either, the installed pack of
 	that name.
 	"""
-	check_manager()
+	check_pack_manager()
 	agents, doctypes = read_json(agents, "agents"), read_json(doctypes, "doctypes")
 	if not (agents or doctypes):
 		agents, doctypes = exporting.read_pack_contents(name)
 	return exporting.export_pack(name, agents or (), doctypes or (), with_records)
 
 
-def check_manager() -> None:
+def check_pack_manager() -> None:
 	user = frappe.session.user
 	if not (is_manager(user) or "System Manager" in frappe.get_roles(user)):
 		raise frappe.PermissionError("Only a System Manager or a Huf Manager may manage packs.")

@@ -46,7 +46,7 @@ def get_usable_agents(user: str):
 
 
 def hand_out_link(user: str, by_mail: int) -> str | None:
-	link = people.make_link(user)
+	link = people.make_password_link(user)
 	if not int(by_mail):
 		return link
 	people.mail_link(user, link)

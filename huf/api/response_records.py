@@ -13,7 +13,7 @@ from huf.api.responses import (
 	CONVERSATION,
 	NotFound,
 	read_metadata,
-	read_run,
+	read_response_run,
 	refusing,
 )
 from huf.api.wire.json_body import BadRequest, json_response
@@ -29,7 +29,7 @@ MAX_RUNS = 100
 def response(**others):
 	"""GET and DELETE /v1/responses/ID, GET ID/input_items, POST ID/cancel."""
 	method, (name, action) = frappe.local.request.method, read_path(RESPONSES)
-	row = read_run(name)
+	row = read_response_run(name)
 	if method == "GET" and action == "input_items":
 		return json_response(encode_list([encode_input(row)]))
 	if method == "POST" and action == "cancel":
@@ -107,7 +107,7 @@ def conversation(**others):
 		frappe.db.commit()
 		return json_response({"id": name, "object": "conversation.deleted", "deleted": True})
 	if action == "items":
-		return json_response(encode_list(*list_items(doc.name)))
+		return json_response(encode_list(*list_conversation_items(doc.name)))
 	if action:
 		raise NotFound("Unknown address.")
 	return json_response(encode_conversation(name, to_utc(doc.creation).timestamp(), {}))
@@ -122,7 +122,7 @@ def find_conversation(name: str) -> Any:
 	return frappe.get_doc("Agent Conversation", found[0])
 
 
-def list_items(conversation: str) -> tuple[list[dict], bool]:
+def list_conversation_items(conversation: str) -> tuple[list[dict], bool]:
 	"""(the messages of the first MAX_RUNS runs of a conversation, oldest first; whether there are more)."""
 	rows = frappe.get_list(
 		"Agent Run",

@@ -37,7 +37,7 @@ MAX_METADATA = 16
 @refusing
 def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
 	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
-	given, asks, named = read_input(input), read_tools(tools), read_metadata(metadata)
+	given, asks, named = read_input(input), read_can_approve(tools), read_metadata(metadata)
 	is_background = read_flag(background, "background")
 	fields = {
 		"background": is_background,
@@ -50,7 +50,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 	if given.message is None:
 		builder, events = answer_approvals(given, fields)
 	else:
-		request = read_request(model, given, conversation, others, named.get("route"))
+		request = read_response_request(model, given, conversation, others, named.get("route"))
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
 		events = enqueue(request, builder) if is_background else follow_request(request)
 	if read_flag(stream, "stream"):
@@ -73,7 +73,7 @@ def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None])
 	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
 
 
-def read_request(
+def read_response_request(
 	model, given: Input, conversation: str | None, others: dict, route: str | None
 ) -> AgentRequest:
 	try:
@@ -83,7 +83,7 @@ def read_request(
 	previous = others.get("previous_response_id")
 	if previous and conversation:
 		raise BadRequest("Send previous_response_id or conversation, not both.")
-	continued = read_run(str(previous)).conversation if previous else None
+	continued = read_response_run(str(previous)).conversation if previous else None
 	message = given.message or {}
 	files = tuple(map(keep_image, read_image_urls(message)))
 	prompt = read_prompt(message)
@@ -112,7 +112,7 @@ def add_instructions(request: AgentRequest, instructions: Any) -> AgentRequest:
 	return replace(request, history=({"role": "user", "content": instructions}, *request.history))
 
 
-def read_tools(tools: Any) -> bool:
+def read_can_approve(tools: Any) -> bool:
 	"""Whether the client can answer approvals: it lists the server `huf` as a tool. Raises BadRequest."""
 	for tool in tools or ():
 		if (
@@ -139,14 +139,14 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 	Clients that resend the whole conversation repeat earlier answers, which are ignored.
 	"""
 	answers = [each for each in given.approvals if is_pending(each.draft)] or [given.approvals[-1]]
-	read_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
+	read_response_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
 	run, made, _, events = answer_and_follow(answers)
 	agent = frappe.db.get_value("Agent Run", run, "agent")
 	skipped = frozenset(call.call_id for call in made)
 	return ResponseBuilder(agent, run=run, asks=True, skipped=skipped, fields=fields), events
 
 
-def read_run(response: str) -> Any:
+def read_response_run(response: str) -> Any:
 	"""The Agent Run of a response, if the user may read it. Raises NotFound."""
 	name = response.removeprefix(RESPONSE)
 	if not response.startswith(RESPONSE) or not frappe.db.exists("Agent Run", name):

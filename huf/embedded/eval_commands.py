@@ -29,7 +29,7 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 				click.echo(runner.format_result(result))
 
 		try:
-			if pending_changes.read_changes(agent):
+			if pending_changes.read_pending_changes(agent):
 				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
 				report, text = held.report, "made" if held.applied else "still wait"
 			else:

@@ -28,7 +28,7 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 	"""
 	with connected(home) as frappe:
 		from huf.ai.core.errors import UsageError
-		from huf.ai.setup.openapi_document import PrivateAddress, fetch_text, parse_document
+		from huf.ai.setup.openapi_document import PrivateDocumentAddress, fetch_text, parse_document
 		from huf.ai.setup.openapi_import import import_tools, preview_import
 
 		url = source if "://" in source else ""
@@ -45,7 +45,7 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 			values = {name: click.prompt(f"Value of {name}", hide_input=True) for name in headers}
 			options = {"source": url, "base_url": base_url, "prefix": prefix, "headers": values}
 			made = import_tools(document, chosen, **options, replace=replace, allow_private=allow_private)
-		except PrivateAddress as error:
+		except PrivateDocumentAddress as error:
 			raise click.ClickException(
 				f"{error.host} is a private address. Add --allow-private if you trust it."
 			) from None

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.mail.intake import ingest_raw
 from huf.ai.mail.jobs import process_mail
-from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.outbox import send_approved_mail
 from huf.tests.base import SiteTestCase, allow_many_users
 from huf.tests.factories import make, make_agent, make_model, make_user, unique
 from huf.tests.model_server import ModelServer
@@ -151,4 +151,4 @@ def queued(name: str) -> list:
 
 def send_all(name: str) -> list[bool]:
 	"""Do the sending of what answers a mail, as a worker would."""
-	return [send_mail(each.name) for each in outgoing(name)]
+	return [send_approved_mail(each.name) for each in outgoing(name)]

@@ -103,7 +103,7 @@ class Client:
 	async def call(self, tool, arguments: dict) -> None:
 		try:
 			result = await self.signed_in(
-				lambda target: session_pool.call_tool(target, tool, arguments, "suite")
+				lambda target: session_pool.call_pooled(target, tool, arguments, "suite")
 			)
 			print(tool.name, json.dumps(result)[:200])
 		except ToolError as error:

@@ -165,6 +165,16 @@ class TestPackages(unittest.TestCase):
 			self.assertEqual(reason_of(line), "", line)
 		self.assertEqual(broad_handlers("try:\n\tf()\nexcept OSError:\n\tpass\n"), [])
 
+	def test_public_functions_and_classes_have_names_of_their_own(self):
+		"""Except endpoints, named like what they expose, and `run`, which the module of a provider must have."""
+		modules: dict[str, list[str]] = {}
+		for path in product_sources():
+			if path.relative_to(HUF).parts[0] in ("ai", "api"):
+				for name in own_names(path) - {"run"}:
+					modules.setdefault(name, []).append(name_of(path))
+		self.assertGreater(len(modules), 1000)
+		self.assertEqual({name: paths for name, paths in modules.items() if len(paths) > 1}, {})
+
 	def test_the_core_names_no_pack(self):
 		names = [path.name for path in (HUF / "packs").iterdir() if (path / "pack.yaml").is_file()]
 		self.assertTrue(names)
@@ -200,6 +210,18 @@ def catches_all(caught: ast.expr) -> bool:
 def reason_of(line: str) -> str:
 	"""The comment of a line, without the rules that it switches off."""
 	return re.sub(r"noqa: [A-Z0-9, ]+", "", line.partition("#")[2]).strip()
+
+
+def own_names(path: Path) -> set[str]:
+	"""Public functions and classes that a module defines, without endpoints."""
+	kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+	return {
+		node.name
+		for node in ast.parse(path.read_text()).body
+		if isinstance(node, kinds)
+		and not node.name.startswith("_")
+		and not any("whitelist" in ast.unparse(each) for each in node.decorator_list)
+	}
 
 
 def sources() -> list[Path]:

@@ -18,7 +18,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.tools.call_policy import find_call_concern
 from huf.ai.tools.origins import find_result_origins, name_origin
-from huf.ai.tools.second_person import read_rule
+from huf.ai.tools.second_person import read_approval_rule
 from huf.ai.tools.types import (
 	CODE_TYPES,
 	DETAIL_SUFFIX,
@@ -51,7 +51,7 @@ def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectT
 			creates=row.types in CREATING_TYPES,
 			progress=slot.progress or "",
 			find_concern=partial(find_call_concern, row, doc),
-			second_person=None if tool.effect is Effect.READ else read_rule(row, slot),
+			second_person=None if tool.effect is Effect.READ else read_approval_rule(row, slot),
 		)
 		for row, slot in slots
 		if may_use_tool(row, doc)

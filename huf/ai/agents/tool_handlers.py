@@ -173,7 +173,7 @@ async def handle_speech_to_text(tool, file_url):
 
 
 async def handle_mcp_tool(tool, /, **arguments):
-	return await connections.call_tool(tool.mcp_connection, tool.mcp_tool, arguments)
+	return await connections.call_connection_tool(tool.mcp_connection, tool.mcp_tool, arguments)
 
 
 def handle_send_mail(tool, to, subject, body):

@@ -33,7 +33,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	if not digest:
 		raise UsageError("Pass the digest of the preview that you approve.")
 	row = get_open_draft(name, digest)
-	check_stops(row)
+	check_draft_stops(row)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
@@ -49,7 +49,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	return store_answer(row, answer)
 
 
-def check_stops(row) -> None:
+def check_draft_stops(row) -> None:
 	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
 	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
 	if stop := stops.find_stop(stops.read_stops(), run or {}, row.tool):
@@ -122,7 +122,7 @@ def get_open_draft(name: str, digest: str | None):
 	if not row or not may_answer_draft(row):
 		raise frappe.PermissionError(f"There is no draft {name!r} that you may answer.")
 	if row.status != drafts.PENDING:
-		raise UsageError(describe_answer(row))
+		raise UsageError(describe_decision(row))
 	if row.expires_at and row.expires_at < now_datetime():
 		raise UsageError("This draft has expired and cannot be answered any more.")
 	if digest and digest != row.digest:
@@ -130,7 +130,7 @@ def get_open_draft(name: str, digest: str | None):
 	return row
 
 
-def describe_answer(row) -> str:
+def describe_decision(row) -> str:
 	"""The answer a draft has, for a user who comes too late."""
 	by = f" by {row.answered_by}" if row.answered_by else ""
 	when = f" at {row.answered_at:%Y-%m-%d %H:%M}" if row.answered_at else ""
@@ -171,7 +171,7 @@ def store_answer(row, answer: DraftAnswer) -> dict:
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		current = drafts.read_draft(row.name)
-		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_answer(current))
+		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_decision(current))
 	resume_answered(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 

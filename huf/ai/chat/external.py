@@ -20,7 +20,7 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_choice, run_agent, stream_agent
+from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
 
@@ -55,7 +55,7 @@ def build_external_request(
 		mode=None if history is None else Mode.INLINE,
 		history=history,
 		attachments=attachments,
-		choice=read_choice(route),
+		choice=read_route_choice(route),
 	)
 
 
@@ -90,7 +90,7 @@ def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[Ru
 	return follow()
 
 
-def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
+def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
 	"""Run one tool of the agent as if its model had called it: in a run, with every check and on record.
 
 	Raises UsageError if the agent has no such tool that the user may use.

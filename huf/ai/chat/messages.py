@@ -13,7 +13,7 @@ from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReaso
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_choice, read_names, run_agent, stream_agent
+from huf.ai.runs.entry import parse_names, read_route_choice, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
 
 CHANNEL = "chat"
@@ -111,7 +111,9 @@ def send_agent_chat_message(
 
 	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `docs/router.md`.
 	"""
-	request = build_chat_request(agent, prompt, conversation, read_names(attachments), read_choice(route))
+	request = build_chat_request(
+		agent, prompt, conversation, parse_names(attachments), read_route_choice(route)
+	)
 	return run_agent(request).as_dict()
 
 
@@ -125,7 +127,7 @@ def stream_chat(
 	model: str | None = None,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
-	request = build_chat_request(agent, prompt, conversation, attachments, read_choice(route), model)
+	request = build_chat_request(agent, prompt, conversation, attachments, read_route_choice(route), model)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
 	events = stream_agent(request, can_void=True)

@@ -24,7 +24,7 @@ def pass_on_drafts(now: datetime | None = None) -> list[str]:
 		if not drafts.pass_on_draft(row, approver, now):
 			frappe.db.rollback()
 			continue
-		notify(row, [approver] if approver else list_users_with_role("Huf Manager"))
+		notify_approvers(row, [approver] if approver else list_users_with_role("Huf Manager"))
 		frappe.db.commit()
 		mail_approver(row.agent, row.name)
 		passed_on.append(row.name)
@@ -43,7 +43,7 @@ def is_eligible(user: str, row) -> bool:
 	return user not in (row.owner, row.approver) and may_answer(user)
 
 
-def notify(row, users: list[str]) -> None:
+def notify_approvers(row, users: list[str]) -> None:
 	for user in users:
 		language = frappe.get_cached_value("User", user, "language")
 		subject = frappe._("{0} waits for your approval: {1}", lang=language).format(row.agent, row.tool)

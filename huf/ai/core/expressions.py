@@ -170,16 +170,16 @@ class Limits:
 		items, chars = measure(value)
 		self.items += items
 		self.chars += chars
-		check(self.items <= MAX_ITEMS and self.chars <= MAX_CHARS, "its values are too large")
+		require(self.items <= MAX_ITEMS and self.chars <= MAX_CHARS, "its values are too large")
 		return value
 
 	def check_time(self) -> None:
-		check(time.thread_time() < self.ends, "it takes too long")
+		require(time.thread_time() < self.ends, "it takes too long")
 
 	def loop(self, values: Iterable) -> Iterator:
 		for value in values:
 			self.iterations += 1
-			check(self.iterations <= MAX_ITERATIONS, "it has too many iterations")
+			require(self.iterations <= MAX_ITERATIONS, "it has too many iterations")
 			self.check_time()
 			yield value
 
@@ -204,19 +204,19 @@ class Limits:
 
 	def limit_joined(self, separator: str, values: Iterable) -> list:
 		joined = self.limit(list(values))
-		check(len(separator) * len(joined) <= MAX_CHARS, "its values are too large")
+		require(len(separator) * len(joined) <= MAX_CHARS, "its values are too large")
 		return joined
 
 	def power(self, base: Any, exponent: Any) -> Any:
 		if isinstance(base, int) and isinstance(exponent, int):
-			check(base.bit_length() * abs(exponent) <= MAX_BITS, "a number is too large")
+			require(base.bit_length() * abs(exponent) <= MAX_BITS, "a number is too large")
 		return self.limit(base**exponent)
 
 	def multiply(self, left: Any, right: Any) -> Any:
 		for value, times in ((left, right), (right, left)):
 			if isinstance(value, str | bytes | list | tuple) and isinstance(times, int):
 				limit = MAX_CHARS if isinstance(value, str | bytes) else MAX_ITEMS
-				check(len(value) * times <= limit, "its values are too large")
+				require(len(value) * times <= limit, "its values are too large")
 		return self.limit(left * right)
 
 	def shift(self, value: Any, places: Any) -> Any:
@@ -226,8 +226,8 @@ class Limits:
 	def modulo(self, left: Any, right: Any) -> Any:
 		if isinstance(left, str | bytes):
 			text = left if isinstance(left, str) else left.decode("latin-1")
-			check(len(text) <= MAX_WIDTH and not WIDE_PERCENT.search(text), "a format is too wide")
-			check(text.count("%") * measure(right)[1] <= MAX_CHARS, "its values are too large")
+			require(len(text) <= MAX_WIDTH and not WIDE_PERCENT.search(text), "a format is too wide")
+			require(text.count("%") * measure(right)[1] <= MAX_CHARS, "its values are too large")
 		return self.limit(left % right)
 
 
@@ -244,20 +244,20 @@ def measure(value: Any) -> tuple[int, int]:
 		elif isinstance(each, str | bytes):
 			chars += len(each)
 		elif isinstance(each, int):
-			check(each.bit_length() <= MAX_BITS, "a number is too large")
-		check(items + len(pending) <= MAX_ITEMS, "its values are too large")
+			require(each.bit_length() <= MAX_BITS, "a number is too large")
+		require(items + len(pending) <= MAX_ITEMS, "its values are too large")
 	return items, chars
 
 
-def check(within: bool, reason: str) -> None:
+def require(within: bool, reason: str) -> None:
 	if not within:
 		raise TooMuchWork(reason)
 
 
 def check_number(numbers: Iterable, limit: int) -> None:
-	check(not any(isinstance(each, int) and abs(each) > limit for each in numbers), "a number is too large")
+	require(not any(isinstance(each, int) and abs(each) > limit for each in numbers), "a number is too large")
 
 
 def check_replacement(text: str, old: Any = None, new: Any = None, *_count: Any) -> None:
 	if isinstance(old, str) and isinstance(new, str):
-		check(len(text) + text.count(old) * len(new) <= MAX_CHARS, "its values are too large")
+		require(len(text) + text.count(old) * len(new) <= MAX_CHARS, "its values are too large")

@@ -55,7 +55,7 @@ class Text:
 	"""A text in which values are found as whole words, regardless of case and white space."""
 
 	def __init__(self, *texts: str):
-		self.plain = "\n".join(normalize(text) for text in texts if text)
+		self.plain = "\n".join(normalize_spacing(text) for text in texts if text)
 
 	def __contains__(self, value: str) -> bool:
 		return any(self.has(each) for each in list_spellings(value))
@@ -108,7 +108,7 @@ def index_text(text: str) -> Text:
 	return Text(text)
 
 
-def normalize(text: str) -> str:
+def normalize_spacing(text: str) -> str:
 	"""Lower case and single spaces; the escapes of JSON text are undone as far as words are concerned."""
 	text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ").replace('\\"', '"')
 	return " ".join(text.casefold().split())
@@ -116,7 +116,7 @@ def normalize(text: str) -> str:
 
 def list_spellings(value: str) -> Iterator[str]:
 	"""How a value may be written: 10.0 is also 10 and 10.00."""
-	plain = normalize(value).strip(" .,;:!?\"'")
+	plain = normalize_spacing(value).strip(" .,;:!?\"'")
 	if not plain:
 		return
 	yield plain
@@ -138,7 +138,7 @@ class ReadText:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class TextsByAuthor:
 	"""What a run has read, by author.
 
 	`named`: what the person wrote to the agent, and the agent's settings. `later`: this site's own data that
@@ -192,7 +192,7 @@ def list_identifiers(text: str) -> Iterator[str]:
 
 
 def list_shingles(text: str) -> Iterator[str]:
-	words = WORD.findall(normalize(text))
+	words = WORD.findall(normalize_spacing(text))
 	return (" ".join(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1))
 
 
@@ -232,7 +232,10 @@ class Concern:
 
 
 def find_concern(
-	policy: ToolPolicy, arguments: Mapping[str, Any], evidence: Evidence, caution: Caution = Caution.STANDARD
+	policy: ToolPolicy,
+	arguments: Mapping[str, Any],
+	evidence: TextsByAuthor,
+	caution: Caution = Caution.STANDARD,
 ) -> Concern | None:
 	"""Why a call needs a person's approval; None if it may be made."""
 	if not evidence.untrusted or caution is Caution.OFF or policy.effect is Effect.READ:
@@ -255,7 +258,7 @@ def find_concern(
 
 
 def judge_value(
-	policy: ToolPolicy, path: Sequence[str], value: str, evidence: Evidence
+	policy: ToolPolicy, path: Sequence[str], value: str, evidence: TextsByAuthor
 ) -> UnnamedValue | None:
 	"""What is wrong with one value: a sensitive one is not named, or another carries out what was read."""
 	if evidence.is_named(value):

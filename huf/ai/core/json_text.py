@@ -50,6 +50,6 @@ def is_empty_result(text: str) -> bool:
 
 
 def shorten(text: str, max_chars: int) -> str:
-	"""The text in at most `max_chars` characters; a cut text ends in a line about the cut."""
-	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
+	"""The text in at most `max_chars` characters; a truncated text ends in a line that says so."""
+	line = f"\n[Truncated: the beginning of {len(text):,} characters. Ask for less at a time.]"
 	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line

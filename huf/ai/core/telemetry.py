@@ -35,7 +35,7 @@ def set_up(process: int) -> None:
 	try:
 		from huf.ai.core import telemetry_export
 
-		telemetry_export.set_up()
+		telemetry_export.connect_exporters()
 	except (ImportError, ValueError) as error:
 		logging.getLogger("huf").warning(
 			"OpenTelemetry is not set up: %s. Its SDK comes with: pip install 'huf[otel]'", error

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 DEFAULT_PROTOCOL = "http/protobuf"
 
 
-def set_up() -> None:
+def connect_exporters() -> None:
 	"""Connect the exporters that OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER name: otlp, console.
 
 	The SDK reads the other variables: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_*,

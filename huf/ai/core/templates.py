@@ -21,10 +21,10 @@ from huf.ai.core.expressions import (
 	MAX_DIGITS,
 	METHODS,
 	Limits,
-	check,
 	check_number,
 	check_replacement,
 	measure,
+	require,
 )
 
 MAX_TEMPLATE_CHARS = 50_000
@@ -67,7 +67,7 @@ UNBOUNDED = ("pprint", "urlize")
 
 def render_template(template: str, names: dict) -> str:
 	"""The rendered text. Raises TooMuchWork, and whatever Jinja and the template raise."""
-	check(len(template) <= MAX_TEMPLATE_CHARS, f"it is longer than {MAX_TEMPLATE_CHARS:,} characters")
+	require(len(template) <= MAX_TEMPLATE_CHARS, f"it is longer than {MAX_TEMPLATE_CHARS:,} characters")
 	environment = BoundedEnvironment()
 	compiled = environment.from_string(template)
 	environment.limits = Limits(methods=TEMPLATE_METHODS)
@@ -115,7 +115,9 @@ class BoundedEnvironment(SandboxedEnvironment):
 		kept = []
 		for part in parts:
 			self.output_chars += len(part)
-			check(self.output_chars <= MAX_OUTPUT_CHARS, f"its text exceeds {MAX_OUTPUT_CHARS:,} characters")
+			require(
+				self.output_chars <= MAX_OUTPUT_CHARS, f"its text exceeds {MAX_OUTPUT_CHARS:,} characters"
+			)
 			kept.append(part)
 		return "".join(kept)
 
@@ -142,13 +144,13 @@ class BoundedEnvironment(SandboxedEnvironment):
 		elif name == "round":
 			check_number(arguments, MAX_DIGITS)
 		elif name == "sum":
-			check(not any(isinstance(each, list | tuple) for each in arguments), "sum adds numbers only")
+			require(not any(isinstance(each, list | tuple) for each in arguments), "sum adds numbers only")
 		if name in PARSING:
-			check(not isinstance(value, str) or len(value) <= MAX_PARSED_CHARS, "a text is too long")
+			require(not isinstance(value, str) or len(value) <= MAX_PARSED_CHARS, "a text is too long")
 		if name in WIDENING:
 			check_number(arguments, MAX_NUMBER)
 		if name in WIDENING | JOINING:
-			check(measure_product(value, arguments) <= MAX_CHARS, "its values are too large")
+			require(measure_product(value, arguments) <= MAX_CHARS, "its values are too large")
 
 
 def measure_product(value: Any, arguments: tuple) -> int:

@@ -45,7 +45,7 @@ def compile_pattern(
 	# Imported here, because few requests need it.
 	import regex
 
-	if count_items(pattern) > MAX_ITEMS:
+	if count_expanded_items(pattern) > MAX_ITEMS:
 		raise PatternError("it repeats too much")
 	flags = ignore_case * regex.IGNORECASE | dot_all * regex.DOTALL
 	try:
@@ -54,7 +54,7 @@ def compile_pattern(
 		raise PatternError(str(error)) from None
 
 
-def count_items(pattern: str) -> int:
+def count_expanded_items(pattern: str) -> int:
 	"""At least the number of items with repetitions written out: counts of groups multiply, others add up."""
 	counts = [(found["after"], int(found["count"][:9])) for found in COUNT.finditer(pattern)]
 	# Blanks and comments may stand between a group and its count.

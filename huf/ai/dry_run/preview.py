@@ -248,7 +248,7 @@ def to_preview(outcome: DryRunResult) -> Preview:
 
 def to_visible_change(change: dict, outcome: DryRunResult) -> dict:
 	key = change["doctype"], change["name"]
-	if not may_read(*key, outcome.before.get(key)):
+	if not may_read_changed(*key, outcome.before.get(key)):
 		every = len(change["fields"]) + len(change["rows"])
 		return {**change, "name": None, "fields": [], "rows": [], "hidden": every}
 	fields = filter_visible_fields(change["doctype"], change["fields"])
@@ -263,7 +263,7 @@ def to_visible_change(change: dict, outcome: DryRunResult) -> dict:
 	return {**change, "fields": fields, "rows": rows, "hidden": hidden}
 
 
-def may_read(doctype: str, name: str, before: Mapping | None) -> bool:
+def may_read_changed(doctype: str, name: str, before: Mapping | None) -> bool:
 	"""A new document is already rolled back, so the permission on its DocType decides."""
 	if before is None:
 		return bool(frappe.has_permission(doctype, "read"))

@@ -65,7 +65,7 @@ class EvalCase:
 	expect: tuple[dict, ...] = ()
 
 
-def read_cases(text: str) -> list[LineMapping]:
+def parse_cases(text: str) -> list[LineMapping]:
 	"""Parse a YAML list of cases and validate each; returns their mappings. Raises UsageError that names the
 	line.
 	"""

@@ -29,7 +29,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CheckContext:
 	"""What checks need besides the trace.
 
 	`find_records(check)` returns rows of the check's DocType, `judge(question)` a failure message or None.
@@ -39,7 +39,7 @@ class Evidence:
 	judge: Callable[[str], str | None]
 
 
-def find_faults(case: EvalCase, trace: Trace, evidence: Evidence) -> list[str]:
+def find_faults(case: EvalCase, trace: Trace, evidence: CheckContext) -> list[str]:
 	"""One message for each failed check. Unless the case says how its run ends, it must be Success."""
 	checks = case.expect
 	if not any("ends" in check for check in checks):
@@ -51,17 +51,17 @@ def find_faults(case: EvalCase, trace: Trace, evidence: Evidence) -> list[str]:
 	return [fault for fault in faults if fault]
 
 
-def check_says(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_says(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	expected = check["says"]
 	return None if says(trace, expected) else f"the answer does not say {expected!r}"
 
 
-def check_says_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_says_not(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	unwanted = check["says_not"]
 	return f"the answer says {unwanted!r}" if says(trace, unwanted) else None
 
 
-def check_matches(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_matches(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	expected = check["matches"]
 	try:
 		is_match = compile_pattern(expected, ignore_case=True, dot_all=True).occurs_in(trace.answer)
@@ -70,7 +70,7 @@ def check_matches(check: Mapping, case: EvalCase, trace: Trace, evidence: Eviden
 	return None if is_match else f"the answer does not match {expected!r}"
 
 
-def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	tool, expected = check["calls"], check.get("with") or {}
 	count = sum(
 		call.tool == tool and call.ok and has_values(call.arguments, expected) for call in trace.calls
@@ -82,12 +82,12 @@ def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence
 	)
 
 
-def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	tool = check["calls_not"]
 	return f"{tool} was called" if any(call.tool == tool and call.ok for call in trace.calls) else None
 
 
-def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	tool, expected = check["fails"], check.get("with") or {}
 	failed = [call for call in trace.calls if call.tool == tool and not call.ok]
 	if any(has_values(call.arguments, expected) for call in failed):
@@ -95,7 +95,7 @@ def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence
 	return f"no call of {tool} was refused or failed{format_values(expected)}"
 
 
-def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	rows = evidence.find_records(check)
 	doctype, expected = check["record"], check.get("values") or {}
 	matching = [row for row in rows if has_values(row, expected)]
@@ -111,24 +111,24 @@ def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidenc
 	return f"{missing}; {rows[0].get('name')} has {dict((key, rows[0].get(key)) for key in expected)}"
 
 
-def check_ends(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_ends(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	if trace.status == check["ends"]:
 		return None
 	error = f": {trace.error}" if trace.error else ""
 	return f"the run ended as {trace.status}, not as {check['ends']}{error}"
 
 
-def check_judge(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_judge(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	return evidence.judge(check["judge"])
 
 
-def check_differs(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+def check_differs(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	"""For a run that a person marked as bad: its calls and its answer must not be repeated."""
 	answers = [text for text, _ in case.answers if text]
 	recorded_calls = [call for _, calls in case.answers for call in calls]
 	if [(call.tool, call.arguments) for call in trace.calls] != recorded_calls:
 		return None
-	is_same_answer = normalize(trace.answer) == normalize(answers[-1] if answers else "")
+	is_same_answer = to_comparable(trace.answer) == to_comparable(answers[-1] if answers else "")
 	return "it did the same again" if is_same_answer else None
 
 
@@ -147,7 +147,7 @@ CHECKERS = {
 
 
 def says(trace: Trace, text: str) -> bool:
-	return normalize(text) in normalize(trace.answer)
+	return to_comparable(text) in to_comparable(trace.answer)
 
 
 def has_values(values: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
@@ -162,10 +162,10 @@ def matches_expected(value: Any, expected: Any) -> bool:
 		return len(value) == len(expected) and all(map(matches_expected, value, expected))
 	if isinstance(expected, bool | int | float) and isinstance(value, bool | int | float):
 		return abs(float(value) - float(expected)) < 1e-6
-	return normalize(value) == normalize(expected)
+	return to_comparable(value) == to_comparable(expected)
 
 
-def normalize(value: Any) -> str:
+def to_comparable(value: Any) -> str:
 	return " ".join(str("" if value is None else value).split()).casefold()
 
 

@@ -45,7 +45,7 @@ class CaseDryRuns:
 		self.user = (
 			f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else frappe.session.user
 		)
-		check_roles(case.roles)
+		check_case_roles(case.roles)
 		self.setup_user = find_setup_user()
 		self.run = frappe.generate_hash(length=10)
 		self.write_calls: list[tuple[EffectTool, dict]] = []
@@ -108,9 +108,9 @@ class CaseDryRuns:
 		fields = list(dict.fromkeys([*(name for name in fields if name in columns), "name", "modified"]))
 		frappe.db.rollback()
 		with acting_as(self.setup_user):
-			of_site = list_rows(doctype, where, fields) if "count" in check else []
+			of_site = list_checked_rows(doctype, where, fields) if "count" in check else []
 		with self.dry_run(), acting_as(self.setup_user):
-			return [row for row in list_rows(doctype, where, fields) if row not in of_site]
+			return [row for row in list_checked_rows(doctype, where, fields) if row not in of_site]
 
 	# --- one dry run ---
 
@@ -194,7 +194,7 @@ class CaseDryRuns:
 		frappe.get_doc(run).insert(set_name=self.run)
 
 
-def check_roles(roles: Sequence[str]) -> None:
+def check_case_roles(roles: Sequence[str]) -> None:
 	"""Raises UsageError for roles that the author lacks: the case would show records that the author may not
 	read.
 	"""
@@ -213,7 +213,7 @@ def find_setup_user() -> str:
 	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
 
 
-def list_rows(doctype: str, where: Mapping, fields: Sequence[str]) -> list:
+def list_checked_rows(doctype: str, where: Mapping, fields: Sequence[str]) -> list:
 	return frappe.get_list(doctype, dict(where), list(fields), order_by="creation asc", limit_page_length=0)
 
 

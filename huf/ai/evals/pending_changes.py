@@ -24,7 +24,7 @@ class TriedChanges:
 	applied: bool
 
 
-def read_changes(agent: str) -> dict:
+def read_pending_changes(agent: str) -> dict:
 	"""The pending changes as {field: value}; empty if there are none."""
 	return json.loads(frappe.db.get_value(AGENT, agent, "pending_changes") or "{}")
 
@@ -36,7 +36,7 @@ def try_changes(
 
 	Raises UsageError if nothing is pending, or if the pending changes were replaced during the eval.
 	"""
-	changes = read_changes(agent)
+	changes = read_pending_changes(agent)
 	if not changes:
 		raise UsageError(f"{agent} has no pending changes.")
 	report = evaluate_agent(agent, times, model, judge, changes, **options)
@@ -47,7 +47,7 @@ def try_changes(
 
 def apply_changes(agent: str, changes: dict) -> None:
 	doc = frappe.get_doc(AGENT, agent)
-	if read_changes(agent) != changes:
+	if read_pending_changes(agent) != changes:
 		raise UsageError(f"The changes of {agent} that wait are not those that were tried. Try again.")
 	doc.update({**changes, "pending_changes": None})
 	doc.flags.cases_passed = True
@@ -67,7 +67,7 @@ def run_job(agent: str, times: int, model: str | None, judge: str | None, record
 
 	Results go to the case records, and to the Agent Eval Run `record`.
 	"""
-	evaluate = try_changes if read_changes(agent) else evaluate_agent
+	evaluate = try_changes if read_pending_changes(agent) else evaluate_agent
 	if record is None:
 		evaluate(agent, times, model, judge)
 		return

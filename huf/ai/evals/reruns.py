@@ -24,7 +24,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.model_input import read_model_input
 from huf.ai.runs.provider import RunProvider
-from huf.ai.runs.replay import compare, read, read_run, steps_of
+from huf.ai.runs.replay import compare, read, read_ended_run, steps_of
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.standalone_calls import budgeted_call
 
@@ -43,7 +43,7 @@ def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	UsageError, PermissionError.
 	"""
 	messages = edit_messages(read_model_input(run, step)["messages"], edits)
-	row, recorded = read_run(run), read_recorded(run)
+	row, recorded = read_ended_run(run), read_recorded(run)
 	user = frappe.session.user
 	doc = admission.admit(row.agent, user)
 	model = None if row.model == OFFLINE else row.model
@@ -52,7 +52,7 @@ def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	tools = [] if manager.is_chat else RerunTools(doc, recorded, step).tools
 	journal = RerunJournal(step)
 	context = RunContext(
-		row.agent, messages, make_guards(doc, manager, step), journal, larger_model=manager.escalate
+		row.agent, messages, make_rerun_guards(doc, manager, step), journal, larger_model=manager.escalate
 	)
 	agent = add_file_reader(manager.prepare_agent().clone(tools=tools), messages, row.conversation)
 	outcome = run_coroutine(RunProvider.run(agent, row.prompt, manager.provider, manager.model, context))
@@ -74,7 +74,7 @@ def edit_messages(messages: list[dict], edits: Mapping[str, str]) -> list[dict]:
 	return edited
 
 
-def make_guards(doc, manager: AgentManager, step: int) -> list:
+def make_rerun_guards(doc, manager: AgentManager, step: int) -> list:
 	"""The guards of a rerun that starts at `step`."""
 	started = time.monotonic()
 	return [
@@ -167,7 +167,7 @@ def compare_with(run: str, first: int, steps: dict[int, dict]) -> dict:
 		"steps": [
 			{
 				"step": number,
-				**compare(recorded.get(number), summarize(steps.get(number))),
+				**compare(recorded.get(number), summarize_step(steps.get(number))),
 				"left": before.get(number),
 				"right": steps.get(number),
 			}
@@ -176,7 +176,7 @@ def compare_with(run: str, first: int, steps: dict[int, dict]) -> dict:
 	}
 
 
-def summarize(step: dict | None) -> dict | None:
+def summarize_step(step: dict | None) -> dict | None:
 	"""A step in the form of `steps_of`."""
 	if step is None:
 		return None

@@ -19,7 +19,7 @@ from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, RunStatus, Tool, ToolResult
 from huf.ai.evals.cases import EvalCase, parse_case
-from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
+from huf.ai.evals.checks import CheckContext, Trace, TracedCall, estimate_pass_hat, find_faults
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
@@ -194,7 +194,7 @@ class EvalRunner:
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))
 		frappe.db.rollback()
-		evidence = Evidence(dry_runs.find_records, partial(judge_answer, self.judge, prompt, trace))
+		evidence = CheckContext(dry_runs.find_records, partial(judge_answer, self.judge, prompt, trace))
 		return CaseAttempt(tuple(find_faults(case, trace, evidence)), trace)
 
 	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:
@@ -239,11 +239,11 @@ class RecordedModel(FreeModel):
 
 
 def build_trace(outcome: Outcome) -> Trace:
-	calls = tuple(build_call(each) for each in outcome.tool_results)
+	calls = tuple(build_traced_call(each) for each in outcome.tool_results)
 	return Trace(outcome.text, calls, outcome.status.value, outcome.error or outcome.stop_reason.value)
 
 
-def build_call(tool_result: ToolResult) -> TracedCall:
+def build_traced_call(tool_result: ToolResult) -> TracedCall:
 	call = tool_result.call
 	try:
 		arguments = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments

@@ -18,7 +18,7 @@ SAVEPOINT = "huf_knowledge"
 CACHE_TTL_S = 24 * 3600
 
 
-def note_change(doc, method: str | None = None, *names) -> None:
+def mark_items(doc, method: str | None = None, *names) -> None:
 	"""Document event: a document was saved, renamed (`names`: old, new) or deleted."""
 	sources_by_doctype = get_sources_by_doctype()
 	if doc.doctype not in sources_by_doctype or is_dry_run():

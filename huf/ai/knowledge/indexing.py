@@ -193,13 +193,13 @@ def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -
 	return digest(INDEX_VERSION, title, model or "", to_canonical_json(texts))
 
 
-def recover() -> None:
+def recover_sources() -> None:
 	"""Scheduled every minute: queue all sources with waiting items, also those of lost workers."""
 	for source in store.list_waiting_sources():
 		enqueue_index(source, gather=False)
 
 
-def refresh() -> None:
+def refresh_sources() -> None:
 	"""Scheduled every day: synchronize all sources and fetch their web pages again."""
 	for source in frappe.get_all(SOURCE, filters={"disabled": 0}, pluck="name", order_by="name asc"):
 		enqueue_index(source)

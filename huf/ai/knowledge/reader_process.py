@@ -34,9 +34,9 @@ def read_file(name: str, content: bytes) -> list[Part]:
 
 
 def split_html(html: str) -> list[Part]:
-	"""As `reading.split_html`; HTML that takes too much to read has no parts."""
+	"""As `reading.split_html_text`; HTML that takes too much to read has no parts."""
 	if len(html) <= MAX_INLINE_HTML_CHARS:
-		return reading.split_html(html)
+		return reading.split_html_text(html)
 	try:
 		return read_in_child("text.html", html.encode("utf-8", "replace"))
 	except UsageError:
@@ -46,7 +46,7 @@ def split_html(html: str) -> list[Part]:
 def convert_html(html: str) -> str:
 	"""HTML as Markdown; "" for HTML that takes too much to read."""
 	if len(html) <= MAX_INLINE_HTML_CHARS:
-		return reading.convert_html(html)
+		return reading.to_markdown(html)
 	return "".join(part.text for part in split_html(html))
 
 
@@ -80,7 +80,7 @@ def describe_excess(name: str) -> str:
 # --- in the child ---
 
 
-def main(name: str) -> None:
+def read_from_stdin(name: str) -> None:
 	content = sys.stdin.buffer.read()
 	limit_resources()
 	try:
@@ -114,4 +114,4 @@ def limit_resources() -> None:
 
 
 if __name__ == "__main__":
-	main(sys.argv[1])
+	read_from_stdin(sys.argv[1])

@@ -102,14 +102,14 @@ def read_slide(tree) -> str:
 
 
 def read_html(content: bytes) -> list[Part]:
-	return split_html(decode_bytes(content))
+	return split_html_text(decode_bytes(content))
 
 
-def split_html(html: str) -> list[Part]:
-	return split_markdown(strip_control_chars(convert_html(html)))
+def split_html_text(html: str) -> list[Part]:
+	return split_markdown(strip_control_chars(to_markdown(html)))
 
 
-def convert_html(html: str) -> str:
+def to_markdown(html: str) -> str:
 	"""HTML as Markdown, without scripts and styles."""
 	from html_to_markdown import convert
 

@@ -132,7 +132,7 @@ def filter_readable(
 	"""{name: chunk} of the first `limit` candidates that the user may read, in order."""
 	seen: dict = {}
 	for names in candidates:
-		for batch in split_batches([name for name in names if name not in seen]):
+		for batch in iterate_batches([name for name in names if name not in seen]):
 			rows = read_chunk_origins(batch)
 			found = [rows[name] for name in batch if name in rows and rows[name].source in sources]
 			for row in reader.filter_readable(found):
@@ -142,7 +142,7 @@ def filter_readable(
 	return seen
 
 
-def split_batches(names: list[str]) -> Iterator[list[str]]:
+def iterate_batches(names: list[str]) -> Iterator[list[str]]:
 	"""Names in batches. Most searches need only the first, so it is small."""
 	start, sizes = 0, iter(BATCH_SIZES)
 	while start < len(names):

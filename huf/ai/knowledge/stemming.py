@@ -42,7 +42,7 @@ SPANISH_ENDINGS = (("ia", "ía"), ("ian", "ían"), ("ias", "ías"))
 RESTORED_ENDINGS = {"cs": CZECH_ENDINGS, "es": SPANISH_ENDINGS}
 
 
-def detect_language(words: Sequence[str]) -> str | None:
+def detect_stemming_language(words: Sequence[str]) -> str | None:
 	"""The language with most stop words and characters of its own among `words` (lower case, with accents).
 
 	None if there are too few of them, or as many of two languages.
@@ -80,7 +80,7 @@ def stem_text(words: Sequence[str], language: str | None = None) -> list[str]:
 		words: in lower case, with accents.
 		language: of the document; the text's own stop words count more.
 	"""
-	language = detect_language(words) or language
+	language = detect_stemming_language(words) or language
 	if language or len(words) > MAX_AMBIGUOUS_WORDS:
 		return [stem_word(word, language or "en") for word in words]
 	stems = [stem_word(word, "en") for word in words]

@@ -318,7 +318,7 @@ def find_language(texts: Iterable[str]) -> str | None:
 		words += split_spelled_words(text)
 		if len(words) > LANGUAGE_WORDS:
 			break
-	return stemming.detect_language(words[:LANGUAGE_WORDS])
+	return stemming.detect_stemming_language(words[:LANGUAGE_WORDS])
 
 
 # --- upgrade ---

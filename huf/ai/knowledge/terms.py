@@ -7,7 +7,7 @@ from huf.ai.core.tokenizer import Term, read_query, strip_accents
 from huf.ai.knowledge.stemming import (
 	STEMMERS,
 	STOP_WORDS,
-	detect_language,
+	detect_stemming_language,
 	stem_in_all_languages,
 	stem_word,
 )
@@ -51,7 +51,7 @@ def build_terms(query: str, encode_word: Callable[[str], str]) -> list[IndexTerm
 def drop_stop_words(terms: Sequence[Term]) -> list[Term]:
 	"""Terms without the stop words of the query's language; all if it consists of nothing else."""
 	plain = [each for each in terms if len(each.words) == 1 and not each.is_prefix and not each.is_quoted]
-	language = detect_language([each.spelling[0] for each in plain])
+	language = detect_stemming_language([each.spelling[0] for each in plain])
 	ignored = [each for each in plain if each.words[0] in STOP_WORDS.get(language or "", ())]
 	return [each for each in terms if each not in ignored] or list(terms)
 

@@ -117,11 +117,11 @@ def describe_results(results: Iterable[dict], calls: dict[str, dict], is_small: 
 		if (call := calls.get(each["tool_call_id"]))
 	)
 	return "\n".join(
-		json.dumps(shorten(each) if is_small else each, ensure_ascii=False) for each in described
+		json.dumps(shorten_call(each) if is_small else each, ensure_ascii=False) for each in described
 	)
 
 
-def shorten(described: dict) -> dict:
+def shorten_call(described: dict) -> dict:
 	"""A call with its result, without values that are not set: small models may read 100 tokens a second.
 
 	The last page of a list says `more: false`; in the prompt, that word belongs to plans.

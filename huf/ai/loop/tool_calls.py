@@ -87,7 +87,7 @@ def to_record(result: Any) -> str:
 	encoded = text.encode("utf-8", "replace")
 	recorded = encoded[:MAX_RECORDED_BYTES].decode("utf-8", "ignore")
 	if len(encoded) > MAX_RECORDED_BYTES:
-		recorded += f"\n[Cut off: this is the beginning of {len(text):,} characters.]"
+		recorded += f"\n[Truncated: the beginning of {len(text):,} characters.]"
 	return mask_secrets(recorded)
 
 

@@ -52,8 +52,8 @@ def cut_notice(end: int, whole: int, number: int | None) -> str:
 
 def stub(number: int | None) -> str:
 	"""Replaces a result for which there is no room."""
-	more = f" {READ_MORE} with result {number} returns it." if number else ""
-	return f"[This result is no longer shown.{more}]"
+	more = f" Call {READ_MORE} with result {number} for it." if number else ""
+	return f"[Result omitted: there is no room for it.{more}]"
 
 
 class ResultReader:

@@ -77,7 +77,7 @@ def begin_reply(doc) -> dict:
 	return {"name": name}
 
 
-def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+def read_draft_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
 	"""The fields a person has changed. Raises UsageError for an invalid address."""
 	values = {"text": text, "subject": subject, "recipients": to}
 	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
@@ -90,7 +90,7 @@ def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> di
 
 def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
 	"""Change a reply that waits for approval: {name, status}. Raises UsageError as `change_reply` does."""
-	values = read_edits(doc, text, subject, to)
+	values = read_draft_edits(doc, text, subject, to)
 	if not values:
 		return {"name": doc.name, "status": doc.status}
 	return change_reply(doc, MailStatus.DRAFT, MailEvent.DRAFT_CHANGED, values)
@@ -103,7 +103,7 @@ def approve_reply(doc, text: str | None, subject: str | None, to: str | None) ->
 	if problem := find_sending_problem(doc.sender):
 		raise UsageError(problem)
 	values = {
-		**read_edits(doc, text, subject, to),
+		**read_draft_edits(doc, text, subject, to),
 		"approved_by": frappe.session.user,
 		"reason": None,
 		"attempts": 0,
@@ -144,7 +144,7 @@ def assign_thread(doc, user: str, reason: str) -> dict:
 		raise UsageError(
 			_("{0} cannot read mail. Choose an enabled user with the role Huf User.").format(user)
 		)
-	store.assign_thread(doc.thread, user)
+	store.set_thread_user(doc.thread, user)
 	store.write_event(doc, MailEvent.ESCALATED, f"To {user} {reason}".strip())
 	return {"thread": doc.thread, "with_person": True, "assigned_to": user}
 
@@ -159,7 +159,7 @@ def hand_over_thread(doc, reason: str) -> dict:
 def return_thread(doc) -> dict:
 	"""Return a thread to its agent: {thread, with_person}."""
 	if threads.is_with_person(doc.thread):
-		store.assign_thread(doc.thread, None)
+		store.set_thread_user(doc.thread, None)
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": False}
 

@@ -58,7 +58,7 @@ def write_mail(mail, row, to) -> str:
 		"agent": row.agent,
 		"tool": row.tool,
 		"until": f"{get_datetime(row.expires_at):%Y-%m-%d %H:%M}",
-		"link": make_link(row),
+		"link": make_approval_link(row),
 	}
 	outgoing = OutgoingMail(
 		sender=mail.sender,
@@ -76,7 +76,7 @@ def write_mail(mail, row, to) -> str:
 	return compose(outgoing)
 
 
-def make_link(row) -> str:
+def make_approval_link(row) -> str:
 	until = get_datetime(row.expires_at)
 	lifetime_s = (until - now_datetime()).total_seconds()
 	token = seal(KIND, lifetime_s, draft=row.name, user=row.approver, digest=row.digest, until=str(until))

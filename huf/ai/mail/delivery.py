@@ -29,7 +29,7 @@ def follow_queue() -> list[str]:
 		limit=500,
 	)
 	settled = []
-	for row, (status, reason) in zip(queued, read_states(queued), strict=True):
+	for row, (status, reason) in zip(queued, read_delivery_states(queued), strict=True):
 		if status is MailStatus.QUEUED:
 			if reason != row.reason:
 				store.update_mail(row.name, reason=reason)
@@ -48,12 +48,12 @@ def show_present_states(rows: list) -> list:
 		for row in rows
 		if row.status == MailStatus.QUEUED.value and row.direction == Direction.OUTGOING.value
 	]
-	for row, (status, reason) in zip(queued, read_states(queued), strict=True):
+	for row, (status, reason) in zip(queued, read_delivery_states(queued), strict=True):
 		row.status, row.reason = status.value, reason
 	return rows
 
 
-def read_states(rows: Iterable) -> list[tuple[MailStatus, str | None]]:
+def read_delivery_states(rows: Iterable) -> list[tuple[MailStatus, str | None]]:
 	"""(status, reason) of mails in the queue, read from their Email Queue rows."""
 	names = [row.email_queue for row in rows]
 	fields = ["name", "status", "error"]

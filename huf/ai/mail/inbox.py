@@ -85,7 +85,7 @@ class Inbox:
 def open_inbox(account: Account) -> Iterator[Inbox]:
 	"""An IMAP mailbox, signed in within the block. Raises InboxError."""
 	try:
-		with sign_in(account) as box:
+		with open_mailbox(account) as box:
 			yield Inbox(box, account.folder)
 	except ImapToolsError as error:
 		message = f"{account.host} refused {account.user}. Check the IMAP user, password and folder."
@@ -95,7 +95,7 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 		raise InboxError(add_details(f"{message} Check the IMAP host, port and login.", error)) from None
 
 
-def sign_in(account: Account) -> BaseMailBox:
+def open_mailbox(account: Account) -> BaseMailBox:
 	box = open_connection(account)
 	if account.token:
 		return box.xoauth2(account.user, account.token, initial_folder=None)

@@ -203,19 +203,19 @@ def decode_text(part: BoundedMessage) -> str:
 	)
 	if part.get_content_type() != "text/html":
 		return text
-	return html_to_text(text) if part.take_html() else strip_tags(text[:MAX_STRIPPED_CHARS])
+	return html_to_text(text) if part.take_html() else strip_unconverted_html(text[:MAX_STRIPPED_CHARS])
 
 
 def html_to_text(html: str) -> str:
 	"""HTML as markdown, without scripts and styles."""
-	return convert_html(html).strip() or strip_tags(html[:MAX_STRIPPED_CHARS])
+	return convert_html(html).strip() or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
 
 
 def has_tags(text: str) -> bool:
 	return bool(re.search(r"</?[a-z][^<>]*>", text, flags=re.IGNORECASE))
 
 
-def strip_tags(html: str) -> str:
+def strip_unconverted_html(html: str) -> str:
 	"""The text of HTML that the converter cannot handle. A script that is not closed reaches to the end."""
 	parts, hidden = [], ""
 	for text, tag in TEXT_AND_TAG.findall(html):

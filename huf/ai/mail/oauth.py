@@ -20,7 +20,7 @@ class SignInError(InboxError):
 
 
 @dataclass(frozen=True)
-class Provider:
+class MailOAuthProvider:
 	authorization_uri: str
 	token_uri: str
 	scopes: tuple[str, ...]
@@ -29,7 +29,7 @@ class Provider:
 
 
 PROVIDERS = {
-	"Microsoft 365": Provider(
+	"Microsoft 365": MailOAuthProvider(
 		"https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
 		"https://login.microsoftonline.com/common/oauth2/v2.0/token",
 		(
@@ -38,7 +38,7 @@ PROVIDERS = {
 			"offline_access",
 		),
 	),
-	"Gmail": Provider(
+	"Gmail": MailOAuthProvider(
 		"https://accounts.google.com/o/oauth2/v2/auth",
 		"https://oauth2.googleapis.com/token",
 		("https://mail.google.com/",),

@@ -12,7 +12,7 @@ from huf.ai.mail.intake import get_own_addresses, ingest_sent
 from huf.ai.storage.outgoing_mail import find_sending_problem
 
 
-def send_mail(mail: str) -> bool:
+def send_approved_mail(mail: str) -> bool:
 	"""Job: put an approved mail into the mail queue, or hold it if there is an objection. Returns whether it
 	was queued.
 

@@ -128,7 +128,7 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 	return True
 
 
-def assign_thread(thread: str, user: str | None) -> None:
+def set_thread_user(thread: str, user: str | None) -> None:
 	frappe.db.sql(f"update `tab{MAIL}` set assigned_to = %s where thread = %s", (user, thread))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import dump_definition, read_cases
+from huf.ai.evals.cases import dump_definition, parse_cases
 from huf.ai.mail.config import Profile, read_config
 from huf.ai.mail.dispatch import RULE, read_positions, rule_to_fields
 from huf.ai.mail.import_export import COLUMNS, guess_provider
@@ -146,7 +146,7 @@ def read_eval_entries(pack: Pack) -> Iterable[PackEntry]:
 	if not (pack.folder / EVALS_FILE).is_file():
 		return
 	with naming_file(EVALS_FILE):
-		for case in read_cases(read_pack_file(pack.folder, EVALS_FILE)):
+		for case in parse_cases(read_pack_file(pack.folder, EVALS_FILE)):
 			about = {"case_name": case["case"], "agent": case["agent"], "prompt": case.get("prompt")}
 			values = {**about, "definition": dump_definition(case)}
 			place = f"{EVALS_FILE}: Line {case.line}"

@@ -101,11 +101,11 @@ def read_stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
 	doc = frappe.get_doc(doctype, name)
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
 	secret = {df.fieldname for df in doc.meta.fields if df.fieldtype in UNCOMPARED_TYPES}
-	values = {each: to_plain_value(doc.get(each)) for each in fields if each not in secret}
+	values = {each: to_plain_rows(doc.get(each)) for each in fields if each not in secret}
 	return split_document_parts(doctype, values)
 
 
-def to_plain_value(value):
+def to_plain_rows(value):
 	return [row.as_dict() for row in value] if isinstance(value, list) else value
 
 

@@ -54,7 +54,7 @@ def export_pack(
 	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
 	used_doctypes = [tool.reference_doctype for tool in own_tools if is_custom(tool.reference_doctype)]
 	definitions = dump_doctypes([*doctypes, *used_doctypes])
-	triggers = list_names("Agent Trigger", {"agent": ["in", agent_names]})
+	triggers = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -95,7 +95,7 @@ def get_readable_doc(doctype: str, name: str):
 	return doc
 
 
-def list_names(doctype: str, filters: dict) -> list[str]:
+def list_exported_names(doctype: str, filters: dict) -> list[str]:
 	return frappe.get_list(doctype, filters=filters, pluck="name", order_by="name asc", limit_page_length=0)
 
 
@@ -161,7 +161,7 @@ def dump_records(doctype: str) -> Iterable[dict]:
 	meta = frappe.get_meta(doctype)
 	if meta.istable or meta.issingle:
 		return
-	found = list_names(doctype, {})
+	found = list_exported_names(doctype, {})
 	if len(found) > MAX_RECORDS_PER_DOCTYPE:
 		raise UsageError(
 			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS_PER_DOCTYPE} at most of each."
@@ -184,7 +184,7 @@ def dump_origin(doctype: str, name: str) -> dict:
 
 def dump_cases(agent: str) -> Iterable[dict]:
 	rows = {"agent": agent, "disabled": 0}
-	for name in list_names("Agent Eval Case", rows):
+	for name in list_exported_names("Agent Eval Case", rows):
 		doc = get_readable_doc("Agent Eval Case", name)
 		about = {"case": doc.case_name, "agent": agent, "prompt": doc.prompt}
 		about |= dump_origin("Agent Eval Case", name)

@@ -108,7 +108,7 @@ def read_pack(folder: Path) -> Pack:
 				raise line_error(top.line, f"a pack needs {key}.")
 		if not PACK_NAME.fullmatch(top["pack"]):
 			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
-		listed = [*read_roles(top), *read_manifest_entries(top, folder)]
+		listed = [*read_manifest_roles(top), *read_manifest_entries(top, folder)]
 	entries = (
 		*listed,
 		*read_json_entries(folder, "doctypes.json", "DocType"),
@@ -129,7 +129,7 @@ def read_pack_file(folder: Path, name: str) -> str:
 		raise UsageError(f"{name} cannot be read: {error}") from None
 
 
-def read_roles(top: LineMapping) -> Iterable[PackEntry]:
+def read_manifest_roles(top: LineMapping) -> Iterable[PackEntry]:
 	for role in top.get("roles", ()):
 		if not isinstance(role, str):
 			raise line_error(top.lines["roles"], "roles must be a list of names.")

@@ -194,7 +194,7 @@ async def call_litellm_offline(
 		)
 
 	async with httpx.AsyncClient(transport=httpx.MockTransport(receive)) as http:
-		response = await litellm.acompletion(**kwargs, client=make_client(path, client, http))
+		response = await litellm.acompletion(**kwargs, client=make_mock_client(path, client, http))
 		if kwargs.get("stream"):
 			await answer.read_stream(response)
 		else:
@@ -203,7 +203,7 @@ async def call_litellm_offline(
 	return request, answer
 
 
-def make_client(path: DirectPath, client: str, http: httpx.AsyncClient) -> Any:
+def make_mock_client(path: DirectPath, client: str, http: httpx.AsyncClient) -> Any:
 	"""The HTTP client that LiteLLM accepts for this provider, over the mock transport."""
 	litellm = path.litellm
 	if client == "sdk":

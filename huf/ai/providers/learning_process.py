@@ -33,11 +33,11 @@ async def learn_apart(kwargs: dict) -> LearnedCall | None:
 	provider = kwargs["model"].partition("/")[0]
 	if "litellm" in sys.modules or make_key(kwargs) in store or not uses_openai_format(provider):
 		return None
-	await asyncio.to_thread(run_child, store, kwargs)
+	await asyncio.to_thread(learn_in_child, store, kwargs)
 	return find_learned(kwargs)
 
 
-def run_child(store: CallStore, kwargs: dict) -> None:
+def learn_in_child(store: CallStore, kwargs: dict) -> None:
 	command = [sys.executable, "-m", __name__]
 	question = {"path": str(store.path), "call": {k: v for k, v in kwargs.items() if k not in UNSENT}}
 	environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -81,10 +81,10 @@ def list_variants(call: dict) -> Iterator[dict]:
 			yield {**common, **stream, **limit}
 
 
-def main() -> None:
+def learn_from_stdin() -> None:
 	question = json.load(sys.stdin)
 	asyncio.run(learn_variants(CallStore(question["path"]), question["call"]))
 
 
 if __name__ == "__main__":
-	main()
+	learn_from_stdin()

@@ -91,7 +91,7 @@ async def run(
 	settings = request_settings(agent, context.agent_name)
 
 	def connect_model(provider: str | None, model: str) -> Model:
-		call = connect(provider or "", model, settings, context.is_streamed)
+		call = build_call_arguments(provider or "", model, settings, context.is_streamed)
 		return PlanningModel(call) if uses_planner(context.agent_name, model) else call
 
 	def escalate(is_unreachable: bool) -> Model | None:
@@ -108,7 +108,7 @@ async def run(
 	return await run_sdk_agent(agent, enhanced_prompt, first, context, escalate)
 
 
-def connect(
+def build_call_arguments(
 	provider: str, model: str, wanted: dict[str, Any], stream: bool, unsaved: UnsavedProvider | None = None
 ) -> "ModelCall":
 	"""The arguments that all calls of a run share. Raises ModelError if the provider is not set up.
@@ -167,14 +167,14 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
 	head, slash, _ = model.partition("/")
-	if slash and is_known(head):
+	if slash and is_known_provider(head):
 		return model
 	prefix = PREFIXES.get(name, name.replace(" ", "_"))
 	# A provider that LiteLLM does not know is a self-hosted server; those speak OpenAI's protocol.
-	return f"{prefix if is_known(prefix) else 'openai'}/{model}"
+	return f"{prefix if is_known_provider(prefix) else 'openai'}/{model}"
 
 
-def is_known(prefix: str) -> bool:
+def is_known_provider(prefix: str) -> bool:
 	return prefix in list_providers()
 
 

@@ -26,7 +26,7 @@ from huf.ai.providers.personal_patterns import (
 	KINDS,
 	Kinds,
 	find_birth_dates,
-	find_spans,
+	find_candidate_spans,
 	read_patterns,
 )
 from huf.ai.providers.personal_records import get_record_values
@@ -125,8 +125,10 @@ class Masker:
 
 	def find(self, text: str) -> Iterator[Match]:
 		"""The personal data in a text; of overlapping matches, the first determines the kind."""
-		numbers = find_spans(text, DIGITS)
-		spans = dict.fromkeys((kind for kind, *_ in KINDS), numbers) | {"EMAIL": find_spans(text, AT)}
+		numbers = find_candidate_spans(text, DIGITS)
+		spans = dict.fromkeys((kind for kind, *_ in KINDS), numbers) | {
+			"EMAIL": find_candidate_spans(text, AT)
+		}
 		for kind, pattern, fits in self.kinds:
 			group = "value" if "value" in pattern.groupindex else 0
 			for span in spans.get(kind, [(0, len(text))]):

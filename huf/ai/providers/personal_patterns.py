@@ -243,7 +243,7 @@ DIGITS, AT = (re.compile(r"\d+"), 64), (re.compile("@"), 256)
 """A sign that every match contains, and how many characters of the match may precede and follow it."""
 
 
-def find_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[int, int]]:
+def find_candidate_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[int, int]]:
 	"""The parts of a text that can contain matches. Most texts have few, so searching only these is fast."""
 	spans: list[tuple[int, int]] = []
 	pattern, reach = sign

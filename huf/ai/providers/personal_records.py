@@ -49,7 +49,9 @@ ADDRESS_FIELD = re.compile(r"address_line|address$|anschrift|strasse|street|dire
 def get_record_values() -> RecordValues:
 	"""The site's values, rebuilt when one of the DocTypes or the declaration has changed."""
 	fields = read_personal_fields()
-	versions = tuple((doctype, names, read_version(doctype)) for doctype, names in sorted(fields.items()))
+	versions = tuple(
+		(doctype, names, read_records_version(doctype)) for doctype, names in sorted(fields.items())
+	)
 	return build_values(frappe.local.site, versions)
 
 
@@ -74,7 +76,7 @@ def parse_fields(text: str) -> dict[str, list[str]]:
 	return fields
 
 
-def check_fields(text: str | None) -> None:
+def check_personal_fields(text: str | None) -> None:
 	"""Raises ValueError for a line that is invalid or names something this site does not have."""
 	for doctype, names in parse_fields(text or "").items():
 		known = keep_known(doctype, names)
@@ -89,7 +91,7 @@ def keep_known(doctype: str, names: Iterable[str]) -> tuple[str, ...]:
 	return tuple(dict.fromkeys(n for n in names if all(map(meta.has_field, n.split("+")))))
 
 
-def read_version(doctype: str) -> tuple[int, str]:
+def read_records_version(doctype: str) -> tuple[int, str]:
 	"""(number of documents, time of the latest change): differs after any change."""
 	latest = frappe.get_all(doctype, fields=["modified"], order_by="modified desc", limit=1)
 	return frappe.db.count(doctype), str(latest[0].modified) if latest else ""

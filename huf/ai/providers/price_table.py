@@ -21,17 +21,17 @@ NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 @lru_cache(maxsize=1)
 def load_table() -> dict[str, dict]:
 	"""LiteLLM's price table, from its file: {model: {input_cost_per_token, max_input_tokens, ...}}."""
-	return json.loads(read_file(FILE) or "{}")
+	return json.loads(read_litellm_file(FILE) or "{}")
 
 
 @lru_cache(maxsize=1)
 def list_providers() -> frozenset[str]:
 	"""Names of the providers that LiteLLM knows."""
-	found = PROVIDERS.search(read_file("types", "utils.py"))
+	found = PROVIDERS.search(read_litellm_file("types", "utils.py"))
 	return frozenset(PROVIDER.findall(found[1]) if found else ())
 
 
-def read_file(*names: str) -> str:
+def read_litellm_file(*names: str) -> str:
 	"""The text of one of LiteLLM's files; "" if it is missing."""
 	spec = find_spec("litellm")
 	path = Path((spec and spec.submodule_search_locations or [""])[0], *names)
@@ -104,7 +104,7 @@ def find_price(provider: str, model: str) -> dict | None:
 	return {kind: round(cost * TOKENS_PER_PRICE, 6) for kind, cost in costs.items()}
 
 
-def list_chat_models(provider: str) -> list[str]:
+def list_provider_models(provider: str) -> list[str]:
 	"""Names of a provider's chat models."""
 	prefix = find_prefix(provider)
 	rows = load_table().items()

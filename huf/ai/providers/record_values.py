@@ -57,7 +57,7 @@ GAPS = (" ", "-", "\u00a0", ". ")
 """Separators between the parts of one name."""
 
 
-def fold(text: str) -> str:
+def fold_case(text: str) -> str:
 	"""Lower case without accents. Keeps the length; ß stays."""
 	return ACCENTED.sub(lambda found: FOLDED[found[0]], text).lower()
 
@@ -70,8 +70,8 @@ def spellings(folded: str) -> set[str]:
 def umlaut_spellings(text: str) -> set[str]:
 	"""The folded text, plain and with ae, oe, ue for its umlauts."""
 	text = unicodedata.normalize("NFC", text)
-	wide = re.sub("[äöüÄÖÜ]", lambda found: fold(found[0]) + "e", text)
-	return {spelling for each in (text, wide) for spelling in spellings(fold(each))}
+	wide = re.sub("[äöüÄÖÜ]", lambda found: fold_case(found[0]) + "e", text)
+	return {spelling for each in (text, wide) for spelling in spellings(fold_case(each))}
 
 
 def cut_stems(name: str) -> set[str]:
@@ -120,7 +120,7 @@ class RecordValues:
 		"""Add a person's name, or a part of it."""
 		words = [found[0] for found in WORD.finditer(text)]
 		for word in words:
-			root = fold(word)
+			root = fold_case(word)
 			if len(word) >= MIN_NAME_CHARS and root not in PARTICLES and not any(map(str.isdigit, word)):
 				for spelling in umlaut_spellings(word):
 					self.names.setdefault(spelling, (root, word))
@@ -129,7 +129,7 @@ class RecordValues:
 		for whole in HYPHENATED.findall(text):
 			# Hans-Peter is also written Hanspeter.
 			for spelling in umlaut_spellings(whole.replace("-", "")):
-				self.names.setdefault(spelling, (fold(whole), whole))
+				self.names.setdefault(spelling, (fold_case(whole), whole))
 		if len(words) > 1:
 			self.add_phrase(text, NAME)
 
@@ -142,7 +142,7 @@ class RecordValues:
 				self.lengths.setdefault(words[0], set()).add(len(words))
 
 	def add_number(self, text: str) -> None:
-		compact = "".join(WORD.findall(fold(text)))
+		compact = "".join(WORD.findall(fold_case(text)))
 		if len(compact) >= MIN_NUMBER_CHARS:
 			self.numbers.setdefault(compact, text)
 			self.number_heads |= {compact[:length] for length in range(1, HEAD_CHARS + 1)}
@@ -156,7 +156,7 @@ class RecordValues:
 		"""Every value in the text, from left to right, without overlaps."""
 		if not (self.lengths or self.names or self.numbers):
 			return []
-		words = list(WORD.finditer(fold(text)))
+		words = list(WORD.finditer(fold_case(text)))
 		texts = [found[0] for found in words]
 		is_czech = bool(CZECH_CHARS.search(text)) or not CZECH_WORDS.isdisjoint(texts)
 		reading = Reading(self, text, words, texts, is_czech)

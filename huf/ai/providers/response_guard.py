@@ -37,7 +37,7 @@ from huf.ai.providers.text_tool_calls import (
 	TextCall,
 	ToolSchemas,
 	find_tool_name,
-	read_calls,
+	parse_calls,
 )
 
 PIECE_CHARS = 2_000
@@ -158,7 +158,7 @@ class ResponseGuard:
 			raise NeedsMoreText
 		last, end = closer.span() if closer else (len(self.pending), len(self.pending))
 		body = self.pending[CALL_OFFSETS.get(opener, len(opener)) : last]
-		return ReadResult(end, read_calls(body, self.tools, marked=True))
+		return ReadResult(end, parse_calls(body, self.tools, marked=True))
 
 	def read_fence(self, ended: bool) -> ReadResult:
 		info = match_at(FENCE_START, self.pending)
@@ -176,7 +176,7 @@ class ResponseGuard:
 		if not end and not ended:
 			raise NeedsMoreText
 		body = self.pending[begin : end.start() if end else len(self.pending)]
-		calls = read_calls(body, self.tools, CALL_LANGUAGES[language])
+		calls = parse_calls(body, self.tools, CALL_LANGUAGES[language])
 		return ReadResult(end.end() if end else len(self.pending), calls)
 
 	def read_bare(self, ended: bool) -> ReadResult:
@@ -193,7 +193,7 @@ class ResponseGuard:
 		if end is None and not ended:
 			raise NeedsMoreText
 		end = end or len(self.pending)
-		return ReadResult(end, read_calls(self.pending[:end], self.tools, marked=False))
+		return ReadResult(end, parse_calls(self.pending[:end], self.tools, marked=False))
 
 	def read_action(self, ended: bool) -> ReadResult:
 		"""Read `Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""

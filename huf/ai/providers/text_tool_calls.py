@@ -50,7 +50,7 @@ NAME_PAIR = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["'](
 CONSTANTS = {"true": True, "false": False, "null": None}
 
 
-def read_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
+def parse_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 	"""The calls that a text consists of; an empty list if it is anything else.
 
 	`marked`: a marker announced calls, so that an object without arguments counts as well.

@@ -86,7 +86,7 @@ def list_rows(doctype: str, filters: list, fields: list[str], limit: int, order:
 	return frappe.get_all(doctype, filters, fields, order_by=f"{order} asc", limit_page_length=limit)
 
 
-def build_entry(time: Any, user: str, action: str, **values: Any) -> Entry:
+def build_audit_entry(time: Any, user: str, action: str, **values: Any) -> Entry:
 	kept = {name: value for name, value in values.items() if value not in (None, "", [])}
 	return {"time": str(time), "user": user, "action": action, **kept}
 
@@ -97,7 +97,7 @@ def read_logins(period: list, limit: int) -> Iterator[Entry]:
 	for row in list_rows("Activity Log", filters, fields, limit):
 		status = row.status.lower() if row.operation == "Login" else None
 		action = frappe.scrub(row.operation)
-		yield build_entry(row.creation, row.user, action, status=status, ip=row.ip_address)
+		yield build_audit_entry(row.creation, row.user, action, status=status, ip=row.ip_address)
 
 
 def read_comments(period: list, limit: int) -> Iterator[Entry]:
@@ -105,12 +105,12 @@ def read_comments(period: list, limit: int) -> Iterator[Entry]:
 	filters = [*period, ["reference_doctype", "=", "User"], ["comment_type", "=", "Info"]]
 	for row in list_rows("Comment", filters, ["creation", "owner", "reference_name", "content"], limit):
 		place = {"doctype": "User", "name": row.reference_name}
-		yield build_entry(row.creation, row.owner, "comment", **place, text=shorten(row.content))
+		yield build_audit_entry(row.creation, row.owner, "comment", **place, text=shorten_entry(row.content))
 
 
 def read_creations(doctype: str, period: list, limit: int) -> Iterator[Entry]:
 	for row in list_rows(doctype, period, ["creation", "owner", "name"], limit):
-		yield build_entry(row.creation, row.owner, "create", doctype=doctype, name=row.name)
+		yield build_audit_entry(row.creation, row.owner, "create", doctype=doctype, name=row.name)
 
 
 def read_deletions(doctypes: list[str], period: list, limit: int) -> Iterator[Entry]:
@@ -118,7 +118,7 @@ def read_deletions(doctypes: list[str], period: list, limit: int) -> Iterator[En
 	fields = ["creation", "owner", "deleted_doctype", "deleted_name"]
 	for row in list_rows("Deleted Document", [*period, ["deleted_doctype", "in", doctypes]], fields, limit):
 		place = {"doctype": row.deleted_doctype, "name": row.deleted_name}
-		yield build_entry(row.creation, row.owner, "delete", **place)
+		yield build_audit_entry(row.creation, row.owner, "delete", **place)
 
 
 def read_changes(doctypes: list[str], period: list, limit: int) -> Iterator[Entry]:
@@ -127,7 +127,7 @@ def read_changes(doctypes: list[str], period: list, limit: int) -> Iterator[Entr
 	for row in list_rows("Version", [*period, ["ref_doctype", "in", doctypes]], fields, limit):
 		changes = describe_changes(row.ref_doctype, json.loads(row.data or "{}"))
 		place = {"doctype": row.ref_doctype, "name": row.docname}
-		yield build_entry(row.creation, row.owner, "change", **place, changes=changes)
+		yield build_audit_entry(row.creation, row.owner, "change", **place, changes=changes)
 
 
 def read_approvals(period: list, limit: int) -> Iterator[Entry]:
@@ -135,7 +135,9 @@ def read_approvals(period: list, limit: int) -> Iterator[Entry]:
 	filters = [["answered_at", *rest] for _field, *rest in period]
 	for row in list_rows("Agent Draft", filters, fields, limit, "answered_at"):
 		place = {"doctype": "Agent Draft", "name": row.name, "tool": row.tool, "run": row.run}
-		yield build_entry(row.answered_at, row.answered_by, "approval", status=row.status.lower(), **place)
+		yield build_audit_entry(
+			row.answered_at, row.answered_by, "approval", status=row.status.lower(), **place
+		)
 
 
 def describe_changes(doctype: str, data: dict) -> list[dict]:
@@ -156,14 +158,14 @@ def describe_change(meta: Any, field: str, before: Any, after: Any) -> dict:
 	"""{field, before, after}; only {field} for secrets and long texts."""
 	if not has_short_value(meta, field):
 		return {"field": field}
-	return {"field": field, "before": shorten(before), "after": shorten(after)}
+	return {"field": field, "before": shorten_entry(before), "after": shorten_entry(after)}
 
 
 def describe_row(meta: Any, field: str, row: dict) -> dict:
 	child = child_meta(meta, field)
 	names = [each.fieldname for each in child.fields] if child else []
 	values = {name: row.get(name) for name in names if has_short_value(child, name)}
-	return {name: shorten(value) for name, value in values.items() if value not in (None, "")}
+	return {name: shorten_entry(value) for name, value in values.items() if value not in (None, "")}
 
 
 def child_meta(meta: Any, field: str) -> Any:
@@ -176,5 +178,5 @@ def has_short_value(meta: Any, field: str) -> bool:
 	return bool(known) and known.fieldtype in SHORT_TYPES and field not in SECRET_FIELDS
 
 
-def shorten(value: Any) -> Any:
+def shorten_entry(value: Any) -> Any:
 	return value[:MAX_VALUE_CHARS] if isinstance(value, str) else value

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.storage.chat_versions import find_base, find_version, read_versions
+from huf.ai.storage.chat_versions import find_base, find_version, list_versions_of_chat
 from huf.ai.storage.chats import CONVERSATION
 
 
@@ -12,10 +12,10 @@ def list_versions(name: str) -> list[dict]:
 	`at` is the message's sequence number and `run` its run in this chat; `conversations` contains each
 	version's name, oldest first; `place` is the index of the version that this chat follows.
 	"""
-	rows = {row.name: row for row in read_versions(name)}
+	rows = {row.name: row for row in list_versions_of_chat(name)}
 	if len(rows) < 2:
 		return []
-	messages = read_messages(list(rows), sorted({row.version_at for row in rows.values()}))
+	messages = read_runs_of_messages(list(rows), sorted({row.version_at for row in rows.values()}))
 	readable = frappe.get_list(
 		CONVERSATION, {"name": ["in", list(rows)]}, pluck="name", order_by="creation asc", limit_page_length=0
 	)
@@ -33,7 +33,7 @@ def list_versions(name: str) -> list[dict]:
 	return points
 
 
-def read_messages(names: list[str], places: list[int]) -> dict[tuple[str, int], str]:
+def read_runs_of_messages(names: list[str], places: list[int]) -> dict[tuple[str, int], str]:
 	"""{(conversation, sequence): run}"""
 	rows = frappe.get_all(
 		"Agent Message",

@@ -15,7 +15,7 @@ import frappe
 
 from huf.ai.core.contacts import list_domains, name_model_host
 from huf.ai.core.mail_types import Direction, MailStatus
-from huf.ai.queries.audit import MAX_ENTRIES, Entry, build_entry
+from huf.ai.queries.audit import MAX_ENTRIES, Entry, build_audit_entry
 
 ACTIONS = {
 	MailStatus.DRAFT.value: "waiting",
@@ -94,7 +94,7 @@ class Source:
 		for row in rows:
 			about = {name: row.get(name) for name in ("agent", "run", "tool", "mail", "model", "status")}
 			for action, kind, destination in self.parse(row):
-				yield build_entry(
+				yield build_audit_entry(
 					row.creation, row.run_as, action, kind=kind, destination=destination, **about
 				)
 

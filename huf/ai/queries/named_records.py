@@ -63,14 +63,14 @@ def read_names(run: str) -> Iterator[tuple[str, str, Mapping]]:
 			arguments = parse_result(call.arguments)
 			given = arguments.get("doctype") if isinstance(arguments, Mapping) else None
 			for value in (parse_result(call.result), arguments):
-				yield from find_names(value, doctypes.get(call.tool) or given)
+				yield from find_named_rows(value, doctypes.get(call.tool) or given)
 
 
-def find_names(value: Any, doctype: Any) -> Iterator[tuple[str, str, Mapping]]:
+def find_named_rows(value: Any, doctype: Any) -> Iterator[tuple[str, str, Mapping]]:
 	"""Rows with a name: a document, a list of them, or an object that has such a list."""
 	if isinstance(value, list):
 		for row in value:
-			yield from find_names(row, doctype)
+			yield from find_named_rows(row, doctype)
 	elif isinstance(value, Mapping):
 		own, names = value.get("doctype") or doctype, value.get("names")
 		for name in [value.get("name"), *(names if isinstance(names, list) else ())]:
@@ -78,7 +78,7 @@ def find_names(value: Any, doctype: Any) -> Iterator[tuple[str, str, Mapping]]:
 				yield own, name, value
 		for each in value.values():
 			if isinstance(each, list) and each and isinstance(each[0], Mapping):
-				yield from find_names(each, doctype)
+				yield from find_named_rows(each, doctype)
 
 
 def is_linkable(text: Any) -> bool:

@@ -187,16 +187,16 @@ def read_card(doctype: str, name: str, language: str | None = None) -> dict:
 	values = {field: doc.get(field) for field in meta["columns"] if field in labels}
 	return {
 		"doctype": meta["label"],
-		"title": shorten(doc.get(meta["title_field"]) if meta["title_field"] else None) or name,
+		"title": shorten_field(doc.get(meta["title_field"]) if meta["title_field"] else None) or name,
 		"fields": [
-			{"label": labels[field], "value": shorten(value)}
+			{"label": labels[field], "value": shorten_field(value)}
 			for field, value in values.items()
 			if value not in (None, "")
 		],
 	}
 
 
-def shorten(value) -> str:
+def shorten_field(value) -> str:
 	"""A value as one short line of plain text."""
 	# Frappe's strip_html takes the square of the text's length where brackets do not end.
 	text = " ".join(strip_html(str(value or "")[:MAX_SHORTENED_CHARS]).split())

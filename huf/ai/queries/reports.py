@@ -28,7 +28,7 @@ def run_query(query: str, filters: dict) -> list[dict]:
 	return frappe.db.sql(query, values, as_dict=True)
 
 
-def list_newest_runs(filters: dict) -> list[dict]:
+def list_report_runs(filters: dict) -> list[dict]:
 	"""The newest runs, at most MAX_ROWS."""
 	return run_query(
 		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens, total_cost,

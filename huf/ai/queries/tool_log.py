@@ -15,10 +15,10 @@ def read_tool_log(run: str) -> list[dict[str, Any]]:
 	The result of a failed call is {"error": message}; arguments that cannot be parsed are {}.
 	"""
 	rows = frappe.get_all("Agent Tool Call", {"run": run}, FIELDS, order_by="step asc, position asc")
-	return [build_entry(row) for row in rows]
+	return [build_log_entry(row) for row in rows]
 
 
-def build_entry(row) -> dict[str, Any]:
+def build_log_entry(row) -> dict[str, Any]:
 	"""{tool, arguments, result, iteration}. The result of a failed call has `error`."""
 	arguments, result = parse_result(row.arguments), parse_result(row.result)
 	if row.status != "Success" and not (isinstance(result, dict) and "error" in result):

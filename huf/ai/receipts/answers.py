@@ -29,11 +29,11 @@ def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
 	users = [message for message in opening if message["role"] == "user"]
 	given = text_of(users[-1]) if users else ""
 	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
-	evidence = Evidence(read_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
+	evidence = Evidence(read_run_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
 
 
-def find_objection(run: str, answer: str, opening: list[dict]) -> str | None:
+def build_correction(run: str, answer: str, opening: list[dict]) -> str | None:
 	"""A message that asks the model to correct the unconfirmed claims of its answer, or None."""
 	claims = list_unconfirmed(run, answer, opening)
 	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
@@ -56,7 +56,7 @@ def text_of(message: dict) -> str:
 	return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def read_calls(run: str) -> tuple[CallEvidence, ...]:
+def read_run_calls(run: str) -> tuple[CallEvidence, ...]:
 	"""The tool calls of a run in order, with the documents that each changed."""
 	rows = frappe.get_all(
 		"Agent Tool Call",

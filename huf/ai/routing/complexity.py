@@ -124,10 +124,10 @@ def normalize_text(text: str) -> str:
 	"""Lower case without accents, and 0 for every digit: people omit accents, and figures carry no meaning
 	here.
 	"""
-	return re.sub(r"\d", "0", strip_accents(text.lower().replace("ß", "ss")))
+	return re.sub(r"\d", "0", remove_accents(text.lower().replace("ß", "ss")))
 
 
-def strip_accents(text: str) -> str:
+def remove_accents(text: str) -> str:
 	if text.isascii():
 		return text
 	decomposed = unicodedata.normalize("NFKD", text)

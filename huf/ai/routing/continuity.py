@@ -12,7 +12,7 @@ short follow-up ("yes, do that", "and in May?"): agent.
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import strip_accents
+from huf.ai.routing.complexity import remove_accents
 from huf.ai.routing.types import Route
 
 MAX_FOLLOW_UP_WORDS = 6
@@ -61,7 +61,7 @@ def continues_task(message: str, previous: Previous | None) -> bool:
 
 
 def is_follow_up(message: str) -> bool:
-	text = strip_accents(message.strip())
+	text = remove_accents(message.strip())
 	if len(text.split()) > MAX_FOLLOW_UP_WORDS or END_OF_TASK.search(text):
 		return False
 	return bool(CONFIRMATION.match(text) or CONTINUATION.match(text))

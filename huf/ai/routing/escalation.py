@@ -7,7 +7,7 @@ Whether the agent then takes over is the caller's decision.
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import strip_accents
+from huf.ai.routing.complexity import remove_accents
 from huf.ai.routing.languages import detect_language
 from huf.ai.routing.texts import get_text
 
@@ -133,7 +133,7 @@ def check_dynamic_escalation(response: str, language: str | None = None) -> Esca
 	"""Whether the agent should take over; the reason is in the language of the answer (`language`: if
 	undetected).
 	"""
-	text = strip_accents(response[:MAX_ANSWER_CHARS].replace("’", "'"))
+	text = remove_accents(response[:MAX_ANSWER_CHARS].replace("’", "'"))
 	key = match_structure(text) or match_sentences(QUOTED.sub(" ", text))
 	if key is None:
 		return Escalation(False)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts, strip_accents
+from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts, remove_accents
 from huf.ai.routing.lexicon import Concept
 from huf.ai.routing.patterns import PATTERNS, SURE, Pattern
 from huf.ai.routing.safe_pattern import MAX_MATCHED_CHARS
@@ -42,14 +42,14 @@ def find_match(message: str, own: Iterable[Pattern] = ()) -> PatternMatch | None
 
 	None if nothing matches, or if two rows of equal confidence contradict each other.
 	"""
-	text = strip_accents(message.strip()[:MAX_MESSAGE_CHARS])
+	text = remove_accents(message.strip()[:MAX_MESSAGE_CHARS])
 	return select_strongest(match_patterns(own, text[:MAX_MATCHED_CHARS])) or select_strongest(
 		drop_blocked(match_patterns(PATTERNS, text), message)
 	)
 
 
 def match_patterns(rows: Iterable[Pattern], text: str) -> list[Pattern]:
-	return [row for row in rows if compile_pattern(row.pattern).search(text)]
+	return [row for row in rows if compile_unaccented(row.pattern).search(text)]
 
 
 def drop_blocked(rows: list[Pattern], message: str) -> list[Pattern]:
@@ -74,5 +74,5 @@ def is_blocked(message: str) -> bool:
 
 
 @lru_cache(maxsize=1_000)
-def compile_pattern(pattern: str) -> re.Pattern:
-	return re.compile(strip_accents(pattern), re.IGNORECASE | re.DOTALL)
+def compile_unaccented(pattern: str) -> re.Pattern:
+	return re.compile(remove_accents(pattern), re.IGNORECASE | re.DOTALL)

@@ -71,7 +71,7 @@ class Approvals:
 		if draft.status == DraftStatus.PENDING.value:
 			self.pause([each.name for each in self.drafts.values() if each.status == draft.status])
 		if draft.status != DraftStatus.APPROVED.value:
-			return replace(call, error=describe_refusal(draft))
+			return replace(call, error=describe_refused_call(draft))
 		return self.as_approved(replace(call, draft=draft.name), draft)
 
 	def find_draft(self, call: Call) -> Any:
@@ -184,7 +184,7 @@ async def make_approved(tool: "EffectTool", arguments: dict, approved_digest: st
 	return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), approved_digest))
 
 
-def describe_refusal(draft: Any) -> str:
+def describe_refused_call(draft: Any) -> str:
 	reason = f": {draft.reason}" if draft.reason else ""
 	return REFUSALS[draft.status].format(by=draft.answered_by, reason=reason)
 

@@ -95,10 +95,10 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 	kind = "image" if is_picture else "text"
 	title = " ".join((file.file_name or name).split())
 	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)
-	return message_file, None if is_picture else extract_text(name, content)
+	return message_file, None if is_picture else read_file_text(name, content)
 
 
-def extract_text(name: str, content: bytes) -> str:
+def read_file_text(name: str, content: bytes) -> str:
 	"""The text of a file. Raises UsageError if it is unreadable or has none."""
 	text = "\n\n".join(map(render_part, read_file(name, content)))
 	if not text:
@@ -140,4 +140,4 @@ def whole_text(site: str, name: str) -> str:
 		content = read_file_content(file)
 	except OSError:
 		raise ToolError(f"{file.file_name} is no longer on this site.") from None
-	return extract_text(get_full_file_name(file), content)
+	return read_file_text(get_full_file_name(file), content)

@@ -64,13 +64,13 @@ def run_agent_sync(
 		external_id=external_id,
 		provider=provider,
 		model=model,
-		attachments=read_names(attachments),
-		choice=read_choice(route),
+		attachments=parse_names(attachments),
+		choice=read_route_choice(route),
 	)
 	return run_agent(request).as_dict()
 
 
-def read_names(given: list[str] | str | None) -> tuple[str, ...]:
+def parse_names(given: list[str] | str | None) -> tuple[str, ...]:
 	"""Parse a list of names from JSON or a form. Raises UsageError if it is not one."""
 	names = read_json(given, "attachments") if given else []
 	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
@@ -78,7 +78,7 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 	return tuple(names)
 
 
-def read_choice(choice: str | None) -> RouteChoice | None:
+def read_route_choice(choice: str | None) -> RouteChoice | None:
 	"""Parse the caller's choice of a route. Raises UsageError."""
 	if not choice:
 		return None
@@ -128,10 +128,10 @@ def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[Run
 	"""
 	with acting_as(request.user):
 		request = route_task(route_request(request))
-		yield from stream_chat(request, can_void) if may_escalate(request) else stream_run(request)
+		yield from stream_chat_run(request, can_void) if may_escalate(request) else stream_run(request)
 
 
-def stream_chat(request: AgentRequest, can_void: bool) -> Generator[RunEvent | None, None, None]:
+def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent | None, None, None]:
 	held = HeldChat(can_void)
 	for event in stream_run(request):
 		if event and event.kind is EventKind.RUN_FINISHED and needs_agent(event.data):

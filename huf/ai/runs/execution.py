@@ -23,7 +23,7 @@ from huf.ai.core.types import (
 )
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import Review, RunContext
-from huf.ai.receipts.answers import find_objection
+from huf.ai.receipts.answers import build_correction
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
@@ -176,7 +176,7 @@ def choose_review(run: OpenRun) -> Review | None:
 	doc = run.manager.agent_doc
 	if not (doc.strict_receipts and doc.agent_tool):
 		return None
-	return lambda answer: find_objection(run.name, answer, run.messages)
+	return lambda answer: build_correction(run.name, answer, run.messages)
 
 
 def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:

@@ -15,7 +15,7 @@ from huf.ai.core.types import ModelReply
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
-from huf.ai.runs.replay import ReplayJournal, read_run, recorded_tools, stall_message, step_cap
+from huf.ai.runs.replay import ReplayJournal, read_ended_run, recorded_tools, stall_message, step_cap
 from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
@@ -42,7 +42,7 @@ def read_model_input(run: str, step: int) -> dict:
 	tools are those the agent has now.
 	Raises UsageError if the record does not reach that step, PermissionError.
 	"""
-	row = read_run(run)
+	row = read_ended_run(run)
 	frappe.get_doc("Agent", row.agent).check_permission("write")
 	recorded = read_recorded(run)
 	journal = ReplayJournal(recorded, replies=False)

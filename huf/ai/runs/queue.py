@@ -147,7 +147,7 @@ def call_next(conversation: str) -> None:
 		enqueue_work(waiting)
 
 
-def recover(now: datetime | None = None) -> list[str]:
+def recover_runs(now: datetime | None = None) -> list[str]:
 	"""Enqueue runs that lost their worker, or the worker that was to wake them, and return their names.
 	Scheduled every minute.
 	"""

@@ -75,7 +75,7 @@ class Replay:
 
 def replay(run: str) -> Replay:
 	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
-	row, recorded = read_run(run), read_recorded(run)
+	row, recorded = read_ended_run(run), read_recorded(run)
 	journal = ReplayJournal(recorded)
 	outcome = run_coroutine(
 		run_loop(
@@ -139,7 +139,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	Returns (outcome, None), or (None, where they diverge). Runs no tool. The model is really called; no
 	budget of Huf limits or counts it.
 	"""
-	row, recorded = read_run(run), read_recorded(run)
+	row, recorded = read_ended_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
 	messages = read_opening(row.opening, is_exact=True)
 	journal = ReplayJournal(recorded, replies=False)
@@ -166,13 +166,16 @@ def diff(left: str, right: str) -> list[dict]:
 
 def steps_of(run: str) -> dict[int, dict]:
 	"""{step: {text, calls: [{tool, arguments, result}]}} of a run. Raises PermissionError."""
-	read_run(run)
+	read_ended_run(run)
 	recorded = read_recorded(run)
 	return {
 		step: {
 			"text": reply.text,
 			"calls": [
-				{**describe(call), "result": recorded.calls.get((step, place), {}).get("result")}
+				{
+					**describe_recorded_call(call),
+					"result": recorded.calls.get((step, place), {}).get("result"),
+				}
 				for place, call in enumerate(reply.calls)
 			],
 		}
@@ -180,7 +183,7 @@ def steps_of(run: str) -> dict[int, dict]:
 	}
 
 
-def describe(call) -> dict:
+def describe_recorded_call(call) -> dict:
 	return {"tool": call.name, "arguments": read(call.arguments)}
 
 
@@ -209,7 +212,7 @@ def read(arguments: str):
 		return arguments
 
 
-def read_run(run: str):
+def read_ended_run(run: str):
 	doc = frappe.get_doc("Agent Run", run)
 	doc.check_permission("read")
 	if doc.status not in ENDED_STATUSES:

@@ -156,7 +156,7 @@ class RouteModel:
 
 	def __call__(self, messages: list[dict]) -> str:
 		"""The model's answer, within the limits of user and site. Personal data is masked."""
-		call = litellm.connect(
+		call = litellm.build_call_arguments(
 			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})

@@ -5,7 +5,7 @@ them.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.queue import enqueue_work, recover
+from huf.ai.runs.queue import enqueue_work, recover_runs
 from huf.ai.storage import leases, stops
 from huf.permissions import is_manager
 
@@ -51,7 +51,7 @@ def release(name: str) -> list[str]:
 	waiting = [run for run in leases.read_all_queued_runs() if not stops.find_stop_of_run(run)]
 	for run in waiting:
 		enqueue_work(run)
-	recover()
+	recover_runs()
 	return waiting
 
 

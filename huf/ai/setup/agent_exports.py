@@ -107,7 +107,7 @@ def read_n8n_model(agent: ExportedAgent, parameters: Mapping) -> None:
 	agent.model = str(model.get("value") or "") if isinstance(model, Mapping) else str(model)
 	options = parameters.get("options") or {}
 	for key, name in N8N_NUMBERS.items():
-		if is_number(options.get(key)):
+		if is_literal_number(options.get(key)):
 			agent.settings[name] = options[key]
 	list_others(agent, options, N8N_NUMBERS)
 
@@ -184,7 +184,7 @@ def read_sdk_agent(words: Mapping[str, ast.expr], texts: Mapping[str, str]) -> E
 	settings: Any = words.get("model_settings")
 	for word in settings.keywords if is_call(settings, "ModelSettings") else ():
 		value: Any = getattr(word.value, "value", None)
-		if word.arg in SDK_NUMBERS and is_number(value):
+		if word.arg in SDK_NUMBERS and is_literal_number(value):
 			agent.settings[word.arg] = value
 		else:
 			agent.unmapped.append(f"model_settings: {ast.unparse(word)[:200]}")
@@ -193,5 +193,5 @@ def read_sdk_agent(words: Mapping[str, ast.expr], texts: Mapping[str, str]) -> E
 	return agent
 
 
-def is_number(value: Any) -> bool:
+def is_literal_number(value: Any) -> bool:
 	return isinstance(value, int | float) and not isinstance(value, bool)

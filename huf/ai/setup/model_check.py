@@ -90,7 +90,7 @@ def check_model(
 
 def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None) -> CheckedModel:
 	"""Call the model without retries; the cost counts towards budgets. Commits."""
-	call = litellm.connect(provider, model, {"max_tokens": ANSWER_TOKENS}, False, unsaved)
+	call = litellm.build_call_arguments(provider, model, {"max_tokens": ANSWER_TOKENS}, False, unsaved)
 	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
 	began = time.perf_counter()
 	reply = call_within_budget(quick.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(quick))

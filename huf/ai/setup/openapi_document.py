@@ -16,7 +16,7 @@ MAX_DEPTH = 100
 TIMEOUT_S = 30
 
 
-class PrivateAddress(UsageError):
+class PrivateDocumentAddress(UsageError):
 	"""The document is at a private address, which was not allowed."""
 
 	def __init__(self, host: str):
@@ -32,7 +32,7 @@ def fetch_text(url: str, allow_private: bool = False) -> str:
 	try:
 		answer = run_coroutine(http.send_request("GET", url, allow_private=allow_private, timeout=TIMEOUT_S))
 	except http.PrivateAddressRefused as error:
-		raise PrivateAddress(error.host) from None
+		raise PrivateDocumentAddress(error.host) from None
 	except ToolError as error:
 		raise UsageError(_("The document could not be read: {0}").format(error)) from None
 	if answer["status"] != 200 or answer["body"] is None:

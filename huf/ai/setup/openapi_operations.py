@@ -76,7 +76,7 @@ def plan_tools(
 		except (AttributeError, TypeError, KeyError):
 			refused.append({"operation": key, "reason": _("It is not described as OpenAPI requires.")})
 		else:
-			plans.append(replace_name(plan, prefix, [each.tool for each in plans]))
+			plans.append(rename_tool(plan, prefix, [each.tool for each in plans]))
 	return plans, refused
 
 
@@ -98,7 +98,7 @@ def resolve(document: Mapping, node: Any) -> Any:
 	raise UnusableTool(_("Its references do not end."))
 
 
-def replace_name(plan: PlannedTool, prefix: str, taken: Iterable[str]) -> PlannedTool:
+def rename_tool(plan: PlannedTool, prefix: str, taken: Iterable[str]) -> PlannedTool:
 	return replace(plan, tool=make_tool_name(prefix, plan.tool, taken))
 
 

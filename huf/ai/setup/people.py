@@ -93,7 +93,7 @@ def change_person(user: str, roles: Sequence[str], is_enabled: bool) -> None:
 		raise UsageError(_("The roles of {0} come from a role profile. Change them on Desk.").format(user))
 
 
-def make_link(user: str) -> str:
+def make_password_link(user: str) -> str:
 	"""A link with which a person sets a password, once and before it expires; earlier links become invalid.
 
 	A comment on the user records who made it.

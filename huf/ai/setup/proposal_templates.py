@@ -61,10 +61,10 @@ def write_trigger(sentence: str, text: str, named: Sequence[Candidate]) -> dict 
 	when = next((days for key, days in DAYS.items() if has(key, text)), None)
 	if when is None:
 		return None
-	return {"trigger_type": "Schedule", "cron": f"{read_time(text)} {when}", "prompt": sentence}
+	return {"trigger_type": "Schedule", "cron": f"{read_cron_time(text)} {when}", "prompt": sentence}
 
 
-def read_time(text: str) -> str:
+def read_cron_time(text: str) -> str:
 	"""Minute and hour of a cron expression."""
 	found = re.search(WORDS["time"], text)
 	hour, minute = (int(found[1]), int(found[2] or 0)) if found else (DEFAULT_HOUR, 0)

@@ -78,7 +78,7 @@ def ask_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dic
 	row = find_cached("AI Model", model)
 	if not row:
 		raise UsageError(_("There is no AI Model {0}.").format(model))
-	call = litellm.connect(row.provider, model, {"max_tokens": MAX_ANSWER_TOKENS}, False)
+	call = litellm.build_call_arguments(row.provider, model, {"max_tokens": MAX_ANSWER_TOKENS}, False)
 	doctypes = [{"doctype": each.name, "label": each.label, "kinds": list(each.kinds)} for each in candidates]
 	prompt = json.dumps({"request": sentence, "doctypes": doctypes}, ensure_ascii=False)
 	messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": prompt}]
@@ -141,18 +141,18 @@ def read_proposal(raw: Mapping) -> dict:
 	texts = {key: read_text(raw.get(key), size) for key, size in TEXT_CHARS.items()}
 	if not (texts["name"] and texts["instructions"]):
 		raise UsageError(_("An agent needs a name and instructions."))
-	tools = read_tools(raw.get("tools"))
+	tools = read_proposed_tools(raw.get("tools"))
 	return {
 		**texts,
 		"tools": tools,
 		"trigger": read_trigger(raw.get("trigger")),
 		"max_iterations": int(read_number(raw.get("max_iterations"), MAX_STEPS)),
 		"daily_cost_limit": read_number(raw.get("daily_cost_limit"), MAX_DAILY_COST),
-		"cases": read_cases(raw.get("cases"), tools),
+		"cases": read_proposed_cases(raw.get("cases"), tools),
 	}
 
 
-def read_tools(raw: Any) -> list[dict]:
+def read_proposed_tools(raw: Any) -> list[dict]:
 	"""The proposed tools for DocTypes that the user may access: [{doctype, label, kinds, allowed}]."""
 	wanted = {
 		row["doctype"]: row.get("kinds") for row in read_rows(raw) if isinstance(row.get("doctype"), str)
@@ -194,7 +194,7 @@ def read_trigger(raw: Any) -> dict | None:
 	return None
 
 
-def read_cases(raw: Any, tools: Sequence[Mapping]) -> list[dict]:
+def read_proposed_cases(raw: Any, tools: Sequence[Mapping]) -> list[dict]:
 	"""Cases with a prompt and something to check: the call of a proposed tool, or a question."""
 	offered = {(tool["doctype"], kind) for tool in tools for kind in tool["kinds"]}
 	cases = []

@@ -40,7 +40,7 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 	insert_rows(CHANGE, [{"run": run, "tool_call": tool_call, **each} for each in changes])
 
 
-def read_changes(filters: dict) -> list[Any]:
+def list_agent_changes(filters: dict) -> list[Any]:
 	"""Changes, newest first."""
 	return frappe.get_all(CHANGE, filters, FIELDS, order_by="creation desc, position desc")
 

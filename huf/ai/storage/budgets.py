@@ -80,7 +80,7 @@ def reserve_budget(
 	# Sorted by name: all workers lock the rows in the same order.
 	named = sorted((limit.budget(now), limit) for limit in limits)
 	for _ in range(MAX_ATTEMPTS):
-		grant = find_grant(named, worst, now)
+		grant = compute_grant(named, worst, now)
 		granted = replace(worst, output_tokens=grant.max_tokens)
 		if all(reserve_in_budget(name, limit, granted) for name, limit in named):
 			return Reservation(tuple(name for name, _ in named), granted.cost, granted.tokens, grant)
@@ -101,7 +101,7 @@ def check_measurable(limits: list[Limit], worst: WorstCase | None) -> WorstCase:
 	return worst
 
 
-def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> Grant:
+def compute_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> Grant:
 	"""The longest answer that all limits allow. Raises RunStopped, BudgetReserved."""
 	rows = read_budgets(named, now)
 	max_tokens, short_by, exhausted = worst.output_tokens, "", None

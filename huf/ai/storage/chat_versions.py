@@ -22,7 +22,7 @@ def create_version(source, run: str, user: str) -> str:
 	at = frappe.db.get_value("Agent Message", place, "sequence", order_by="sequence asc")
 	# Positions of messages must match between versions, which an omitted run would break.
 	if source.owner == user and frappe.db.count("Agent Message", {"conversation": name}) + 1 == at:
-		rows = {row.name: row for row in read_versions(source.name)}
+		rows = {row.name: row for row in list_versions_of_chat(source.name)}
 		values = {
 			"version_root": source.version_root or source.name,
 			"version_parent": find_base(rows, source.name, at),
@@ -47,7 +47,7 @@ def find_version(rows: dict, name: str, at: int) -> str:
 	return name
 
 
-def read_versions(name: str) -> list:
+def list_versions_of_chat(name: str) -> list:
 	"""The rows of all versions of a chat, including itself, oldest first."""
 	root = frappe.db.get_value(CONVERSATION, name, "version_root") or name
 	return frappe.get_all(
@@ -61,7 +61,7 @@ def read_versions(name: str) -> list:
 
 def show_version(name: str) -> None:
 	"""List this version of a chat instead of the others. Shared versions stay listed for their readers."""
-	rows = read_versions(name)
+	rows = list_versions_of_chat(name)
 	listed = [row for row in rows if not row.is_superseded and row.name != name]
 	shared = set(find_shared([row.name for row in listed]))
 	for row in listed:
@@ -78,6 +78,6 @@ def find_shared(names: list[str]) -> list[str]:
 
 def show_remaining(name: str) -> None:
 	"""Before a version is deleted: list the newest of the others if none is listed."""
-	others = [row for row in read_versions(name) if row.name != name]
+	others = [row for row in list_versions_of_chat(name) if row.name != name]
 	if others and all(row.is_superseded for row in others):
 		update_cached_row(CONVERSATION, others[-1].name, {"is_superseded": 0})

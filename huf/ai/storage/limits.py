@@ -11,7 +11,7 @@ import frappe
 from huf.ai.storage.rows import digest
 
 
-class Scope(NamedTuple):
+class LimitScope(NamedTuple):
 	"""What a limit applies to. `cost` and `tokens` name fields of Huf Settings; `own` names Agent fields that
 	override them.
 
@@ -26,7 +26,7 @@ class Scope(NamedTuple):
 	period: str
 
 
-RUN = Scope(
+RUN = LimitScope(
 	"run",
 	"this run and those it calls",
 	"run_cost_limit",
@@ -34,7 +34,7 @@ RUN = Scope(
 	("run_cost_limit", "run_token_limit"),
 	"",
 )
-AGENT = Scope(
+AGENT = LimitScope(
 	"agent",
 	"the agent {holder} for {period}",
 	"agent_daily_cost_limit",
@@ -42,7 +42,7 @@ AGENT = Scope(
 	("daily_cost_limit", "daily_token_limit"),
 	"%Y-%m-%d",
 )
-USER = Scope(
+USER = LimitScope(
 	"user",
 	"{holder} for {period}",
 	"user_daily_cost_limit",
@@ -50,7 +50,7 @@ USER = Scope(
 	None,
 	"%Y-%m-%d",
 )
-SITE = Scope(
+SITE = LimitScope(
 	"site", "the site for {period}", "site_monthly_cost_limit", "site_monthly_token_limit", None, "%Y-%m"
 )
 
@@ -65,7 +65,7 @@ class Cap(NamedTuple):
 class Limit(NamedTuple):
 	"""Caps on the money (USD) and tokens that one holder may use in a period."""
 
-	scope: Scope
+	scope: LimitScope
 	holder: str
 	cost: Cap
 	tokens: Cap
@@ -101,7 +101,7 @@ def keep_set(limits: list[Limit]) -> list[Limit]:
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
-def build_limit(scope: Scope, holder: str, settings, agent: str) -> Limit:
+def build_limit(scope: LimitScope, holder: str, settings, agent: str) -> Limit:
 	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
 	own_cost, own_tokens = scope.own or ("", "")
 	return Limit(

@@ -56,7 +56,7 @@ def insert_new_mail(sender: str, to: Sequence[str], subject: str, body: str, run
 def enqueue_sending(name: str, attempt: int = 0, after_commit: bool = True) -> bool:
 	"""Enqueue the sending of an approved mail; False if the queue refuses it."""
 	return enqueue_job(
-		"huf.ai.mail.outbox.send_mail",
+		"huf.ai.mail.outbox.send_approved_mail",
 		queue="short",
 		timeout=SENDING_TIMEOUT_S,
 		job_id=f"huf-mail-{name}-{attempt}",

@@ -45,18 +45,18 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 		raise UsageError(f"{describe_stop(stop)}. No model is called until it is released.")
 	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
 	reservation = reserve_budget(limits, worst) if limits else None
-	name = insert_row(CALL, describe_call(worst) | (reservation.as_row() if reservation else {}))
+	name = insert_row(CALL, build_start_values(worst) | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
 	try:
 		yield used
 	finally:
 		if reservation:
 			settle_reservation(name, reservation, used.usage)
-		update_row(CALL, name, describe_end(used.usage))
+		update_row(CALL, name, build_end_values(used.usage))
 		frappe.db.commit()
 
 
-def describe_call(worst: WorstCase | None) -> dict:
+def build_start_values(worst: WorstCase | None) -> dict:
 	"""Fields of an Agent LLM Call row when it starts."""
 	model = worst.model if worst else ""
 	row = find_cached("AI Model", model) if model else None
@@ -69,7 +69,7 @@ def describe_call(worst: WorstCase | None) -> dict:
 	}
 
 
-def describe_end(usage: Usage | None) -> dict:
+def build_end_values(usage: Usage | None) -> dict:
 	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
 	if usage is None:
 		return {"status": "Failed"}

@@ -62,7 +62,7 @@ def describe_stop(stop: Mapping) -> str:
 	"""For people: who stopped what, and why."""
 	what = "Everything" if stop["scope"] == "All" else f"The {stop['scope'].lower()} {stop['target']}"
 	reason = f": {stop['reason']}" if stop["reason"] else ""
-	return f"{what} has been stopped by {stop['stopped_by']} since {stop['stopped_at'][:16]}{reason}"
+	return f"{what} was stopped by {stop['stopped_by']} on {stop['stopped_at'][:16]}{reason}"
 
 
 def add_stop(scope: str, target: str | None, reason: str, stopped_by: str | None = None) -> dict:

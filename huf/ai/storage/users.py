@@ -53,7 +53,7 @@ def read_sessions(user: str, sid: str) -> list[dict]:
 		{
 			"id": name_session(each),
 			"last_used": str(last_used),
-			"address": find_address(data),
+			"address": read_session_address(data),
 			"is_current": each in own,
 		}
 		for each, last_used, data in list_sessions(user)
@@ -79,6 +79,6 @@ def name_session(sid: str) -> str:
 	return hashlib.sha256(f"name of {sid}".encode()).hexdigest()[:32]
 
 
-def find_address(sessiondata: str | None) -> str | None:
+def read_session_address(sessiondata: str | None) -> str | None:
 	found = ADDRESS.search(sessiondata or "")
 	return found[1] if found else None

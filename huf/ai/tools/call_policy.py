@@ -27,7 +27,7 @@ from huf.ai.core.flow import (
 	MAX_VALUES,
 	Caution,
 	Concern,
-	Evidence,
+	TextsByAuthor,
 	ToolPolicy,
 	UnnamedValue,
 	find_concern,
@@ -68,7 +68,7 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	return find_concern(build_policy(row, arguments), judged, evidence, caution)
 
 
-def find_decided(arguments: Mapping[str, Any], evidence: Evidence) -> Concern | None:
+def find_decided(arguments: Mapping[str, Any], evidence: TextsByAuthor) -> Concern | None:
 	"""Why a call to a known destination needs a person: untrusted content determined a recipient or an
 	amount.
 	"""
@@ -141,7 +141,9 @@ def is_link_tool(row) -> bool:
 	)
 
 
-def is_known_destination(row, arguments: Mapping[str, Any], hosts: list[str], evidence: Evidence) -> bool:
+def is_known_destination(
+	row, arguments: Mapping[str, Any], hosts: list[str], evidence: TextsByAuthor
+) -> bool:
 	"""Whether all links go to hosts of the agent or the tool, or were named, or found by a web search."""
 	urls, own_host = list_urls(arguments), parse_host(row.base_url or "")
 	reached = [parse_host(url, row.base_url) for url in urls]

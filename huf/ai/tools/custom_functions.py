@@ -40,7 +40,7 @@ def find_offered_function(path: str) -> Callable:
 	are whitelisted for pages and not offered: one of them approves drafts. Raises UsageError.
 	"""
 	function = find_app_function(path)
-	if hasattr(function, "huf_tool") or is_named_by_hook(path) or is_public(function):
+	if hasattr(function, "huf_tool") or is_named_by_hook(path) or is_public_function(function):
 		return function
 	if function in frappe.whitelisted and not path.startswith("huf."):
 		return function
@@ -55,7 +55,7 @@ def is_named_by_hook(path: str) -> bool:
 	return any(isinstance(entry, dict) and entry.get("function_path") == path for entry in entries)
 
 
-def is_public(function: Callable) -> bool:
+def is_public_function(function: Callable) -> bool:
 	return any(function is offered for offered in vars(importlib.import_module(PUBLIC_FUNCTIONS)).values())
 
 

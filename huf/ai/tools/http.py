@@ -124,7 +124,7 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 		async with session.request(method, url, **options) as response:
 			target = response.headers.get("Location")
 			if response.status not in REDIRECT_STATUSES or not target:
-				return await read_response(response)
+				return await read_http_response(response)
 			url = resolve_url(urljoin(str(response.url), target), tied_base_url, tied=bool(tied_base_url))
 			params = None
 			if response.status == 303 or (response.status in (301, 302) and method == "POST"):
@@ -132,7 +132,7 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 	raise ToolError(f"More than {MAX_REDIRECTS} redirects.")
 
 
-async def read_response(response) -> dict:
+async def read_http_response(response) -> dict:
 	content = await response.content.read(MAX_RESPONSE_BYTES + 1)
 	while len(content) <= MAX_RESPONSE_BYTES and (
 		more := await response.content.read(MAX_RESPONSE_BYTES + 1 - len(content))

@@ -245,7 +245,7 @@ def load_tools(app: str, entry: str | dict) -> CodeTools:
 	"""The tools of a module, or the function that a dict of the hook describes."""
 	found = CodeTools()
 	try:
-		tools = import_tools(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
+		tools = find_marked_functions(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
 	except Exception as error:  # the boundary around an app's code, which an import runs
 		label = entry if isinstance(entry, str) else entry.get("tool_name")
 		found.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
@@ -255,7 +255,7 @@ def load_tools(app: str, entry: str | dict) -> CodeTools:
 	return found
 
 
-def import_tools(module: str) -> list[CodeTool]:
+def find_marked_functions(module: str) -> list[CodeTool]:
 	"""The functions of a module that are marked as tools."""
 	importlib.import_module(module)
 	return find_marked_tools(module)

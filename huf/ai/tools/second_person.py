@@ -56,7 +56,7 @@ def find_values(value: Any, keys: tuple[str, ...]) -> Iterator[Any]:
 				yield from find_values(each, keys)
 
 
-def read_rule(row: Any, slot: Any) -> SecondPerson | None:
+def read_approval_rule(row: Any, slot: Any) -> SecondPerson | None:
 	"""The rule of an Agent Tool Function for an agent, whose Agent Tool row may extend it to all calls."""
 	if slot.second_person:
 		return SecondPerson()

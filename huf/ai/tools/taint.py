@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.flow import TYPED, Evidence, ReadText, Text, index_text
+from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
 from huf.ai.storage.opening import read_opening
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
@@ -138,16 +138,16 @@ def has_attachments(conversation: str | None) -> bool:
 	)
 
 
-def read_evidence(run: str, settings: str = "") -> Evidence:
+def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 	"""The texts that a run has read, by author. `settings`: text of the agent's record that names
 	destinations.
 	"""
 	named, untrusted, later = [settings], [], []
 	for row in list_run_chain(run):
 		start = find_start_origin(row)
-		named.append(read_settings(row))
+		named.append(read_author_texts(row))
 		messages = read_messages(row.conversation)
-		earlier = read_earlier(row.name)
+		earlier = read_earlier_texts(row.name)
 		by_person = [each.content or "" for each in messages if each.by_person or not start]
 		if not start:
 			by_person.append(row.prompt or "")
@@ -164,16 +164,16 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
 		]
 		is_later = bool(untrusted)
-		for made in read_calls(row.conversation):
+		for made in read_conversation_calls(row.conversation):
 			if made.origin:
 				origin = min(made.origin.splitlines(), key=lambda each: each.startswith(TYPED))
 				untrusted.append((origin, made.result))
 			elif is_later or untrusted:
 				later.append((made.tool, made.result))
-	return Evidence(Text(*named), to_texts(untrusted), to_texts(later))
+	return TextsByAuthor(Text(*named), to_texts(untrusted), to_texts(later))
 
 
-def read_earlier(run: str) -> dict[str, list[str]]:
+def read_earlier_texts(run: str) -> dict[str, list[str]]:
 	"""{role: texts} of the messages before a run's own, as its model read them."""
 	found: dict[str, list[str]] = {"user": [], "assistant": []}
 	for each in read_opening(frappe.db.get_value("Agent Run", run, "opening"))[:-1]:
@@ -182,7 +182,7 @@ def read_earlier(run: str) -> dict[str, list[str]]:
 	return found
 
 
-def read_settings(row) -> str:
+def read_author_texts(row) -> str:
 	"""The texts written by the authors of the agent and its trigger."""
 	instructions = frappe.get_cached_value("Agent", row.agent, "instructions") or ""
 	prompt = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "prompt")
@@ -204,7 +204,7 @@ def read_messages(conversation: str | None) -> list:
 	)
 
 
-def read_calls(conversation: str | None) -> list:
+def read_conversation_calls(conversation: str | None) -> list:
 	"""The calls of a conversation in order, with their results."""
 	return frappe.db.sql(
 		f"""select made.tool, made.result, made.origin {CALLS} and made.result is not null

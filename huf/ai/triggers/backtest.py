@@ -161,7 +161,7 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 	"""(change, document name) of a DocType's documents since a time; adds gaps in the history to `notes`."""
 	doctype = trigger.reference_doctype
 	if trigger.doc_event in DELETE_EVENTS:
-		yield from read_deletions(doctype, since, notes)
+		yield from list_deleted_documents(doctype, since, notes)
 		return
 	names = frappe.get_list(
 		doctype,
@@ -175,14 +175,14 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 	tracked = frappe.get_meta(doctype).track_changes
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
-	versions = read_versions(doctype, names, since) if tracked else {}
+	versions = read_document_versions(doctype, names, since) if tracked else {}
 	for name in names:
 		doc = frappe.get_doc(doctype, name)
 		for change in walk_back(doc, versions.get(name, ()), since, tracked):
 			yield change, str(name)
 
 
-def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]:
+def read_document_versions(doctype: str, names: list, since: datetime) -> dict[str, list]:
 	"""{document: its Version rows, newest first}. The caller has checked that the user may read the
 	documents.
 	"""
@@ -240,7 +240,9 @@ def parse_version_value(value: Any, field) -> Any:
 	return value
 
 
-def read_deletions(doctype: str, since: datetime, notes: list[str]) -> Iterator[tuple[PastChange, str]]:
+def list_deleted_documents(
+	doctype: str, since: datetime, notes: list[str]
+) -> Iterator[tuple[PastChange, str]]:
 	"""Deleted documents, if the site stores them and the user may read them."""
 	if not frappe.db.exists("DocType", DELETED):
 		notes.append("This site does not store deleted documents, so past deletions are not known.")

@@ -45,10 +45,10 @@ def find_field_names(condition: str) -> list[str]:
 		if isinstance(node, ast.Attribute) and is_doc(node.value) and node.attr not in METHODS:
 			found.append(node.attr)
 		elif isinstance(node, ast.Subscript) and is_doc(node.value):
-			found += read_text(node.slice)
+			found += read_constant_text(node.slice)
 		elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_doc(node.func.value):
 			if node.func.attr in FIELD_METHODS and node.args:
-				found += read_text(node.args[0])
+				found += read_constant_text(node.args[0])
 	return list(dict.fromkeys(found))
 
 
@@ -56,5 +56,5 @@ def is_doc(node: ast.AST) -> bool:
 	return isinstance(node, ast.Name) and node.id == "doc"
 
 
-def read_text(node: ast.AST) -> list[str]:
+def read_constant_text(node: ast.AST) -> list[str]:
 	return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []

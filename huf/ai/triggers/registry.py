@@ -68,7 +68,7 @@ def load_watched_triggers(stamp: str | None, *settings_stamps) -> Mapping[str, T
 
 def read_watched_triggers() -> tuple[str, Mapping[str, TriggersByEvent]]:
 	"""(time of the last change, map). The time is read first, so that the map is never older than it says."""
-	version = read_version()
+	version = read_triggers_version()
 	watched: dict[str, TriggersByEvent] = {}
 	enabled = "t.trigger_type in %s and t.disabled = 0 and a.disabled = 0"
 	for trigger in read_triggers(enabled, (WATCHING_TYPES,)):
@@ -87,7 +87,7 @@ def read_triggers(condition: str, values: tuple) -> list:
 	return frappe.db.sql(query, values, as_dict=True)
 
 
-def read_version() -> str:
+def read_triggers_version() -> str:
 	# Not through the cached document: this must be what the database has now.
 	query = "select value from `tabSingles` where doctype = %s and field = %s"
 	found = frappe.db.sql(query, (SETTINGS, STAMP_FIELD))
@@ -110,4 +110,4 @@ def invalidate_watched_triggers() -> None:
 def publish_change() -> None:
 	"""After the commit or rollback: the database's version is valid for all processes."""
 	frappe.flags.huf_triggers_changed = False
-	publish_version(read_version())
+	publish_version(read_triggers_version())

@@ -68,15 +68,15 @@ class Capture:
 						"reference_doctype": doctype,
 						"reference_name": name,
 						"action": action,
-						"before": to_json(before),
-						"after": to_json(after),
+						"before": encode_image(before),
+						"after": encode_image(after),
 						"file_content": self.contents.get(name) if doctype == "File" else None,
 					}
 				)
 		return rows
 
 
-def to_json(image: dict | None) -> str | None:
+def encode_image(image: dict | None) -> str | None:
 	return None if image is None else json.dumps(image, ensure_ascii=False)
 
 

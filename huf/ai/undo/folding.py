@@ -43,7 +43,7 @@ class Folded:
 	conflicts: list[Conflict] = field(default_factory=list)
 
 
-def fold(
+def take_back_changes(
 	current: Mapping | None, changes: Iterable[Change], decisions: Mapping[tuple[str, ...], str]
 ) -> Folded:
 	"""Take back `changes`, newest first. `decisions`: what to do by path of a conflict."""
@@ -78,7 +78,9 @@ class Folding:
 		if change.after is None:
 			return self.take_back_deletion(state, change.before)
 		if state is None:
-			self.is_restored((), summarize(change.before), summarize(change.after), None, can_restore=False)
+			self.is_restored(
+				(), drop_empty_values(change.before), drop_empty_values(change.after), None, can_restore=False
+			)
 			return None
 		self.take_back_update(state, change.before, change.after)
 		return state
@@ -95,7 +97,7 @@ class Folding:
 		if state is None:
 			return copy.deepcopy(dict(before))
 		# Somebody made a document of that name again.
-		self.is_restored((), summarize(before), None, summarize(state), can_restore=False)
+		self.is_restored((), drop_empty_values(before), None, drop_empty_values(state), can_restore=False)
 		return state
 
 	def take_back_update(self, state: dict, before: Mapping, after: Mapping) -> None:
@@ -154,7 +156,7 @@ def without_place(row: Mapping) -> dict:
 	return {name: value for name, value in row.items() if name != "idx"}
 
 
-def summarize(image: Mapping) -> dict:
+def drop_empty_values(image: Mapping) -> dict:
 	"""The meaningful values of an image."""
 	return {name: value for name, value in image.get("fields", {}).items() if value not in (None, "", 0)}
 

@@ -38,7 +38,7 @@ def take_image(doc: Any) -> dict:
 	}
 
 
-def read_image(doctype: str, name: str, lock: bool = False) -> dict | None:
+def read_stored_image(doctype: str, name: str, lock: bool = False) -> dict | None:
 	"""The stored document's image; None if there is none."""
 	if not frappe.db.exists(doctype, name):
 		return None

@@ -20,7 +20,7 @@ TOOL = "undo"
 
 def record_undo(found: UndoScope, restored: Sequence[Restored], changes: Sequence[dict]) -> str:
 	"""Insert the run of an undo and return its name. Does not commit."""
-	run = insert_run(found, restored)
+	run = insert_undo_run(found, restored)
 	calls = {}
 	for position, each in enumerate(restored):
 		calls[each.doctype, each.name] = insert_call(run, position, each)
@@ -29,12 +29,12 @@ def record_undo(found: UndoScope, restored: Sequence[Restored], changes: Sequenc
 		# What a controller changed besides belongs to the first call.
 		call = calls.get((change["reference_doctype"], change["reference_name"]), first)
 		insert_changes(run, call, [{**change, "position": position}])
-	mark_redone(list_undos(found.runs))
+	mark_redone(filter_undos(found.runs))
 	mark_undone([row.name for row in found.changes], run)
 	return run
 
 
-def insert_run(found: UndoScope, restored: Sequence[Restored]) -> str:
+def insert_undo_run(found: UndoScope, restored: Sequence[Restored]) -> str:
 	time = now()
 	agent = frappe.db.get_value("Agent Run", found.runs[0], "agent")
 	return insert_row(
@@ -75,7 +75,7 @@ def insert_call(run: str, position: int, restored: Restored | None) -> str:
 	)
 
 
-def list_undos(runs: Sequence[str]) -> list[str]:
+def filter_undos(runs: Sequence[str]) -> list[str]:
 	"""Those of the runs that are undos."""
 	return frappe.get_all(
 		"Agent Run", {"name": ["in", runs], "is_undo": 1}, pluck="name", order_by="creation asc"

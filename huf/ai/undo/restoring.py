@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 import frappe
 from frappe.utils import strip_html
 
-from huf.ai.undo.images import differing, pick, read_image
+from huf.ai.undo.images import differing, pick, read_stored_image
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
@@ -99,12 +99,12 @@ def try_restore(target: Target) -> Restored | Problem:
 		frappe.flags.currently_saving = saving
 		if capture:
 			capture.images = noted
-		return Problem(target.doctype, target.name, describe(error, target))
+		return Problem(target.doctype, target.name, describe_obstacle(error, target))
 	finally:
 		del frappe.local.message_log[messages:]
 
 
-def describe(error: Exception, target: Target) -> str:
+def describe_obstacle(error: Exception, target: Target) -> str:
 	if isinstance(error, frappe.PermissionError):
 		return f"You may not {target.action} this {target.doctype}."
 	return strip_html(str(error)) or type(error).__name__
@@ -137,7 +137,7 @@ def create_again(target: Target) -> Restored:
 	wanted = target.wanted or {}
 	if wanted["docstatus"] == CANCELLED:
 		frappe.throw(frappe._("It was a cancelled document, and these cannot be created again."))
-	values = {**wanted["fields"], **to_rows(wanted, with_names=True), **read_content(target)}
+	values = {**wanted["fields"], **to_rows(wanted, with_names=True), **read_deleted_file(target)}
 	doc = frappe.get_doc({"doctype": target.doctype, **values})
 	doc.insert(set_name=target.name, set_child_names=False)
 	advance_series(str(doc.name))
@@ -169,7 +169,7 @@ def set_origin(target: Target, name: str) -> None:
 		frappe.db.set_value(target.doctype, name, wanted, update_modified=False)
 
 
-def read_content(target: Target) -> dict:
+def read_deleted_file(target: Target) -> dict:
 	"""The content of a File that was deleted with it."""
 	if target.doctype != "File" or not target.file_content:
 		return {}
@@ -195,7 +195,7 @@ def amend(target: Target, doc) -> Restored:
 def set_values(doc, target: Target) -> None:
 	"""Set the fields and rows in which the document differs from the wanted state."""
 	wanted = target.wanted or {}
-	present = read_image(target.doctype, target.name) or wanted
+	present = read_stored_image(target.doctype, target.name) or wanted
 	for name in differing(present["fields"], wanted["fields"]):
 		doc.set(name, wanted["fields"][name])
 	for table in differing(present["rows"], wanted["rows"]):
@@ -228,7 +228,7 @@ def in_order(rows: Mapping[str, Mapping]) -> list[tuple[str, Mapping]]:
 
 def find_left(target: Target, name: str) -> list[str]:
 	"""The fields and tables in which the stored document differs from the wanted state."""
-	present = read_image(target.doctype, name)
+	present = read_stored_image(target.doctype, name)
 	wanted = target.wanted
 	if present is None or wanted is None:
 		return []

@@ -11,7 +11,7 @@ from frappe.utils import get_datetime
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OPEN_STATUSES, Effect
-from huf.ai.storage.agent_changes import read_changes
+from huf.ai.storage.agent_changes import list_agent_changes
 from huf.ai.undo.compensation import describe_compensation
 
 MAX_RUNS = 200
@@ -20,7 +20,7 @@ CALL_FIELDS = ["name", "run", "step", "tool", "effect", "status", "arguments", "
 
 
 @dataclass(frozen=True)
-class Scope:
+class UndoSelection:
 	"""Runs by name, the runs of an agent or a trigger, or what runs changed on one record as (DocType, name).
 
 	`since` leaves out what was done before.
@@ -35,7 +35,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class UndoScope:
-	"""`changes`: Agent Change rows, newest first. `external` and `untraced`: see `describe_call`."""
+	"""`changes`: Agent Change rows, newest first. `external` and `untraced`: see `describe_external_call`."""
 
 	runs: tuple[str, ...]
 	changes: tuple[Any, ...]
@@ -50,7 +50,7 @@ def parse_scope(
 	trigger: str | None = None,
 	doctype: str | None = None,
 	name: str | None = None,
-) -> Scope:
+) -> UndoSelection:
 	"""A scope from what a caller passed; `runs` may be JSON. Raises UsageError."""
 	names = frappe.parse_json(runs) if isinstance(runs, str) and runs.startswith("[") else runs
 	names = [names] if isinstance(names, str) else names or []
@@ -65,10 +65,10 @@ def parse_scope(
 		moment = get_datetime(since) if since else None
 	except ValueError:
 		raise UsageError(f"{since!r} is not a time, such as 2026-11-22 09:00.") from None
-	return Scope(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
+	return UndoSelection(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
 
 
-def read_scope(scope: Scope) -> UndoScope:
+def read_scope(scope: UndoSelection) -> UndoScope:
 	"""The runs that the user may read, with all they did. Raises PermissionError, UsageError."""
 	runs = find_runs(scope)
 	filters: dict[str, Any] = {"run": ["in", runs]}
@@ -76,7 +76,7 @@ def read_scope(scope: Scope) -> UndoScope:
 	of_record = {}
 	if scope.record:
 		of_record = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
-	changes = [row for row in read_changes({**filters, **since, **of_record}) if not row.undone_by]
+	changes = [row for row in list_agent_changes({**filters, **since, **of_record}) if not row.undone_by]
 	if len(changes) > MAX_CHANGES:
 		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
 	if any(row.before is None and row.after is None for row in changes):
@@ -91,19 +91,19 @@ def read_scope(scope: Scope) -> UndoScope:
 		CALL_FIELDS,
 		order_by="started_at asc, position asc",
 	)
-	traced = {row.tool_call for row in read_changes(filters)}
+	traced = {row.tool_call for row in list_agent_changes(filters)}
 	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
 	external = [call for call in done if call.effect == Effect.EXTERNAL.value and call.name not in traced]
 	untraced = [call for call in done if call.effect == Effect.WRITE.value and call.name not in traced]
 	return UndoScope(
 		tuple(runs),
 		tuple(changes),
-		tuple(describe_call(call) for call in external),
-		tuple(describe_call(call) for call in untraced),
+		tuple(describe_external_call(call) for call in external),
+		tuple(describe_external_call(call) for call in untraced),
 	)
 
 
-def find_runs(scope: Scope) -> list[str]:
+def find_runs(scope: UndoSelection) -> list[str]:
 	"""The runs of a scope and the runs that they started. All must have ended."""
 	if scope.runs:
 		names = list(scope.runs)
@@ -113,12 +113,12 @@ def find_runs(scope: Scope) -> list[str]:
 			frappe.get_doc("Agent Run", name).check_permission("read")
 	else:
 		chosen = {**choose_runs(scope), "is_undo": 0}
-		still = list_runs({**chosen, "status": ["in", OPEN_STATUSES]})
-		names = [*list_runs({**chosen, "ended_at": [">=", scope.since]}), *still]
+		still = list_run_names({**chosen, "status": ["in", OPEN_STATUSES]})
+		names = [*list_run_names({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
 		raise UsageError("There is no run since then that did something here and that you may read.")
 	for name in () if scope.record else names:
-		names += [run for run in list_runs({"parent_run": name}) if run not in names]
+		names += [run for run in list_run_names({"parent_run": name}) if run not in names]
 		if len(names) > MAX_RUNS:
 			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
 	still = frappe.get_all(
@@ -129,23 +129,23 @@ def find_runs(scope: Scope) -> list[str]:
 	return names
 
 
-def choose_runs(scope: Scope) -> dict:
+def choose_runs(scope: UndoSelection) -> dict:
 	"""Filters of the runs of an agent or a trigger, or of those that changed a record."""
 	if not scope.record:
 		return {"agent": scope.agent} if scope.agent else {"trigger": scope.trigger}
 	changed = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
 	since = {"creation": [">=", scope.since]}
-	return {"name": ["in", [row.run for row in read_changes({**changed, **since})] or [""]]}
+	return {"name": ["in", [row.run for row in list_agent_changes({**changed, **since})] or [""]]}
 
 
-def list_runs(filters: dict) -> list[str]:
+def list_run_names(filters: dict) -> list[str]:
 	"""Names of runs that the user may read."""
 	return frappe.get_list(
 		"Agent Run", filters, pluck="name", order_by="creation asc", limit_page_length=MAX_RUNS + 1
 	)
 
 
-def describe_call(call: Any) -> dict:
+def describe_external_call(call: Any) -> dict:
 	"""A call that is not taken back: {call, run, step, tool, effect, status, arguments, compensate}."""
 	return {
 		"call": call.name,

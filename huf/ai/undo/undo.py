@@ -16,11 +16,11 @@ from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, prev
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
 from huf.ai.undo.capture import CallChanges
-from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, fold
-from huf.ai.undo.images import read_image
+from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, take_back_changes
+from huf.ai.undo.images import read_stored_image
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
-from huf.ai.undo.scope import Scope, UndoScope, read_scope
+from huf.ai.undo.scope import UndoScope, UndoSelection, read_scope
 
 Decisions = Mapping[str, str]
 """By key of a conflict or of a document (see `to_key`): keep or restore. The key "*" is for all others."""
@@ -38,8 +38,8 @@ class DocumentPlan:
 	"""The caller decided to leave it as it is."""
 
 
-def preview_undo(scope: Scope, decisions: Decisions | str | None = None) -> dict:
-	"""What an undo would change, in the form of `describe`. Changes nothing."""
+def preview_undo(scope: UndoSelection, decisions: Decisions | str | None = None) -> dict:
+	"""What an undo would change, in the form of `describe_undo`. Changes nothing."""
 	decisions = check_decisions(decisions)
 	found = read_scope(scope)
 	frappe.db.rollback()
@@ -48,10 +48,10 @@ def preview_undo(scope: Scope, decisions: Decisions | str | None = None) -> dict
 	preview = preview_changes(lambda: outcome.append(restore_all(list_targets(plans))))
 	restored, problems = outcome[0]
 	frappe.db.rollback()
-	return describe(found, plans, preview, restored, problems, decisions)
+	return describe_undo(found, plans, preview, restored, problems, decisions)
 
 
-def apply_undo(scope: Scope, approved: str, decisions: Decisions | str | None = None) -> dict:
+def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str | None = None) -> dict:
 	"""Undo what was previewed as `approved` (its digest): {run, restored: [...]}. Commits.
 
 	Raises UsageError, with nothing changed, if it would now do something else, or if a document cannot be
@@ -107,10 +107,10 @@ def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> li
 
 
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
-	current = read_image(doctype, name, lock)
+	current = read_stored_image(doctype, name, lock)
 	changes = [Change(parse(row.before), parse(row.after)) for row in rows]
 	of_paths = PathDecisions(doctype, name, decisions)
-	folded = fold(current, changes, of_paths)
+	folded = take_back_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
 	is_left = decisions.get(to_key(doctype, name)) == KEEP
 	return DocumentPlan(
@@ -158,7 +158,7 @@ def digest_plans(found: UndoScope, decisions: Decisions) -> str:
 # --- description ---
 
 
-def describe(
+def describe_undo(
 	found: UndoScope,
 	plans: list[DocumentPlan],
 	preview: Preview,

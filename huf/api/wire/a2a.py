@@ -104,7 +104,7 @@ def read_answer(message: Message) -> Answer:
 	raise InvalidParamsError(HOW_TO_ANSWER)
 
 
-def read_prompt(message: Message) -> tuple[str, tuple[str, ...]]:
+def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 	"""(text, images as data URLs). Raises ContentTypeNotSupportedError, InvalidParamsError."""
 	texts: list[str] = []
 	images: list[str] = []

@@ -216,7 +216,7 @@ class RunEncoder:
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
 
 
-def describe_step(status: RunStatus) -> dict:
+def describe_phase(status: RunStatus) -> dict:
 	"""The phase of a run that has paused or ended, for JSON answers."""
 	return {STEP: EXECUTE if status is RunStatus.WAITING else VALIDATE}
 

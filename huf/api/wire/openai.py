@@ -83,7 +83,7 @@ def encode_completion(result: RunResult, agent: str) -> dict:
 	message = {"role": "assistant", "content": content, "refusal": None}
 	choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(fields)}
 	return {
-		**encode_header("chat.completion", result.run, agent),
+		**encode_chunk_header("chat.completion", result.run, agent),
 		"choices": [choice],
 		"usage": encode_usage(fields),
 		"metadata": {"run": result.run, "conversation": result.conversation},
@@ -100,7 +100,7 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			yield None
 			continue
 		if not header:
-			header = encode_header("chat.completion.chunk", event.run, agent)
+			header = encode_chunk_header("chat.completion.chunk", event.run, agent)
 			if with_usage:
 				header["usage"] = None
 			yield encode_chunk(header, {"role": "assistant", "content": ""})
@@ -121,7 +121,7 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 	yield "[DONE]"
 
 
-def encode_header(kind: str, run: str, agent: str) -> dict:
+def encode_chunk_header(kind: str, run: str, agent: str) -> dict:
 	return {"id": f"chatcmpl-{run}", "object": kind, "created": int(time.time()), "model": agent}
 
 

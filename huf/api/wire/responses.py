@@ -211,7 +211,7 @@ class ResponseBuilder:
 			"output": self.output,
 			"error": {"code": "server_error", "message": failure} if failure else None,
 			"incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-			"usage": encode_usage(result) if result.get("input_tokens") is not None else None,
+			"usage": encode_response_usage(result) if result.get("input_tokens") is not None else None,
 			"instructions": None,
 			"parallel_tool_calls": True,
 			"temperature": None,
@@ -233,7 +233,7 @@ class ResponseBuilder:
 		}
 
 
-def encode_usage(result: dict) -> dict:
+def encode_response_usage(result: dict) -> dict:
 	sent, received = result["input_tokens"] or 0, result["output_tokens"] or 0
 	return {
 		"input_tokens": sent,

@@ -16,7 +16,7 @@ from frappe.email.queue import claim, flush
 import huf.packs.pharmacy as pack
 from huf.ai.mail.intake import read_mailbox_once
 from huf.ai.mail.jobs import process_mail
-from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.mail.review import check_servers, describe_mail
 from huf.embedded.cli import cli
 from huf.embedded.tests.browser import open_browser
@@ -111,7 +111,7 @@ class TestPharmacy(SiteTestCase):
 			way = describe_mail(frappe.get_doc("Agent Mail", name))
 			self.assertEqual((way["mail"]["status"], way["mail"]["rule"]), ("Done", "pharmacy_support"))
 			self.assertEqual(
-				[each["name"] for each in way["drafts"] if send_mail(each["name"])],
+				[each["name"] for each in way["drafts"] if send_approved_mail(each["name"])],
 				[way["drafts"][0]["name"]],
 			)
 			flush()

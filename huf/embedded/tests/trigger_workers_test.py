@@ -9,7 +9,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils.job_worker import Worker
 
-from huf.ai.runs.queue import recover
+from huf.ai.runs.queue import recover_runs
 from huf.ai.triggers.runs import recover_events
 from huf.embedded.site import SITE
 from huf.embedded.tests.jobs_test import start_worker_process
@@ -72,7 +72,7 @@ class TestWorkers(SiteTestCase):
 		for run in lost:
 			frappe.db.set_value("Agent Run", run, "lease_until", "2020-01-01", update_modified=False)
 		frappe.db.commit()
-		return len({*recover_events(later), *recover(later)})
+		return len({*recover_events(later), *recover_runs(later)})
 
 	def wait_until(self, is_so):
 		deadline = time.monotonic() + PATIENCE

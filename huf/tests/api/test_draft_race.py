@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.mail.approval_links import make_link
+from huf.ai.mail.approval_links import make_approval_link
 from huf.ai.runs import queue
 from huf.ai.runs.queue import work_on
 from huf.ai.storage.drafts import read_draft
@@ -79,7 +79,7 @@ class TestRaceOfEntryPoints(McpTestCase):
 		return send("/v1/responses", method="POST", json=body, headers=self.token("responses", "Bearer")).text
 
 	def by_mail(self, row, approved: bool) -> str:
-		path = "/agent/approval" + make_link(row).partition("/agent/approval")[2]
+		path = "/agent/approval" + make_approval_link(row).partition("/agent/approval")[2]
 		return send(path, method="POST", data={"decision": "approve" if approved else "reject"}).text
 
 	def test_one_wins_one_effect_and_the_others_are_told(self):

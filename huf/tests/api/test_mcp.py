@@ -8,7 +8,7 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat import approvals
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.queue import recover
+from huf.ai.runs.queue import recover_runs
 from huf.ai.storage import leases
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import ORDER, make_order
@@ -227,7 +227,7 @@ class TestTasks(McpTestCase):
 		lost = leases.acquire_lease(task, add_to_date(now_datetime(), minutes=-10, as_datetime=True))
 		self.assertIsNotNone(lost)
 		self.assertEqual(self.task("get", task)["status"], "working")
-		self.assertIn(task, recover())
+		self.assertIn(task, recover_runs())
 		self.go_on(task)
 		self.assertEqual(self.task("get", task)["status"], "completed")
 		self.assertEqual(self.calls(task), [(self.update, "Success")])

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.providers.price_table import find_price, list_chat_models
+from huf.ai.providers.price_table import find_price, list_provider_models
 from huf.api import model
 from huf.tests.base import SiteTestCase, keep_default_model
 from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
@@ -157,7 +157,7 @@ class TestModels(SiteTestCase):
 	def test_the_table_knows_prices_and_names(self):
 		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)
 		self.assertIsNone(find_price("OpenAI", "no such model"))
-		self.assertIn("gemini-2.5-flash", list_chat_models("Google"))
+		self.assertIn("gemini-2.5-flash", list_provider_models("Google"))
 
 
 def make_model_on(server) -> str:

@@ -64,9 +64,9 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 		os.write(there, str(commits[0]).encode())
 		return
 	if "undo" in order:
-		from huf.ai.undo.undo import Scope, apply_undo
+		from huf.ai.undo.undo import UndoSelection, apply_undo
 
-		apply_undo(Scope((order["undo"],)), order["digest"])
+		apply_undo(UndoSelection((order["undo"],)), order["digest"])
 	else:
 		from huf.ai.runs.queue import work_on
 

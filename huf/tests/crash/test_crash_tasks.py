@@ -5,7 +5,7 @@ import unittest
 
 import frappe
 
-from huf.ai.runs.queue import recover
+from huf.ai.runs.queue import recover_runs
 from huf.tests.api.test_mcp import TASKS, McpTestCase
 from huf.tests.crash.test_crash import LATER, TestCrash
 from huf.tests.factories import make, make_agent, make_tool, unique
@@ -70,7 +70,7 @@ class TestCrashTasks(McpTestCase):
 		self.request(
 			"answering", "tasks/update", {"taskId": task, "inputResponses": {key: {"action": "accept"}}}
 		)
-		recover()
+		recover_runs()
 
 	def request(self, stage: str, method: str, params: dict) -> dict:
 		"""The client's request; where the web worker is to be killed, it is sent to that one first."""

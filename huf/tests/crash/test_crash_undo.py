@@ -6,8 +6,8 @@ import unittest
 
 import frappe
 
-from huf.ai.undo.images import read_image
-from huf.ai.undo.scope import Scope
+from huf.ai.undo.images import read_stored_image
+from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import Worker
 from huf.tests.base import SiteTestCase, enter
@@ -47,14 +47,14 @@ class TestCrashUndo(SiteTestCase):
 			("Cancel Document", ORDER, {"name": self.submitted.name}),
 		)
 		changed = self.state()
-		digest = preview_undo(Scope((run,)))["digest"]
+		digest = preview_undo(UndoSelection((run,)))["digest"]
 		ended = self.order(undo=run, digest=digest, kill_at=kill_at, when=when)
 		frappe.db.rollback()
 		undone = frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "set"]})
 		self.assertIn((undone, self.state()), [(0, changed), (3, before)])
 		self.assertEqual(ended["killed"], bool(kill_at))
 		if not undone:
-			apply_undo(Scope((run,)), preview_undo(Scope((run,)))["digest"])
+			apply_undo(UndoSelection((run,)), preview_undo(UndoSelection((run,)))["digest"])
 		self.assertEqual(self.state(), before)
 		self.assertEqual(frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "set"]}), 3)
 		return ended["commits"]
@@ -63,7 +63,11 @@ class TestCrashUndo(SiteTestCase):
 		frappe.db.rollback()
 		in_effect = frappe.db.count(ORDER, {"amended_from": self.submitted.name, "docstatus": 1})
 		in_effect += frappe.db.get_value(ORDER, self.submitted.name, "docstatus") == 1
-		images = [read_image(CASE, self.case.name), read_image(ORDER, self.gone.name), in_effect]
+		images = [
+			read_stored_image(CASE, self.case.name),
+			read_stored_image(ORDER, self.gone.name),
+			in_effect,
+		]
 		return json.dumps(images, sort_keys=True, default=str)
 
 

@@ -18,11 +18,11 @@ from huf.ai.knowledge import reader_process
 from huf.ai.knowledge.chunking import split_into_chunks, split_markdown
 from huf.ai.knowledge.reader_process import MAX_MEMORY_BYTES, PROCESSOR_S, convert_html, read_file
 from huf.ai.mail.crisp import strip_markup
-from huf.ai.mail.message import parse_message, strip_tags
+from huf.ai.mail.message import parse_message, strip_unconverted_html
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.providers.masking import Masker
 from huf.ai.providers.response_guard import ResponseGuard
-from huf.ai.providers.text_tool_calls import read_calls
+from huf.ai.providers.text_tool_calls import parse_calls
 from huf.ai.setup.agent_exports import parse_export
 from huf.tests.measuring import assert_bounded, time_thread
 
@@ -56,13 +56,13 @@ READERS = {
 	"quotes": extract_new_text,
 	"crisp": strip_markup,
 	"html": convert_html,
-	"tags": strip_tags,
+	"tags": strip_unconverted_html,
 	"addresses": read_addresses,
 	"mail": parse_mail,
 	"masking": Masker().mask,
 	"secrets": mask_secrets,
 	"response guard": guard,
-	"calls as text": lambda text: read_calls(text, TOOLS, marked=True),
+	"calls as text": lambda text: parse_calls(text, TOOLS, marked=True),
 }
 
 
@@ -71,7 +71,7 @@ class TestTexts(unittest.TestCase):
 		literal = 'f"' + "{1}" * 100_000 + '"'
 
 		def read_both():
-			self.assertEqual(read_calls(f"[look(a={literal})]", TOOLS, marked=True), [])
+			self.assertEqual(parse_calls(f"[look(a={literal})]", TOOLS, marked=True), [])
 			self.assertRaises(UsageError, parse_export, f"text = {literal}")
 
 		self.assertLess(time_thread(read_both), 10)

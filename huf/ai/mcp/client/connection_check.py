@@ -34,7 +34,7 @@ class Failure(Exception):
 		self.step, self.message = step, message
 
 
-def check(name: str) -> dict[str, Any]:
+def run_connection_check(name: str) -> dict[str, Any]:
 	"""{ok, steps: [{step, ok, message}]}; `ok` is None for steps that were not reached. Commits.
 
 	Raises PermissionError if the user may not change the connection.
@@ -48,13 +48,13 @@ def check(name: str) -> dict[str, Any]:
 		take_steps(doc, messages)
 	except Failure as failure:
 		done = steps[: steps.index(failure.step)]
-		rows = [describe_step(step, step in done or None, messages) for step in steps]
+		rows = [build_step(step, step in done or None, messages) for step in steps]
 		rows[len(done)] = {"step": failure.step, "ok": False, "message": failure.message}
 		return {"ok": False, "steps": rows}
-	return {"ok": True, "steps": [describe_step(step, True, messages) for step in steps]}
+	return {"ok": True, "steps": [build_step(step, True, messages) for step in steps]}
 
 
-def describe_step(step: str, ok: bool | None, messages: dict[str, str]) -> dict[str, Any]:
+def build_step(step: str, ok: bool | None, messages: dict[str, str]) -> dict[str, Any]:
 	return {"step": step, "ok": ok, "message": messages.get(step, "")}
 
 
@@ -70,10 +70,10 @@ def take_steps(doc: Any, messages: dict[str, str]) -> None:
 	if target.url:
 		addresses = run_coroutine(resolve_host(target))
 		messages["dns"] = ", ".join(addresses[:4])
-		messages["network"] = run_coroutine(connect(target, addresses[0]))
-	offer = read_offer(doc, target)
+		messages["network"] = run_coroutine(try_connection(target, addresses[0]))
+	offer = sign_in_and_list(doc, target)
 	messages["initialize"] = connections.store_offer(doc.name, offer)
-	messages["tools"] = describe_tools(offer)
+	messages["tools"] = describe_offer(offer)
 	check_changes(doc.name)
 
 
@@ -98,7 +98,7 @@ async def resolve_host(target: ServerTarget) -> list[str]:
 	return addresses
 
 
-async def connect(target: ServerTarget, address: str) -> str:
+async def try_connection(target: ServerTarget, address: str) -> str:
 	"""Open and close a connection; returns the TLS version, or "Not encrypted"."""
 	parts = urlsplit(target.url)
 	context = ssl.create_default_context() if parts.scheme == "https" else None
@@ -128,7 +128,7 @@ async def connect(target: ServerTarget, address: str) -> str:
 	return protocol.version() if protocol else _("Not encrypted")
 
 
-def read_offer(doc: Any, target: ServerTarget) -> session.Offer:
+def sign_in_and_list(doc: Any, target: ServerTarget) -> session.Offer:
 	"""Sign in and list the tools; a failure is attributed to the step after the last completed one."""
 	statuses: list[int] = []
 	reached: list[str] = []
@@ -157,7 +157,7 @@ def explain_failure(doc: Any, reason: str, reached: list[str], statuses: list[in
 	return Failure("initialize", _("The server does not answer as an MCP server: {0}").format(reason))
 
 
-def describe_tools(offer: session.Offer) -> str:
+def describe_offer(offer: session.Offer) -> str:
 	if not offer.tools:
 		raise Failure(
 			"tools",

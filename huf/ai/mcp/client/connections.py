@@ -43,15 +43,15 @@ def make_target(doc: Any) -> ServerTarget:
 	return ServerTarget(
 		doc.name,
 		url=doc.url,
-		headers=read_headers(doc),
-		auth=make_auth(doc),
+		headers=read_auth_headers(doc),
+		auth=make_connection_auth(doc),
 		allow_private=bool(doc.allow_private_hosts),
 		timeout_s=doc.timeout or 30,
 		max_bytes=doc.max_bytes or 2_000_000,
 	)
 
 
-def read_headers(doc: Any) -> dict[str, str]:
+def read_auth_headers(doc: Any) -> dict[str, str]:
 	"""The HTTP headers that authenticate with a server, decrypted."""
 	if doc.auth == "Bearer":
 		return {"Authorization": f"Bearer {doc.get_password('bearer_token')}"}
@@ -60,25 +60,25 @@ def read_headers(doc: Any) -> dict[str, str]:
 	return {}
 
 
-def make_auth(doc: Any) -> Any:
+def make_connection_auth(doc: Any) -> Any:
 	"""An httpx2 Auth for servers that use OAuth, else None."""
 	if doc.auth != "OAuth":
 		return None
 	from huf.ai.mcp.client import sign_in
 
-	return sign_in.make_auth(doc)
+	return sign_in.make_oauth_auth(doc)
 
 
-async def call_tool(connection: str, tool: str, arguments: dict) -> dict:
+async def call_connection_tool(connection: str, tool: str, arguments: dict) -> dict:
 	"""Call a tool of a connection for the current run: {text, structured, left_out}. Raises ToolError."""
 	doc = frappe.get_cached_doc(CONNECTION, connection)
 	accepted = find_accepted(doc, tool)
 	try:
-		return await session_pool.call_tool(make_target(doc), accepted, arguments, name_owner())
+		return await session_pool.call_pooled(make_target(doc), accepted, arguments, name_owner())
 	except UsageError as error:
 		raise ToolError(str(error)) from None
 	except ToolChanged as changed:
-		store.note_change(connection, tool, changed.offered)
+		store.hold_back_tool(connection, tool, changed.offered)
 		raise
 
 
@@ -106,7 +106,7 @@ def find_chosen(doc: Any, tool: str) -> Any:
 	return next((r for r in doc.tools if r.tool_name == tool and r.chosen and r.definition), None)
 
 
-def refresh(name: str) -> dict:
+def refresh_connection(name: str) -> dict:
 	"""Connect to the server and store its tools: {ok, server, error, faults}. Commits.
 
 	Raises PermissionError where the user may not change the connection.

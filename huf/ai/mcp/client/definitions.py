@@ -174,7 +174,7 @@ def find_reference(root: Mapping, reference: Any) -> Mapping:
 	return target
 
 
-def describe_change(accepted: ToolDefinition | None, offered: ToolDefinition | None) -> str:
+def diff_definitions(accepted: ToolDefinition | None, offered: ToolDefinition | None) -> str:
 	"""A unified diff of two definitions; empty if they are equal."""
 	before, after = (each.as_json().splitlines() if each else [] for each in (accepted, offered))
 	return "\n".join(difflib.unified_diff(before, after, "accepted", "offered", lineterm="", n=2))

@@ -156,8 +156,8 @@ class SignInProvider(OAuthClientProvider):
 		base = context.get_authorization_base_url(context.server_url)
 		endpoint = str(metadata.authorization_endpoint) if metadata else urljoin(base, "/authorize")
 		self.storage.update(
-			metadata=dump(metadata),
-			resource=dump(context.protected_resource_metadata),
+			metadata=dump_token(metadata),
+			resource=dump_token(context.protected_resource_metadata),
 			pending={
 				"state": state,
 				"verifier": pkce.code_verifier,
@@ -184,7 +184,7 @@ class SignInProvider(OAuthClientProvider):
 		await self._handle_token_response(await http.send(request))
 
 
-def dump(model: Any) -> dict | None:
+def dump_token(model: Any) -> dict | None:
 	return model.model_dump(mode="json", exclude_none=True) if model else None
 
 

@@ -8,7 +8,7 @@ from huf.ai.mcp.client.definitions import strip_invisible, strip_invisible_json
 MAX_ERROR_CHARS = 4_000
 
 
-def read_result(result: Any) -> dict:
+def read_call_result(result: Any) -> dict:
 	"""{text, structured, left_out} of a CallToolResult, without empty keys. Raises ToolError for an error.
 
 	The nesting keeps a server's data from passing as a record of this site that answers cite

@@ -78,7 +78,7 @@ async def read_offer(target: ServerTarget, on_step: Callable[[str], None] | None
 	async def read(client: "Client", renew: Renew) -> Offer:
 		if on_step:
 			on_step("initialize")
-		tools, faults = await list_tools(client)
+		tools, faults = await fetch_tools(client)
 		info = client.server_info
 		server = strip_invisible(f"{info.name} {info.version}" if info else "")[:140]
 		return Offer(server, client.protocol_version, tools, faults)
@@ -98,7 +98,7 @@ async def call_tool(
 	`on_call` is called before the arguments are sent. Raises ToolError, or ToolChanged with the current
 	definition.
 	"""
-	from huf.ai.mcp.client.results import read_result
+	from huf.ai.mcp.client.results import read_call_result
 
 	context = target.context or copy_context()
 
@@ -108,12 +108,12 @@ async def call_tool(
 			text = strip_invisible(message or accepted.name)
 			context.run(report_progress, text, progress / total if total else None)
 
-		offered = await find_tool(client, accepted.name)
+		offered = await find_server_tool(client, accepted.name)
 		if offered != accepted:
 			raise ToolChanged(offered)
 		if on_call:
 			on_call()
-		return read_result(await client.call_tool(accepted.name, arguments, progress_callback=report))
+		return read_call_result(await client.call_tool(accepted.name, arguments, progress_callback=report))
 
 	return await within_limits(target, call, open_for_call)
 
@@ -217,7 +217,7 @@ async def accept_result(name: str, result: Any) -> None:
 	"""
 
 
-async def list_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tuple[str, ...]]:
+async def fetch_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tuple[str, ...]]:
 	"""All usable tools, and why others are not."""
 	found: dict[str, ToolDefinition] = {}
 	faults: list[str] = []
@@ -234,7 +234,7 @@ async def list_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tupl
 	return tuple(found.values()), tuple(faults)
 
 
-async def find_tool(client: "Client", name: str) -> ToolDefinition | None:
+async def find_server_tool(client: "Client", name: str) -> ToolDefinition | None:
 	async for tool in iterate_tools(client):
 		if tool.name == name:
 			try:

@@ -30,7 +30,9 @@ MAX_IDLE = 32
 """Per process. The least recently used session is closed first."""
 
 
-async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: dict, owner: Hashable) -> dict:
+async def call_pooled(
+	target: ServerTarget, accepted: ToolDefinition, arguments: dict, owner: Hashable
+) -> dict:
 	"""Like `session.call_tool`, in a pooled session of `owner` if there is one."""
 	if target.auth:
 		return await session.call_tool(target, accepted, arguments)

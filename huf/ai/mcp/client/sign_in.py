@@ -30,7 +30,7 @@ class ConnectionVault:
 		store.write_grant(self.connection, grant)
 
 
-def make_auth(doc: Any) -> Any:
+def make_oauth_auth(doc: Any) -> Any:
 	"""The `httpx2.Auth` of a connection with OAuth."""
 	return make_provider(make_client(doc), ConnectionVault(doc.name), doc.grant == "Client Credentials")
 

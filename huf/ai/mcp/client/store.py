@@ -31,7 +31,7 @@ def write_state(connection: str, **values: Any) -> None:
 	frappe.clear_document_cache(CONNECTION, connection)
 
 
-def note_change(connection: str, tool: str, offered: ToolDefinition | None) -> None:
+def hold_back_tool(connection: str, tool: str, offered: ToolDefinition | None) -> None:
 	"""Hold back a tool whose description has changed since it was accepted. Commits."""
 	tools = read_offered(frappe.db.get_value(CONNECTION, connection, "offered"))
 	tools.pop(tool, None)

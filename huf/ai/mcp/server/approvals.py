@@ -42,10 +42,10 @@ def build_question(state: RunState) -> InputRequests:
 		difference = f"{difference[:MAX_DIFFERENCE_CHARS]}\n… The whole: {state.url}"
 	message = f"Allow {draft['agent']} to call {draft['tool']}? It would do this:\n{difference}"
 	params = ElicitRequestFormParams(message=message, requested_schema=NOTE_SCHEMA)
-	return {key_of(state): ElicitRequest(params=params)}
+	return {make_approval_key(state): ElicitRequest(params=params)}
 
 
-def key_of(state: RunState) -> str:
+def make_approval_key(state: RunState) -> str:
 	return f"{state.draft.name}.{state.draft.digest[:16]}"
 
 
@@ -54,7 +54,7 @@ def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 
 	An answer to an earlier preview, or one that comes after another answer, is ignored.
 	"""
-	given = (responses or {}).get(key_of(state)) if state.draft else None
+	given = (responses or {}).get(make_approval_key(state)) if state.draft else None
 	try:
 		response = ElicitResult.model_validate(given, from_attributes=True)
 	except ValidationError:

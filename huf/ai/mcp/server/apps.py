@@ -80,7 +80,9 @@ class Apps(Catalog):
 		if params.uri != CARD:
 			return None
 		meta = {"ui": {"csp": {}, "prefersBorder": True}}
-		content = TextResourceContents(uri=CARD, mime_type=APP_MIME_TYPE, text=build_card(), _meta=meta)
+		content = TextResourceContents(
+			uri=CARD, mime_type=APP_MIME_TYPE, text=build_approval_card(), _meta=meta
+		)
 		return ReadResourceResult(contents=[content])
 
 	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
@@ -93,11 +95,11 @@ class Apps(Catalog):
 			approvals.answer_call(given["draft"], given["digest"], given["approve"], given.get("reason"))
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			frappe.db.rollback()
-			return describe_refusal(str(given.get("draft")), str(error))
+			return describe_refused_answer(str(given.get("draft")), str(error))
 		return describe_result(await continue_run(run))
 
 
-def describe_refusal(draft: str, reason: str) -> CallToolResult:
+def describe_refused_answer(draft: str, reason: str) -> CallToolResult:
 	"""Why an answer was not accepted, with the current change if the call still waits."""
 	row = drafts.read_draft(draft)
 	is_open = row and row.status == drafts.PENDING and approvals.may_answer_draft(row)
@@ -106,9 +108,9 @@ def describe_refusal(draft: str, reason: str) -> CallToolResult:
 	return CallToolResult(content=[TextContent(text=reason)], structured_content=structured, is_error=True)
 
 
-def build_card() -> str:
+def build_approval_card() -> str:
 	"""The card's HTML in the user's language. Its policy allows only its own script."""
-	template, script = read_parts()
+	template, script = read_card_parts()
 	digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 	texts = json.dumps(list_texts(), ensure_ascii=False).replace("<", "\\u003c")
 	parts = {"{policy}": POLICY.format(hash=f"sha256-{digest}"), "{texts}": texts, "{script}": script}
@@ -118,7 +120,7 @@ def build_card() -> str:
 
 
 @cache
-def read_parts() -> tuple[str, str]:
+def read_card_parts() -> tuple[str, str]:
 	"""(HTML, JavaScript) of the approval card."""
 	here = Path(__file__).with_name("approval_card.html")
 	return here.read_text("utf-8"), here.with_suffix(".js").read_text("utf-8")

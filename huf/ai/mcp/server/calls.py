@@ -49,7 +49,7 @@ class Tools(Catalog):
 			return None
 		try:
 			if params.request_state:
-				return describe(ctx, await resume(params))
+				return describe_state(ctx, await resume(params))
 			check_arguments(params.arguments or {}, tool.spec.input_schema)
 			return await start(ctx, tool, params.arguments or {})
 		except (ToolError, UsageError, frappe.PermissionError) as error:
@@ -75,7 +75,7 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 			raise
 		result = await run_to_end(separate(request), progress.listeners)
 	await progress.flush()
-	return describe(ctx, read_state(result.run))
+	return describe_state(ctx, read_state(result.run))
 
 
 def separate(request: AgentRequest) -> AgentRequest:
@@ -93,7 +93,7 @@ async def resume(params: CallToolRequestParams) -> RunState:
 	return await continue_run(run)
 
 
-def describe(ctx: ServerRequestContext, state: RunState) -> HandlerResult:
+def describe_state(ctx: ServerRequestContext, state: RunState) -> HandlerResult:
 	if may_ask(ctx, state) and not client_supports_apps(ctx):
 		return InputRequiredResult(
 			input_requests=build_question(state), request_state=json.dumps({"run": state.run})

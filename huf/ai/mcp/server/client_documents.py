@@ -39,7 +39,7 @@ def is_local(address: str) -> bool:
 	return {urlsplit(each).hostname for each in (address, get_url())} <= {*LOOPBACK}
 
 
-async def read_document(client_id: str) -> dict[str, Any] | None:
+async def read_client_document(client_id: str) -> dict[str, Any] | None:
 	"""The metadata document of a client, cached for an hour; None if it is missing or invalid."""
 	key = f"mcp_client_document:{sha256(client_id.encode()).hexdigest()}"
 	found = frappe.cache.get_value(key, expires=True)

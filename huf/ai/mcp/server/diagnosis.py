@@ -47,15 +47,15 @@ def record_request(slug: str, user: str, request: dict[str, Any]) -> None:
 		return
 	kept = read_requests(slug, user)[1 - MAX_REQUESTS :]
 	at = now_datetime().isoformat(" ", "seconds")
-	share_value(key_of(slug, user), [*kept, {"at": at, **request}], LIFETIME_S)
+	share_value(make_diagnosis_key(slug, user), [*kept, {"at": at, **request}], LIFETIME_S)
 
 
 def read_requests(slug: str, user: str) -> list[dict[str, Any]]:
 	"""The cached requests, oldest first."""
-	return frappe.cache.get_value(key_of(slug, user), expires=True) or []
+	return frappe.cache.get_value(make_diagnosis_key(slug, user), expires=True) or []
 
 
-def key_of(slug: str, user: str) -> str:
+def make_diagnosis_key(slug: str, user: str) -> str:
 	return f"mcp_requests:{slug or DEFAULT_SLUG}:{user}"
 
 

@@ -21,7 +21,7 @@ LIFETIME_S = {CODE: 60, ACCESS: 3600, REFRESH: 30 * 24 * 3600, REQUEST: 900}
 """By kind of token; client registrations do not expire."""
 
 
-def seal(kind: str, **claims: Any) -> str:
+def seal_grant(kind: str, **claims: Any) -> str:
 	return sealed_tokens.seal(kind, LIFETIME_S.get(kind), **claims)
 
 
@@ -67,7 +67,7 @@ def delete_grant(name: str) -> None:
 	frappe.db.delete(GRANT, {"name": name})
 
 
-def find_user(token: str, resource: str) -> str | None:
+def find_token_user(token: str, resource: str) -> str | None:
 	"""The user of an access token that was issued for this URL or a parent of it."""
 	claims = unseal(ACCESS, token)
 	row = claims and find_grant(claims)

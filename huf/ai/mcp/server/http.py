@@ -18,7 +18,7 @@ LOCAL_ORIGINS = [f"http://{host}{port}" for host in ("localhost", "127.0.0.1") f
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
-def create_app(offer: ServerOffer, trusted_hosts: Sequence[str], is_streamed: bool) -> Callable[..., Any]:
+def create_mcp_app(offer: ServerOffer, trusted_hosts: Sequence[str], is_streamed: bool) -> Callable[..., Any]:
 	"""An ASGI application for one request.
 
 	Args:

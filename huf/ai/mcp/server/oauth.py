@@ -22,7 +22,7 @@ from pydantic import AnyHttpUrl, AnyUrl, ValidationError
 from starlette.applications import Starlette
 
 from huf.ai.mcp.server import grants
-from huf.ai.mcp.server.client_documents import is_document_address, read_document
+from huf.ai.mcp.server.client_documents import is_document_address, read_client_document
 
 ISSUER_PATH = "/mcp-oauth"
 CONSENT_PATH = f"{ISSUER_PATH}/consent"
@@ -53,7 +53,7 @@ def create_oauth_app() -> Starlette:
 	Raises ValueError if the site has neither https nor a loopback address.
 	"""
 	routes = create_auth_routes(
-		Provider(),
+		OAuthProvider(),
 		AnyHttpUrl(issuer()),
 		client_registration_options=OPTIONS,
 	)
@@ -91,7 +91,7 @@ def read_consent_request(sealed: str) -> dict | None:
 def allow(request: dict) -> str:
 	"""Grant access: the URL to which the browser returns with a code of the session user."""
 	kept = {key: request[key] for key in ("client", "client_name", "redirect_uri", "challenge", "resource")}
-	code = grants.seal(grants.CODE, user=frappe.session.user, explicit=request["explicit"], **kept)
+	code = grants.seal_grant(grants.CODE, user=frappe.session.user, explicit=request["explicit"], **kept)
 	return construct_redirect_uri(request["redirect_uri"], code=code, state=request["state"], iss=issuer())
 
 
@@ -133,12 +133,12 @@ def name_client(client: OAuthClientInformationFull) -> str:
 	return f"{name} ({urlsplit(client.client_id).netloc})" if is_document else name
 
 
-class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
 	"""The storage interface of the SDK's handlers."""
 
 	async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
 		if is_document_address(client_id):
-			return make_document_client(client_id, await read_document(client_id))
+			return make_document_client(client_id, await read_client_document(client_id))
 		claims = grants.unseal(grants.CLIENT, client_id)
 		return Client.model_validate({**claims["client"], "client_id": client_id}) if claims else None
 
@@ -148,13 +148,13 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 			raise RegistrationError("invalid_redirect_uri", "Use https, or http on this computer.")
 		described = client_info.model_dump(mode="json", exclude_none=True)
 		values = {key: described[key] for key in REGISTERED if key in described}
-		client_info.client_id = grants.seal(grants.CLIENT, client=values)
+		client_info.client_id = grants.seal_grant(grants.CLIENT, client=values)
 
 	async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
 		resource = (params.resource or get_url(RESOURCE_PATH)).rstrip("/")
 		if not f"{resource}/".startswith(tuple(f"{get_url(path)}/" for path in RESOURCE_PATHS)):
 			raise AuthorizeError("invalid_target", "This server has no such resource.")
-		request = grants.seal(
+		request = grants.seal_grant(
 			grants.REQUEST,
 			client=client.client_id,
 			client_name=name_client(client),
@@ -230,8 +230,8 @@ def is_safe_redirect(uri: AnyUrl) -> bool:
 
 def issue_tokens(grant: str, number: int) -> OAuthToken:
 	return OAuthToken(
-		access_token=grants.seal(grants.ACCESS, grant=grant),
-		refresh_token=grants.seal(grants.REFRESH, grant=grant, number=number),
+		access_token=grants.seal_grant(grants.ACCESS, grant=grant),
+		refresh_token=grants.seal_grant(grants.REFRESH, grant=grant, number=number),
 		expires_in=grants.LIFETIME_S[grants.ACCESS],
 		scope=SCOPE,
 	)

@@ -19,7 +19,7 @@ from huf.ai.mcp.server.output_schemas import find_output_schema
 from huf.ai.mcp.server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_choice
+from huf.ai.runs.entry import read_route_choice
 from huf.ai.tools.types import closed_object, text_schema
 
 CHANNEL = "mcp"
@@ -85,7 +85,7 @@ def offer_agent(agent) -> OfferedTool:
 			conversation,
 			CHANNEL,
 			None if conversation else frappe.generate_hash(length=10),
-			choice=read_choice(arguments.get("route")),
+			choice=read_route_choice(arguments.get("route")),
 		)
 
 	spec = Tool(

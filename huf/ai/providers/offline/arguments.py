@@ -8,8 +8,8 @@ from typing import Any
 
 from huf.ai.providers.offline.language import Token, fold_key
 from huf.ai.providers.offline.requests import Request
-from huf.ai.providers.offline.tools import OfferedTool, ToolMatch
-from huf.ai.providers.offline.values import find_date, pick_option, read_value
+from huf.ai.providers.offline.tools import OfflineTool, ToolMatch
+from huf.ai.providers.offline.values import find_date, parse_value, pick_option
 
 DEFAULT_LIMIT, MAX_LIMIT = 20, 500
 SMALL_WORDS = ("filler", "polite", "openers", "verbs", "mine", "orders", "date_leads")
@@ -51,7 +51,7 @@ def read_change(request: Request, match: ToolMatch, today: date) -> tuple[dict, 
 
 
 def read_filters(
-	request: Request, match: ToolMatch, writer: OfferedTool, today: date
+	request: Request, match: ToolMatch, writer: OfflineTool, today: date
 ) -> tuple[dict, list[str]]:
 	"""Arguments of a list tool, and the words that were not used.
 
@@ -83,7 +83,7 @@ def read_filters(
 	return {name: value for name, value in arguments.items() if value and name in match.tool.fields}, unused
 
 
-def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[dict, list[str]]:
+def read_options(request: Request, tool: OfflineTool, tokens: Sequence[Token]) -> tuple[dict, list[str]]:
 	"""Fields for which a word is an option, as in {"status": "Open"}, and the words that were not used."""
 	language, unused = request.language, []
 	values: dict[str, Any] = {}
@@ -102,7 +102,7 @@ def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -
 
 
 def read_named_fields(
-	request: Request, tool: OfferedTool, tokens: Sequence[Token], today: date
+	request: Request, tool: OfflineTool, tokens: Sequence[Token], today: date
 ) -> tuple[dict, Sequence[Token]]:
 	"""Values of fields named as in "call Anna, high priority, with status open", and the remaining tokens."""
 	values: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def read_named_fields(
 	rest: list[Token] = []
 	for name, segment, value in parts:
 		text = request.slice(request.strip(value, "joiners", "markers"))
-		read = read_value(text, name, tool.fields.get(name, {}), request.language, today)
+		read = parse_value(text, name, tool.fields.get(name, {}), request.language, today)
 		if name == "" or read is None:
 			rest += segment
 		else:
@@ -139,7 +139,7 @@ def split_segments(request: Request, tokens: Sequence[Token]) -> list[list[Token
 	return segments
 
 
-def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[str, int]:
+def match_field(request: Request, tool: OfflineTool, tokens: Sequence[Token]) -> tuple[str, int]:
 	"""The field whose name or synonym begins a text: (field, length), or ("", 0)."""
 	for name in tool.fields:
 		words = name.split("_")
@@ -153,7 +153,7 @@ def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) ->
 	return "", 0
 
 
-def read_examples(tool: OfferedTool, tokens: Sequence[Token]) -> dict[str, Any]:
+def read_examples(tool: OfflineTool, tokens: Sequence[Token]) -> dict[str, Any]:
 	"""Values of fields: a word that the schema lists as an example, or the only number for an integer."""
 	values = {}
 	for name, schema in tool.fields.items():

@@ -13,7 +13,7 @@ from huf.ai.providers.offline.arguments import fill_fields, read_change, read_fi
 from huf.ai.providers.offline.language import Language
 from huf.ai.providers.offline.requests import Request, find_chat, parse_request
 from huf.ai.providers.offline.tools import (
-	OfferedTool,
+	OfflineTool,
 	ToolMatch,
 	describe_abilities,
 	find_offered_tool,
@@ -28,7 +28,7 @@ MAX_QUESTIONS = 4
 class PlannedCall:
 	"""A tool call. `operation` determines how its result is worded; `remarks` are added to the answer."""
 
-	tool: OfferedTool
+	tool: OfflineTool
 	arguments: dict[str, Any]
 	operation: str
 	language: Language
@@ -48,7 +48,7 @@ class OfflineReply:
 class Planner:
 	"""Decides the next step with the given tools; `today` is the date that "tomorrow" is relative to."""
 
-	tools: Sequence[OfferedTool]
+	tools: Sequence[OfflineTool]
 	today: date
 
 	def next_step(
@@ -121,7 +121,7 @@ class Planner:
 			return self.call(request, getter, {"name": following[0].text})
 		if tool.operation == "get":
 			return self.ask_name(request, match)
-		writer = find_offered_tool(self.tools, tool.doctype, "update", "create") or OfferedTool("", "", {})
+		writer = find_offered_tool(self.tools, tool.doctype, "update", "create") or OfflineTool("", "", {})
 		arguments, unused = read_filters(request, match, writer, self.today)
 		return self.call(request, tool, arguments, unused)
 
@@ -146,7 +146,7 @@ class Planner:
 		)
 
 	def call(
-		self, request: Request, tool: OfferedTool, arguments: dict, unused: Sequence[str] = ()
+		self, request: Request, tool: OfflineTool, arguments: dict, unused: Sequence[str] = ()
 	) -> PlannedCall:
 		say, is_count = request.language.say, tool.operation == "list" and request.operation == "count"
 		remarks = [say("unused", words=", ".join(unused))] if unused else []

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from huf.ai.providers.offline.language import Language, fold_key, singular
 from huf.ai.providers.offline.requests import Request
-from huf.ai.providers.offline.values import is_date
+from huf.ai.providers.offline.values import is_date_field
 
 OPERATIONS = {
 	"Get List": "list",
@@ -23,7 +23,7 @@ MAX_NOUN_POSITION = 25
 
 
 @dataclass(frozen=True)
-class OfferedTool:
+class OfflineTool:
 	"""One tool. `type`, `doctype` and `effect` are those of its Agent Tool Function, "" where it has none."""
 
 	name: str
@@ -78,25 +78,25 @@ class OfferedTool:
 
 	@cached_property
 	def date_field(self) -> str | None:
-		return next((name for name, schema in self.fields.items() if is_date(name, schema)), None)
+		return next((name for name, schema in self.fields.items() if is_date_field(name, schema)), None)
 
 
 def is_free_text(name: str, schema: dict) -> bool:
 	is_chosen = schema.get("enum") or schema.get("examples") or "name of a " in schema.get("description", "")
-	return schema.get("type") == "string" and not is_chosen and not is_date(name, schema)
+	return schema.get("type") == "string" and not is_chosen and not is_date_field(name, schema)
 
 
-def read_tools(specs: Sequence[dict]) -> list[OfferedTool]:
+def read_tools(specs: Sequence[dict]) -> list[OfflineTool]:
 	"""Tools of function specs in OpenAI's form, with "x-huf" beside the name (see `plan`)."""
 	tools = []
 	for function in [spec["function"] for spec in specs]:
 		known = {key: value or "" for key, value in function.get("x-huf", {}).items()}
 		about = function.get("description") or ""
-		tools.append(OfferedTool(function["name"], about, function.get("parameters") or {}, **known))
+		tools.append(OfflineTool(function["name"], about, function.get("parameters") or {}, **known))
 	return tools
 
 
-def find_offered_tool(tools: Sequence[OfferedTool], doctype: str, *operations: str) -> OfferedTool | None:
+def find_offered_tool(tools: Sequence[OfflineTool], doctype: str, *operations: str) -> OfflineTool | None:
 	fitting = [tool for tool in tools if tool.doctype == doctype and tool.operation in operations]
 	return min(fitting, key=lambda tool: operations.index(tool.operation), default=None)
 
@@ -105,12 +105,12 @@ def find_offered_tool(tools: Sequence[OfferedTool], doctype: str, *operations: s
 class ToolMatch:
 	"""A tool, and the range `at` to `end` of the tokens that name it."""
 
-	tool: OfferedTool
+	tool: OfflineTool
 	at: int
 	end: int
 
 
-def match_tool(request: Request, tools: Sequence[OfferedTool]) -> ToolMatch | None:
+def match_tool(request: Request, tools: Sequence[OfflineTool]) -> ToolMatch | None:
 	"""The first tool in the request that is named by all of its words and performs the operation."""
 	serving = {"count": ("call", "list"), "list": ("call", "list", "get")}
 	operations = serving.get(request.operation, ("call", request.operation))
@@ -119,7 +119,7 @@ def match_tool(request: Request, tools: Sequence[OfferedTool]) -> ToolMatch | No
 	return min(found, key=lambda match: (match.at, -len(match.tool.subject)), default=None)
 
 
-def find_subject(request: Request, tool: OfferedTool) -> ToolMatch | None:
+def find_subject(request: Request, tool: OfflineTool) -> ToolMatch | None:
 	if request.language.get("reminders", request.verb) is not None and tool.subject == {"todo"}:
 		return ToolMatch(tool, request.verb_end, request.verb_end)
 	places: dict[str, int] = {}
@@ -131,7 +131,7 @@ def find_subject(request: Request, tool: OfferedTool) -> ToolMatch | None:
 	return ToolMatch(tool, min(places.values()), max(places.values()) + 1) if is_named else None
 
 
-def describe_abilities(tools: Sequence[OfferedTool], language: Language) -> str:
+def describe_abilities(tools: Sequence[OfflineTool], language: Language) -> str:
 	"""What the tools can do: a line per DocType and function."""
 	abilities: dict[str, dict[str, None]] = {}
 	for tool in tools:

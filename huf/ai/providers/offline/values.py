@@ -10,16 +10,16 @@ from huf.ai.providers.offline.language import DATE, Language, Token, fold_key, s
 NUMBER = re.compile(r"-?\d{1,15}(\.\d+)?")
 
 
-def is_date(name: str, schema: dict) -> bool:
+def is_date_field(name: str, schema: dict) -> bool:
 	about = (schema.get("description") or "").lower()
 	return schema.get("format") == "date" or name == "date" or about.endswith("yyyy-mm-dd")
 
 
-def read_value(text: str, name: str, schema: dict, language: Language, today: date) -> Any:
+def parse_value(text: str, name: str, schema: dict, language: Language, today: date) -> Any:
 	"""Text as a value of a field; None if it is not one."""
 	if options := schema.get("enum"):
 		return pick_option(text, name, options, language)
-	if is_date(name, schema):
+	if is_date_field(name, schema):
 		found = find_date(tokenize(text), language, today)
 		return found[0] if found else None
 	kind = schema.get("type", "string")

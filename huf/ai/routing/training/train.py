@@ -71,7 +71,7 @@ def compute_tfidf(counts: Counter, frequencies: dict[str, int], messages: int) -
 	return {term: value / length for term, value in values.items()}
 
 
-def read_rows(path: Path) -> list[dict]:
+def read_jsonl(path: Path) -> list[dict]:
 	"""The rows of a JSONL file."""
 	return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -99,7 +99,7 @@ def measure_held_out(rows: list[dict]) -> float:
 def main() -> None:
 	parser = argparse.ArgumentParser(description=__doc__)
 	parser.add_argument("--check", action="store_true", help="measure on a held-out fifth; write nothing")
-	rows = read_rows(MESSAGES)
+	rows = read_jsonl(MESSAGES)
 	if parser.parse_args().check:
 		print(f"accuracy on held-out messages: {measure_held_out(rows):.3f}")
 		return

@@ -7,7 +7,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.providers.personal_patterns import read_patterns
-from huf.ai.providers.personal_records import check_fields
+from huf.ai.providers.personal_records import check_personal_fields
 from huf.ai.routing.safe_pattern import check_safe_pattern
 
 
@@ -23,7 +23,7 @@ class HufSettings(Document):
 	def check_patterns(self):
 		try:
 			read_patterns(self.mask_patterns)
-			check_fields(self.personal_fields)
+			check_personal_fields(self.personal_fields)
 		except ValueError as error:
 			frappe.throw(str(error))
 

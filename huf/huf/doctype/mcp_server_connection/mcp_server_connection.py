@@ -9,14 +9,14 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
-from huf.ai.mcp.client.definitions import ToolDefinition, describe_change, make_tool_name
+from huf.ai.mcp.client.definitions import ToolDefinition, diff_definitions, make_tool_name
 from huf.ai.mcp.client.store import clear_grant, read_offered
 from huf.ai.storage.jobs import enqueue_job
 
 STATE_FIELDS = ("state", "server", "checked_at", "error", "offered")
 CONNECTED_BY = ("transport", "url", "command", "auth", "allow_private_hosts", "disabled")
 """Fields after whose change the server is asked for its tools again."""
-REFRESH = "huf.ai.mcp.client.connections.refresh"
+REFRESH = "huf.ai.mcp.client.connections.refresh_connection"
 CHOICES = ("chosen", "effect", "requires_approval")
 """Fields of a tool's row that people set; all others come from the server or from an acceptance."""
 FUNCTION = "Agent Tool Function"
@@ -185,6 +185,6 @@ def describe_row(accepted: ToolDefinition | None, offered: ToolDefinition | None
 		"definition": accepted.as_json() if accepted else None,
 		"description": current.description if current else None,
 		"schema_hash": offered.digest if offered else None,
-		"change": describe_change(accepted, offered) if status == "Changed" else None,
+		"change": diff_definitions(accepted, offered) if status == "Changed" else None,
 		"accept_change": 0,
 	}

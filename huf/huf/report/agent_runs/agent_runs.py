@@ -22,4 +22,4 @@ COLUMNS = (
 
 def execute(filters=None):
 	columns = [{**column, "label": _(column["label"])} for column in COLUMNS]
-	return columns, reports.list_newest_runs(filters or {})
+	return columns, reports.list_report_runs(filters or {})

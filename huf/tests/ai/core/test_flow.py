@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.core.flow import Caution, Evidence, ReadText, Text, ToolPolicy, find_concern
+from huf.ai.core.flow import Caution, ReadText, Text, TextsByAuthor, ToolPolicy, find_concern
 from huf.ai.core.types import Effect
 from huf.tests.measuring import time_thread
 
@@ -13,8 +13,8 @@ DELETE = ToolPolicy(Effect.WRITE, destructive=True)
 FILING = ToolPolicy(Effect.WRITE, frozenset())
 
 
-def read(*texts: str, named: str = "", later: str = "") -> Evidence:
-	return Evidence(
+def read(*texts: str, named: str = "", later: str = "") -> TextsByAuthor:
+	return TextsByAuthor(
 		Text(named),
 		[ReadText(f"mail {i}", Text(each)) for i, each in enumerate(texts)],
 		[ReadText("data", Text(later))],

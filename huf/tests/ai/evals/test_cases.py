@@ -3,8 +3,8 @@
 import unittest
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import CHECKS, dump_definition, parse_case, read_cases
-from huf.ai.evals.checks import CHECKERS, Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
+from huf.ai.evals.cases import CHECKS, dump_definition, parse_case, parse_cases
+from huf.ai.evals.checks import CHECKERS, CheckContext, Trace, TracedCall, estimate_pass_hat, find_faults
 
 GOOD = """
 - case: one
@@ -17,7 +17,7 @@ GOOD = """
 
 class TestReading(unittest.TestCase):
 	def test_a_record_keeps_what_the_file_says(self):
-		(values,) = read_cases(GOOD)
+		(values,) = parse_cases(GOOD)
 		case = parse_case("one", "Clerk", "How many?", dump_definition(values))
 		self.assertEqual(case.answers, (("", [("count", {"of": "books"})]), ("Three.", [])))
 		self.assertEqual(case.expect, ({"says": "three"},))
@@ -34,7 +34,7 @@ class TestReading(unittest.TestCase):
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {calls: x, wiht: {}}": "Line 11: 'wiht' is not known",
 		}.items():
 			with self.subTest(more), self.assertRaisesRegex(UsageError, told):
-				read_cases(f"{GOOD}{more}\n")
+				parse_cases(f"{GOOD}{more}\n")
 
 
 class TestChecks(unittest.TestCase):
@@ -49,7 +49,7 @@ class TestChecks(unittest.TestCase):
 
 	def faults(self, *expect: dict, rows=(), judged=None, answers="") -> list[str]:
 		case = parse_case("one", "Clerk", "?", dump_definition({"expect": list(expect), "answers": answers}))
-		return find_faults(case, self.trace, Evidence(lambda check: list(rows), lambda question: judged))
+		return find_faults(case, self.trace, CheckContext(lambda check: list(rows), lambda question: judged))
 
 	def test_each_kind_passes_and_fails(self):
 		row = {"title": "A", "pages": 100.0}

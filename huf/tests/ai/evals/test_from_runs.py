@@ -105,7 +105,7 @@ class TestHolding(EvalTestCase):
 	def test_it_can_be_let_go(self):
 		self.save(instructions="Say yes.")
 		api.discard_changes(self.agent)
-		self.assertEqual(pending_changes.read_changes(self.agent), {})
+		self.assertEqual(pending_changes.read_pending_changes(self.agent), {})
 		with self.assertRaisesRegex(UsageError, "no pending changes"):
 			pending_changes.try_changes(self.agent)
 

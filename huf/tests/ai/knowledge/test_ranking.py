@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.knowledge.ranking import Passage, fuse_rankings, score_passages
-from huf.ai.knowledge.stemming import detect_language, stem_in_all_languages, stem_text
+from huf.ai.knowledge.stemming import detect_stemming_language, stem_in_all_languages, stem_text
 from huf.ai.knowledge.terms import build_terms
 
 
@@ -32,7 +32,7 @@ class TestStems(unittest.TestCase):
 				self.assertTrue(stems & stem_in_all_languages(word), (word, stems))
 
 	def test_a_short_text_in_an_unknown_language_has_the_stems_of_all(self):
-		self.assertIsNone(detect_language(["dach", "reparaturen"]))
+		self.assertIsNone(detect_stemming_language(["dach", "reparaturen"]))
 		self.assertIn("reparatur", stem("dach reparaturen").split())
 
 	def test_stop_words_are_left_out_unless_there_is_nothing_else(self):

@@ -140,8 +140,8 @@ class TestOrder(unittest.TestCase):
 		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
 		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
 		results = [m["content"] for m in sent if m["role"] == "tool"]
-		self.assertEqual(results[0], "[This result is no longer shown. read_more with result 1 returns it.]")
-		self.assertIn("Cut off", results[-2])
+		self.assertEqual(results[0], "[Result omitted: there is no room for it. Call read_more with result 1 for it.]")
+		self.assertIn("Truncated", results[-2])
 		self.assertLess(len(results[-2]), len(results[-1]))
 
 	def test_whole_exchanges_of_earlier_runs_go_before_the_last_result_does(self):

@@ -172,7 +172,7 @@ class TestCalls(LoopTestCase):
 	def test_a_tool_is_called_as_often_as_it_may_and_no_more(self):
 		outcome = self.run_loop(*[calls("twice", n) for n in range(3)], DONE)
 		self.assertEqual([o.ok for o in outcome.tool_results], [True, True, False])
-		self.assertIn("2 times in a run", outcome.tool_results[-1].text)
+		self.assertIn("its limit of 2 calls", outcome.tool_results[-1].text)
 
 	def test_two_hundred_calls_at_once_are_answered_each_and_made_in_part(self):
 		outcome = self.run_loop(several("look", range(200)), DONE)

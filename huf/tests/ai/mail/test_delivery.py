@@ -5,7 +5,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.delivery import follow_queue
 from huf.ai.mail.jobs import process_mail, recover_mails
-from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.storage.outgoing_mail import find_sending_problem
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
@@ -62,7 +62,7 @@ class TestDelivery(DraftingTestCase):
 		)
 		api.approve_draft(self.name)
 		frappe.db.commit()
-		self.assertTrue(send_mail(self.name))
+		self.assertTrue(send_approved_mail(self.name))
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
 		self.assertEqual(len(queued(self.name)), 2)
 

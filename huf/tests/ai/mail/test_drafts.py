@@ -10,7 +10,7 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import actions, drafts, store, threads
 from huf.ai.mail.drafts import Reply
-from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.mail.tools import create_draft, escalate, send_reply
 from huf.api import mail as api
 from huf.tests.contract.connections import together
@@ -96,7 +96,7 @@ class TestDrafts(DraftingTestCase):
 		frappe.db.commit()
 		self.assertRaises(UsageError, api.approve_draft, name)
 		self.assertRaises(UsageError, api.discard_draft, name)
-		together([(send_mail, name)] * 3)
+		together([(send_approved_mail, name)] * 3)
 		frappe.db.rollback()
 		(mail,) = queued(name)
 		self.assertEqual(mail.get_content().strip(), "Hello, Anna")
@@ -118,7 +118,7 @@ class TestDrafts(DraftingTestCase):
 	def test_a_draft_that_is_thrown_away_is_not_sent_and_makes_room(self):
 		name = self.draft("Hello")["draft"]
 		api.discard_draft(name)
-		self.assertFalse(send_mail(name))
+		self.assertFalse(send_approved_mail(name))
 		self.assertNotEqual(self.draft("Another")["draft"], name)
 
 	def test_an_address_that_is_none_is_told_to_the_model_and_to_the_person(self):

@@ -10,7 +10,7 @@ from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
 from huf.ai.providers.learned_calls import find_learned
-from huf.ai.providers.litellm import connect
+from huf.ai.providers.litellm import build_call_arguments
 from huf.ai.providers.models import CallWay
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
@@ -168,7 +168,7 @@ class TestBothWays(SiteTestCase):
 		name = make_model(server)
 		provider = find_cached("AI Model", name).provider
 		wanted = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
-		return connect(provider, name, wanted, stream)
+		return build_call_arguments(provider, name, wanted, stream)
 
 
 def ask_by(way, model, tools=()):

@@ -17,7 +17,7 @@ from huf.ai.providers import learned_calls, price_table
 from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_check import learn_call
 from huf.ai.providers.learned_calls import CallStore, find_learned, open_site_store
-from huf.ai.providers.litellm import check_directly, connect
+from huf.ai.providers.litellm import build_call_arguments, check_directly
 from huf.ai.providers.litellm_module import STREAMED, load
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
@@ -200,7 +200,7 @@ class TestLearnedCalls(SiteTestCase):
 
 	def connect(self, server, **wanted):
 		name = make_model(server)
-		return connect(frappe.db.get_value("AI Model", name, "provider"), name, wanted, False)
+		return build_call_arguments(frappe.db.get_value("AI Model", name, "provider"), name, wanted, False)
 
 	def complete(self, model, tools=()):
 		return run_coroutine(model.complete([{"role": "user", "content": "Hi"}], list(tools), ignore_text))

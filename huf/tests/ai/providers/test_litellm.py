@@ -9,7 +9,7 @@ from agents import Agent
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
-from huf.ai.providers.litellm import _normalize_model_name, connect
+from huf.ai.providers.litellm import _normalize_model_name, build_call_arguments
 from huf.ai.providers.litellm_module import load
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
@@ -50,7 +50,7 @@ class TestLiteLLM(SiteTestCase):
 		litellm = load()
 
 		connect_to = make("AI Provider", provide_name=unique("OpenAI"), api_key="sk-test").name
-		call = connect(connect_to, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)
+		call = build_call_arguments(connect_to, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)
 		self.assertTrue(litellm.drop_params)
 		self.assertEqual(call.fixed["temperature"], 0.2)
 		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
@@ -59,7 +59,7 @@ class TestLiteLLM(SiteTestCase):
 	def test_a_provider_without_a_key_or_an_address_says_where_to_enter_one(self):
 		provider = make("AI Provider", provide_name=unique("OpenAI")).name
 		with self.assertRaisesRegex(ModelError, "has no API key"):
-			connect(provider, "gpt-4-turbo", {}, True)
+			build_call_arguments(provider, "gpt-4-turbo", {}, True)
 
 	def test_an_app_adds_a_provider_by_a_hook(self):
 		name, module = unique("Own"), types.ModuleType("huf_test_provider")

@@ -10,7 +10,7 @@ from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.masking import ENTITY, INVISIBLE, Masker, read_entity
-from huf.ai.providers.personal_records import add_value, build_values, get_record_values, read_version
+from huf.ai.providers.personal_records import add_value, build_values, get_record_values, read_records_version
 from huf.ai.providers.record_values import RecordValues
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.packs.helena import hooks
@@ -96,7 +96,7 @@ class TestSentences(RecordsCase):
 
 	def test_at_most_one_of_a_hundred_neutral_sentences_is_masked(self):
 		"""Of the people here alone: other tests leave users named "Other" and "Manager"."""
-		values = build_values(frappe.local.site, ((PERSON, FIELDS, read_version(PERSON)),))
+		values = build_values(frappe.local.site, ((PERSON, FIELDS, read_records_version(PERSON)),))
 		neutral = read_neutral_sentences()
 		self.assertEqual(len(neutral), 1000)
 		masked = [each for each in neutral if Masker((), values).mask(each) != each]

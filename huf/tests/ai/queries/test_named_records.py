@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.chat.messages import send_agent_chat_message
-from huf.ai.queries.named_records import find_names, list_named_records
+from huf.ai.queries.named_records import find_named_rows, list_named_records
 from huf.ai.runs.admission import acting_as
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
@@ -51,5 +51,5 @@ class TestNamedRecords(SiteTestCase):
 			({"name": 7, "rows": "A"}, []),
 			("A", []),
 		):
-			self.assertEqual([name for _, name, _ in find_names(value, "ToDo")], names, value)
-		self.assertEqual(list(find_names({"name": "A"}, None)), [])
+			self.assertEqual([name for _, name, _ in find_named_rows(value, "ToDo")], names, value)
+		self.assertEqual(list(find_named_rows({"name": "A"}, None)), [])

@@ -42,12 +42,12 @@ class TestReports(SiteTestCase):
 		self.assertEqual(execute({})[3], {})
 
 	def test_runs_are_listed_by_status(self):
-		rows = reports.list_newest_runs({"agent": self.agent, "status": "Success"})
+		rows = reports.list_report_runs({"agent": self.agent, "status": "Success"})
 		self.assertEqual([row.name for row in rows], [self.first])
 
 	def test_days_to_come_hold_no_runs(self):
-		self.assertEqual(reports.list_newest_runs({"agent": self.agent, "from_date": "2999-01-01"}), [])
-		self.assertEqual(reports.list_newest_runs({"agent": self.agent, "to_date": "2000-01-01"}), [])
+		self.assertEqual(reports.list_report_runs({"agent": self.agent, "from_date": "2999-01-01"}), [])
+		self.assertEqual(reports.list_report_runs({"agent": self.agent, "to_date": "2000-01-01"}), [])
 
 	def test_failures_are_calls_that_did_not_work(self):
 		rows = reports.list_failures({"tool": self.tool})
@@ -59,7 +59,7 @@ class TestReports(SiteTestCase):
 
 	def test_other_people_s_runs_and_calls_are_in_no_report(self):
 		frappe.set_user(self.user)
-		for read in (reports.list_newest_runs, reports.sum_costs, reports.list_failures, reports.time_tools):
+		for read in (reports.list_report_runs, reports.sum_costs, reports.list_failures, reports.time_tools):
 			self.assertEqual(read({}), [], read.__name__)
 		self.assertEqual(desk.get_success_rate()["value"], 0)
 		self.assertEqual(desk.get_cost()["value"], 0)

@@ -15,7 +15,7 @@ from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
-from huf.ai.runs.queue import enqueue_run, recover, work_on
+from huf.ai.runs.queue import enqueue_run, recover_runs, work_on
 from huf.ai.runs.replay import replay
 from huf.tests.base import end_open_runs
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
@@ -48,7 +48,7 @@ class TestWaiting(DraftTestCase):
 		result = self.start_change()
 		run = frappe.get_doc("Agent Run", result["run"])
 		self.assertEqual((run.status, run.worker, run.lease_until), ("Waiting", None, None))
-		self.assertNotIn(run.name, recover(now_datetime() + LATER))
+		self.assertNotIn(run.name, recover_runs(now_datetime() + LATER))
 		self.assertIsNone(work_on(run.name))
 
 	def test_a_conversation_whose_run_waits_takes_further_messages_in_line(self):
@@ -292,7 +292,7 @@ class TestWorkers(DraftTestCase):
 			lease = {"worker": f"lost {lost}", "lease_until": now_datetime(), "attempts": lost + 2}
 			frappe.db.set_value("Agent Run", run, {"status": "Started", **lease})
 			frappe.db.commit()
-		self.assertIn(run, recover(now_datetime() + LATER))
+		self.assertIn(run, recover_runs(now_datetime() + LATER))
 		ended = work_on(run, now_datetime() + LATER)
 		self.assertEqual(read_attempts(run), (5, 1))
 		self.assertEqual((ended.status.value, self.note()), ("Success", "new"))
@@ -302,7 +302,7 @@ class TestWorkers(DraftTestCase):
 		result = self.start_change("new")
 		with acting_as(self.user):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-		self.assertIn(result["run"], recover(now_datetime() + LATER))
+		self.assertIn(result["run"], recover_runs(now_datetime() + LATER))
 
 	def test_many_answers_in_one_run_are_no_lost_workers(self):
 		turns = [self.change(f"note {number}") for number in range(7)]

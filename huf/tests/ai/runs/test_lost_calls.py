@@ -14,7 +14,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.execution import MAX_ATTEMPTS
 from huf.ai.runs.lost_calls import retry_call, settle_call
-from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal
@@ -161,13 +161,13 @@ class TestLostWorker(SiteTestCase):
 			frappe.db.set_value("Agent Run", run, row)
 			frappe.db.commit()
 			with patch.object(queue, "enqueue_work", lambda name, **how: jobs.append((name, how["job_id"]))):
-				queue.recover()
+				queue.recover_runs()
 		self.assertEqual(len({job for name, job in jobs if name == run}), 2)
 
 	def test_only_a_run_whose_lease_is_over_is_taken_up(self):
 		run = self.lose_worker()
 		self.assertIsNone(work_on(run))
-		self.assertNotIn(run, recover())
+		self.assertNotIn(run, recover_runs())
 		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
 	def test_who_has_lost_the_run_writes_nothing_more(self):

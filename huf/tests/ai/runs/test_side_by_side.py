@@ -149,12 +149,12 @@ class TestChildThatWaits(SideBySideTestCase):
 		self.child_server.script(text("I changed it."))
 		with acting_as(self.user):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-		self.assertNotIn(result["run"], queue.recover())
+		self.assertNotIn(result["run"], queue.recover_runs())
 		child = frappe.db.get_value("Agent Run", {"parent_run": result["run"]}, "name")
 		with patch.object(queue, "follow_up"):
 			self.go_on(child)
 		self.assertEqual(self.outcome(result)[0], "Waiting")
-		self.assertIn(result["run"], queue.recover())
+		self.assertIn(result["run"], queue.recover_runs())
 		self.assertEqual(self.go_on(result["run"]).response, "It is changed.")
 
 	def test_an_agent_beside_the_one_that_waits_finishes_and_is_not_asked_again(self):

@@ -144,7 +144,7 @@ class TestStops(SiteTestCase):
 		run = run_agent(replace(self.request(), agent=other)).run
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "agent"), self.agent)
 		stop("Agent", self.agent)
-		with self.assertRaisesRegex(UsageError, "is stopped"):
+		with self.assertRaisesRegex(UsageError, "was stopped by"):
 			run_agent(replace(self.request(), agent=other))
 		remove_stops()
 		self.assertEqual(stop("Agent", other)["stop"]["target"], self.agent)

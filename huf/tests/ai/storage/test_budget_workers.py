@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.queue import recover_runs, work_on
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model
 from huf.tests.model_server import ModelServer, cut, error, text, usage
@@ -83,7 +83,7 @@ class TestBudgetWorkers(SiteTestCase):
 		for run in frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc"):
 			frappe.db.set_value("Agent Run", run, "lease_until", "2020-01-01", update_modified=False)
 		frappe.db.commit()
-		for run in recover():
+		for run in recover_runs():
 			work_on(run)
 
 	def test_faults_streams_unknown_usage_and_a_killed_worker_never_pass_the_limit(self):

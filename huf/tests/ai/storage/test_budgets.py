@@ -12,7 +12,7 @@ from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
-from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage import budgets, limits
 from huf.ai.storage.budgets import release_reservation, reserve_budget
 from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
@@ -163,10 +163,10 @@ class TestRunsWithLimits(BudgetTestCase):
 			lost = budgeted_call(worst)
 			lost.__enter__()
 		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
-		recover()
+		recover_runs()
 		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
 		for _ in range(2):
-			recover(now_datetime() + timedelta(hours=2))
+			recover_runs(now_datetime() + timedelta(hours=2))
 		# It was only slow, and comes to its end after all.
 		lost.__exit__(None, None, None)
 		budget = self.budget("user", user)
@@ -196,7 +196,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		)
 		frappe.db.commit()
 		for _ in range(2):
-			recover()
+			recover_runs()
 		work_on(run)
 		budget = self.budget("agent", agent)
 		self.assertAlmostEqual(budget.reserved_cost, 0, places=9)

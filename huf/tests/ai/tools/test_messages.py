@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.storage import outgoing_mail
 from huf.ai.tools import messages
 from huf.api import home, notification
@@ -52,7 +52,7 @@ class TestSendMail(MessagesTestCase):
 		(run,) = runs_of(trigger)
 		name = frappe.db.get_value(MAIL, {"run": run.name})
 		self.assertEqual((row(name).status, row(name).owner), ("Approved", self.user))
-		self.assertTrue(send_mail(name))
+		self.assertTrue(send_approved_mail(name))
 		(sent,) = queued(name)
 		self.assertEqual((sent["To"], sent["Subject"]), (f"{BOSS}, {self.user}", "Overdue"))
 		self.assertEqual(sent.get_content().split(), "Three to-dos. -- The office".split())

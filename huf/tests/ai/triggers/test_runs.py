@@ -5,7 +5,7 @@ from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents
@@ -196,9 +196,9 @@ class TestRecovery(TriggerTestCase):
 	def test_a_queued_run_whose_worker_was_lost_is_taken_up(self):
 		_trigger, event = self.lost_event()
 		run = open_event_run(event)
-		self.assertNotIn(run, recover())
+		self.assertNotIn(run, recover_runs())
 		self.age("Agent Run", run)
-		self.assertIn(run, recover())
+		self.assertIn(run, recover_runs())
 		self.assertTrue(work_on(run).success)
 
 	def test_of_a_line_of_queued_runs_only_the_first_is_taken_up(self):
@@ -210,7 +210,7 @@ class TestRecovery(TriggerTestCase):
 		first, second = (open_event_run(event.name) for event in events_of(trigger))
 		self.age("Agent Run", first)
 		self.age("Agent Run", second, creation="2020-01-02 00:00:00")
-		self.assertEqual([run for run in recover() if run in (first, second)], [first])
+		self.assertEqual([run for run in recover_runs() if run in (first, second)], [first])
 		self.assertTrue(is_job_enqueued(f"huf-recover-{first}-0"))
 		self.assertFalse(is_job_enqueued(f"huf-recover-{second}-0"))
 

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.undo.scope import Scope
+from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -50,7 +50,7 @@ class Worker:
 
 def undo(*runs: str, **decisions: str) -> dict:
 	"""Preview and apply; returns {run, restored, preview}."""
-	scope = Scope(runs)
+	scope = UndoSelection(runs)
 	chosen = {key: value for key, value in decisions.items()}
 	preview = preview_undo(scope, chosen)
 	return {**apply_undo(scope, preview["digest"], chosen), "preview": preview}

@@ -4,8 +4,8 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.storage.retention import blank_runs
-from huf.ai.undo.images import read_image
-from huf.ai.undo.scope import Scope, parse_scope
+from huf.ai.undo.images import read_stored_image
+from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import Worker, undo
 from huf.tests.base import SiteTestCase, enter
@@ -32,27 +32,27 @@ class UndoTestCase(SiteTestCase):
 class TestKinds(UndoTestCase):
 	def test_changed_fields_get_their_earlier_values(self):
 		case = make_case(amount=3)
-		before = read_image(CASE, case.name)
+		before = read_stored_image(CASE, case.name)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 9, "status": "Closed"}}))
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 9)
 		undo(run)
-		self.assertEqual(read_image(CASE, case.name), before)
+		self.assertEqual(read_stored_image(CASE, case.name), before)
 
 	def test_several_changes_of_one_document_go_back_to_the_first_state(self):
 		case = make_case(amount=3)
-		before = read_image(CASE, case.name)
+		before = read_stored_image(CASE, case.name)
 		steps = [(UPDATE, CASE, {"name": case.name, "values": {"amount": number}}) for number in (4, 5, 6)]
 		undo(self.run_calls(*steps))
-		self.assertEqual(read_image(CASE, case.name), before)
+		self.assertEqual(read_stored_image(CASE, case.name), before)
 
 	def test_changed_added_and_removed_rows_come_back_with_their_names(self):
 		order = make_order("nail", "screw", "bolt")
-		before = read_image(ORDER, order.name)
+		before = read_stored_image(ORDER, order.name)
 		lines = [{"item": "glue"}, {"item": "screw", "qty": 7}]
 		run = self.run_calls((UPDATE, ORDER, {"name": order.name, "values": {"lines": lines}}))
-		self.assertEqual(len(read_image(ORDER, order.name)["rows"]["lines"]), 2)
+		self.assertEqual(len(read_stored_image(ORDER, order.name)["rows"]["lines"]), 2)
 		undo(run)
-		self.assertEqual(read_image(ORDER, order.name), before)
+		self.assertEqual(read_stored_image(ORDER, order.name), before)
 
 	def test_a_created_document_is_deleted(self):
 		run = self.run_calls((CREATE, "ToDo", {"description": "undo me"}))
@@ -65,9 +65,9 @@ class TestKinds(UndoTestCase):
 		order = make_order("nail", "screw", note="keep")
 		frappe.db.set_value(ORDER, order.name, "owner", make_user(EDITOR), update_modified=False)
 		frappe.db.commit()
-		before = read_image(ORDER, order.name)
+		before = read_stored_image(ORDER, order.name)
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
-		self.assertEqual(read_image(ORDER, order.name), before)
+		self.assertEqual(read_stored_image(ORDER, order.name), before)
 
 	def test_the_number_of_a_document_that_came_back_is_not_given_to_another(self):
 		order = make_order()
@@ -78,9 +78,9 @@ class TestKinds(UndoTestCase):
 		case = make_case()
 		case.db_set("status", "")
 		frappe.db.commit()
-		before = read_image(CASE, case.name)
+		before = read_stored_image(CASE, case.name)
 		undo(self.run_calls((DELETE, CASE, {"name": case.name})))
-		self.assertEqual(read_image(CASE, case.name), before)
+		self.assertEqual(read_stored_image(CASE, case.name), before)
 
 	def test_a_submitted_document_is_cancelled(self):
 		order = make_order()
@@ -236,12 +236,12 @@ class TestConflicts(UndoTestCase):
 			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
 		)
 		order = make_order(customer=title)
-		preview = preview_undo(Scope((run,)))
+		preview = preview_undo(UndoSelection((run,)))
 		(problem,) = preview["problems"]
 		self.assertEqual(problem["name"], title)
 		self.assertIn(order.name, problem["error"])
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((run,)), preview["digest"])
+			apply_undo(UndoSelection((run,)), preview["digest"])
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		undo(run, **{f"{CUSTOMER}/{title}": "keep"})
 		self.assertTrue(frappe.db.exists(CUSTOMER, title))
@@ -250,10 +250,10 @@ class TestConflicts(UndoTestCase):
 	def test_what_changed_after_the_preview_is_not_done(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2, "status": "Closed"}}))
-		preview = preview_undo(Scope((run,)))
+		preview = preview_undo(UndoSelection((run,)))
 		edit(CASE, case.name, amount=7)
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((run,)), preview["digest"])
+			apply_undo(UndoSelection((run,)), preview["digest"])
 		self.assertEqual(tuple(frappe.db.get_value(CASE, case.name, ["amount", "status"])), (7, "Closed"))
 
 
@@ -265,7 +265,7 @@ class TestScope(UndoTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", first, ["status", "is_undo"]), ("Success", 1))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first}), 1)
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((run,)), "x.y")
+			apply_undo(UndoSelection((run,)), "x.y")
 		undo(first)
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		undo(run)
@@ -335,7 +335,7 @@ class TestScope(UndoTestCase):
 			},
 		)
 		frappe.db.commit()
-		(call,) = preview_undo(Scope((run,)))["external"]
+		(call,) = preview_undo(UndoSelection((run,)))["external"]
 		self.assertEqual(call["compensate"], {"method": "DELETE", "url": "/orders/17"})
 
 	def test_after_retention_nothing_is_undone(self):
@@ -344,7 +344,7 @@ class TestScope(UndoTestCase):
 		blank_runs([run])
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, "retention"):
-			preview_undo(Scope((run,)))
+			preview_undo(UndoSelection((run,)))
 
 
 class TestPermission(UndoTestCase):
@@ -358,15 +358,15 @@ class TestPermission(UndoTestCase):
 	def test_a_user_who_may_not_read_the_run_undoes_nothing(self):
 		frappe.set_user(make_user("Huf User", EDITOR))
 		with self.assertRaises(frappe.PermissionError):
-			preview_undo(Scope((self.run_name,)))
+			preview_undo(UndoSelection((self.run_name,)))
 
 	def test_a_user_who_may_not_write_the_document_undoes_nothing(self):
 		frappe.set_user(make_user("Huf Manager"))
-		preview = preview_undo(Scope((self.run_name,)))
+		preview = preview_undo(UndoSelection((self.run_name,)))
 		self.assertEqual((preview["problems"], preview["hidden"]), ([], 1))
 		self.assertNotIn(self.case.name, frappe.as_json(preview))
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((self.run_name,)), preview["digest"])
+			apply_undo(UndoSelection((self.run_name,)), preview["digest"])
 		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
 
 	def test_a_field_above_the_users_level_stays_and_is_named(self):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from huf.ai.storage.agent_changes import insert_changes
 from huf.ai.storage.rows import insert_row
 from huf.ai.undo.capture import CallChanges
-from huf.ai.undo.images import read_image
-from huf.ai.undo.scope import Scope
+from huf.ai.undo.images import read_stored_image
+from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CUSTOMER, ORDER, make_doctypes
@@ -55,27 +55,27 @@ class TestUndoProperty(SiteTestCase):
 		create(names[0], {}, [(0, "nail", 1)])
 		create(names[1], {"note": "b"}, None)
 		frappe.db.commit()
-		started = {name: read_image(ORDER, name) for name in names}
+		started = {name: read_stored_image(ORDER, name) for name in names}
 		run = insert_row("Agent Run", {"agent": self.agent, "status": "Success", "run_as": "Administrator"})
 		histories = self.play(run, names, story)
-		ended = {name: read_image(ORDER, name) for name in names}
+		ended = {name: read_stored_image(ORDER, name) for name in names}
 		if not frappe.db.count("Agent Change", {"run": run}):
 			return
-		preview = preview_undo(Scope((run,)))
+		preview = preview_undo(UndoSelection((run,)))
 		self.assertEqual(
-			{name: read_image(ORDER, name) for name in names}, ended, "a preview changes nothing"
+			{name: read_stored_image(ORDER, name) for name in names}, ended, "a preview changes nothing"
 		)
 		self.assertEqual(preview["problems"], [])
-		undo = apply_undo(Scope((run,)), preview["digest"])["run"]
+		undo = apply_undo(UndoSelection((run,)), preview["digest"])["run"]
 		conflicts = {(each["name"], *each["path"]) for each in preview["conflicts"]}
 		for name in names:
-			self.check(name, started[name], read_image(ORDER, name), histories[name], conflicts)
+			self.check(name, started[name], read_stored_image(ORDER, name), histories[name], conflicts)
 		if frappe.db.count("Agent Change", {"run": undo}):
-			again = preview_undo(Scope((undo,)))
+			again = preview_undo(UndoSelection((undo,)))
 			self.assertEqual(again["conflicts"], [])
-			apply_undo(Scope((undo,)), again["digest"])
+			apply_undo(UndoSelection((undo,)), again["digest"])
 		for name in names:
-			self.assertEqual(without_creation(read_image(ORDER, name)), without_creation(ended[name]))
+			self.assertEqual(without_creation(read_stored_image(ORDER, name)), without_creation(ended[name]))
 
 	def play(self, run: str, names: list[str], story: list) -> dict[str, list]:
 		"""Play a story; returns the history of each document."""
@@ -84,14 +84,14 @@ class TestUndoProperty(SiteTestCase):
 			changes = CallChanges()
 			if actor == "run":
 				changes.begin()
-			before = read_image(ORDER, names[number])
+			before = read_stored_image(ORDER, names[number])
 			VERBS[verb](names[number], *how)
 			if actor == "run":
 				call = insert_row(
 					"Agent Tool Call", {"run": run, "tool": verb, "effect": "write", "status": "Success"}
 				)
 				insert_changes(run, call, changes.end())
-			after = read_image(ORDER, names[number])
+			after = read_stored_image(ORDER, names[number])
 			if before != after:
 				histories[names[number]].append((actor, before, after))
 			frappe.db.commit()
