@@ -48,7 +48,6 @@ from huf.ai.runs.start import OpenRun
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"
-MAX_LISTED = 1_000
 NOT_WAITING = "The task waits for no answer. To continue the conversation, send its contextId without taskId."
 
 
@@ -161,15 +160,22 @@ class Handler(RequestHandler):
 		start_at = params.page_token or "0"
 		if not re.fullmatch("[0-9]{1,9}", start_at):
 			raise InvalidParamsError("pageToken is not one of this list.")
-		names = self.list_runs(params)
-		end = int(start_at) + size
-		page = names[int(start_at) : end]
-		tasks = [encode_task(read_state(name), params.include_artifacts) for name in page]
-		token = str(end) if end < len(names) else ""
-		return ListTasksResponse(tasks=tasks, next_page_token=token, page_size=size, total_size=len(names))
+		filters, end = self.list_filters(params), int(start_at) + size
+		names = frappe.get_list(
+			RUN,
+			filters,
+			pluck="name",
+			order_by="creation desc, name desc",
+			limit_start=int(start_at),
+			limit_page_length=size,
+		)
+		tasks = [encode_task(read_state(name), params.include_artifacts) for name in names]
+		total = frappe.db.count(RUN, filters)
+		token = str(end) if end < total else ""
+		return ListTasksResponse(tasks=tasks, next_page_token=token, page_size=size, total_size=total)
 
-	def list_runs(self, params: ListTasksRequest) -> list[str]:
-		"""The caller's own runs of the agent, newest first."""
+	def list_filters(self, params: ListTasksRequest) -> dict[str, Any]:
+		"""Filters for the caller's own runs of the agent."""
 		filters: dict[str, Any] = {"agent": self.agent, "run_as": frappe.session.user}
 		if params.context_id:
 			filters["conversation"] = params.context_id
@@ -177,9 +183,7 @@ class Handler(RequestHandler):
 			filters["status"] = ["in", list_statuses(params.status)]
 		if params.HasField("status_timestamp_after"):
 			filters["modified"] = [">", from_utc(params.status_timestamp_after.ToDatetime())]
-		return frappe.get_list(
-			RUN, filters, pluck="name", order_by="creation desc, name desc", limit_page_length=MAX_LISTED
-		)
+		return filters
 
 	@validate_request_params
 	@guarded

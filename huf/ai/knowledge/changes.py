@@ -43,12 +43,12 @@ def update_source(source: str, doc) -> None:
 	except UsageError:
 		# Broken filters must not prevent a save. The job finds them as well, and says so in the source.
 		frappe.db.rollback(save_point=SAVEPOINT)
-		enqueue_index(source, after_commit=True)
+		enqueue_index(source)
 		return
 	if is_covered:
 		store.insert_items(source, [reference])
 		store.mark_waiting({"name": name})
-		enqueue_index(source, gather=False, after_commit=True)
+		enqueue_index(source, gather=False)
 	else:
 		store.delete_items([name])
 

@@ -16,7 +16,7 @@ from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
-from huf.ai.knowledge.store import SOURCE, IndexState
+from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import digest
 
@@ -28,46 +28,57 @@ MAX_CHUNKS_PER_COMMIT = 500
 """Chunks written in one transaction; other writers wait that long."""
 
 
-def enqueue_index(source: str, **options) -> None:
-	"""Queue the indexing of a source; a job that is already queued is not repeated."""
+def enqueue_index(source: str, gather: bool = True, again: bool = False) -> None:
+	"""Queue the indexing of a source after the commit; see `index_source`.
+
+	A source has one job at a time. What it is asked for is stored with the source, so that a job which is
+	queued or running already does it as well.
+	"""
+	if gather:
+		store.request_sync(source, again)
 	enqueue_job(
 		"huf.ai.knowledge.indexing.index_source",
+		after_commit=True,
 		queue="long",
 		timeout=JOB_TIMEOUT_S,
 		job_id=f"huf-knowledge-{source}",
 		deduplicate=True,
 		source=source,
-		**options,
+		gather=False,
 	)
 
 
 def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 	"""Background job: bring a source up to date. Commits.
 
-	`gather`: also look for new and removed items, and fetch web pages again. `again`: read unchanged items
-	too.
+	`gather`: also look for new and removed items, and fetch web pages again; so it does if that was
+	requested. `again`: read unchanged items too.
 	"""
-	before = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, "state")
-	if before is None:
+	row = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, ["state", "requested"], as_dict=True)
+	if row is None:
 		return
 	store.set_state(source, IndexState.INDEXING)
 	frappe.db.commit()
 	# The last worker was lost during this job, perhaps because of one of the items.
-	index_batch = index_one_by_one if before == IndexState.INDEXING.value else index_items
+	index_batch = index_one_by_one if row.state == IndexState.INDEXING.value else index_items
+	requested = row.requested or ""
 	try:
-		if gather:
-			sync_items(frappe.get_doc(SOURCE, source), again)
+		if gather or requested:
+			sync_items(frappe.get_doc(SOURCE, source), again or requested.startswith(READ_AGAIN))
+			store.clear_request(source, requested)
+			frappe.db.commit()
 		while items := store.list_waiting_items(source, ITEMS_PER_BATCH):
 			index_batch(items)
 	except UsageError as error:
 		frappe.db.rollback()
+		store.clear_request(source, requested)
 		store.set_state(source, IndexState.FAILED, error=str(error))
 		frappe.db.commit()
 		return
 	store.set_state(source, IndexState.READY, indexed_at=now())
 	frappe.db.commit()
-	if store.list_waiting_items(source, 1):
-		# They came after the last look, and were not queued because this job was still running.
+	if source in store.list_unfinished_sources():
+		# It was asked for after the last look, and not queued because this job was still running.
 		index_source(source, gather=False)
 
 
@@ -194,8 +205,8 @@ def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -
 
 
 def recover_sources() -> None:
-	"""Scheduled every minute: queue all sources with waiting items, also those of lost workers."""
-	for source in store.list_waiting_sources():
+	"""Scheduled every minute: queue all sources with work to do, also those of lost workers."""
+	for source in store.list_unfinished_sources():
 		enqueue_index(source, gather=False)
 
 

@@ -18,6 +18,8 @@ from huf.ai.knowledge import fulltext, stemming
 from huf.ai.storage.rows import clip, digest, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
+SYNC, READ_AGAIN = "Sync", "Read Again"
+"""How `requested` begins: what the next job of a source does besides reading the waiting items."""
 ROWS_PER_QUERY = 500
 MAX_CHUNKS_PER_ITEM = 1 << 16
 ITEMS_PER_COMMIT = 50
@@ -124,10 +126,26 @@ def list_waiting_items(source: str, limit: int) -> list:
 	)
 
 
-def list_waiting_sources() -> list[str]:
-	"""Names of Knowledge Sources with items that wait to be indexed."""
-	query = f"select distinct source from `tab{ITEM}` where state = %s order by source"
+def list_unfinished_sources() -> list[str]:
+	"""Names of enabled Knowledge Sources that have waiting items or are to be synchronized."""
+	query = f"""select name from `tab{SOURCE}` source where disabled = 0 and (coalesce(requested, '') != ''
+		or exists (select 1 from `tab{ITEM}` item where item.source = source.name and item.state = %s))
+		order by name"""
 	return frappe.db.sql(query, (IndexState.WAITING.value,), pluck=True)
+
+
+def request_sync(source: str, again: bool) -> None:
+	"""Store that the next job synchronizes a source, and with `again` reads unchanged items too."""
+	before = frappe.db.get_value(SOURCE, source, "requested") or ""
+	kind = READ_AGAIN if again or before.startswith(READ_AGAIN) else SYNC
+	# Each request differs, so that a job does not clear one that came while it synchronized.
+	update_cached_row(SOURCE, source, {"requested": f"{kind} {frappe.generate_hash(length=8)}"})
+
+
+def clear_request(source: str, requested: str) -> None:
+	frappe.db.set_value(
+		SOURCE, {"name": source, "requested": requested}, "requested", None, update_modified=False
+	)
 
 
 def delete_items(names: Sequence[str]) -> None:

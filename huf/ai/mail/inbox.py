@@ -18,6 +18,8 @@ from huf.ai.core.errors import UsageError, add_details
 SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnencrypted}
 TIMEOUT_S = 30
 MAX_UIDS = 5_000
+MAX_MAIL_BYTES = 60_000_000
+"""Of a longer mail, the beginning is fetched. Most servers accept mails of 25 to 50 MB."""
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 
@@ -37,6 +39,15 @@ class Account:
 	"""An access token, used instead of the password (XOAUTH2)."""
 
 
+@dataclass(frozen=True)
+class FetchedMail:
+	"""`raw`: at most the first MAX_MAIL_BYTES of a message. `arrived` is in UTC."""
+
+	raw: bytes
+	arrived: datetime
+	is_complete: bool
+
+
 class Inbox:
 	"""An open folder, read-only."""
 
@@ -54,11 +65,11 @@ class Inbox:
 		# `n:*` includes the last message even if its UID is smaller.
 		return [uid for uid in found if uid > after][:MAX_UIDS]
 
-	def fetch(self, uid: int) -> tuple[bytes, datetime] | None:
-		"""(bytes of a message, arrival time in UTC); None if it is gone."""
-		for part in self.command("FETCH", str(uid), "(INTERNALDATE BODY.PEEK[])"):
+	def fetch(self, uid: int) -> FetchedMail | None:
+		"""None if the message is gone."""
+		for part in self.command("FETCH", str(uid), f"(INTERNALDATE BODY.PEEK[]<0.{MAX_MAIL_BYTES}>)"):
 			if isinstance(part, tuple):
-				return part[1], parse_internal_date(part[0])
+				return FetchedMail(part[1], parse_internal_date(part[0]), len(part[1]) < MAX_MAIL_BYTES)
 		return None
 
 	def fetch_id(self, uid: int) -> str:

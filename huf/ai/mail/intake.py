@@ -14,13 +14,14 @@ import frappe
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.dispatch import route_mail
-from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
+from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip
 
+INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 SENT_DAYS = 2
 """How far back the folder of sent mail is searched for people's own answers."""
 JOB_TIMEOUT_S = 3600
@@ -33,6 +34,14 @@ class IncomingMail:
 	message: MailMessage
 	raw: bytes | None = None
 	by_person: bool = False
+
+
+def read_fetched(fetched: FetchedMail, by_person: bool = False) -> IncomingMail:
+	"""The mail, whose text says so if its end is missing."""
+	message = parse_message(fetched.raw)
+	if not fetched.is_complete:
+		message = replace(message, text=f"{message.text}\n\n{INCOMPLETE}")
+	return IncomingMail(message, fetched.raw, by_person)
 
 
 def ingest_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
@@ -182,8 +191,8 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 	last = at.last_uid or 0 if at.uidvalidity == inbox.uidvalidity else 0
 	for uid in inbox.uids(last, at.since):
 		found = inbox.fetch(uid)
-		if found and not (at.since and found[1] < at.since):
-			mail, is_new = ingest(mailbox, IncomingMail(parse_message(found[0]), found[0]))
+		if found and not (at.since and found.arrived < at.since):
+			mail, is_new = ingest(mailbox, read_fetched(found))
 			if is_new:
 				yield mail
 		last = uid
@@ -209,7 +218,7 @@ def ingest_sent(name: str) -> None:
 			known = key and frappe.db.exists(store.MAIL, store.mail_name(name, key))
 			frappe.db.commit()
 			if not known and (found := inbox.fetch(uid)):
-				ingest(mailbox, IncomingMail(parse_message(found[0]), found[0], by_person=True))
+				ingest(mailbox, read_fetched(found, by_person=True))
 				frappe.db.commit()
 
 

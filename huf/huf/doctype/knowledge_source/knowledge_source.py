@@ -17,7 +17,7 @@ INDEXED_FIELDS = (
 	"embedding_model",
 )
 
-STATE_FIELDS = ("state", "error", "indexed_at")
+STATE_FIELDS = ("state", "error", "indexed_at", "requested")
 
 
 class KnowledgeSource(Document):
@@ -38,7 +38,7 @@ class KnowledgeSource(Document):
 			return
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED_FIELDS)):
 			again = any(map(self.has_value_changed, ("document_fields", "embedding_model")))
-			enqueue_index(self.name, again=again, after_commit=True)
+			enqueue_index(self.name, again=again)
 
 	def on_trash(self):
 		changes.forget_cached_sources()

@@ -218,7 +218,37 @@ class TestDocuments(SiteTestCase):
 	def test_a_source_whose_worker_was_lost_is_taken_up_again(self):
 		source = self.source()
 		make_case(title="Roof")
-		self.assertIn(source, store.list_waiting_sources())
+		self.assertIn(source, store.list_unfinished_sources())
+		index_source(source)
+		self.assertNotIn(source, store.list_unfinished_sources())
+
+	def test_new_documents_are_found_by_a_job_that_was_queued_for_something_else(self):
+		source = self.source(filters='{"status": "Open"}')
+		make_case(title=f"Roof {self.word}", status="Closed")
+		frappe.get_doc(SOURCE, source).update({"filters": '[["status", "=", "Closed"]]'}).save()
+		index_source(source, gather=False)
+		self.assertEqual(len(find(self.word, source)), 1)
+
+	def test_a_request_during_the_job_is_served_by_it(self):
+		source = self.source()
+		doc = make_case(title=f"Roof {self.word}")
+		store.delete_items(store.find_document_items(CASE, doc.name))
+		with patch.object(indexing, "sync_items", self.request_during(indexing.sync_items)):
+			index_source(source)
+		self.assertEqual(len(find(self.word, source)), 1)
+		self.assertFalse(frappe.db.get_value(SOURCE, source, "requested"))
+
+	def request_during(self, sync):
+		"""As if a person asked again while the first synchronization is over and its items are read."""
+
+		def run(source, again):
+			if self.requested:
+				return sync(source, again)
+			self.requested = True
+			indexing.enqueue_index(source.name)
+
+		self.requested = False
+		return run
 
 	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()

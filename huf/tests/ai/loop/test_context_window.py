@@ -140,7 +140,9 @@ class TestOrder(unittest.TestCase):
 		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
 		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
 		results = [m["content"] for m in sent if m["role"] == "tool"]
-		self.assertEqual(results[0], "[Result omitted: there is no room for it. Call read_more with result 1 for it.]")
+		self.assertEqual(
+			results[0], "[Result omitted: there is no room for it. Call read_more with result 1 for it.]"
+		)
 		self.assertIn("Truncated", results[-2])
 		self.assertLess(len(results[-2]), len(results[-1]))
 

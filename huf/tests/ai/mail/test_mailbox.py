@@ -6,9 +6,11 @@ import os
 import random
 import threading
 import time
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.mail import inbox
 from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
 from huf.ai.mail.jobs import process_mail
 from huf.tests.base import enter
@@ -35,6 +37,17 @@ class TestMailbox(MailTestCase):
 		self.assertEqual(self.sync(), [])
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)
+
+	def test_of_a_mail_that_is_too_long_the_beginning_is_taken(self):
+		self.server.deliver(make_mail(to=self.address, text="A long story. " * 500))
+		self.deliver(1)
+		with patch.object(inbox, "MAX_MAIL_BYTES", 2_000):
+			long, short = self.sync()
+		text = frappe.db.get_value("Agent Mail", long, "text")
+		self.assertLess(len(text), 2_500)
+		self.assertIn("A long story.", text)
+		self.assertIn("too long to be read as a whole", text)
+		self.assertNotIn("too long", frappe.db.get_value("Agent Mail", short, "text"))
 
 	def test_new_mail_only_leaves_what_was_there_before(self):
 		self.deliver(1)
