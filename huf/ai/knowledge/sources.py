@@ -82,7 +82,9 @@ def list_document_names(source, name: str | None = None) -> list:
 			source.reference_doctype, filters=filters, pluck="name", order_by="creation asc"
 		)
 	except Exception as error:  # the boundary around filters: databases differ in their errors
-		raise UsageError(f"The filters of {source.name} cannot be applied: {error}") from error
+		raise UsageError(
+			f"The documents of {source.name} cannot be listed. If its filters are right, try again. {error}"
+		) from error
 
 
 def parse_filters(source) -> list[list]:

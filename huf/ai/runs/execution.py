@@ -84,6 +84,7 @@ async def work_on_run(
 		emit(EventKind.RUN_QUEUED, {**describe_start(run), **result.as_dict(), "held": held.stop})
 		return result
 	finally:
+		journal.end()
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
 		# A later call outside a run must not be sent with this run's key.
 		CALL_KEY.set(None)

@@ -23,6 +23,9 @@ from huf.ai.runs.start import OpenRun
 from huf.ai.storage.journal import RunJournal
 
 MAX_CONTENT_CHARS = 20_000
+MODEL = "model"
+INTERRUPTED = "interrupted"
+"""Error type of a call that the run did not see the end of, because it lost its lease, for example."""
 MEASURED = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.AGENT, names.TOOL)
 """Attributes of metrics: low cardinality, no contents."""
 
@@ -134,13 +137,18 @@ class TracedJournal(RunJournal):
 
 	has_contents = False
 
+	def __init__(self, *args: Any):
+		super().__init__(*args)
+		self.spans: dict[int | str, OpenSpan] = {}
+		"""Those of open calls: of tools by their position, and MODEL."""
+
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		grant = super().start_model_call(step, measure_cost)
 		attributes = {
 			names.PROVIDER: names.normalize_provider(self.provider),
 			names.REQUEST_MODEL: self.model,
 		}
-		self.model_span = OpenSpan(names.CHAT, self.model, SpanKind.CLIENT, attributes, None)
+		self.spans[MODEL] = OpenSpan(names.CHAT, self.model, SpanKind.CLIENT, attributes, None)
 		return grant
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
@@ -150,14 +158,16 @@ class TracedJournal(RunJournal):
 			names.FINISH_REASONS: [reply.finish_reason],
 			names.OUTPUT_MESSAGES: to_messages("assistant", reply.text) if self.has_contents else None,
 		}
-		self.model_span.end(attributes)
-		record_usage(reply.usage, self.model_span.measured)
+		span = self.spans.pop(MODEL)
+		span.end(attributes)
+		record_usage(reply.usage, span.measured)
 		super().finish_model_call(step, reply)
 
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
-		self.model_span.end(describe_usage(usage) if usage else {}, "model_error", why)
+		span = self.spans.pop(MODEL)
+		span.end(describe_usage(usage) if usage else {}, "model_error", why)
 		if usage:
-			record_usage(usage, self.model_span.measured)
+			record_usage(usage, span.measured)
 		super().fail_model_call(step, why, partial, usage)
 
 	def start_tool_call(self, step: int, call: Call) -> None:
@@ -169,7 +179,7 @@ class TracedJournal(RunJournal):
 			names.EFFECT: call.effect.value,
 			names.TOOL_ARGUMENTS: clean(call.request.arguments) if self.has_contents else None,
 		}
-		self.tool_spans[call.position] = OpenSpan(
+		self.spans[call.position] = OpenSpan(
 			names.EXECUTE_TOOL, call.request.name, SpanKind.INTERNAL, attributes, None
 		)
 
@@ -178,18 +188,18 @@ class TracedJournal(RunJournal):
 			names.CALL_STATUS: tool_result.status.value,
 			names.TOOL_RESULT: clean(tool_result.text) if self.has_contents else None,
 		}
-		span = self.tool_spans.pop(tool_result.call.position)
+		span = self.spans.pop(tool_result.call.position)
 		span.end(attributes, None if tool_result.ok else tool_result.status.value.lower())
 		super().finish_tool_call(step, tool_result)
 
 	def withdraw_tool_call(self, call: Call) -> None:
-		if span := self.tool_spans.pop(call.position, None):
+		if span := self.spans.pop(call.position, None):
 			span.end({names.CALL_STATUS: "Withdrawn"})
 		super().withdraw_tool_call(call)
 
-	@property
-	def tool_spans(self) -> dict[int, OpenSpan]:
-		return self.__dict__.setdefault("_tool_spans", {})
+	def end(self) -> None:
+		for span in self.spans.values():
+			span.end({}, INTERRUPTED)
 
 
 def keeps_contents(run: OpenRun) -> bool:

@@ -30,6 +30,7 @@ RENEW_S = 0.5
 SETTLE_S = 5.0
 """Interval between settlements of lost workers' runs."""
 RESTART_S = 0.5
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Delay before a dead worker process is replaced."""
 
 
@@ -161,7 +162,7 @@ def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -
 			with suppress(ProcessLookupError):
 				os.kill(child, signal.SIGTERM)
 
-	for number in (signal.SIGINT, signal.SIGTERM):
+	for number in SIGNALS:
 		signal.signal(number, stop)
 	while not stopping.is_set():
 		while len(children) < processes and not stopping.is_set():
@@ -177,12 +178,16 @@ def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -
 
 def fork_worker(site: str, threads: int, waiting: int) -> int:
 	"""Fork a worker, which shares the memory of loaded modules, and return its process ID."""
+	# Until the worker has handlers of its own: the inherited ones would end its siblings.
+	signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 	if child := os.fork():
+		signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 		return child
 	try:
 		worker = RunWorker(site, threads=threads, waiting=waiting)
 		signal.signal(signal.SIGINT, signal.SIG_IGN)
 		signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+		signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 		worker.work()
 	except Exception:  # the boundary around a worker process
 		traceback.print_exc()

@@ -83,6 +83,9 @@ class RunJournal:
 		self.renewal: asyncio.Task | None = None
 		self.wait: Wait | None = None
 
+	def end(self) -> None:
+		"""The run leaves this process, with calls open if it was interrupted."""
+
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether the run is cancelled. Also renews the lease: a run asks twice a second while it waits.
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import frappe
 from opentelemetry import metrics, trace
@@ -22,9 +23,10 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase, enter
+from huf.tests.contract.connections import together
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.http import post
-from huf.tests.model_server import ModelServer, error, text, tool_call
+from huf.tests.model_server import Gate, ModelServer, error, text, tool_call
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
@@ -148,6 +150,24 @@ class TestTraces(SiteTestCase):
 		self.assertEqual(
 			(run.status.status_code, run.attributes["error.type"]), (trace.StatusCode.ERROR, "error")
 		)
+
+	def test_a_call_during_which_the_run_was_lost_has_a_span_with_an_end(self):
+		agent = make_agent(make_model(self.server))
+		run = start_run(AgentRequest(agent, "Hello", "Administrator"), RunStatus.QUEUED).name
+		frappe.db.commit()
+		late = Gate()
+		self.server.script(late(text("Late.")))
+		together([(self.lose, run), (work_on, run)])
+		late.open()
+		(chat,) = [span for span in self.exporter.get_finished_spans() if span.name.startswith("chat ")]
+		self.assertEqual(chat.attributes["error.type"], "interrupted")
+		self.assertIn(f"invoke_agent {agent}", self.spans())
+
+	def lose(self, run: str) -> None:
+		"""As if another worker had taken the run over while the model was called."""
+		while not self.server.headers:
+			time.sleep(0.05)
+		frappe.db.set_value("Agent Run", run, "worker", "another")
 
 	def test_the_trace_of_a_request_continues_through_models_and_http_tools(self):
 		with ModelServer(strict=False) as service:
