@@ -68,7 +68,7 @@ def check_secrets(frappe) -> CheckResult:
 def check_queue(frappe) -> Iterator[CheckResult]:
 	from frappe.utils.jobs_db import connect
 
-	rows = connect().execute("SELECT status, count(*), min(created) FROM job GROUP BY status").fetchall()
+	rows = connect().execute("SELECT status, count(*), min(created) FROM job GROUP BY status")
 	counts = {row[0]: (row[1], row[2]) for row in rows}
 	waiting, since = counts.get("queued", (0, time.time()))
 	wait_s = int(time.time() - since)

@@ -124,8 +124,8 @@ class RealtimeServer:
 	def _carry_outbox(self):
 		db = jobs_db.connect(self.jobs_file)
 		while not self.stopping.wait(POLL_SECONDS):
-			if db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone():
-				rows = db.execute("DELETE FROM outbox RETURNING id, event, message, room").fetchall()
+			if db.execute("SELECT 1 FROM outbox LIMIT 1"):
+				rows = db.execute("DELETE FROM outbox RETURNING id, event, message, room")
 				for row in sorted(rows, key=lambda row: row["id"]):
 					self.emit(row["event"], row["message"], row["room"])
 

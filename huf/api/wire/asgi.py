@@ -90,7 +90,3 @@ def build_scope(request: Request, path: str) -> Message:
 		"server": request.server or ("", None),
 		"client": (request.remote_addr or "", 0),
 	}
-
-
-def encode_header(name: str, value: str) -> tuple[bytes, bytes]:
-	return name.lower().encode("latin-1"), value.strip().encode("latin-1")

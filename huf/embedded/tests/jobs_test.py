@@ -17,6 +17,7 @@ from huf.embedded.tests import samples
 from huf.embedded.tests.sites import SiteTestCase, isolated
 
 PATH = "huf.embedded.tests.samples"
+ADD_ROW = "INSERT INTO outbox (event, message, room) VALUES ('none', '{}', 'nobody')"
 
 
 class TestJobs(SiteTestCase):
@@ -32,7 +33,15 @@ class TestJobs(SiteTestCase):
 			isolated(self.worker.run, row)
 
 	def rows(self):
-		return jobs_db.connect().execute("SELECT * FROM job ORDER BY id").fetchall()
+		return jobs_db.connect().execute("SELECT * FROM job ORDER BY id")
+
+	def test_threads_share_one_connection(self):
+		file = jobs_db.path()
+		with ThreadPoolExecutor(20) as pool:
+			counts = pool.map(lambda _: jobs_db.connect(file).change(ADD_ROW), range(100))
+			self.assertEqual(sum(counts), 100)
+			connections = set(pool.map(lambda _: jobs_db.connect(file), range(100)))
+		self.assertEqual(len(connections), 1)
 
 	def test_a_job_does_not_see_rows_its_caller_has_not_committed(self):
 		before = frappe.db.count("Note")

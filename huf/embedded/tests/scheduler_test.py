@@ -45,7 +45,7 @@ class TestScheduler(SiteTestCase):
 		enqueue_events(NOON, EVENTS)
 		enqueue_events(minutes(5), EVENTS)
 		enqueue_events(minutes(10), EVENTS)
-		rows = jobs_db.connect().execute("SELECT method, user FROM job").fetchall()
+		rows = jobs_db.connect().execute("SELECT method, user FROM job")
 		self.assertEqual([tuple(row) for row in rows], [(METHOD, "Administrator")])
 
 	def test_schedulers_side_by_side_fire_once(self):
@@ -68,5 +68,5 @@ class TestScheduler(SiteTestCase):
 	def test_a_turn_of_the_thread_uses_the_hooks(self):
 		fired = isolated(Scheduler(SITE, self.sites_path).tick, datetime.datetime(2030, 1, 1))
 		self.assertEqual(fired, [])
-		seen = jobs_db.connect().execute("SELECT count(*) FROM schedule").fetchone()[0]
+		seen = jobs_db.connect().execute("SELECT count(*) FROM schedule")[0][0]
 		self.assertEqual(seen, len({(method, cron) for method, cron, _queue in get_events()}))

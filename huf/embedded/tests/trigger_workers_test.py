@@ -56,7 +56,7 @@ class TestWorkers(SiteTestCase):
 	def is_quiet(self) -> bool:
 		"""Nothing waits in the queue or is at work; only what the killed worker held may be left."""
 		jobs = frappe.utils.jobs_db.connect()
-		waiting = jobs.execute("SELECT count(*) FROM job WHERE status = 'queued'").fetchone()[0]
+		waiting = jobs.execute("SELECT count(*) FROM job WHERE status = 'queued'")[0][0]
 		return not waiting and self.count("Started") <= 2
 
 	def take_up_again(self) -> int:

@@ -110,7 +110,7 @@ class TestFairQueue(SiteTestCase):
 		enqueue_run(AgentRequest(agent, "in the background", "Administrator"))
 		enqueue_run(AgentRequest(agent, "in a chat", "Administrator", channel="chat"))
 		frappe.db.commit()
-		rows = jobs_db.connect().execute("SELECT at_front FROM job ORDER BY id").fetchall()
+		rows = jobs_db.connect().execute("SELECT at_front FROM job ORDER BY id")
 		self.assertEqual([row["at_front"] for row in rows], [0, 1])
 
 	def test_a_file_of_an_earlier_version_is_brought_up_to_date(self):
@@ -120,6 +120,6 @@ class TestFairQueue(SiteTestCase):
 			db.executescript(OLD_JOBS)
 			db.close()
 			for _again in range(2):
-				db = jobs_db._open(str(file))
-				self.assertEqual(db.execute("SELECT user, at_front FROM job").fetchone()[:], ("Guest", 0))
-				db.close()
+				jobs = jobs_db.SharedConnection(str(file))
+				self.assertEqual(jobs.execute("SELECT user, at_front FROM job")[0][:], ("Guest", 0))
+				jobs.db.close()

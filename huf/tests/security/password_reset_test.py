@@ -82,7 +82,7 @@ class MailingTestCase(SiteTestCase):
 		from frappe.utils import jobs_db
 
 		query = "SELECT count(*) FROM job WHERE status IN ('queued', 'started')"
-		return jobs_db.connect().execute(query).fetchone()[0]
+		return jobs_db.connect().execute(query)[0][0]
 
 	def mailed_key(self) -> str:
 		self.assertEqual(self.ask(self.user).status_code, 200)

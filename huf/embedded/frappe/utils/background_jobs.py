@@ -107,14 +107,14 @@ def _name_of(method: str | Callable) -> str:
 
 
 def _add(file: str, row: dict) -> Job | None:
-	cursor = jobs_db.connect(file).execute(
+	added = jobs_db.connect(file).change(
 		"""INSERT INTO job (job_id, queue, method, call, user, timeout, at_front, status, created)
 		SELECT :job_id, :queue, :method, :call, :user, :timeout, :at_front, 'queued', :now
 		WHERE NOT (:deduplicate AND EXISTS
 			(SELECT 1 FROM job WHERE job_id = :job_id AND status IN ('queued', 'started')))""",
 		{**row, "now": time.time()},
 	)
-	if not cursor.rowcount:
+	if not added:
 		return None
 	bell.ring()
 	return Job(row["job_id"])
@@ -128,8 +128,8 @@ def is_job_enqueued(job_id: str) -> bool:
 def get_job_status(job_id: str) -> JobStatus | None:
 	"""The status of the newest job with this ID, or None."""
 	query = "SELECT status FROM job WHERE job_id = ? ORDER BY id DESC LIMIT 1"
-	row = jobs_db.connect().execute(query, (job_id,)).fetchone()
-	return JobStatus(row["status"]) if row else None
+	rows = jobs_db.connect().execute(query, (job_id,))
+	return JobStatus(rows[0]["status"]) if rows else None
 
 
 class Bell:

@@ -74,7 +74,7 @@ class Worker:
 		rows = self._db.execute(
 			"SELECT DISTINCT worker FROM job WHERE status = 'started' AND worker != ?", (self.name,)
 		)
-		for row in rows.fetchall():
+		for row in rows:
 			file = self._lock_file(row["worker"])
 			try:
 				with FileLock(file, timeout=0):
@@ -108,7 +108,7 @@ class Worker:
 					(SELECT max(started) FROM job AS earlier WHERE earlier.user = job.user), min(id)
 				LIMIT 1) RETURNING *""",
 			(self.name, time.time(), *queues),
-		).fetchall()
+		)
 		return rows[0] if rows else None
 
 	def _waiting(self, queues: tuple[str, ...], any_front: bool) -> str:
@@ -126,7 +126,7 @@ class Worker:
 	def _has_work(self, queues: tuple[str, ...], any_front: bool = False) -> bool:
 		"""A check without a write lock, so that idle workers do not contend for it."""
 		query = f"SELECT 1 FROM job WHERE {self._waiting(queues, any_front)} LIMIT 1"
-		return self._db.execute(query, queues).fetchone() is not None
+		return bool(self._db.execute(query, queues))
 
 	def run(self, row):
 		"""Run a claimed job and store how it ended."""

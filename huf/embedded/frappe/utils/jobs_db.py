@@ -7,6 +7,8 @@ or not the caller commits, and must not wait for the caller's write transaction.
 import os
 import sqlite3
 import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import frappe
 
@@ -24,39 +26,48 @@ DROP INDEX IF EXISTS job_by_status;
 CREATE INDEX IF NOT EXISTS job_by_turn ON job (status, at_front, queue, user);
 CREATE INDEX IF NOT EXISTS job_by_user ON job (user, started);
 """
-CACHE_KB = 200
-"""Pages that a connection keeps. Each thread that runs or enqueues jobs has a connection, and by default it
-would keep 2 MB.
-"""
 ADD_AT_FRONT = "ALTER TABLE job ADD COLUMN at_front INTEGER NOT NULL DEFAULT 0"
+MAX_FILES = 8
+"""Open files of a process, which usually has one."""
 
-_connections = threading.local()
+
+class SharedConnection:
+	"""A connection that threads use in turn, for one statement each: if each of hundreds of threads had one,
+	their cached pages and statements would fill slowly, for hours.
+	"""
+
+	def __init__(self, file: str):
+		self.turn = threading.Lock()
+		self.db = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
+		self.db.row_factory = sqlite3.Row
+		self.db.execute("PRAGMA journal_mode = WAL")
+		self.db.execute("PRAGMA synchronous = NORMAL")
+		if not self.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'job_by_turn'").fetchone():
+			make_tables(self.db)
+
+	def execute(self, query: str, values: Sequence | Mapping = ()) -> list[sqlite3.Row]:
+		with self.turn:
+			return self.db.execute(query, values).fetchall()
+
+	def change(self, query: str, values: Sequence | Mapping = ()) -> int:
+		"""The number of rows that a statement changed."""
+		with self.turn:
+			return self.db.execute(query, values).rowcount
 
 
 def path() -> str:
 	return frappe.get_site_path("jobs.db")
 
 
-def connect(file: str | None = None) -> sqlite3.Connection:
-	"""This thread's connection to `jobs.db` of the current site, or to `file`. Opened on first use.
-
-	A connection must not cross a fork, so the process is part of its key.
-	"""
-	key = (os.getpid(), os.path.abspath(file or path()))
-	if getattr(_connections, "key", None) != key:
-		_connections.db, _connections.key = _open(key[1]), key
-	return _connections.db
+def connect(file: str | None = None) -> SharedConnection:
+	"""This process's connection to `jobs.db` of the current site, or to `file`. Opened on first use."""
+	# A connection must not cross a fork.
+	return _open(os.path.abspath(file or path()), os.getpid())
 
 
-def _open(file: str) -> sqlite3.Connection:
-	db = sqlite3.connect(file, timeout=30, isolation_level=None)
-	db.row_factory = sqlite3.Row
-	db.execute("PRAGMA journal_mode = WAL")
-	db.execute("PRAGMA synchronous = NORMAL")
-	db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-	if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'job_by_turn'").fetchone():
-		make_tables(db)
-	return db
+@lru_cache(maxsize=MAX_FILES)
+def _open(file: str, process: int) -> SharedConnection:
+	return SharedConnection(file)
 
 
 def make_tables(db: sqlite3.Connection) -> None:

@@ -54,15 +54,16 @@ def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[st
 
 def _take_turn(event: str, cron: str, now: datetime.datetime) -> bool:
 	db = jobs_db.connect()
-	row = db.execute("SELECT last_run FROM schedule WHERE event = ?", (event,)).fetchone()
-	if not row:
+	rows = db.execute("SELECT last_run FROM schedule WHERE event = ?", (event,))
+	if not rows:
 		db.execute("INSERT OR IGNORE INTO schedule (event, last_run) VALUES (?, ?)", (event, now.isoformat()))
 		return False
-	due = croniter(cron, datetime.datetime.fromisoformat(row["last_run"])).get_next(datetime.datetime)
+	last_run = rows[0]["last_run"]
+	due = croniter(cron, datetime.datetime.fromisoformat(last_run)).get_next(datetime.datetime)
 	if due > now:
 		return False
 	query = "UPDATE schedule SET last_run = ? WHERE event = ? AND last_run = ?"
-	return db.execute(query, (now.isoformat(), event, row["last_run"])).rowcount == 1
+	return db.change(query, (now.isoformat(), event, last_run)) == 1
 
 
 class Scheduler:
