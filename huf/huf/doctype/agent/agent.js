@@ -48,7 +48,8 @@ function ask_for_test(frm) {
 
 function show_answer(answer) {
 	const escape = frappe.utils.escape_html;
-	const text = frappe.markdown(escape(answer.response || answer.error || ""));
+	// Not as Markdown: an answer may contain what an outsider wrote, and an image of theirs would be loaded.
+	const text = `<div style="white-space: pre-wrap">${escape(answer.response || answer.error || "")}</div>`;
 	const run = `<a href="/huf/runs/${encodeURIComponent(answer.run)}" target="_blank">${__("Timeline")}</a>`;
 	frappe.msgprint({
 		title: __(answer.status),

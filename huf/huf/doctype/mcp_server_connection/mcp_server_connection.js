@@ -8,12 +8,15 @@ frappe.ui.form.on("MCP Server Connection", {
 		frm.add_custom_button(__("Test and Refresh"), async () => {
 			const { message } = await call("refresh", { connection });
 			await frm.reload_doc();
-			frappe.msgprint(message.error || __("Connected to {0}.", [message.server]));
+			// Both are what the server says.
+			const escape = frappe.utils.escape_html;
+			frappe.msgprint(escape(message.error || "") || __("Connected to {0}.", [escape(message.server || "")]));
 		});
 		if (frm.doc.auth === "OAuth" && frm.doc.grant === "Authorization Code") {
 			frm.add_custom_button(__("Sign In"), async () => {
 				const { message } = await call("sign_in", { connection });
-				window.location.assign(message);
+				if (message) window.location.assign(message);
+				else frappe.show_alert(__("The server requires no sign-in."));
 			});
 		}
 	},

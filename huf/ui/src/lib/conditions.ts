@@ -41,11 +41,11 @@ function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): 
 	if (operator === "unset") return `not doc.${field}`;
 	if (operator === "changed") return `doc.has_value_changed(${quote(field)})`;
 	const isNumber = new RegExp(`^${NUMBER}$`).test(value.trim());
-	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${value.trim()}` : "";
+	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${Number(value)}` : "";
 	if (!value) return "";
 	if (operator === "contains") return `${quote(value)} in (doc.${field} or '')`;
 	const asNumber = isNumber && (!fieldtype || NUMBERS.includes(fieldtype));
-	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? value.trim() : quote(value)}`;
+	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? Number(value) : quote(value)}`;
 }
 
 /** The rows of an expression; null where it is more than rows can say. */

@@ -4,8 +4,10 @@ export function formatDuration(ms: number | null | undefined, locale = "en") {
 	if (ms === null || ms === undefined) return "";
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	const seconds = ms / 1000;
-	if (seconds < 60) return `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(seconds)} s`;
-	return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+	if (seconds < 59.95) return `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(seconds)} s`;
+	const whole = Math.round(seconds);
+	const minutes = Math.floor(whole / 60);
+	return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function formatNumber(value: number | null | undefined, locale = "en") {

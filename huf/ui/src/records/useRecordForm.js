@@ -41,22 +41,32 @@ export function useRecordForm(doctype) {
 		form.isTried ? Object.fromEntries(missing.value.map(({ fieldname }) => [fieldname, t("form.needed")])) : {},
 	);
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
+	/** Of requests to open a record: answers to earlier ones are out of date. */
+	let newest = 0;
 
-	/** Reads a stored record, or begins a new one with some given values, as far as it has such fields. -> whether it went well */
-	async function open(name, given = {}) {
+	/**
+	 * Reads a stored record, or begins a new one with some given values, as far as it has such fields. `sent`: the values that
+	 * were just stored; what has been typed since stays. -> whether the record is shown now
+	 */
+	async function open(name, given = {}, sent = null) {
+		const number = ++newest;
 		Object.assign(form, { isLoading: true, loadError: null });
 		try {
 			const [meta, read] = await Promise.all([
 				readMeta(form.doctype),
 				name ? fetchRecord(form.doctype, name) : null,
 			]);
+			if (number !== newest) return false;
+			const typed = sent && isChanged(meta, form.values, sent) ? form.values : null;
+			if (sent) remember(draftName(), null);
 			take(meta, read, given);
+			if (typed) form.values = typed;
 			return true;
 		} catch (error) {
-			form.loadError = error;
+			if (number === newest) form.loadError = error;
 			return false;
 		} finally {
-			form.isLoading = false;
+			if (number === newest) form.isLoading = false;
 		}
 	}
 
@@ -95,10 +105,11 @@ export function useRecordForm(doctype) {
 		if (missing.value.length) return null;
 		form.isSaving = true;
 		const draft = draftName();
+		const sent = copy(form.values);
 		try {
 			const { name } = await store(isOver);
 			remember(draft, null);
-			await open(name);
+			await open(name, {}, sent);
 			invalidateAll();
 			form.wasSaved = true;
 			setTimeout(() => (form.wasSaved = false), 2500);

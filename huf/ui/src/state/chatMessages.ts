@@ -32,7 +32,10 @@ export async function loadChat(chat: Chat): Promise<void> {
 		if (chat.streams === streams) takeStored(chat, stored);
 	} catch (error) {
 		if (isFirst) chat.loadError = error as ApiError;
-		else chat.problem = { error: error as ApiError, prompt: null };
+		else {
+			chat.problem ||= { error: error as ApiError, kind: "not-read", prompt: null };
+			if (chat.ongoing || chat.waiting) pollLater(chat);
+		}
 	} finally {
 		if (chat.phase === "loading") chat.phase = "idle";
 	}
@@ -54,20 +57,35 @@ const openRun = (runs: Record<string, Run> = {}) => Object.values(runs).find((ru
 function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline }: Stored): void {
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
+	const unsent = unsentOf(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite } = conversation;
-	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, mayWrite, isLoaded: true });
+	const all = [...joinTurns(earlier, turns), ...unsent];
+	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
-		problem: null,
+		problem: unsent.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,
 		hasOlder: earlier.length ? chat.hasOlder : messages.length >= api.MESSAGE_LIMIT,
 		ongoing: run && !isWaiting ? run.name : null,
 		waiting: run && isWaiting ? run.name : null,
 	});
 	clearTimeout(chat.poll);
 	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
-	else if (run) chat.poll = setTimeout(() => loadChat(chat), isWaiting ? WAIT_MS : POLL_MS);
+	else if (run) pollLater(chat);
+}
+
+/** What could not be sent is not on the site, and stays here with its error; unless it had arrived after all. */
+function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
+	const newest = stored.findLast((turn) => turn.role === "user")?.text;
+	return shown.filter(
+		(turn) => turn.role === "user" && turn.unsent && !(turn.unsent === "unsure" && turn.text === newest),
+	);
+}
+
+function pollLater(chat: Chat): void {
+	clearTimeout(chat.poll);
+	chat.poll = setTimeout(() => loadChat(chat), chat.waiting ? WAIT_MS : POLL_MS);
 }
 
 function readTurns(

@@ -10,7 +10,7 @@ import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
 import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
 import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
-import { remember } from "./storage.ts";
+import { recall, remember } from "./storage.ts";
 
 const CANCEL_GRACE_MS = 4_000;
 const MAX_TITLE_CHARS = 60;
@@ -70,7 +70,7 @@ async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]
 	};
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;
-		remember(`draft:${chat.conversation}`, null);
+		forgetSent(chat.conversation!, chat.conversation!, prompt);
 		// The run before it had ended after all: it runs on the site, and is followed from there.
 		if (kind !== "run_queued") controller.abort();
 	};
@@ -117,8 +117,12 @@ function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventDat
 	if (chat.isUnlisted) showVersion(conversation);
 	chat.isUnlisted = false;
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
-	// The text is safe on the site now; until here a reload would have brought it back.
-	remember(`draft:${draft}`, null);
+	forgetSent(draft, conversation, prompt || "");
+}
+
+/** The message is safe on the site now; until here a reload would have brought it back. What is typed since stays. */
+function forgetSent(draft: string, conversation: string, prompt: string): void {
+	if (recall(`draft:${draft}`).trim() === prompt.trim()) remember(`draft:${draft}`, null);
 	moveAttachments(draft, conversation);
 }
 
@@ -164,7 +168,7 @@ async function stopOngoing(chat: Chat): Promise<void> {
 		await api.cancelRun(run);
 		await loadChat(chat);
 	} catch (error) {
-		Object.assign(chat, { problem: { error, kind: "not-stopped" }, ongoing: null });
+		chat.problem = { error: error as ApiError, kind: "not-stopped" };
 	}
 	chat.phase = "idle";
 }

@@ -5,6 +5,7 @@ import * as api from "../api/chat.ts";
 import type { ConversationItem } from "../api/types/conversations.ts";
 import { t } from "../i18n/index.ts";
 import { parseSiteTime } from "../lib/time.ts";
+import { openChats } from "./chats.ts";
 import { deleteLater } from "./deletions.ts";
 import { showError } from "./notices.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
@@ -60,7 +61,13 @@ export function touchConversation({ name, title, agent }: { name: string; title:
 
 export async function renameConversation({ name }: { name: string }, title: string): Promise<void> {
 	updatePages((items) => items.map((item) => (item.name === name ? { ...item, title } : item)));
-	await api.renameConversation(name, title).catch(showError);
+	const chat = [...openChats()].find((each) => each.conversation === name);
+	const before = chat?.title || "";
+	if (chat) chat.title = title;
+	await api.renameConversation(name, title).catch((error) => {
+		if (chat) chat.title = before;
+		showError(error);
+	});
 	refreshHistory();
 }
 
