@@ -4,6 +4,7 @@ The last member is a manifest with the SHA-256 of every other, so that truncated
 With a passphrase, the zip is encrypted in chunks by AES-GCM with a key derived by scrypt.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import sqlite3
 import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
@@ -24,6 +26,9 @@ from huf.embedded import site
 MANIFEST = "manifest.json"
 DATABASES = ("site.db", "jobs.db")
 FOLDERS = ("public", "private")
+APPS, COMMON = "apps", "common_site_config.json"
+"""Beside the site: in the home, and in its folder of sites."""
+SKIPPED = {"__pycache__", ".git", "node_modules"}
 MAGIC = b"HUFBACKUP1\n"
 CHUNK_BYTES = 1_000_000
 TAG_BYTES = 16
@@ -43,7 +48,7 @@ def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int
 	try:
 		with partial.open("wb") as out:
 			with encrypted(out, passphrase) if passphrase else plain(out) as stream:
-				write_zip(site.site_path(home), stream)
+				write_zip(home, stream)
 			out.flush()
 			os.fsync(out.fileno())
 		partial.replace(target)
@@ -52,7 +57,8 @@ def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int
 	return target.stat().st_size
 
 
-def write_zip(folder: Path, out: IO[bytes]) -> None:
+def write_zip(home: Path, out: IO[bytes]) -> None:
+	folder = site.site_path(home)
 	hashes: dict[str, str] = {}
 	with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
 		add_files(package, folder, hashes)
@@ -62,7 +68,10 @@ def write_zip(folder: Path, out: IO[bytes]) -> None:
 				add_file(package, Path(copies, name), name, hashes)
 		# Files added while the others were copied, to which the database may refer.
 		add_files(package, folder, hashes)
+		add_apps(package, home, hashes)
 		add_file(package, folder / "site_config.json", "site_config.json", hashes)
+		if (folder.parent / COMMON).exists():
+			add_file(package, folder.parent / COMMON, COMMON, hashes)
 		made = datetime.now(timezone.utc).isoformat(timespec="seconds")
 		package.writestr(MANIFEST, json.dumps({"huf": huf.__version__, "made": made, "sha256": hashes}))
 
@@ -83,6 +92,13 @@ def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str]) ->
 					add_file(package, path, name, hashes)
 				except FileNotFoundError:
 					continue  # deleted meanwhile
+
+
+def add_apps(package: zipfile.ZipFile, home: Path, hashes: dict[str, str]) -> None:
+	"""The code of apps that `huf new-app` made: without it the site could not be opened."""
+	for path in sorted((home / APPS).rglob("*")):
+		if path.is_file() and not SKIPPED & set(path.relative_to(home).parts):
+			add_file(package, path, path.relative_to(home).as_posix(), hashes)
 
 
 def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, str]) -> None:
@@ -107,12 +123,24 @@ def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dic
 			manifest = unpack(plain_file, unpacked)
 			for name in site.FOLDERS:
 				(unpacked / name).mkdir(parents=True, exist_ok=True)
+			restore_beside(unpacked, home, folder.parent)
 			unpacked.rename(folder)
-	except BackupFault:
+	except BaseException:  # re-raised: nothing is left behind
 		for path in new:
 			path.rmdir()
 		raise
 	return manifest
+
+
+def restore_beside(unpacked: Path, home: Path, sites: Path) -> None:
+	"""Move apps and the common configuration to their places. What is there already stays."""
+	moves = [(path, home / APPS / path.name) for path in (unpacked / APPS).glob("*")]
+	for path, target in [*moves, (unpacked / COMMON, sites / COMMON)]:
+		if path.exists() and not target.exists():
+			target.parent.mkdir(parents=True, exist_ok=True)
+			path.rename(target)
+	shutil.rmtree(unpacked / APPS, ignore_errors=True)
+	(unpacked / COMMON).unlink(missing_ok=True)
 
 
 def unpack(file: Path, target: Path) -> dict:
@@ -123,7 +151,11 @@ def unpack(file: Path, target: Path) -> dict:
 				raise BackupFault("The backup does not contain the files that its manifest lists.")
 			for name, expected in manifest["sha256"].items():
 				extract(package, name, expected, target)
-	except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
+	except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, NotImplementedError) as error:
+		raise BackupFault(f"The file is not a whole backup ({error}).") from None
+	except OSError as error:
+		if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+			raise
 		raise BackupFault(f"The file is not a whole backup ({error}).") from None
 	for name in sorted(set(DATABASES) & set(manifest["sha256"])):
 		with closing(sqlite3.connect(target / name)) as database:

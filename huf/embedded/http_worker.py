@@ -155,8 +155,25 @@ class BoundedWorker(ThreadWorker):
 			if silent:
 				self.expire(silent)
 			else:
-				waiting = list(self.receiving)
+				waiting = [*self.list_unheard(conn), *self.receiving]
 				self.cut(next((each for each in waiting if self.open.get(each) == address), conn))
+
+	def list_unheard(self, newest) -> list:
+		"""Connections whose threads wait for a first byte, the longest waiting first."""
+		return [
+			each
+			for each in self.open
+			if each in self.busy
+			and each is not newest
+			and not each.initialized
+			and each not in self.receiving
+			and not each.sock.has_unread_bytes()
+		]
+
+	def on_pending_socket_readable(self, conn, client):
+		# Since the poller found it readable, `expire` may have closed it, which would end this process.
+		if client.fileno() != -1:
+			super().on_pending_socket_readable(conn, client)
 
 	def expire(self, silent):
 		"""Close a connection that has not sent anything yet."""

@@ -48,6 +48,8 @@ def export_rules(file: Path | None) -> str:
 def write_files(folder: Path, files: dict[str, str]) -> None:
 	for path, words in files.items():
 		target = folder / path
+		if not target.resolve().is_relative_to(folder.resolve()):
+			raise click.ClickException(f"{path} would lead out of {folder}. Rename the agent or the rule.")
 		target.parent.mkdir(parents=True, exist_ok=True)
 		target.write_text(words.rstrip("\n") + "\n", encoding="utf-8")
 
@@ -79,11 +81,16 @@ def only_mailbox(frappe) -> str:
 	return names[0]
 
 
+def begins_like_mbox(path: Path) -> bool:
+	with path.open("rb") as file:
+		return file.read(5) == b"From "
+
+
 def read_mails(path: Path) -> Iterator[bytes]:
 	if path.is_dir():
 		for file in sorted(path.rglob("*.eml")):
 			yield file.read_bytes()
-	elif path.read_bytes()[:5] == b"From ":
+	elif begins_like_mbox(path):
 		box = mailbox.mbox(path, create=False)
 		yield from (box.get_bytes(key) for key in box.iterkeys())
 	else:

@@ -5,6 +5,7 @@ The schedule also reads every mailbox each minute, so nothing is lost that a thr
 
 import threading
 import time
+import traceback
 
 MAX_WATCHERS = 8
 LOOK_SECONDS = 5
@@ -49,12 +50,15 @@ class MailWatcher:
 		from frappe.site_local import opened
 		from frappe.utils.error import try_to_log_error
 
-		with opened(self.site, self.sites_path):
-			try:
-				return function(*args)
-			except Exception:  # a thread's outermost function: one bad turn must not end the watch
-				try_to_log_error("Mail Watcher")
-				return None
+		try:
+			with opened(self.site, self.sites_path):
+				try:
+					return function(*args)
+				except Exception:  # logged on the site
+					try_to_log_error("Mail Watcher")
+		except Exception:  # a thread's outermost function: one bad turn must not end the watch
+			traceback.print_exc()
+		return None
 
 
 def names_of_mailboxes() -> list[str]:

@@ -8,9 +8,9 @@ users of the desk.
 import json
 import os
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable
-from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
 
 import frappe
@@ -19,6 +19,7 @@ from frappe.realtime import emitters, may_subscribe
 from frappe.sessions import find_session
 from frappe.site_local import opened
 from frappe.utils import jobs_db
+from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response
 
 POLL_SECONDS = 0.2
@@ -79,8 +80,8 @@ class RealtimeServer:
 		return answer
 
 	def find_user(self, environ: dict) -> tuple[str | None, str | None]:
-		cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get("sid")
-		return self._as(None, lambda: _user_of(cookie.value if cookie else None))
+		sid = parse_cookie(environ).get("sid")
+		return self._as(None, lambda: _user_of(sid))
 
 	def start(self) -> "RealtimeServer":
 		"""Start sending. Events that other processes left for an earlier server are dropped."""
@@ -124,10 +125,14 @@ class RealtimeServer:
 	def _carry_outbox(self):
 		db = jobs_db.connect(self.jobs_file)
 		while not self.stopping.wait(POLL_SECONDS):
-			if db.execute("SELECT 1 FROM outbox LIMIT 1"):
-				rows = db.execute("DELETE FROM outbox RETURNING id, event, message, room")
+			try:
+				rows = []
+				if db.execute("SELECT 1 FROM outbox LIMIT 1"):
+					rows = db.execute("DELETE FROM outbox RETURNING id, event, message, room")
 				for row in sorted(rows, key=lambda row: row["id"]):
 					self.emit(row["event"], row["message"], row["room"])
+			except Exception:  # the thread's outermost function: a full disk, say, must not end the sending
+				traceback.print_exc()
 
 
 def _user_of(sid: str | None) -> tuple[str | None, str | None]:

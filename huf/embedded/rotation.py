@@ -11,6 +11,7 @@ def rotate_keys(frappe, home: Path) -> int:
 	Until then the configuration contains both keys, so that the site can read all secrets after a crash at
 	any point.
 	"""
+	from frappe.database import durability
 	from frappe.utils.password import decrypt, encrypt
 
 	folder = site.site_path(home)
@@ -29,5 +30,7 @@ def rotate_keys(frappe, home: Path) -> int:
 			(encrypt(decrypt(stored, key=f"{doctype}.{name}.{fieldname}")), doctype, name, fieldname),
 		)
 	frappe.db.commit()
+	# The old key goes only when what was encrypted with the new one would survive a power failure.
+	durability.sync_log(frappe.db.path)
 	site.write_config(folder, {key: value for key, value in config.items() if key != "old_encryption_keys"})
 	return len(rows)

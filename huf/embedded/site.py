@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import secrets
+import shutil
 import sqlite3
 import sys
 from contextlib import closing, contextmanager
@@ -41,10 +42,19 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 	folder = site_path(home, site)
 	if exists(home, site):
 		raise FileExistsError(f"{folder} is a site already: open it, or choose another home")
+	password = admin_password or secrets.token_urlsafe(12)
+	try:
+		fill(home, folder, password, apps, site)
+	except BaseException:  # re-raised: an interrupted one would count as complete the next time
+		shutil.rmtree(folder, ignore_errors=True)
+		raise
+	return password
+
+
+def fill(home, folder: Path, password: str, apps, site: str) -> None:
 	for name in FOLDERS:
 		(folder / name).mkdir(parents=True, exist_ok=True)
 	write_config(folder, {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]})
-	password = admin_password or secrets.token_urlsafe(12)
 	with opened(home, site) as frappe:
 		frappe.db.is_alone = True
 		from frappe.core.doctype.file.file import make_home_folders
@@ -60,7 +70,6 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 	for app in apps:
 		if app != "frappe":
 			install_app(home, app, site, is_new=True)
-	return password
 
 
 def install_app(home, app: str, site: str = SITE, is_new: bool = False):
@@ -73,13 +82,17 @@ def install_app(home, app: str, site: str = SITE, is_new: bool = False):
 	if app in config["installed_apps"]:
 		return
 	write_config(folder, {**config, "installed_apps": [*config["installed_apps"], app]})
-	with opened(home, site) as frappe:
-		frappe.flags.in_install = app
-		frappe.db.is_alone = is_new
-		sync_app(frappe, app)
-		run_hooks(frappe, "after_install", app)
-		frappe.model.sync.init_singles()
-		frappe.db.commit()
+	try:
+		with opened(home, site) as frappe:
+			frappe.flags.in_install = app
+			frappe.db.is_alone = is_new
+			sync_app(frappe, app)
+			run_hooks(frappe, "after_install", app)
+			frappe.model.sync.init_singles()
+			frappe.db.commit()
+	except BaseException:  # re-raised: it is not installed, and can be installed again
+		write_config(folder, config)
+		raise
 
 
 def check_files(home, site: str = SITE):
@@ -205,4 +218,6 @@ def write_config(folder: Path, config: dict):
 	partial.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 	if sys.platform != "win32":
 		partial.chmod(0o600)
+	with partial.open("rb") as written:
+		os.fsync(written.fileno())
 	partial.replace(file)

@@ -48,6 +48,7 @@ MAX_BODY_BYTES = 25 * 1024 * 1024
 HASHED_NAME = r"[-.](?=[\w-]*[0-9A-Z_])[\w-]{8}\.\w+$"
 NO_CACHE = "no-store,no-cache,must-revalidate,max-age=0"
 LOGIN_BODY_BYTES = 16 * 1024
+GUEST_BODY_BYTES = 2_000_000
 HSTS = "max-age=31536000"
 CONTENT_SECURITY_POLICY = "; ".join(
 	(
@@ -101,9 +102,9 @@ def init_request(request: Request):
 		return
 	frappe.connect(set_admin_as_user=False)
 	is_login = request.path in LOGIN_PATHS
-	request.max_content_length = LOGIN_BODY_BYTES if is_login else body_limit()
 	frappe.local.cookie_manager = CookieManager()
 	frappe.local.login_manager = LoginManager()
+	request.max_content_length = LOGIN_BODY_BYTES if is_login else body_limit(request)
 	frappe.local.form_dict = read_form(request)
 	if frappe.local.login_manager.is_login:
 		frappe.local.login_manager.login()
@@ -114,8 +115,11 @@ def init_request(request: Request):
 	count_request()
 
 
-def body_limit() -> int:
-	return int(frappe.conf.max_file_size or MAX_BODY_BYTES)
+def body_limit(request: Request) -> int:
+	"""Less for guests: parsed, JSON takes up to 24 times its size."""
+	most = int(frappe.conf.max_file_size or MAX_BODY_BYTES)
+	is_guest = frappe.session.user == "Guest" and not request.headers.get("Authorization")
+	return min(most, GUEST_BODY_BYTES) if is_guest else most
 
 
 def read_form(request: Request):

@@ -45,7 +45,8 @@ def call(fn, *args, **kwargs):
 
 def get_newargs(fn, kwargs: dict) -> dict:
 	"""The keyword arguments that the function accepts."""
-	names, takes_all = _parameters_of(fn)
+	# Of a method, the function: the cache would keep its document.
+	names, takes_all = _parameters_of(getattr(fn, "__func__", fn))
 	kwargs = {key: value for key, value in kwargs.items() if key not in ("ignore_permissions", "flags")}
 	return kwargs if takes_all else {key: value for key, value in kwargs.items() if key in names}
 

@@ -71,9 +71,12 @@ def form_arguments(method) -> dict:
 
 
 def find_method(command: str):
+	if any(part.startswith("_") for part in command.split(".")):
+		# A module such as `__main__` would be run.
+		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))
 	try:
 		return frappe.get_attr(command) if "." in command else SHORT_NAMES[command]
-	except Exception as error:  # importing runs the app's code, which may raise anything
+	except (Exception, SystemExit) as error:  # importing runs the app's code, which may raise anything
 		frappe.throw(_("Failed to get method for command {0} with {1}").format(command, error))
 
 

@@ -130,6 +130,19 @@ class TestTurns(SiteTestCase):
 			writer.join()
 		self.assertEqual(heard, list(range(20)))
 
+	def test_a_writer_that_is_interrupted_while_it_waits_keeps_no_place(self):
+		turns = Turns()
+		turns.take("the holder")
+		for is_granted in (False, True):
+			place = ("interrupted", threading.Lock())
+			place[1].acquire()
+			turns.waiting.append(place)
+			if is_granted:
+				turns.give("the holder")
+			turns.leave(place)
+			self.assertNotIn(place, turns.waiting)
+		self.assertTrue(turns.take("the next"))
+
 	def test_only_the_first_in_the_queue_loses_patience(self):
 		turns, has_turn = Turns(), []
 		turns.take("the holder")

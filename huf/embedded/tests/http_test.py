@@ -25,6 +25,13 @@ def cookie(browser, name):
 	return found.value if found else None
 
 
+class TestBodies(SiteTestCase):
+	def test_a_guest_sends_less_than_a_user(self):
+		body = {"json": {"text": "x" * 3_000_000}}
+		self.assertEqual(Browser().post("/api/method/ping", **body).status_code, 413)
+		self.assertEqual(self.admin().post("/api/method/ping", **body).status_code, 200)
+
+
 class TestSessions(SiteTestCase):
 	def test_the_session_cookie_is_out_of_reach_of_scripts_and_of_other_sites(self):
 		answer = Browser().login()

@@ -1,11 +1,13 @@
 """Jobs: what they see, who they are, what remains of them."""
 
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import jobs_db
@@ -34,6 +36,31 @@ class TestJobs(SiteTestCase):
 
 	def rows(self):
 		return jobs_db.connect().execute("SELECT * FROM job ORDER BY id")
+
+	def test_a_full_disk_ends_no_thread(self):
+		worker = Worker(SITE, self.sites_path, threads=2)
+		failing = iter([sqlite3.OperationalError("disk I/O error")] * 4)
+
+		def has_work(*_args):
+			for error in failing:
+				raise error
+			return Worker._has_work(worker, *_args)
+
+		with patch.object(worker, "_has_work", has_work), patch("frappe.utils.job_worker.REST_SECONDS", 0.01):
+			worker.start()
+			enqueue(f"{PATH}.see", number=1)
+			deadline = time.monotonic() + 20
+			while not samples.SEEN and time.monotonic() < deadline:
+				time.sleep(0.05)
+			worker.stop()
+		self.assertEqual([seen["number"] for seen in samples.SEEN], [1])
+
+	def test_without_a_server_the_newest_events_are_kept(self):
+		for _ in range(30):
+			jobs_db.connect().change(ADD_ROW)
+		with patch("frappe.utils.job_worker.MAX_EVENTS", 10):
+			self.worker._drop_old_rows()
+		self.assertLessEqual(jobs_db.connect().execute("SELECT count(*) FROM outbox")[0][0], 11)
 
 	def test_threads_share_one_connection(self):
 		file = jobs_db.path()

@@ -54,6 +54,26 @@ class TestMaintenance(unittest.TestCase):
 
 		isolated(look)
 
+	def test_apps_and_the_common_configuration_come_back(self):
+		module, common = self.home / "apps/own/own/__init__.py", self.home / "sites/common_site_config.json"
+		module.parent.mkdir(parents=True)
+		module.write_text("x = 1\n")
+		common.write_text('{"max_file_size": 1000000}')
+		self.assertEqual(self.huf("backup", self.file).exit_code, 0)
+		there = self.folder / "there"
+		said = self.huf("restore", self.file, home=there)
+		self.assertEqual(said.exit_code, 0, said.output)
+		for path in (module, common):
+			self.assertEqual((there / path.relative_to(self.home)).read_text(), path.read_text())
+		self.assertFalse((site.site_path(there) / "apps").exists())
+
+	def test_an_interrupted_first_start_begins_anew(self):
+		home = self.folder / "new"
+		with mock.patch.object(site, "make_users", side_effect=KeyboardInterrupt):
+			self.assertRaises(KeyboardInterrupt, isolated, site.create, home, PASSWORD)
+		self.assertFalse(site.exists(home))
+		isolated(site.create, home, PASSWORD)
+
 	def test_a_backup_under_write_load_restores_to_a_site_that_works(self):
 		ended, written = threading.Event(), []
 

@@ -23,6 +23,11 @@ class TestHtml(unittest.TestCase):
 							self, read, lambda n, unit=unit, last=last: unit * (n // len(unit)) + last, CHARS
 						)
 
+	def test_a_long_name_of_a_tag_takes_no_longer(self):
+		for read in (sanitize_html, strip_html, is_html):
+			with self.subTest(read.__name__):
+				assert_bounded(self, read, lambda n: "<" + "a-" * (n // 2), CHARS)
+
 	def test_ordinary_html_is_kept(self):
 		for html in (
 			"<p>one<p>two<br>" * 1000,

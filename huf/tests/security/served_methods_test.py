@@ -19,6 +19,7 @@ class TestServedMethods(SiteTestCase):
 		"frappe.utils.password.get_decrypted_password",
 		"frappe.handler.upload_file",
 		"frappe.no.such.thing",
+		"huf.embedded.__main__.main",
 	)
 
 	def test_all_else_is_not_found(self):

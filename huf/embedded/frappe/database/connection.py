@@ -57,6 +57,17 @@ class CallbackManager:
 		while self._functions:
 			self._functions.popleft()()
 
+	def run_all(self):
+		"""Run each, also after one that failed; raise the first error at the end."""
+		errors = []
+		while self._functions:
+			try:
+				self._functions.popleft()()
+			except Exception as error:  # raised below
+				errors.append(error)
+		if errors:
+			raise errors[0]
+
 	def reset(self):
 		self._functions.clear()
 
@@ -236,7 +247,7 @@ class Connection:
 		# Only after the commit, because one that fails, as on a full disk, is rolled back.
 		self.before_rollback.reset()
 		self.after_rollback.reset()
-		self.after_commit.run()
+		self.after_commit.run_all()
 
 	def rollback(self, *, save_point: str | None = None):
 		"""Undo the writes since the transaction began, or since a savepoint."""

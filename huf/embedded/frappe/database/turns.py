@@ -30,12 +30,24 @@ class Turns:
 			called.acquire()
 			place = (who, called)
 			self.waiting.append(place)
-		while not called.acquire(timeout=PATIENCE):
-			with self._guard:
-				if self.waiting and self.waiting[0] is place:
-					self.waiting.popleft()
-					return False
+		try:
+			while not called.acquire(timeout=PATIENCE):
+				with self._guard:
+					if self.waiting and self.waiting[0] is place:
+						self.waiting.popleft()
+						return False
+		except BaseException:  # re-raised: a job that timed out while it waited must not keep its place
+			self.leave(place)
+			raise
 		return True
+
+	def leave(self, place: tuple[object, Lock]) -> None:
+		"""Give up a place in the queue, or the turn if it has just been given."""
+		with self._guard:
+			if place in self.waiting:
+				self.waiting.remove(place)
+				return
+		self.give(place[0])
 
 	def keep(self, who: object) -> None:
 		"""Take the turn after SQLite has granted the lock: its earlier holder is gone."""

@@ -17,7 +17,9 @@ def get_fullname(user: str | None = None) -> str:
 
 
 def split_emails(txt: str) -> list[str]:
-	return [part.strip() for part in re.split(r"[,\n](?=(?:[^\"]|\"[^\"]*\")*$)", cstr(txt)) if part.strip()]  # noqa: F405
+	"""The parts between commas and line breaks that are not in double quotes."""
+	parts = re.findall(r'(?:"[^"]*"|[^,\n"]+|")+', cstr(txt))  # noqa: F405
+	return [part.strip() for part in parts if part.strip()]
 
 
 def validate_email_address(email_str: str, throw: bool = False) -> str:

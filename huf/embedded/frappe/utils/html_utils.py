@@ -26,7 +26,8 @@ UNNESTED = set(
 	dd dt li option p tbody td tfoot th thead tr""".split()
 )
 """Tags without an end tag, or closed by the next one."""
-TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b(?:[^<>]*>|(?=[\s/])[^<>]*)|<!--|-->|<[!?][^<>]*>?")
+TAG = re.compile(r"</?(?=([a-zA-Z][\w:-]*))\1(?:[^<>]*>|(?=[\s/])[^<>]*)|<!--|-->|<[!?][^<>]*>?")
+"""The name is matched as a whole, or the time for a long one would be quadratic."""
 
 
 def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, always_sanitize: bool = False):
@@ -85,6 +86,6 @@ def allowed_tags() -> set[str]:
 def is_json(text: str) -> bool:
 	try:
 		json.loads(text)
-	except ValueError:
+	except (ValueError, RecursionError):
 		return False
 	return True

@@ -8,10 +8,12 @@ import ctypes
 import os
 import pickle
 import socket
+import sqlite3
 import threading
 import time
 import traceback
 import uuid
+from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 from frappe.utils import jobs_db
@@ -21,6 +23,8 @@ from huf.embedded.malloc import trim
 
 POLL_SECONDS = 0.2
 BEATS_PER_MINUTE = round(60 / POLL_SECONDS)
+REST_SECONDS = 1.0
+MAX_EVENTS = 1000
 KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 
 
@@ -117,11 +121,21 @@ class Worker:
 
 	def _loop(self, queues: tuple[str, ...], any_front: bool = False):
 		while not self.stopping.is_set():
-			seen = bell.count
-			if not self._has_work(queues, any_front):
-				bell.wait(seen)
-			elif row := self.claim(queues, any_front):
-				self.run(row)
+			with self.surviving():
+				seen = bell.count
+				if not self._has_work(queues, any_front):
+					bell.wait(seen)
+				elif row := self.claim(queues, any_front):
+					self.run(row)
+
+	@contextmanager
+	def surviving(self):
+		"""Print an error, such as that of a full disk, and go on after a second: the thread must not end."""
+		try:
+			yield
+		except BaseException:  # a timeout, too, may arrive after its job has ended
+			traceback.print_exc()
+			self.stopping.wait(REST_SECONDS)
 
 	def _has_work(self, queues: tuple[str, ...], any_front: bool = False) -> bool:
 		"""A check without a write lock, so that idle workers do not contend for it."""
@@ -130,18 +144,31 @@ class Worker:
 
 	def run(self, row):
 		"""Run a claimed job and store how it ended."""
+		status, error = self.execute(row)
+		self.running.pop(row["id"], None)
+		query = "UPDATE job SET status = ?, error = ?, ended = ? WHERE id = ? AND status = 'started'"
+		values = (status, error, time.time(), row["id"])
+		while True:
+			try:
+				self._db.execute(query, values)
+				return
+			except sqlite3.Error:
+				# Left as it is, the job would count as running until the process ends.
+				if self.stopping.wait(REST_SECONDS):
+					raise
+
+	def execute(self, row) -> tuple[str, str | None]:
+		"""(status, error) of a job."""
 		run = self.running[row["id"]] = Run(row["timeout"])
 		try:
-			method, kwargs = pickle.loads(row["call"])  # noqa: S301 (from jobs.db, which only this site writes)
-			execute_job(self.site, self.sites_path, method, row["method"], kwargs, row["user"])
-			run.close()
-			status, error = "finished", None
+			try:
+				method, kwargs = pickle.loads(row["call"])  # noqa: S301 (from jobs.db, which only this site writes)
+				execute_job(self.site, self.sites_path, method, row["method"], kwargs, row["user"])
+			finally:
+				run.close()
 		except BaseException:  # also sys.exit() and the interrupt: a job must not end its worker
-			run.close()
-			status, error = "failed", traceback.format_exc()
-		del self.running[row["id"]]
-		query = "UPDATE job SET status = ?, error = ?, ended = ? WHERE id = ? AND status = 'started'"
-		self._db.execute(query, (status, error, time.time(), row["id"]))
+			return "failed", traceback.format_exc()
+		return "finished", None
 
 	def _watch(self):
 		"""Every POLL_SECONDS: wake idle threads for jobs of other processes, interrupt jobs over their time.
@@ -151,19 +178,22 @@ class Worker:
 		beat = 0
 		while not self.stopping.wait(POLL_SECONDS):
 			beat += 1
-			if self._has_work(tuple(TIMEOUTS)):
-				bell.ring()
 			for run in list(self.running.values()):
 				run.interrupt_if_late()
-			if beat % BEATS_PER_MINUTE == 0:
-				self._drop_old_rows()
-				self.fail_jobs_of_dead_workers()
-				trim()
+			with self.surviving():
+				if self._has_work(tuple(TIMEOUTS)):
+					bell.ring()
+				if beat % BEATS_PER_MINUTE == 0:
+					self._drop_old_rows()
+					self.fail_jobs_of_dead_workers()
+					trim()
 
 	def _drop_old_rows(self):
 		for status, seconds in KEEP_SECONDS.items():
 			query = "DELETE FROM job WHERE status = ? AND ended < ?"
 			self._db.execute(query, (status, time.time() - seconds))
+		# Without a server nobody takes events for browsers.
+		self._db.execute("DELETE FROM outbox WHERE id < (SELECT max(id) FROM outbox) - ?", (MAX_EVENTS,))
 
 
 class Run:

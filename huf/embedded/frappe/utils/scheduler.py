@@ -6,6 +6,7 @@ event once. Runs missed during downtime are made up for once.
 
 import datetime
 import threading
+import traceback
 from collections.abc import Iterator
 
 import frappe
@@ -59,8 +60,9 @@ def _take_turn(event: str, cron: str, now: datetime.datetime) -> bool:
 		db.execute("INSERT OR IGNORE INTO schedule (event, last_run) VALUES (?, ?)", (event, now.isoformat()))
 		return False
 	last_run = rows[0]["last_run"]
-	due = croniter(cron, datetime.datetime.fromisoformat(last_run)).get_next(datetime.datetime)
-	if due > now:
+	last = datetime.datetime.fromisoformat(last_run)
+	# After the last run only if the clock has not been put back, as at the end of daylight saving time.
+	if last <= now and croniter(cron, last).get_next(datetime.datetime) > now:
 		return False
 	query = "UPDATE schedule SET last_run = ? WHERE event = ? AND last_run = ?"
 	return db.change(query, (now.isoformat(), event, last_run)) == 1
@@ -86,9 +88,12 @@ class Scheduler:
 			self.tick()
 
 	def tick(self, now: datetime.datetime | None = None) -> list[str]:
-		with opened(self.site, self.sites_path):
-			try:
-				return enqueue_events(now)
-			except Exception:  # the thread's outermost function: one bad turn must not end the schedule
-				try_to_log_error("Scheduler")
-				return []
+		try:
+			with opened(self.site, self.sites_path):
+				try:
+					return enqueue_events(now)
+				except Exception:  # logged on the site
+					try_to_log_error("Scheduler")
+		except Exception:  # the thread's outermost function: one bad turn must not end the schedule
+			traceback.print_exc()
+		return []
