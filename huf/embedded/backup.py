@@ -125,7 +125,7 @@ def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dic
 				(unpacked / name).mkdir(parents=True, exist_ok=True)
 			restore_beside(unpacked, home, folder.parent)
 			unpacked.rename(folder)
-	except BaseException:  # re-raised: nothing is left behind
+	except BaseException:  # re-raised: no empty folder remains
 		for path in new:
 			path.rmdir()
 		raise

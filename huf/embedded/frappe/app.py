@@ -117,9 +117,9 @@ def init_request(request: Request):
 
 def body_limit(request: Request) -> int:
 	"""Less for guests: parsed, JSON takes up to 24 times its size."""
-	most = int(frappe.conf.max_file_size or MAX_BODY_BYTES)
+	limit = int(frappe.conf.max_file_size or MAX_BODY_BYTES)
 	is_guest = frappe.session.user == "Guest" and not request.headers.get("Authorization")
-	return min(most, GUEST_BODY_BYTES) if is_guest else most
+	return min(limit, GUEST_BODY_BYTES) if is_guest else limit
 
 
 def read_form(request: Request):

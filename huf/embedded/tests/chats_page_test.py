@@ -185,6 +185,8 @@ class TestChatsPage(PageTestCase):
 				page.get_by_text("can read and write").wait_for()
 				reader.reload()
 				say(reader, "List the notes")
+				page.reload()
+				self.open_share(page)
 				page.get_by_test_id("share-remove").click()
 				page.get_by_text("Only you and Huf Managers can read it").wait_for()
 				reader.reload()
@@ -235,9 +237,12 @@ class TestChatsPage(PageTestCase):
 		path = f"/api/method/huf.ai.agent_chat.get_agent_chat_messages?conversation={name}"
 		return [each["content"] for each in self.call(path)["message"]["messages"] if each["role"] == "user"]
 
-	def share(self, page, user: str) -> None:
+	def open_share(self, page) -> None:
 		page.get_by_test_id("conversation-item").first.hover()
 		page.get_by_test_id("conversation-item").first.get_by_role("button").click()
 		page.get_by_test_id("share").click()
+
+	def share(self, page, user: str) -> None:
+		self.open_share(page)
 		page.get_by_test_id("share-user").fill(user)
 		page.get_by_test_id("share-add").click()
