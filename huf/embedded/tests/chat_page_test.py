@@ -106,6 +106,25 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(said.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
+	def test_a_message_that_could_not_be_queued_stays_with_its_error(self):
+		with ModelServer() as model, open_browser(self.server.url) as page:
+			gate = Gate()
+			model.script(gate(text("Let me think about it.")))
+			self.use_model(model)
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("composer").fill("What do you think?")
+			page.get_by_test_id("send").click()
+			page.get_by_test_id("message-agent").wait_for()
+			page.route("**/api/method/huf.api.chat.stream", lambda route: route.abort())
+			page.get_by_test_id("composer").fill("And tomorrow?")
+			with page.expect_event("requestfailed"):
+				page.get_by_test_id("composer").press("Enter")
+			gate.open()
+			page.get_by_test_id("message-agent").get_by_text("Let me think about it.").wait_for()
+			page.get_by_test_id("run-footer").wait_for()
+			page.get_by_test_id("retry").wait_for()
+			self.assertIn("And tomorrow?", page.get_by_test_id("message-user").last.inner_text())
+
 	def test_the_reasoning_of_a_model_is_folded_and_there_again_after_a_reload_and_in_the_run(self):
 		with ModelServer() as model, open_browser(self.server.url) as page:
 			gate = Gate()

@@ -326,19 +326,6 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
 			self.assertEqual(page.get_by_test_id("queued").count(), 0)
 
-	def test_a_message_that_could_not_be_queued_stays_with_its_error(self):
-		self.model.script(self.change("I move it up.", priority="High"), text("Moved up."))
-		with self.open_chat("Move it up") as page:
-			page.get_by_test_id("draft-approve").wait_for()
-			page.route("**/api/method/huf.api.chat.stream", lambda route: route.abort())
-			page.get_by_test_id("composer").fill("What day is it?")
-			page.get_by_test_id("composer").press("Enter")
-			page.get_by_test_id("retry").wait_for()
-			page.get_by_test_id("draft-approve").click()
-			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
-			page.get_by_test_id("message-user").filter(has_text="What day is it?").wait_for()
-			self.assertEqual(page.get_by_test_id("retry").count(), 1)
-
 	def test_three_changes_of_one_turn_are_one_card_on_which_each_is_answered(self):
 		todos = [self.todo, *(self.make("ToDo", description=f"To-do {n}")["name"] for n in range(2))]
 		changes = [call(self.tool, {"name": name, "values": {"priority": "High"}}) for name in todos]

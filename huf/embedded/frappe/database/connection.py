@@ -63,7 +63,7 @@ class CallbackManager:
 		while self._functions:
 			try:
 				self._functions.popleft()()
-			except Exception as error:  # raised below
+			except Exception as error:  # the first is raised below
 				errors.append(error)
 		if errors:
 			raise errors[0]
