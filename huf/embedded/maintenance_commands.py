@@ -111,8 +111,11 @@ def rotate_keys(home):
 
 @contextmanager
 def stopped(home: Path):
+	"""While neither a server nor a worker runs, which might store a secret with the old key."""
 	try:
 		with only_server(home, "huf rotate-keys", "Stop it first, and start it again afterwards."):
+			if running := site.list_running_workers(home):
+				raise click.ClickException(f"{len(running)} `huf worker` are running. Stop them first.")
 			yield
 	except CannotStart as error:
 		raise click.ClickException(str(error)) from None

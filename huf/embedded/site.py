@@ -212,6 +212,20 @@ def read_config(folder: Path) -> dict:
 	return json.loads((folder / "site_config.json").read_text(encoding="utf-8"))
 
 
+def list_running_workers(home, site: str = SITE) -> list[Path]:
+	"""The lock files of live job workers: see `frappe/utils/job_worker.py`."""
+	from filelock import FileLock, Timeout
+
+	running = []
+	for file in sorted((site_path(home, site) / "locks").glob("worker-*.lock")):
+		try:
+			with FileLock(file, timeout=0):
+				pass
+		except Timeout:
+			running.append(file)
+	return running
+
+
 def write_config(folder: Path, config: dict):
 	file, partial = folder / "site_config.json", folder / "site_config.json.partial"
 	partial.touch(mode=0o600)

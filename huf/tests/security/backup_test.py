@@ -11,6 +11,7 @@ from unittest import mock
 
 import frappe
 from click.testing import CliRunner
+from filelock import FileLock
 from frappe.core.doctype.file.file import write_file
 
 from huf.ai.runs.entry import run_agent_sync
@@ -189,6 +190,10 @@ class TestMaintenance(unittest.TestCase):
 		before = site.read_config(folder)["encryption_key"]
 		with only_server(self.home, "http://127.0.0.1:1", "Stop it."):
 			self.assertIn("already running", self.huf("rotate-keys").output)
+		locks = site.site_path(self.home) / "locks"
+		locks.mkdir(exist_ok=True)
+		with FileLock(locks / "worker-one.lock"):
+			self.assertIn("`huf worker` are running", self.huf("rotate-keys").output)
 		write = site.write_config
 
 		def write_once(*given):

@@ -17,8 +17,10 @@ class ActivityLog(Document):
 
 
 def clear_old_logs(days: int = KEEP_DAYS):
-	oldest = frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days)
-	frappe.db.delete("Activity Log", {"modified": ["<", frappe.utils.get_datetime_str(oldest)]})
+	"""Delete old rows of the Activity Log and the Error Log, as Log Settings of a bench do."""
+	oldest = frappe.utils.get_datetime_str(frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days))
+	for doctype in ("Activity Log", "Error Log"):
+		frappe.db.delete(doctype, {"modified": ["<", oldest]})
 
 
 def add_authentication_log(subject: str, user: str, operation: str = "Login", status: str = "Success"):
