@@ -110,6 +110,7 @@ doc_events = {
 		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _clear_trigger_cache)
 		for name in ("Agent", "Agent Trigger")
 	},
+	"File": {"validate": "huf.ai.knowledge.changes.check_file"},
 	# Mail that Frappe's own Email Accounts receive and send.
 	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},
 }

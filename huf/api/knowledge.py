@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.core.request_values import read_json
 from huf.ai.knowledge import overview
-from huf.ai.knowledge.indexing import enqueue_index
+from huf.ai.knowledge.indexing import request_index
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.knowledge.store import SOURCE
 
@@ -41,7 +41,7 @@ def search(query: str, sources: list | str | None = None, limit: int = 6):
 def index(source: str, again: bool = False):
 	"""Queue a job that indexes a source; with `again`, unchanged items as well."""
 	frappe.get_doc(SOURCE, source).check_permission("write")
-	enqueue_index(source, again=again)
+	request_index(source, again)
 	return {"enqueued": True}
 
 

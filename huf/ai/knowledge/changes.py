@@ -43,14 +43,22 @@ def update_source(source: str, doc) -> None:
 	except UsageError:
 		# Broken filters must not prevent a save. The job finds them as well, and says so in the source.
 		frappe.db.rollback(save_point=SAVEPOINT)
-		enqueue_index(source)
+		enqueue_index(source, gather=True)
 		return
 	if is_covered:
 		store.insert_items(source, [reference])
 		store.mark_waiting({"name": name})
-		enqueue_index(source, gather=False)
+		enqueue_index(source)
 	else:
 		store.delete_items([name])
+
+
+def check_file(doc, method: str | None = None) -> None:
+	"""Document event: a File of a source, which all agents may search, is given only by who may change it."""
+	is_given = doc.attached_to_doctype == SOURCE and doc.attached_to_name and not doc.flags.ignore_permissions
+	is_new_place = doc.has_value_changed("attached_to_name") or doc.has_value_changed("attached_to_doctype")
+	if is_given and is_new_place and frappe.db.exists(SOURCE, doc.attached_to_name):
+		frappe.get_doc(SOURCE, doc.attached_to_name).check_permission("write")
 
 
 def source_contains(source, doc) -> bool:

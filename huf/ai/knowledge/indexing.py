@@ -28,14 +28,20 @@ MAX_CHUNKS_PER_COMMIT = 500
 """Chunks written in one transaction; other writers wait that long."""
 
 
-def enqueue_index(source: str, gather: bool = True, again: bool = False) -> None:
-	"""Queue the indexing of a source after the commit; see `index_source`.
+def request_index(source: str, again: bool = False) -> None:
+	"""Queue the synchronization and indexing of a source after the commit; see `index_source`.
 
-	A source has one job at a time. What it is asked for is stored with the source, so that a job which is
-	queued or running already does it as well.
+	A source has one job at a time. The request is stored with the source, so that a job which is queued or
+	running already serves it as well.
 	"""
-	if gather:
-		store.request_sync(source, again)
+	store.request_sync(source, again)
+	enqueue_index(source)
+
+
+def enqueue_index(source: str, gather: bool = False) -> None:
+	"""Queue the indexing of a source after the commit. Writes nothing, and does nothing while its job is
+	queued or running.
+	"""
 	enqueue_job(
 		"huf.ai.knowledge.indexing.index_source",
 		after_commit=True,
@@ -44,7 +50,7 @@ def enqueue_index(source: str, gather: bool = True, again: bool = False) -> None
 		job_id=f"huf-knowledge-{source}",
 		deduplicate=True,
 		source=source,
-		gather=False,
+		gather=gather,
 	)
 
 
@@ -207,10 +213,10 @@ def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -
 def recover_sources() -> None:
 	"""Scheduled every minute: queue all sources with work to do, also those of lost workers."""
 	for source in store.list_unfinished_sources():
-		enqueue_index(source, gather=False)
+		enqueue_index(source)
 
 
 def refresh_sources() -> None:
 	"""Scheduled every day: synchronize all sources and fetch their web pages again."""
 	for source in frappe.get_all(SOURCE, filters={"disabled": 0}, pluck="name", order_by="name asc"):
-		enqueue_index(source)
+		request_index(source)

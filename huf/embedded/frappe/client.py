@@ -71,6 +71,9 @@ def get_count(doctype, filters=None, debug=False, cache=False):
 def get(doctype, name=None, filters=None, parent=None):
 	"""A document by name, or the first one the filters find among those the user may read."""
 	_check_parent(doctype, parent)
+	if not isinstance(name, str | int | None):
+		# Not filters, with which fields could be guessed.
+		frappe.throw(_("Invalid query: {0}").format("name"), frappe.DataError)
 	if name or frappe.get_meta(doctype).issingle:
 		doc = frappe.get_doc(doctype, name or doctype)
 		doc.check_permission("read")

@@ -113,6 +113,10 @@ def has_child_permission(child_doctype, ptype, child, user, parent_doctype) -> b
 		return False
 	if child:
 		fields = [field for field in fields if field.fieldname == child.parentfield]
+		if not fields:
+			return False
+		# A row more is a change of its document.
+		ptype = "write" if ptype == "create" and child.parent else ptype
 	level = min((field.permlevel for field in fields), default=0)
 	if level and level not in parent_meta.get_permlevel_access(ptype, user=user):
 		log(frappe._("Insufficient Permission Level for {0}").format(frappe.bold(parent_doctype)))

@@ -92,7 +92,7 @@ class TestButtons(TriggerTestCase):
 		trigger = self.trigger(condition="doc.priority == 'High'", disabled=1)
 		with acting_as(manager):
 			low, high = todo(priority="Low"), todo(priority="High")
-			self.assertIn("Not so", api.fire(trigger.name, document=low.name)["reason"])
+			self.assertIn("Condition not met", api.fire(trigger.name, document=low.name)["reason"])
 			self.assertEqual(api.fire(trigger.name, document=high.name)["status"], "Queued")
 			with self.assertRaises(UsageError):
 				api.fire(trigger.name, document="There is no such to-do")

@@ -159,7 +159,7 @@ class TestWebhook(WebhookTestCase):
 		body = {"action": "opened", "issue": {"labels": [{"name": "wish"}]}}
 		answer = self.deliver(trigger, body, X_Huf_Secret=SECRET)
 		self.assertEqual(answer.json["status"], "Skipped")
-		self.assertIn("Not so", answer.json["reason"])
+		self.assertIn("Condition not met", answer.json["reason"])
 		body["issue"]["labels"][0]["name"] = "bug"
 		self.assertEqual(self.deliver(trigger, body, X_Huf_Secret=SECRET).json["status"], "Queued")
 

@@ -17,6 +17,7 @@ FOR_UPDATE = re.compile(r"\s+for\s+update(\s+(nowait|skip\s+locked))?\s*;?\s*$",
 COLUMN = re.compile(r"[A-Za-z_]\w*")
 ORDER = re.compile(r"(`?\w[\w `.\-]*?`?)(\s+(?:asc|desc))?", re.IGNORECASE)
 DEFAULT_ORDER = "modified desc"
+MAX_COLUMN_CHARS = 300
 EMPTY = object()
 
 
@@ -303,10 +304,17 @@ def column_sql(field: str) -> str:
 	return f"{quoted} AS `{alias.strip('` ')}`" if alias else quoted
 
 
+def check_length(column: str) -> None:
+	"""The patterns for columns take time that is quadratic in the length."""
+	if len(column) > MAX_COLUMN_CHARS:
+		frappe.throw(f"A column has at most {MAX_COLUMN_CHARS} characters", frappe.DataError)
+
+
 def checked_order(order_by: str) -> str:
 	"""Columns and directions only.  Raises ValidationError for expressions."""
 	parts = [part.strip() for part in order_by.split(",")]
 	for part in parts:
+		check_length(part)
 		if not ORDER.fullmatch(part):
 			frappe.throw(f"order_by takes columns with asc or desc, not {part!r}")
 	return ", ".join(parts)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import frappe
 from frappe import permissions, share
 from frappe.database import filters as filtering
-from frappe.database.database import ORDER, checked_order, shape
+from frappe.database.database import ORDER, check_length, checked_order, shape
 from frappe.database.schema import get_table_name
 from frappe.model import child_table_fields, default_fields, optional_fields
 from frappe.model.meta import get_permitted_fields
@@ -148,6 +148,7 @@ class DatabaseQuery:
 			if not isinstance(field, str | None):
 				raise TypeError(f"Fields must be names, not {field!r}")
 			if field := (field or "").strip():
+				check_length(field)
 				self.add_field(field)
 
 	def add_field(self, field: str):
@@ -208,8 +209,40 @@ class DatabaseQuery:
 		if (field.options, field.fieldname) not in self.joins:
 			self.check_read_permission(field.options)
 			on = f"{alias}.name = {self.table}.`{field.fieldname}`"
+			if permitted := self.permitted_names(field.options):
+				on += f" AND {alias}.name IN ({permitted})"
 			self.joins[(field.options, field.fieldname)] = f"`{get_table_name(field.options)}` {alias}", on
 		return alias
+
+	def permitted_names(self, doctype: str) -> str:
+		"""SQL of the names of another DocType's documents that the user may see; "" for all."""
+		if self.ignore_permissions or self.user == "Administrator":
+			return ""
+		query = DatabaseQuery(doctype, self.user)
+		query.meta, query.ignore_permissions = frappe.get_meta(doctype), False
+		query.add_match_conditions()
+		return (
+			f"SELECT name FROM {query.table} WHERE {' AND '.join(query.conditions)}"
+			if query.conditions
+			else ""
+		)
+
+	def add_parent_conditions(self):
+		"""Rows of a child DocType: only those of its parents, in tables that the user may read."""
+		parent = self.parent_doctype
+		if not parent or self.user == "Administrator":
+			return
+		meta, escape = frappe.get_meta(parent), frappe.db.escape
+		levels = meta.get_permlevel_access("read", user=self.user)
+		tables = [
+			escape(field.fieldname, percent=False)
+			for field in meta.get_table_fields()
+			if field.options == self.doctype and field.permlevel in (0, *levels)
+		]
+		self.conditions.append(f"{self.table}.parenttype = {escape(parent, percent=False)}")
+		self.conditions.append(f"{self.table}.parentfield IN ({', '.join(tables) or 'NULL'})")
+		if permitted := self.permitted_names(parent):
+			self.conditions.append(f"{self.table}.parent IN ({permitted})")
 
 	def check_read_permission(self, doctype: str):
 		if self.ignore_permissions:
@@ -308,6 +341,8 @@ class DatabaseQuery:
 	def add_match_conditions(self):
 		"""Restrict rows to those that the user may see, by role, owner, User Permission, hooks and shares."""
 		rights = permissions.get_role_permissions(self.meta, user=self.user)
+		if self.meta.istable:
+			self.add_parent_conditions()
 		may_read = self.meta.istable or rights.get("read") or rights.get("select")
 		if not may_read:
 			self.conditions.append(self.shared_condition())

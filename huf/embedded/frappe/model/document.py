@@ -329,6 +329,9 @@ class Document(Lifecycle, Checks, BaseDocument):
 
 	@frappe.whitelist()
 	def rename(self, name: str, merge=False, force=False, validate_rename=True):
+		if getattr(frappe.local, "request", None):
+			# The arguments may come from outside.
+			force = False
 		self.name = frappe.rename_doc(self.doctype, self.name, name, merge=merge, force=force)
 		self.reload()
 

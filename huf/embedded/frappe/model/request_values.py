@@ -18,6 +18,8 @@ def field_values(doctype: str, values: dict) -> dict:
 	tables = {field.fieldname: field.options for field in meta.get_table_fields()}
 	known = {*meta.valid_columns, "__newname", *getattr(get_controller(doctype), "request_keys", ())}
 	taken = {key: value for key, value in values.items() if key in known}
+	if not isinstance(taken.get("name"), str | int | None):
+		frappe.throw(frappe._("{0} must be text").format(frappe.bold("name")), frappe.DataError)
 	for fieldname in tables.keys() & values.keys():
 		taken[fieldname] = table_rows(tables[fieldname], fieldname, values[fieldname])
 	return taken

@@ -4,7 +4,7 @@ from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import changes, sources, store, vectors
-from huf.ai.knowledge.indexing import enqueue_index
+from huf.ai.knowledge.indexing import request_index
 
 INDEXED_FIELDS = (
 	"source_type",
@@ -38,7 +38,7 @@ class KnowledgeSource(Document):
 			return
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED_FIELDS)):
 			again = any(map(self.has_value_changed, ("document_fields", "embedding_model")))
-			enqueue_index(self.name, again=again)
+			request_index(self.name, again)
 
 	def on_trash(self):
 		changes.forget_cached_sources()

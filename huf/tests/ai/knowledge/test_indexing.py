@@ -245,7 +245,7 @@ class TestDocuments(SiteTestCase):
 			if self.requested:
 				return sync(source, again)
 			self.requested = True
-			indexing.enqueue_index(source.name)
+			indexing.request_index(source.name)
 
 		self.requested = False
 		return run

@@ -98,8 +98,8 @@ class File(Document):
 			frappe.throw(
 				frappe._("File size exceeded the maximum allowed size of {0} MB").format(limit / 1048576)
 			)
-		if not self.file_name:
-			self.file_name = frappe.generate_hash(length=10)
+		# Also where a stored File is moved: its new name may come from outside.
+		self.file_name = safe_name(self.file_name) if self.file_name else frappe.generate_hash(length=10)
 		self.content_hash, self.file_size = (
 			hashlib.md5(content, usedforsecurity=False).hexdigest(),
 			len(content),

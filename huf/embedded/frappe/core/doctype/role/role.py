@@ -9,6 +9,9 @@ class Role(Document):
 	def validate(self):
 		if self.disabled and self.name in (*AUTOMATIC_ROLES, "System Manager"):
 			frappe.throw(frappe._("Standard roles cannot be disabled"))
+		if self.disabled:
+			frappe.db.delete("Has Role", {"role": self.name})
+			frappe.clear_cache()
 
 	def on_trash(self):
 		if self.name in (*AUTOMATIC_ROLES, "System Manager"):

@@ -19,6 +19,12 @@ if any((os.getenv("CI"), frappe.conf.developer_mode, frappe.conf.allow_tests)):
 os.environ["OAUTHLIB_RELAX_TOKEN_SCOPE"] = "1"
 
 
+def is_on_site(address: str) -> bool:
+	from frappe.www.login import get_safe_path
+
+	return bool(get_safe_path(address.removeprefix(get_url().rstrip("/"))))
+
+
 class ConnectedApp(Document):
 	def validate(self):
 		self.redirect_uri = urljoin(get_url(), CALLBACK + self.name)
@@ -45,6 +51,10 @@ class ConnectedApp(Document):
 	def initiate_web_application_flow(self, user: str | None = None, success_uri: str | None = None) -> str:
 		"""The URL at which a user grants access. The callback redirects to `success_uri`. Commits."""
 		user = user or frappe.session.user
+		if user != frappe.session.user:
+			self.check_permission("write")
+		if success_uri and not is_on_site(success_uri):
+			frappe.throw(frappe._("The sign-in must lead back to this site"))
 		session = self.get_oauth2_session(user, init=True)
 		address, state = session.authorization_url(self.authorization_uri, **self.get_query_params())
 		cache = self.get_token_cache(user) or frappe.get_doc(

@@ -1,0 +1,80 @@
+"""Ways around permissions on documents over REST: names of files, rows of other parents, linked documents, filters as names."""
+
+import frappe
+from frappe.database.database import MAX_COLUMN_CHARS
+
+from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
+from huf.tests.knowledge import make_source
+
+
+class TestDocumentPaths(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.make_user("a@example.com", "Huf User")
+		self.make_user("b@example.com", "Huf User")
+		frappe.db.commit()
+		self.browser = Browser()
+		self.browser.login("b@example.com")
+
+	def test_a_file_is_not_moved_out_of_its_folder(self):
+		outside = self.home / "outside.py"
+		made = self.browser.post(
+			"/api/resource/File", json={"file_name": "z.py", "content": "1", "is_private": 1}
+		).json["data"]
+		for name in (str(outside), "../../../../outside.py"):
+			change = {"file_name": name, "is_private": 0}
+			self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=change)
+			self.assertFalse(outside.exists())
+			self.assertEqual(list(self.home.rglob("outside.py*")) and name, [] and name)
+
+	def test_a_disabled_role_gives_nothing_any_more(self):
+		role = frappe.get_doc({"doctype": "Role", "role_name": "Reader of all"}).insert()
+		user = frappe.get_doc("User", "a@example.com")
+		user.append("roles", {"role": role.name})
+		user.save()
+		role.update({"disabled": 1}).save()
+		self.assertNotIn(role.name, isolated(frappe.get_roles, "a@example.com"))
+
+	def test_rows_of_other_parents_are_not_listed(self):
+		query = 'doctype=Has Role&parent=Agent Tool Function&fields=["parent","role"]&limit_page_length=0'
+		rows = self.browser.open(f"/api/method/frappe.client.get_list?{query}").json.get("message", [])
+		self.assertEqual(
+			[row for row in rows if "@" in row["parent"] or row["parent"] == "Administrator"], []
+		)
+
+	def test_a_name_is_no_filter(self):
+		frappe.db.set_value("User", "a@example.com", "api_key", "secretkey")
+		frappe.db.commit()
+		answers = {
+			self.browser.post(
+				"/api/method/frappe.client.get",
+				json={"doctype": "User", "name": {"api_key": ["like", f"{start}%"]}},
+			).status_code
+			for start in ("s", "t")
+		}
+		self.assertEqual(len(answers), 1)
+
+	def test_settings_are_not_renamed_to_those_of_somebody_else(self):
+		self.browser.post("/api/resource/Huf User Settings", json={"user": "b@example.com"})
+		self.browser.post(
+			"/api/resource/Huf User Settings/b@example.com",
+			json={"run_method": "rename", "name": "a@example.com", "force": 1},
+		)
+		self.assertFalse(frappe.db.exists("Huf User Settings", "a@example.com"))
+
+	def test_a_long_column_is_refused_before_it_is_matched(self):
+		long = "a" + " " * 200_000 + "b"
+		self.assertGreater(len(long), MAX_COLUMN_CHARS)
+		for query in ({"fields": [long]}, {"order_by": long}, {"group_by": long}):
+			answer = self.browser.post(
+				"/api/method/frappe.client.get_list", json={"doctype": "ToDo", **query}
+			)
+			self.assertEqual(answer.status_code, 417, answer.text[:200])
+
+	def test_a_source_s_files_are_given_by_who_may_change_it(self):
+		source = make_source()
+		values = {"attached_to_doctype": "Knowledge Source", "attached_to_name": source}
+		answer = self.browser.post(
+			"/api/resource/File", json={"file_name": "y.txt", "content": "believe me", **values}
+		)
+		self.assertEqual(answer.status_code, 403, answer.text[:200])
