@@ -7,11 +7,12 @@ import re
 from dataclasses import replace
 
 import frappe
-from frappe import permissions, share
+from frappe import permissions
 from frappe.database import filters as filtering
 from frappe.database.database import ORDER, check_length, checked_order, shape
 from frappe.database.schema import get_table_name
 from frappe.model import child_table_fields, default_fields, optional_fields
+from frappe.model.match_conditions import MatchConditions
 from frappe.model.meta import get_permitted_fields
 from frappe.utils.data import cint
 
@@ -39,7 +40,7 @@ def get_value(*args, **kwargs):
 	return frappe.db.get_value(*args, **kwargs)
 
 
-class DatabaseQuery:
+class DatabaseQuery(MatchConditions):
 	def __init__(self, doctype: str, user: str | None = None):
 		self.doctype = doctype
 		self.user = user or frappe.session.user
@@ -214,36 +215,6 @@ class DatabaseQuery:
 			self.joins[(field.options, field.fieldname)] = f"`{get_table_name(field.options)}` {alias}", on
 		return alias
 
-	def permitted_names(self, doctype: str) -> str:
-		"""SQL of the names of another DocType's documents that the user may see; "" for all."""
-		if self.ignore_permissions or self.user == "Administrator":
-			return ""
-		query = DatabaseQuery(doctype, self.user)
-		query.meta, query.ignore_permissions = frappe.get_meta(doctype), False
-		query.add_match_conditions()
-		return (
-			f"SELECT name FROM {query.table} WHERE {' AND '.join(query.conditions)}"
-			if query.conditions
-			else ""
-		)
-
-	def add_parent_conditions(self):
-		"""Rows of a child DocType: only those of its parents, in tables that the user may read."""
-		parent = self.parent_doctype
-		if not parent or self.user == "Administrator":
-			return
-		meta, escape = frappe.get_meta(parent), frappe.db.escape
-		levels = meta.get_permlevel_access("read", user=self.user)
-		tables = [
-			escape(field.fieldname, percent=False)
-			for field in meta.get_table_fields()
-			if field.options == self.doctype and field.permlevel in (0, *levels)
-		]
-		self.conditions.append(f"{self.table}.parenttype = {escape(parent, percent=False)}")
-		self.conditions.append(f"{self.table}.parentfield IN ({', '.join(tables) or 'NULL'})")
-		if permitted := self.permitted_names(parent):
-			self.conditions.append(f"{self.table}.parent IN ({permitted})")
-
 	def check_read_permission(self, doctype: str):
 		if self.ignore_permissions:
 			return
@@ -337,66 +308,6 @@ class DatabaseQuery:
 		alternatives = [self.condition(one) for one in self.parsed(filters)]
 		if alternatives:
 			self.conditions.append(f"({' OR '.join(alternatives)})")
-
-	def add_match_conditions(self):
-		"""Restrict rows to those that the user may see, by role, owner, User Permission, hooks and shares."""
-		rights = permissions.get_role_permissions(self.meta, user=self.user)
-		if self.meta.istable:
-			self.add_parent_conditions()
-		may_read = self.meta.istable or rights.get("read") or rights.get("select")
-		if not may_read:
-			self.conditions.append(self.shared_condition())
-			return
-		matches, is_narrowed = [], False
-		if permissions.requires_owner_constraint(rights):
-			matches.append(f"{self.table}.owner = {frappe.db.escape(self.user, percent=False)}")
-			is_narrowed = True
-		elif user_permissions := permissions.get_user_permissions(self.user):
-			matches = self.user_permission_conditions(user_permissions)
-			is_narrowed = bool(matches)
-		if hooked := self.hooked_conditions():
-			matches.append(hooked)
-		if not matches:
-			return
-		condition = " AND ".join(matches)
-		if is_narrowed and (shared := share.get_shared(self.doctype, self.user)):
-			condition = f"({condition}) OR {self.name_in(shared)}"
-		self.conditions.append(f"({condition})")
-
-	def shared_condition(self) -> str:
-		shared = share.get_shared(self.doctype, self.user)
-		if not shared:
-			message = frappe._("No permission to read {0}").format(frappe._(self.doctype))
-			frappe.throw(message, frappe.PermissionError)
-		return self.name_in(shared)
-
-	def name_in(self, names) -> str:
-		return f"{self.table}.name IN ({', '.join(frappe.db.escape(name, percent=False) for name in names)})"
-
-	def user_permission_conditions(self, user_permissions) -> list[str]:
-		conditions = []
-		links = [
-			(field.options, field.fieldname)
-			for field in self.meta.link_fields
-			if not field.ignore_user_permissions
-		]
-		for doctype, fieldname in [*links, (self.doctype, "name")]:
-			allowed = permissions.get_allowed_docs_for_doctype(
-				user_permissions.get(doctype, ()), self.doctype
-			)
-			if allowed:
-				column = f"{self.table}.`{fieldname}`"
-				names = ", ".join(frappe.db.escape(name, percent=False) for name in allowed)
-				conditions.append(f"(ifnull({column}, '') = '' OR {column} IN ({names}))")
-		return conditions
-
-	def hooked_conditions(self) -> str:
-		hooks = frappe.get_hooks("permission_query_conditions", {})
-		methods = [*hooks.get(self.doctype, ()), *hooks.get("*", ())]
-		found = [
-			frappe.apps.call(frappe.get_attr(method), self.user, doctype=self.doctype) for method in methods
-		]
-		return " AND ".join(f"({condition})" for condition in found if condition)
 
 
 def is_column(text: str) -> bool:
