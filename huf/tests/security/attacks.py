@@ -135,7 +135,10 @@ class Attacks:
 	def make_other(self, target: Target) -> str:
 		needed = [each for each in target.fields if each.get("reqd") and not each.get("default")]
 		values = {each["fieldname"]: self.make_value(each) for each in needed}
-		values |= {"name": f"{self.base}-{target.doctype}", **EXAMPLES.get(target.doctype, {})}
+		# The name of a chunk is a number, which the index takes for its row.
+		is_number = target.doctype == "Knowledge Chunk"
+		name = secrets.token_hex(7) if is_number else f"{self.base}-{target.doctype}"
+		values |= {"name": name, **EXAMPLES.get(target.doctype, {})}
 		return str(self.make(target.doctype, self.admin, **values)["name"])
 
 	def make_value(self, described: dict) -> str:
