@@ -44,6 +44,9 @@ class Ollama(BaseHTTPRequestHandler):
 		pass
 
 
+CHOSEN = """name => document.querySelector("[data-testid=field-model]").value === name"""
+
+
 @needs_browser
 class TestModelsPage(PageTestCase):
 	@classmethod
@@ -83,6 +86,9 @@ class TestModelsPage(PageTestCase):
 			self.assertEqual(page.get_by_text("This field is required.").count(), 3)
 			page.get_by_test_id("field-provider").fill("Zeta")
 			page.get_by_test_id("field-api_base").fill(server.base_url)
+			page.get_by_test_id("field-api_base").blur()
+			# The only model of the server is chosen when its list arrives; only then is it replaced.
+			page.wait_for_function(CHOSEN, arg="scripted")
 			page.get_by_test_id("field-model").fill("zeta-1")
 			page.get_by_test_id("connect").click()
 			page.get_by_text("Enter API Key again").first.wait_for()
