@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
@@ -127,7 +127,8 @@ def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dic
 			unpacked.rename(folder)
 	except BaseException:  # re-raised: no empty folder remains
 		for path in new:
-			path.rmdir()
+			with suppress(OSError):
+				path.rmdir()
 		raise
 	return manifest
 

@@ -155,10 +155,10 @@ class BoundedWorker(ThreadWorker):
 			if silent:
 				self.expire(silent)
 			else:
-				waiting = [*self.list_unheard(conn), *self.receiving]
+				waiting = [*self.list_silent(conn), *self.receiving]
 				self.cut(next((each for each in waiting if self.open.get(each) == address), conn))
 
-	def list_unheard(self, newest) -> list:
+	def list_silent(self, newest) -> list:
 		"""Connections whose threads wait for a first byte, the longest waiting first."""
 		return [
 			each

@@ -166,7 +166,7 @@ class TestPackages(unittest.TestCase):
 		self.assertEqual(broad_handlers("try:\n\tf()\nexcept OSError:\n\tpass\n"), [])
 
 	def test_public_functions_and_classes_have_names_of_their_own(self):
-		"""Except endpoints, named like what they expose, and `run`, which the module of a provider must have."""
+		"""Except endpoints, named like what they expose, and `run`, which a provider's module must have."""
 		modules: dict[str, list[str]] = {}
 		for path in product_sources():
 			if path.relative_to(HUF).parts[0] in ("ai", "api"):

@@ -54,10 +54,10 @@ def update_source(source: str, doc) -> None:
 
 
 def check_file(doc, method: str | None = None) -> None:
-	"""Document event: a File of a source, which all agents may search, is given only by who may change it."""
-	is_given = doc.attached_to_doctype == SOURCE and doc.attached_to_name
+	"""Document event: only users who may change a Knowledge Source attach files to it: agents search them."""
+	is_attached_here = doc.attached_to_doctype == SOURCE and doc.attached_to_name
 	is_new_place = doc.has_value_changed("attached_to_name") or doc.has_value_changed("attached_to_doctype")
-	if is_given and is_new_place and frappe.db.exists(SOURCE, doc.attached_to_name):
+	if is_attached_here and is_new_place and frappe.db.exists(SOURCE, doc.attached_to_name):
 		frappe.get_doc(SOURCE, doc.attached_to_name).check_permission("write")
 
 

@@ -30,8 +30,8 @@ RENEW_S = 0.5
 SETTLE_S = 5.0
 """Interval between settlements of lost workers' runs."""
 RESTART_S = 0.5
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Delay before a dead worker process is replaced."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class RunWorker:

@@ -116,7 +116,7 @@ def init_request(request: Request):
 
 
 def body_limit(request: Request) -> int:
-	"""Less for guests: parsed, JSON takes up to 24 times its size."""
+	"""Bytes; fewer for guests, because parsed JSON takes up to 24 times its size."""
 	limit = int(frappe.conf.max_file_size or MAX_BODY_BYTES)
 	is_guest = frappe.session.user == "Guest" and not request.headers.get("Authorization")
 	return min(limit, GUEST_BODY_BYTES) if is_guest else limit

@@ -42,7 +42,7 @@ class Turns:
 		return True
 
 	def leave(self, place: tuple[object, Lock]) -> None:
-		"""Give up a place in the queue, or the turn if it has just been given."""
+		"""Leave the queue; a turn that was granted in the meantime is passed on."""
 		with self._guard:
 			if place in self.waiting:
 				self.waiting.remove(place)

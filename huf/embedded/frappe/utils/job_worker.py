@@ -162,7 +162,7 @@ class Worker:
 		run = self.running[row["id"]] = Run(row["timeout"])
 		try:
 			try:
-				method, kwargs = pickle.loads(row["call"])  # noqa: S301 (from jobs.db, which only this site writes)
+				method, kwargs = pickle.loads(row["call"])  # noqa: S301 (only this site writes jobs.db)
 				execute_job(self.site, self.sites_path, method, row["method"], kwargs, row["user"])
 			finally:
 				run.close()
