@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
 HIDDEN = "•••"
@@ -20,7 +21,7 @@ NAMED_SECRET = re.compile(
 	r"""|private_?key|authorization)["']?\s*[:=]\s*["'])[^"']+""",
 	re.IGNORECASE,
 )
-FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
+FENCE = "```"
 MAX_REPORTED_ERRORS = 8
 
 
@@ -34,7 +35,7 @@ def parse_arguments(raw: str) -> dict:
 	if not text:
 		return {}
 	try:
-		value = json.loads(text)
+		value = parse_json(text)
 	except ValueError as error:
 		value = repair_json(text)
 		if value is None:
@@ -43,6 +44,9 @@ def parse_arguments(raw: str) -> dict:
 			) from None
 	if not isinstance(value, dict):
 		raise ToolError("The arguments must be one JSON object. The tool was not run.")
+	if "\\ud" in text.lower():
+		# JSON can escape half of a character, which no database and no service takes.
+		value = json.loads(make_encodable(json.dumps(value, ensure_ascii=False)))
 	return value
 
 
@@ -54,14 +58,24 @@ def repair_json(text: str) -> dict | None:
 	"""Repair quotes, commas and code fences; None if letters or digits would change or the end is missing."""
 	from json_repair import loads
 
-	text = FENCE.sub(r"\1", text)
+	text = strip_fence(text)
 	if len(text) > MAX_REPAIRED_CHARS or not (text.startswith("{") and text.endswith("}")):
 		return None
-	value = loads(text)
-	if not isinstance(value, dict):
+	try:
+		value = loads(text)
+	except (ValueError, RecursionError):
+		return None
+	if not isinstance(value, dict) or is_deeper(value, MAX_JSON_LEVELS):
 		return None
 	is_same = keep_alphanumerics(text) == keep_alphanumerics(json.dumps(value, ensure_ascii=False))
 	return value if is_same else None
+
+
+def strip_fence(text: str) -> str:
+	"""What a Markdown code fence around the whole text contains; other text unchanged."""
+	text = text.strip()
+	is_fenced = len(text) >= 2 * len(FENCE) and text.startswith(FENCE) and text.endswith(FENCE)
+	return text[len(FENCE) : -len(FENCE)].removeprefix("json").strip() if is_fenced else text
 
 
 def keep_alphanumerics(text: str) -> str:

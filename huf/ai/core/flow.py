@@ -32,11 +32,12 @@ DECIMALS_BEFORE, DECIMALS_AFTER = re.compile(r"\d[.,]$"), re.compile(r"[.,]\d")
 ADDRESS_BEFORE, ADDRESS_AFTER = re.compile(r"\w[.@+%-]$"), re.compile(r"[.@-]\w")
 """Neighbouring text that makes a value a part of a longer number, address or host."""
 IDENTIFIER = re.compile(
-	r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an e-mail address
-	r"|(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>)\]]*)?"  # a link or a host
+	r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,20}"  # an e-mail address
+	r"|(?:https?://)?(?:[\w-]{1,63}\.){1,20}[a-z]{2,63}(?::\d+)?(?:/[^\s\"'<>)\]]*)?"  # a link or a host
 	r"|\b(?=\w*\d)\w{6,}\b",  # an account or another long number
 	re.IGNORECASE,
 )
+"""Repetitions are bounded: unbounded ones take time that grows with the square of a text's length."""
 
 
 class Caution(str, Enum):

@@ -6,6 +6,8 @@ from typing import Any
 
 MAX_EMPTY_CHARS = 20_000
 """A longer tool result is not empty, whatever it says."""
+MAX_JSON_LEVELS = 100
+"""Deeper values exhaust Python's stack somewhere between here and the journal."""
 
 
 def to_canonical_json(value: Any) -> str:
@@ -13,12 +15,42 @@ def to_canonical_json(value: Any) -> str:
 	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
+def parse_json(text: str) -> Any:
+	"""Parse JSON from outside. Raises ValueError, also for values nested deeper than MAX_JSON_LEVELS."""
+	try:
+		value = json.loads(text)
+	except RecursionError:
+		raise ValueError("it is nested too deep") from None
+	if text.count("[") + text.count("{") > MAX_JSON_LEVELS and is_deeper(value, MAX_JSON_LEVELS):
+		raise ValueError(f"it is nested more than {MAX_JSON_LEVELS} levels deep")
+	return value
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+	"""Whether lists and objects are nested more than `levels` deep."""
+	layer = [value]
+	for _ in range(levels):
+		layer = [child for each in layer for child in list_children(each)]
+	return any(isinstance(each, dict | list) for each in layer)
+
+
+def list_children(value: Any) -> Iterable:
+	return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
 def read_json_or_text(text: str) -> Any:
 	"""Parse JSON. Text that is not JSON is returned unchanged."""
 	try:
-		return json.loads(text)
+		return parse_json(text)
 	except ValueError:
 		return text
+
+
+def make_encodable(text: str) -> str:
+	"""The text with surrogate pairs joined and single surrogates replaced by U+FFFD, as UTF-8 requires."""
+	if text.isascii():
+		return text
+	return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class ResultText(str):

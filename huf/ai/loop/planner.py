@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any
 
-from huf.ai.core.arguments import FENCE, parse_arguments
+from huf.ai.core.arguments import parse_arguments, strip_fence
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ToolError
 from huf.ai.core.json_text import read_json_or_text
@@ -189,7 +189,7 @@ def parse_plan(text: str) -> dict:
 	"""The object of a plan, empty if the text has none. For broken JSON that names a tool: its name, and the
 	text as arguments.
 	"""
-	text = FENCE.sub(r"\1", text.strip())
+	text = strip_fence(text)
 	written = text[text.index("{") : text.rfind("}") + 1 or None] if "{" in text else ""
 	try:
 		return parse_arguments(written)

@@ -11,6 +11,7 @@ from operator import itemgetter
 from secrets import token_hex
 from typing import Any
 
+from huf.ai.core.json_text import make_encodable
 from huf.ai.core.types import CallRequest, ModelReply, Usage
 from huf.ai.loop.model import OnText
 from huf.ai.providers.failures import AnswerTooLarge
@@ -73,7 +74,7 @@ class AnswerBuilder:
 
 	@property
 	def text(self) -> str:
-		return self.guard.text if self.guard else "".join(self.parts)
+		return make_encodable(self.guard.text if self.guard else "".join(self.parts))
 
 	@property
 	def fault(self) -> str | None:
@@ -125,10 +126,10 @@ class AnswerBuilder:
 		if text and self.repetition:
 			self.repetition.feed(text)
 		if text and self.guard:
-			self.guard.feed(text)
+			self.guard.feed(make_encodable(text))
 		elif text:
 			self.parts.append(text)
-			self.on_text(text)
+			self.on_text(make_encodable(text))
 
 	def add_reasoning(self, message) -> None:
 		"""LiteLLM puts every provider's reasoning into this field; messages without reasoning lack it."""
@@ -140,7 +141,7 @@ class AnswerBuilder:
 		text = text[: MAX_REASONING_CHARS - len(self.reasoning)]
 		if text:
 			self.reasoning += text
-			self.on_text(text, is_reasoning=True)
+			self.on_text(make_encodable(text), is_reasoning=True)
 
 	def finish(self) -> None:
 		if self.guard:
@@ -160,12 +161,11 @@ class AnswerBuilder:
 
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(
-			CallRequest(call["id"] or new_call_id(), call["name"], call["arguments"])
+			CallRequest(*map(make_encodable, (call["id"] or new_call_id(), call["name"], call["arguments"])))
 			for _, call in sorted(self.calls.items())
 		)
-		reply = ModelReply(
-			self.text, calls, usage, self.finish_reason, model, reasoning=self.reasoning.strip()
-		)
+		reasoning = make_encodable(self.reasoning).strip()
+		reply = ModelReply(self.text, calls, usage, self.finish_reason, model, reasoning=reasoning)
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 

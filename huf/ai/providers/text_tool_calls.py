@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from huf.ai.core.arguments import FENCE, repair_json
+from huf.ai.core.arguments import repair_json, strip_fence
 from huf.ai.core.json_text import read_json_or_text
 
 ToolSchemas = Mapping[str, dict]
@@ -55,7 +55,7 @@ def parse_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 
 	`marked`: a marker announced calls, so that an object without arguments counts as well.
 	"""
-	text = FENCE.sub(r"\1", text.strip())
+	text = strip_fence(text)
 	plain = SPECIAL_TOKEN.sub(" ", DEEPSEEK_SEPARATOR.sub(" ", TAGS.sub(" ", text))).strip()
 	try:
 		if (values := parse_first(text, EXACT_PARSERS) or parse_first(plain, EXACT_PARSERS)) is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from huf.ai.core.arguments import to_text
 
+MAX_NUMBER = 1e300
 MAX_TEXT_CHARS = 100_000
 """Of all results together; what was read last counts first."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
@@ -137,7 +138,12 @@ def parse_number(written: str) -> list[float]:
 			values.append(round(float(reading), 4))
 		except ValueError:
 			continue
-	return values
+	return list(filter(is_usable, values))
+
+
+def is_usable(value: Any) -> bool:
+	"""Whether a value is a number that can be added up; not NaN, and not an integer of 400 digits."""
+	return isinstance(value, int | float) and abs(value) < MAX_NUMBER
 
 
 def derive_numbers(calls: Iterable[CallEvidence]) -> Iterator[float]:
@@ -181,7 +187,7 @@ def describe_rows(rows: list) -> Iterator[float]:
 			counts[str(value)] = counts.get(str(value), 0) + 1
 		yield from map(float, counts.values())
 		yield float(len(counts))
-		numeric = [value for value in values if isinstance(value, int | float)]
+		numeric = list(filter(is_usable, values))
 		if numeric:
 			yield round(float(sum(numeric)), 4)
 			yield round(sum(numeric) / len(numeric), 2)

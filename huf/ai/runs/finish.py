@@ -27,9 +27,7 @@ ON_RESULT, ON_FAILURE, ON_BOTH = "Result", "Failure", "Result or failure"
 def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Store the answer and close the run. Raises LeaseLost; commits."""
 	if run.manager.agent_doc.agent_tool:
-		# Whatever the status: a partial answer is shown too, and its claims are checked like those of a whole
-		# one.
-		outcome.claims = check_run(run.name, outcome.text, run.messages)
+		outcome.claims = check_claims(run, outcome.text)
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
 		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
@@ -41,6 +39,15 @@ def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms:
 	manager = run.manager
 	result = store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
 	return add_decision(run, result) if run.request.routed else result
+
+
+def check_claims(run: OpenRun, answer: str) -> list[dict]:
+	"""The claims of an answer, whatever the run's status: a partial answer is shown too."""
+	try:
+		return check_run(run.name, answer, run.messages)
+	except Exception:  # an answer that was paid for is stored, even if its check fails
+		frappe.log_error(f"The answer of Agent Run {run.name} could not be checked")
+		return []
 
 
 def add_decision(run: OpenRun, result: RunResult) -> RunResult:

@@ -9,6 +9,7 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import NO_FILES, read_message_files
 from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, TooManyRuns, UsageError
+from huf.ai.core.json_text import make_encodable
 from huf.ai.core.routed import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
@@ -110,7 +111,7 @@ def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentReques
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user, request.from_chat)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
-	request = replace(request, agent=agent.name, mode=mode)
+	request = replace(request, agent=agent.name, mode=mode, prompt=make_encodable(request.prompt or ""))
 	is_chat = bool(request.routed and request.routed.is_chat)
 	return request, AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
 

@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe import _
 
-from huf.ai.core.arguments import FENCE, parse_arguments
+from huf.ai.core.arguments import parse_arguments, strip_fence
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
@@ -86,7 +86,7 @@ def ask_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dic
 		reply = run_coroutine(call.complete_json(messages, make_schema(candidates), MAX_ANSWER_TOKENS))
 		used.usage = reply.usage
 	try:
-		return parse_arguments(FENCE.sub(r"\1", reply.text.strip()))
+		return parse_arguments(strip_fence(reply.text))
 	except ToolError:
 		raise UsageError(_("{0} did not answer with JSON. A larger model may.").format(model)) from None
 

@@ -10,6 +10,8 @@ from typing import Any, overload
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.json_text import make_encodable
+
 MAX_TEXT_CHARS = 20_000
 """Limit of a text field in these tables; Agent Message has the whole text."""
 BATCH_ROWS = 500
@@ -73,9 +75,11 @@ def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: A
 
 
 def to_column(value: Any) -> Any:
-	"""Postgres has no NUL in texts, and takes no boolean where a field of type Check is a number."""
+	"""No database stores half of a character, and Postgres no NUL; nor does it take a boolean where a field
+	of type Check is a number.
+	"""
 	if isinstance(value, str):
-		return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+		return make_encodable(value.replace("\0", "\N{REPLACEMENT CHARACTER}"))
 	return int(value) if isinstance(value, bool) else value
 
 

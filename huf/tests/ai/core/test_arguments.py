@@ -3,8 +3,9 @@
 import json
 import unittest
 
-from huf.ai.core.arguments import check_arguments, truncate_result
+from huf.ai.core.arguments import check_arguments, parse_arguments, strip_fence, truncate_result
 from huf.ai.core.errors import ToolError
+from huf.tests.measuring import assert_bounded
 
 ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in range(100)], "count": 100}
 
@@ -43,3 +44,30 @@ class TestPatterns(unittest.TestCase):
 
 	def test_an_expression_of_another_dialect_is_left_to_the_service(self):
 		self.check(r"^\p{Script=Nowhere}$", "anything")
+
+
+class TestParse(unittest.TestCase):
+	def test_a_fence_around_an_object_is_taken_off(self):
+		for text in ('```json\n{"a": 1}\n```', '```{"a": 1}```', ' {"a": 1} '):
+			self.assertEqual(parse_arguments(text), {"a": 1})
+		for text in ("```", "`````", "no fence"):
+			self.assertEqual(strip_fence(text), text)
+
+	def test_an_open_fence_takes_no_long_time(self):
+		def refuse(text: str):
+			with self.assertRaises(ToolError):
+				parse_arguments(text)
+
+		assert_bounded(self, refuse, lambda chars: "```" + " " * chars + "x", 2_000)
+
+	def test_too_deep_arguments_are_refused(self):
+		for text in (
+			'{"a":' * 500 + "1" + "}" * 500,
+			'{"a":' + "[" * 100_000,
+			'{"a":' * 500 + "1,}" + "}" * 499,
+		):
+			with self.assertRaisesRegex(ToolError, "not valid JSON"):
+				parse_arguments(text)
+
+	def test_half_of_an_escaped_character_is_replaced(self):
+		self.assertEqual(parse_arguments(r'{"a": ["\ud800"]}'), {"a": ["\N{REPLACEMENT CHARACTER}"]})

@@ -1,8 +1,8 @@
-"""What a tool result says of itself."""
+"""JSON and other text from outside; what a tool result says of itself."""
 
 import unittest
 
-from huf.ai.core.json_text import is_empty_result
+from huf.ai.core.json_text import MAX_JSON_LEVELS, is_empty_result, make_encodable, parse_json
 
 
 class TestEmptyResults(unittest.TestCase):
@@ -29,3 +29,18 @@ class TestEmptyResults(unittest.TestCase):
 			'{"results": [], "empty": false}',
 		):
 			self.assertFalse(is_empty_result(text), text)
+
+
+class TestTextFromOutside(unittest.TestCase):
+	def test_a_value_is_nested_only_so_deep(self):
+		deep = "[" * MAX_JSON_LEVELS + "]" * MAX_JSON_LEVELS
+		self.assertIsInstance(parse_json(deep), list)
+		for text in (f"[{deep}]", '{"a":' * 500 + "1" + "}" * 500, "[" * 100_000):
+			with self.assertRaises(ValueError):
+				parse_json(text)
+		brackets = "[" * 1000
+		self.assertEqual(parse_json(f'["{brackets}"]'), [brackets])
+
+	def test_halves_of_characters_are_joined_or_replaced(self):
+		self.assertEqual(make_encodable("caf\u00e9 \ud83d\ude00"), "caf\u00e9 \N{GRINNING FACE}")
+		self.assertEqual(make_encodable("\ud83d!"), "\N{REPLACEMENT CHARACTER}!")

@@ -1,6 +1,7 @@
 """Claims of a run's answer, stored with it and sent with its last event."""
 
 import json
+from unittest.mock import patch
 
 import frappe
 
@@ -45,6 +46,24 @@ class TestAnswers(SiteTestCase):
 		self.assertEqual(
 			(result["status"], [claim["confirmed"] for claim in result["claims"]]), ("Stopped", [False])
 		)
+
+	def test_no_number_ends_the_run_before_its_answer_is_stored(self):
+		rows = {"rows": [{"avg": "NaN"}]}
+		for prompt in ("What is key " + "7" * 400, f"Sum 1e999 {json.dumps(rows)}"):
+			self.server.forever(
+				lambda request: (
+					text("There are 3 todos, 1 open.")
+					if request["messages"][-1]["role"] == "tool"
+					else tool_call(self.tool, {"description": "9" * 400})
+				)
+			)
+			result = run_agent_sync(self.agent, prompt, external_id=unique("claims"))
+			self.assertEqual((result["status"], bool(result["claims"])), ("Success", True))
+
+	def test_a_failing_check_does_not_keep_the_answer_from_being_stored(self):
+		with patch("huf.ai.runs.finish.check_run", side_effect=OverflowError):
+			result = self.ask(text("I created the todo."))
+		self.assertEqual((result["status"], result.get("claims")), ("Success", None))
 
 
 class TestStrictReceipts(SiteTestCase):

@@ -39,6 +39,12 @@ def is_marked(run: str, answer: str, runs: dict[str, Evidence]) -> bool:
 class TestClaims(unittest.TestCase):
 	maxDiff = None
 
+	def test_results_with_numbers_that_cannot_be_added_are_checked(self):
+		for number in (float("nan"), float("inf"), 10**400):
+			call = CallEvidence("1", "get", "read", True, {}, {"rows": [{"n": number}, {"n": 2}]})
+			(claim,) = check_answer("There are 2.", Evidence((call,)))
+			self.assertTrue(claim.is_confirmed)
+
 	@classmethod
 	def setUpClass(cls):
 		cls.runs = read_runs()

@@ -160,6 +160,26 @@ class TestRun(SiteTestCase):
 		self.assertIn("not valid JSON", seen)
 		self.assertEqual(frappe.db.count("ToDo"), before)
 
+	def test_halves_of_characters_from_a_model_or_a_person_end_no_run(self):
+		half = "\ud83d"
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.create, {"description": f"Call {half}"}), text(f"{half}\ude00 Done {half}.")
+			)
+			result = run_agent_sync(agent, f"Make a todo {half}")
+			events = stream_agent(AgentRequest(agent, f"And {half}?", "Administrator"))
+			server.script(text(f"Streamed {half}."))
+			list(events)
+			sent = [str(request["messages"]) for request in server.requests]
+		self.assertEqual(
+			(result["status"], result["response"]),
+			("Success", "\N{GRINNING FACE} Done \N{REPLACEMENT CHARACTER}."),
+		)
+		self.assertFalse([each for each in sent if half in each])
+		last = frappe.get_last_doc("Agent Message")
+		self.assertEqual(last.content, "Streamed \N{REPLACEMENT CHARACTER}.")
+
 	def test_a_tool_that_fails_leaves_nothing_behind_and_the_run_goes_on(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
