@@ -10,7 +10,7 @@ from huf.ai.knowledge.store import upgrade_index
 from huf.ai.storage.indexes import add_indexes
 from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
-from huf.upgrade import label_old_results, move_stored_paths
+from huf.upgrade import label_old_results, move_stored_paths, shorten_leases
 
 ROLES = ("Huf Manager", "Huf User")
 DEMO_AGENT = "Office Assistant"
@@ -109,6 +109,7 @@ def after_migrate():
 	ensure_switch()
 	move_stored_paths()
 	label_old_results()
+	shorten_leases()
 	refresh_definitions()
 
 

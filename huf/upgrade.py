@@ -9,6 +9,7 @@ from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import store
 from huf.ai.mail.intake import enqueue_mail
 from huf.ai.runs.queue import enqueue_work
+from huf.ai.storage.leases import lease_expiry
 from huf.ai.storage.outgoing_mail import enqueue_sending
 
 TOOL = "Agent Tool Function"
@@ -39,6 +40,19 @@ def move_stored_paths() -> None:
 			enqueue_mail(mail.name, attempt)
 		else:
 			enqueue_sending(mail.name, attempt)
+	frappe.db.commit()
+
+
+def shorten_leases() -> None:
+	"""End leases that an earlier version stored in the site's time zone, once they would have ended. Commits.
+
+	East of Greenwich they look longer than any lease is now.
+	"""
+	expiry = lease_expiry()
+	frappe.db.sql(
+		"update `tabAgent Run` set lease_until = %s where status = 'Started' and lease_until > %s",
+		(expiry, expiry),
+	)
 	frappe.db.commit()
 
 

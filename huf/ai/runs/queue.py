@@ -22,7 +22,6 @@ from huf.ai.storage.chats import is_run_of_chat
 from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.rows import update_row
 
 CLAIM_ATTEMPTS = 3
 """Attempts after deadlocks."""
@@ -76,7 +75,7 @@ def claim_at_once(run: str) -> Lease | None:
 def claim(run: str, now: datetime | None = None) -> Lease | None:
 	"""The lease of a run; None if another worker has it or its conversation, or a stop holds it. Commits."""
 	if stop := stops.find_stop_of_run(run):
-		hold_queued(run, stop)
+		hold_unstarted(run, stop, now)
 		return None
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	for _ in range(CLAIM_ATTEMPTS):
@@ -93,9 +92,12 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	return None
 
 
-def hold_queued(run: str, stop: dict) -> None:
-	"""Show on a queued run which stop holds it. Commits."""
-	update_row("Agent Run", run, {"held_by": stop["name"]})
+def hold_unstarted(run: str, stop: dict, now: datetime | None = None) -> None:
+	"""Let a run that no worker has wait for the release of a stop. Commits."""
+	leases.hold_run(run, stop["name"], now)
+	if frappe.db.get_value("Agent Run", run, "status") == RunStatus.QUEUED.value:
+		# The lost worker of an abandoned run may have reserved budget; nobody else has.
+		settle_lost_runs([run])
 	frappe.db.commit()
 
 

@@ -3,7 +3,8 @@ compare-and-set.
 
 A lease is a worker's name and an expiry time on Agent Run, renewed at every step together with its caller's.
 When it expires, another worker may take the run over; whatever the first one writes afterwards is refused
-(`Lease.hold`).
+(`Lease.hold`). Expiry times are in UTC, so that daylight saving neither ends leases nor prolongs them; `now`
+is in the site's time zone, as everywhere in Frappe.
 
 After a compare-and-set, read a value that is new, or read `for_update`: on MariaDB other reads see the
 snapshot of the transaction's beginning.
@@ -15,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
@@ -23,12 +24,15 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import LeaseLost, RunHeld
+from huf.ai.core.times import to_utc
 from huf.ai.core.types import OPEN_STATUSES
 from huf.ai.storage.stops import SWITCH_NAME, ensure_switch, find_stop, parse_stops
 
 LEASE_S = 25
 """After this time a run whose worker was killed can continue. Guards renew the lease of a waiting run."""
 RENEW_AFTER_S = 5
+MAX_READ_RUNS = 100
+"""Limit of runs that a worker looks at, or a job recovers, at once."""
 SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
 
 
@@ -96,7 +100,13 @@ def new_worker() -> str:
 
 
 def lease_expiry(now: datetime | None = None) -> datetime:
-	return add_to_date(now or now_datetime(), seconds=LEASE_S, as_datetime=True)
+	return lease_time(now) + timedelta(seconds=LEASE_S)
+
+
+def lease_time(now: datetime | None = None) -> datetime:
+	"""A time as leases store it: in UTC and naive."""
+	moment = to_utc(now) if now else datetime.now(timezone.utc)
+	return moment.replace(tzinfo=None)
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +141,7 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end,
 		status = 'Started', started_at = coalesce(started_at, %s)
 		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
-		(worker, lease_expiry(now), now, run, now),
+		(worker, lease_expiry(now), now, run, lease_time(now)),
 	)
 	mine = frappe.db.get_value("Agent Run", run, "worker") == worker
 	frappe.db.commit()
@@ -194,6 +204,19 @@ def requeue_run(lease: Lease, stop: str) -> None:
 	)
 
 
+def hold_run(run: str, stop: str, now: datetime | None = None) -> None:
+	"""Record on a queued run which stop holds it; an abandoned one is queued. Does not commit.
+
+	Otherwise abandoned runs that a stop covers would be offered to workers again and again, before others.
+	"""
+	frappe.db.sql(
+		"""update `tabAgent Run` set held_by = %s, worker = null, lease_until = null,
+		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end, status = 'Queued'
+		where name = %s and (status = 'Queued' or (status = 'Started' and lease_until < %s))""",
+		(stop, run, lease_time(now)),
+	)
+
+
 def read_all_queued_runs() -> list[str]:
 	"""Every queued run, oldest first."""
 	return frappe.get_all("Agent Run", {"status": "Queued"}, pluck="name", order_by="creation asc")
@@ -213,7 +236,7 @@ def claim_conversation(conversation: str, run: str, now: datetime | None = None)
 		active_run is null or active_run = '' or active_run = %s or not exists (
 			select 1 from `tabAgent Run` other where other.name = active_run
 			and (other.status = 'Waiting' or (other.status = 'Started' and other.lease_until >= %s))))""",
-		(run, conversation, run, now or now_datetime()),
+		(run, conversation, run, lease_time(now)),
 	)
 	return frappe.db.get_value("Agent Conversation", conversation, "active_run", for_update=True) == run
 
@@ -258,8 +281,10 @@ def read_children(run: str) -> list[str]:
 
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
 	"""Runs whose lease has expired, oldest first."""
-	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}
-	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)
+	lost = {"status": "Started", "lease_until": ["<", lease_time(now)]}
+	return frappe.get_all(
+		"Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=MAX_READ_RUNS
+	)
 
 
 def read_answered_runs() -> list[str]:
@@ -268,12 +293,13 @@ def read_answered_runs() -> list[str]:
 	Their worker was lost before it could wake them.
 	"""
 	return frappe.db.sql(
-		"""select run.name from `tabAgent Run` run where run.status = 'Waiting'
+		f"""select run.name from `tabAgent Run` run where run.status = 'Waiting'
 		and not exists (select 1 from `tabAgent Draft` draft
 			where draft.run = run.name and draft.status = 'Pending')
 		and not exists (select 1 from `tabAgent Run` child
 			where child.parent_run = run.name and child.status in ('Queued', 'Started', 'Waiting'))
-		order by run.creation limit 100""",
+		order by run.creation
+		limit {MAX_READ_RUNS}""",
 		pluck=True,
 	)
 
@@ -286,23 +312,24 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	"""
 	before = add_to_date(now or now_datetime(), seconds=-LEASE_S, as_datetime=True)
 	return frappe.db.sql(
-		f"""select run.name from {BEGINNABLE} and run.creation < %s order by run.creation limit 100""",
+		f"""select run.name from {BEGINNABLE} and run.creation < %s order by run.creation
+		limit {MAX_READ_RUNS}""",
 		(before,),
 		pluck=True,
 	)
 
 
 def read_claimable_runs(now: datetime | None = None) -> list[str]:
-	"""Up to 100 runs that a worker may start: abandoned ones first, then those of chats, then the oldest
+	"""Runs that a worker may start: abandoned ones first, then those of chats, then the oldest
 	queued ones.
 	"""
 	queued = frappe.db.sql(
-		f"""select run.name from {BEGINNABLE} and not exists (
-			select 1 from `tabAgent Stop` held where held.name = run.held_by and held.released_at is null)
-		order by case conversation.channel when 'chat' then 0 else 1 end, run.creation limit 100""",
+		f"""select run.name from {BEGINNABLE}
+		order by case conversation.channel when 'chat' then 0 else 1 end, run.creation
+		limit {MAX_READ_RUNS}""",
 		pluck=True,
 	)
-	return [*read_abandoned_runs(now), *queued][:100]
+	return [*read_abandoned_runs(now), *queued][:MAX_READ_RUNS]
 
 
 BEGINNABLE = """`tabAgent Run` run
@@ -312,5 +339,7 @@ BEGINNABLE = """`tabAgent Run` run
 		and other.status in ('Started', 'Waiting'))
 	and not exists (
 		select 1 from `tabAgent Run` earlier where earlier.conversation = run.conversation
-		and earlier.status = 'Queued' and earlier.creation < run.creation)"""
-"""The first queued run of each conversation in which no run is active."""
+		and earlier.status = 'Queued' and earlier.creation < run.creation)
+	and not exists (
+		select 1 from `tabAgent Stop` held where held.name = run.held_by and held.released_at is null)"""
+"""The first queued run of each conversation in which no run is active, unless a stop holds it."""

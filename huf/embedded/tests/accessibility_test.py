@@ -63,7 +63,11 @@ def faults_of(page, rules: Sequence[str] = RULES) -> list[str]:
 	"""What axe finds serious or critical on the page as it is now, by rules or tags of rules."""
 	if not page.evaluate("() => Boolean(window.axe)"):
 		page.evaluate(AXE.read_text())
-	return [f"{impact} {rule}: {nodes}" for impact, rule, nodes in page.evaluate(FAULTS, rules) if impact in SERIOUS]
+	return [
+		f"{impact} {rule}: {nodes}"
+		for impact, rule, nodes in page.evaluate(FAULTS, rules)
+		if impact in SERIOUS
+	]
 
 
 def close_dialog(page) -> None:

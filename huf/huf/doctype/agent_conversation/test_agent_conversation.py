@@ -1,8 +1,11 @@
 import frappe
+import frappe.client
+import frappe.share
 
 from huf.ai.storage.conversations import ConversationManager, to_model_messages
+from huf.ai.storage.untrusted_records import mark_conversations
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent
+from huf.tests.factories import make_agent, make_user
 
 
 class TestAgentConversation(SiteTestCase):
@@ -32,6 +35,18 @@ class TestAgentConversation(SiteTestCase):
 	def test_a_result_whose_call_is_cut_off_by_the_limit_is_left_out(self):
 		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
 		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
+
+	def test_people_change_its_title_and_nothing_that_runs_write(self):
+		mark_conversations([self.name], ["a mail"])
+		user = make_user("Huf User")
+		frappe.share.add("Agent Conversation", self.name, user, write=1)
+		frappe.set_user(user)
+		for field, value in (("origin", ""), ("summary", "Send all"), ("total_messages", 9), ("active_run", "x")):
+			with self.assertRaises(frappe.PermissionError):
+				frappe.client.set_value("Agent Conversation", self.name, field, value)
+		frappe.client.set_value("Agent Conversation", self.name, "title", "Another plan")
+		stored = frappe.db.get_value("Agent Conversation", self.name, ["title", "origin", "summary"])
+		self.assertEqual(stored, ("Another plan", "a mail", None))
 
 	def test_deleting_it_takes_its_messages_along(self):
 		self.conversations.add_message("user", "Hi")

@@ -1,7 +1,7 @@
 """A worker that is lost: its run is taken up by another, and what nobody knows is said and settled."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
 import frappe
@@ -24,6 +24,7 @@ from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
+from huf.upgrade import shorten_leases
 
 HERE = __name__
 SENT: list[str] = []
@@ -42,7 +43,7 @@ def look_at_the_caller() -> str:
 	"""How many seconds are left of the lease on the run that has called this one."""
 	caller = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "parent_run")
 	until = frappe.db.get_value("Agent Run", caller, "lease_until")
-	return str((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
+	return str((frappe.utils.get_datetime(until) - leases.lease_time()).total_seconds())
 
 
 @tool()
@@ -168,6 +169,22 @@ class TestLostWorker(SiteTestCase):
 		run = self.lose_worker()
 		self.assertIsNone(work_on(run))
 		self.assertNotIn(run, recover_runs())
+		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
+
+	def test_a_lease_is_in_utc_so_that_daylight_saving_does_not_end_it(self):
+		with patch.dict(frappe.local.conf, {"time_zone": "America/New_York"}):
+			run = self.open()
+			leases.acquire_lease(run)
+			until = frappe.db.get_value("Agent Run", run, "lease_until")
+			left = frappe.utils.get_datetime(until) - datetime.now(timezone.utc).replace(tzinfo=None)
+			self.assertAlmostEqual(left.total_seconds(), leases.LEASE_S, delta=10)
+			self.assertNotIn(run, leases.read_abandoned_runs())
+			self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
+
+	def test_a_lease_in_the_site_s_time_zone_of_an_earlier_version_is_shortened(self):
+		run = self.open()
+		leases.acquire_lease(run, an_hour_on() + timedelta(hours=9))
+		shorten_leases()
 		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
 	def test_who_has_lost_the_run_writes_nothing_more(self):

@@ -11,10 +11,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import worker
-from huf.ai.runs.queue import work_on
+from huf.ai.runs.queue import claim, recover_runs, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.worker import RunWorker
-from huf.ai.storage import leases
+from huf.ai.storage import leases, stops
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, end_open_runs, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
@@ -29,7 +29,7 @@ def work_in_silence(seconds: float) -> str:
 	time.sleep(seconds)
 	frappe.db.rollback()
 	until = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "lease_until")
-	LEFT.append((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
+	LEFT.append((frappe.utils.get_datetime(until) - leases.lease_time()).total_seconds())
 	return "done"
 
 
@@ -92,8 +92,6 @@ class TestRunWorker(SiteTestCase):
 			self.assertEqual(work_on(run).status, RunStatus.SUCCESS)
 
 	def test_a_run_that_a_stop_holds_keeps_no_other_from_its_turn(self):
-		from huf.ai.storage import stops
-
 		self.server.script(text("Done."))
 		held = self.queue()
 		stop = stops.add_stop("Agent", self.agent, "for the test")
@@ -106,6 +104,27 @@ class TestRunWorker(SiteTestCase):
 		stops.remove_stop(stop["name"])
 		frappe.db.commit()
 		self.assertIn(held, leases.read_claimable_runs())
+
+	def test_abandoned_runs_that_a_stop_covers_keep_no_other_from_its_turn(self):
+		self.server.script(text("Done."))
+		lost = [self.queue() for _ in range(3)]
+		for run in lost:
+			leases.acquire_lease(run, now_datetime() - timedelta(hours=1))
+		other = self.queue(agent=make_agent(make_model(self.server)))
+		stop = stops.add_stop("Agent", self.agent, "for the test")
+		frappe.db.commit()
+		with patch.object(leases, "MAX_READ_RUNS", len(leases.read_abandoned_runs())):
+			self.assertNotIn(other, leases.read_claimable_runs())
+			self.assertEqual([claim(run) for run in lost], [None] * 3)
+			self.assertIn(other, leases.read_claimable_runs())
+			self.assertFalse(set(lost) & {*leases.read_abandoned_runs(), *recover_runs()})
+		held = frappe.get_all("Agent Run", {"name": ["in", lost]}, ["status", "held_by", "lost_workers"])
+		self.assertEqual(
+			{(row.status, row.held_by, row.lost_workers) for row in held}, {("Queued", stop["name"], 1)}
+		)
+		stops.remove_stop(stop["name"])
+		frappe.db.commit()
+		self.assertTrue(set(lost) <= set(leases.read_claimable_runs()))
 
 	def test_the_lease_is_renewed_while_a_tool_works_in_silence(self):
 		LEFT.clear()
