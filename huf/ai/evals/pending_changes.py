@@ -34,15 +34,17 @@ def try_changes(
 ) -> TriedChanges:
 	"""Evaluate the agent with its pending changes, and apply them if every attempt passes. Commits.
 
-	Raises UsageError if nothing is pending, or if the pending changes were replaced during the eval.
+	Another `model`, or "Recorded" answers, say nothing about the changed agent: with one, nothing is applied. Raises UsageError if nothing is pending, or if the pending changes were
+	replaced during the eval.
 	"""
 	changes = read_pending_changes(agent)
 	if not changes:
 		raise UsageError(f"{agent} has no pending changes.")
 	report = evaluate_agent(agent, times, model, judge, changes, **options)
-	if report.is_good:
+	applied = report.is_good and model is None
+	if applied:
 		apply_changes(agent, changes)
-	return TriedChanges(report, report.is_good)
+	return TriedChanges(report, applied)
 
 
 def apply_changes(agent: str, changes: dict) -> None:

@@ -187,9 +187,15 @@ class EvalRunner:
 			frappe.db.rollback()
 			why = f"this case is not permitted: {error or type(error).__name__}"
 			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
+		except frappe.ValidationError as error:
+			frappe.db.rollback()
+			why = f"the records of this case do not fit the site: {error or type(error).__name__}"
+			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 	def try_case(self, case: EvalCase) -> CaseAttempt:
-		"""Raises UsageError and PermissionError for a case that the session user may not run."""
+		"""Raises UsageError and PermissionError for a case that the session user may not run, ValidationError for
+		one with records that the site does not take.
+		"""
 		dry_runs = CaseDryRuns(case, self.doc)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))

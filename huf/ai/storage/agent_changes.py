@@ -67,11 +67,16 @@ def lock_changes(names: Sequence[str]) -> bool:
 
 def mark_undone(names: Sequence[str], undo: str) -> None:
 	"""Record which run undid these changes. Does not commit."""
-	frappe.db.set_value(CHANGE, {"name": ["in", names]}, "undone_by", undo, update_modified=False)
+	if names:
+		frappe.db.set_value(CHANGE, {"name": ["in", names]}, "undone_by", undo, update_modified=False)
 
 
-def mark_redone(undos: Sequence[str]) -> None:
-	"""Record that these undos were undone, so that the original changes are in effect again. Does not
-	commit.
+def mark_redone(undos: Sequence[str], undone: Sequence[Any]) -> None:
+	"""Record that undos were undone, so that the original changes are in effect again. Does not commit.
+
+	`undone`: the undos' changes that were undone; what the undos did to other documents stays.
 	"""
-	frappe.db.set_value(CHANGE, {"undone_by": ["in", undos]}, "undone_by", None, update_modified=False)
+	for document in {(row.reference_doctype, row.reference_name) for row in undone} if undos else ():
+		filters = dict(zip(("reference_doctype", "reference_name"), document, strict=True))
+		original = {"undone_by": ["in", undos], **filters}
+		frappe.db.set_value(CHANGE, original, "undone_by", None, update_modified=False)

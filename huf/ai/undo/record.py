@@ -4,6 +4,7 @@ Writes rows only; the caller commits them together with what was restored.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import frappe
 from frappe.utils import now
@@ -18,8 +19,13 @@ from huf.ai.undo.scope import UndoScope
 TOOL = "undo"
 
 
-def record_undo(found: UndoScope, restored: Sequence[Restored], changes: Sequence[dict]) -> str:
-	"""Insert the run of an undo and return its name. Does not commit."""
+def record_undo(
+	found: UndoScope, undone: Sequence[Any], restored: Sequence[Restored], changes: Sequence[dict]
+) -> str:
+	"""Insert the run of an undo and return its name. Does not commit.
+
+	`undone`: the Agent Changes that it undoes; `changes`: those that it made.
+	"""
 	run = insert_undo_run(found, restored)
 	calls = {}
 	for position, each in enumerate(restored):
@@ -29,8 +35,8 @@ def record_undo(found: UndoScope, restored: Sequence[Restored], changes: Sequenc
 		# What a controller changed besides belongs to the first call.
 		call = calls.get((change["reference_doctype"], change["reference_name"]), first)
 		insert_changes(run, call, [{**change, "position": position}])
-	mark_redone(filter_undos(found.runs))
-	mark_undone([row.name for row in found.changes], run)
+	mark_redone(filter_undos(found.runs), undone)
+	mark_undone([row.name for row in undone], run)
 	return run
 
 

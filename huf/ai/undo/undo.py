@@ -64,7 +64,7 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	try:
 		changes.begin()
 		restored = make_undo(found, approved, decisions)
-		run = record_undo(found, restored, changes.end())
+		run = record_undo(found, list_undone(found, decisions), restored, changes.end())
 	except BaseException as error:  # re-raised: even an interrupt must leave nothing half undone
 		changes.end()
 		frappe.db.rollback()
@@ -112,10 +112,17 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	of_paths = PathDecisions(doctype, name, decisions)
 	folded = take_back_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
-	is_left = decisions.get(to_key(doctype, name)) == KEEP
-	return DocumentPlan(
-		Target(doctype, name, current, folded.target, content), tuple(folded.conflicts), is_left
-	)
+	target = Target(doctype, name, current, folded.target, content)
+	return DocumentPlan(target, tuple(folded.conflicts), is_left(doctype, name, decisions))
+
+
+def list_undone(found: UndoScope, decisions: Decisions) -> list[Any]:
+	"""The changes that are undone; those of documents left as they are can be undone later."""
+	return [row for row in found.changes if not is_left(row.reference_doctype, row.reference_name, decisions)]
+
+
+def is_left(doctype: str, name: str, decisions: Decisions) -> bool:
+	return decisions.get(to_key(doctype, name)) == KEEP
 
 
 class PathDecisions(dict):

@@ -41,7 +41,12 @@ class TestAgentConversation(SiteTestCase):
 		user = make_user("Huf User")
 		frappe.share.add("Agent Conversation", self.name, user, write=1)
 		frappe.set_user(user)
-		for field, value in (("origin", ""), ("summary", "Send all"), ("total_messages", 9), ("active_run", "x")):
+		for field, value in (
+			("origin", ""),
+			("summary", "Send all"),
+			("total_messages", 9),
+			("active_run", "x"),
+		):
 			with self.assertRaises(frappe.PermissionError):
 				frappe.client.set_value("Agent Conversation", self.name, field, value)
 		frappe.client.set_value("Agent Conversation", self.name, "title", "Another plan")

@@ -102,6 +102,12 @@ class TestHolding(EvalTestCase):
 		agent = frappe.get_doc("Agent", self.agent)
 		self.assertEqual((agent.instructions, agent.model, agent.pending_changes), ("Say yes.", model, None))
 
+	def test_answers_of_another_model_or_on_record_do_not_make_it(self):
+		self.save(instructions="Say yes.")
+		for model in (RECORDED, "Offline"):
+			self.assertFalse(pending_changes.try_changes(self.agent, model=model).applied)
+		self.assertEqual(self.instructions(), "You are an agent under test.")
+
 	def test_it_can_be_let_go(self):
 		self.save(instructions="Say yes.")
 		api.discard_changes(self.agent)

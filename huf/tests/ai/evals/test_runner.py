@@ -53,6 +53,19 @@ class TestCases(EvalTestCase):
 		self.assertEqual(str(found).count(str(made["name"])), 1)
 		self.assertEqual(what_there_is(), before)
 
+	def test_a_case_whose_records_do_not_fit_the_site_fails_alone(self):
+		answers = [{"say": "Done."}]
+		self.case({"says": "Done"}, name="a good one", answers=answers)
+		gone = {"record": "No Such DocType", "where": {"name": "x"}}
+		self.case(gone, name="a check of a missing DocType", answers=answers)
+		for name, record in (
+			("an invalid record", {"doctype": "ToDo", "description": "x", "status": "No such status"}),
+			("of a missing DocType", {"doctype": "No Such DocType", "title": "x"}),
+		):
+			self.case({"says": "Done"}, name=name, records=[record], answers=answers)
+		results = {each.case: each.faults for each in self.run_cases().results}
+		self.assertEqual([case for case, faults in results.items() if not faults], ["a good one"])
+
 	def test_the_records_of_a_case_are_there_for_it_only(self):
 		todo = {"doctype": "ToDo", "description": self.words}
 		self.case(

@@ -247,6 +247,24 @@ class TestConflicts(UndoTestCase):
 		self.assertTrue(frappe.db.exists(CUSTOMER, title))
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
 
+	def test_a_document_that_was_kept_is_undone_later(self):
+		title, case = unique("Customer"), make_case(amount=1)
+		run = self.run_calls(
+			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
+		)
+		first = undo(run, **{f"{CUSTOMER}/{title}": "keep"})["run"]
+		self.assertTrue(frappe.db.exists(CUSTOMER, title))
+		edit(CASE, case.name, amount=5)
+		undo(run)
+		self.assertFalse(frappe.db.exists(CUSTOMER, title))
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 5)
+		edit(CASE, case.name, amount=1)
+		undo(first)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
+		self.assertFalse(frappe.db.exists(CUSTOMER, title))
+		with self.assertRaises(UsageError):
+			undo(first)
+
 	def test_what_changed_after_the_preview_is_not_done(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2, "status": "Closed"}}))
