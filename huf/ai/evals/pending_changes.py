@@ -34,8 +34,9 @@ def try_changes(
 ) -> TriedChanges:
 	"""Evaluate the agent with its pending changes, and apply them if every attempt passes. Commits.
 
-	Another `model`, or "Recorded" answers, say nothing about the changed agent: with one, nothing is applied. Raises UsageError if nothing is pending, or if the pending changes were
-	replaced during the eval.
+	Another `model`, or "Recorded" answers, say nothing about the changed agent: with one, nothing is
+	applied. Raises UsageError if nothing is pending, or if the pending changes were replaced during the
+	eval.
 	"""
 	changes = read_pending_changes(agent)
 	if not changes:

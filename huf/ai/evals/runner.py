@@ -193,8 +193,8 @@ class EvalRunner:
 			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 	def try_case(self, case: EvalCase) -> CaseAttempt:
-		"""Raises UsageError and PermissionError for a case that the session user may not run, ValidationError for
-		one with records that the site does not take.
+		"""Raises UsageError and PermissionError for a case that the session user may not run, ValidationError
+		for one with records that the site does not take.
 		"""
 		dry_runs = CaseDryRuns(case, self.doc)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt

@@ -152,8 +152,9 @@ class ModelCaller:
 			call = model.complete(sent.messages, sent.tools, on_text, grant.max_tokens if grant else None)
 			reply = await self.wait_for(call, step)
 		except (ModelError, RunStopped) as error:
-			partial_text = "".join(parts)
-			self.journal.fail_model_call(step, str(error), partial_text, getattr(error, "usage", None))
+			partial_text, usage = "".join(parts), getattr(error, "usage", None)
+			self.journal.fail_model_call(step, str(error), partial_text, usage)
+			self.outcome.usage += usage or Usage()
 			if partial_text:
 				self.outcome.text, self.outcome.is_recorded = partial_text, False
 			elif has_reasoned:

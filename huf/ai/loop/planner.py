@@ -11,7 +11,7 @@ from typing import Any
 
 from huf.ai.core.arguments import parse_arguments, strip_fence
 from huf.ai.core.costs import WorstCase
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import ModelError, ToolError
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import CallRequest, Effect, ModelReply, Tool
 from huf.ai.loop.context_window import Room
@@ -67,7 +67,12 @@ class PlanningModel:
 			plan = await self.plan(messages, half)
 			if plan.calls or plan.finish_reason in CUT_REASONS:
 				return plan
-		answer = await self.model.complete(self.to_answer(messages, self.offered), [], on_text, half)
+		try:
+			answer = await self.model.complete(self.to_answer(messages, self.offered), [], on_text, half)
+		except ModelError as error:
+			if plan and error.usage is not None:
+				error.usage = plan.usage + error.usage
+			raise
 		return replace(answer, usage=plan.usage + answer.usage) if plan else answer
 
 	async def plan(self, messages: list[dict], max_tokens: int | None) -> ModelReply:

@@ -49,7 +49,8 @@ class Prices:
 		return max(self.input, self.cached), self.output
 
 	def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
-		fresh = input_tokens - cached_tokens
+		# Some servers count cached tokens beside the others instead of among them.
+		fresh = max(0, input_tokens - cached_tokens)
 		return fresh * self.input + cached_tokens * self.cached + output_tokens * self.output
 
 

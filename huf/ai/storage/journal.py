@@ -215,11 +215,10 @@ class RunJournal:
 				self.wait = None
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
-		usage = reply.usage
 		original = {} if reply.original_text is None else {"said": reply.original_text}
 		reasons = {call.id: call.reason for call in reply.calls if call.reason}
 		self.end_model_call(
-			usage,
+			reply.usage,
 			# Settlements are committed at once: other calls wait for the budget.
 			is_held=self.call_type == STEP_CALL_TYPE and not self.model_call[2],
 			status="Success",
@@ -228,11 +227,6 @@ class RunJournal:
 			corrected=int(reply.corrected),
 			masked=json.dumps(reply.masked) if reply.masked else None,
 			finish_reason=reply.finish_reason,
-			input_tokens=usage.input_tokens,
-			output_tokens=usage.output_tokens,
-			cached_tokens=usage.cached_tokens,
-			cost=usage.cost or 0,
-			cost_known=int(usage.cost is not None),
 		)
 
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
@@ -243,6 +237,14 @@ class RunJournal:
 		name, since, reservation = self.model_call
 		if reservation:
 			settle_reservation(name, reservation, usage)
+		if usage is not None:
+			values |= {
+				"input_tokens": usage.input_tokens,
+				"output_tokens": usage.output_tokens,
+				"cached_tokens": usage.cached_tokens,
+				"cost": usage.cost or 0,
+				"cost_known": int(usage.cost is not None),
+			}
 		self.reply = HeldReply(name, {**values, "duration_ms": elapsed(since)})
 		if not is_held:
 			self.commit()

@@ -26,7 +26,8 @@ class RecordedRun:
 	"""Model replies by step, tool calls by (step, position), and the steps whose messages are already
 	written.
 
-	`seconds`: duration of all model and tool calls. `spent`: usage outside the steps, such as summaries.
+	`seconds`: duration of all model and tool calls. `spent`: usage outside the steps, of
+	summaries and failed calls.
 	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)
@@ -58,8 +59,9 @@ class RecordedRun:
 def read_recorded(run: str) -> RecordedRun:
 	model_calls = frappe.get_all(
 		"Agent LLM Call",
-		filters={"run": run, "status": "Success"},
+		filters={"run": run, "status": ["in", ["Success", "Failed"]]},
 		fields=[
+			"status",
 			"step",
 			"call_type",
 			"model",
@@ -85,12 +87,15 @@ def read_recorded(run: str) -> RecordedRun:
 	steps = frappe.get_all(
 		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
 	)
+	answered = [row for row in model_calls if row.status == "Success"]
+	replies = {row.step: parse_reply(row) for row in answered if row.call_type != SUMMARY_CALL_TYPE}
+	spent = [row for row in model_calls if row.status == "Failed" or row.call_type == SUMMARY_CALL_TYPE]
 	return RecordedRun(
-		{row.step: parse_reply(row) for row in model_calls if row.call_type != SUMMARY_CALL_TYPE},
+		replies,
 		{(row.step, row.position): row for row in tool_calls},
 		frozenset(steps),
-		sum(row.duration_ms or 0 for row in [*model_calls, *tool_calls]) / 1000,
-		sum((parse_usage(row) for row in model_calls if row.call_type == SUMMARY_CALL_TYPE), Usage()),
+		sum(row.duration_ms or 0 for row in [*answered, *tool_calls]) / 1000,
+		sum((parse_usage(row) for row in spent if row.input_tokens), Usage()),
 	)
 
 

@@ -101,14 +101,14 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 
 
 def sum_by_model(run: str) -> list[dict]:
-	"""The models that answered in a run, by their first answers.
+	"""The models that used tokens in a run, by their first calls.
 
 	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost in USD, None if a price is unknown.
 	"""
 	rows = frappe.db.sql(
 		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
 		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
-		from `tabAgent LLM Call` where run = %s and status = 'Success'
+		from `tabAgent LLM Call` where run = %s and (status = 'Success' or input_tokens > 0)
 		group by provider, model order by min(creation)""",
 		(run,),
 		as_dict=True,

@@ -12,7 +12,7 @@ class AgentConversation(Document):
 	def validate(self):
 		"""Runs write the other fields, past this check.
 
-		They decide what the model reads and whether it counts as untrusted, and people may write the document.
+		They decide what the model reads and whether it counts as untrusted.
 		"""
 		fields = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
 		if not self.is_new() and any(map(self.has_value_changed, fields)):

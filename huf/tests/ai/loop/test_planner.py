@@ -18,7 +18,7 @@ from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, error, text
+from huf.tests.model_server import ModelServer, error, text, usage
 
 EXAMPLE = {
 	"tool": "sales_report_tool",
@@ -109,6 +109,13 @@ class TestPlans(SiteTestCase):
 	def test_what_is_asked_in_one_step_is_counted_together(self):
 		result = self.run_agent(self.plan("none"), text("Hello."))
 		self.assertEqual((result["steps"], result["input_tokens"], result["output_tokens"]), (1, 200, 20))
+
+	def test_a_plan_is_counted_also_if_the_answer_to_it_is_refused(self):
+		plan = text(json.dumps({"tool": "none"}), usage=usage(50, 5))
+		result = self.run_agent(plan, error(429, "slow down"), plan, text("None.", usage=usage(40, 2)))
+		self.assertEqual(
+			(result["status"], result["input_tokens"], result["output_tokens"]), ("Success", 140, 12)
+		)
 
 	def test_plans_go_on_up_to_the_cap(self):
 		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
