@@ -13,7 +13,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
+from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, UsageError
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import get_vectors_stamp, read_vectors
 from huf.ai.storage.standalone_calls import budgeted_call
@@ -56,7 +56,7 @@ def request_vectors(model: str, texts: list[str]) -> list[list[float]]:
 		if len(vectors) != len(texts):
 			raise ModelError(f"{model} returned {len(vectors)} vectors for {len(texts)} texts.")
 		return vectors
-	except (RunStopped, BudgetReserved) as limit:
+	except (RunStopped, BudgetReserved, UsageError) as limit:  # a budget, or a stop of the provider
 		raise ModelError(str(limit)) from None
 
 

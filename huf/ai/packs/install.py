@@ -37,10 +37,13 @@ class InstallReport:
 
 
 def install_pack(source: PackSource) -> InstallReport:
-	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left."""
+	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left.
+
+	The one exception: an update that fails may have added fields to DocTypes of the pack.
+	"""
 	pack, done = load_pack(source), False
 	with acting_as("Administrator"):
-		is_new = not frappe.db.exists(PACK, pack.name)
+		known = frappe.get_doc(PACK, pack.name) if frappe.db.exists(PACK, pack.name) else None
 		doc = open_record(pack, source)
 		try:
 			report = install_entries(pack, source, doc)
@@ -49,8 +52,7 @@ def install_pack(source: PackSource) -> InstallReport:
 		finally:
 			if not done:
 				frappe.db.rollback()
-				if is_new:
-					removing.undo_install(pack.name)
+				removing.undo_update(known) if known else removing.undo_install(pack.name)
 		frappe.clear_cache()
 		return report
 

@@ -80,6 +80,27 @@ def undo_install(name: str) -> None:
 		remove_pack(name, with_records=True)
 
 
+def undo_update(known) -> None:
+	"""Clean up after a failed update; `known` is the Agent Pack as it was before. Commits.
+
+	Creating a table commits: then the new version and what had been created until then are stored.
+	"""
+	doc, seen = frappe.get_doc(PACK, known.name), {entry_key(row) for row in known.records}
+	for row in [row for row in reversed(doc.records) if entry_key(row) not in seen]:
+		if row.made and row.record_doctype == "DocType":
+			drop_doctypes([row.record_name])
+		elif row.made and frappe.db.exists(row.record_doctype, row.record_name):
+			delete_record(row.record_doctype, row.record_name)
+		doc.remove(row)
+	doc.update({field: known.get(field) for field in ("title", "version", "description", "tools_module")})
+	doc.save()
+	frappe.db.commit()
+
+
+def entry_key(row) -> tuple[str, str]:
+	return row.record_doctype, row.entry
+
+
 def transfer_shared_records(doc) -> None:
 	"""Documents that another pack contains too become that pack's."""
 	others = frappe.get_all(

@@ -94,7 +94,7 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 
 def hold_unstarted(run: str, stop: dict, now: datetime | None = None) -> None:
 	"""Let a run that no worker has wait for the release of a stop. Commits."""
-	leases.hold_run(run, stop["name"], now)
+	leases.hold_unclaimed_run(run, stop["name"], now)
 	if frappe.db.get_value("Agent Run", run, "status") == RunStatus.QUEUED.value:
 		# The lost worker of an abandoned run may have reserved budget; nobody else has.
 		settle_lost_runs([run])

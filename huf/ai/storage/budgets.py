@@ -15,7 +15,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import StopReason, Usage
-from huf.ai.storage.limits import Cap, Limit, translate
+from huf.ai.storage.limits import RUN, Cap, Limit, translate
 from huf.ai.storage.rows import digest, insert_rows
 
 BUDGET = "Agent Budget"
@@ -243,6 +243,11 @@ def release_reservation(reservation: Reservation, cost: float, tokens: int) -> N
 			"tokens": tokens,
 		},
 	)
+
+
+def delete_run_budget(run: str) -> None:
+	"""Delete what counts the limits of one run. Does not commit."""
+	frappe.db.delete(BUDGET, {"name": digest(RUN.key, run, RUN.period)})
 
 
 def settle_lost_runs(runs: list[str]) -> None:

@@ -204,7 +204,7 @@ def requeue_run(lease: Lease, stop: str) -> None:
 	)
 
 
-def hold_run(run: str, stop: str, now: datetime | None = None) -> None:
+def hold_unclaimed_run(run: str, stop: str, now: datetime | None = None) -> None:
 	"""Record on a queued run which stop holds it; an abandoned one is queued. Does not commit.
 
 	Otherwise abandoned runs that a stop covers would be offered to workers again and again, before others.

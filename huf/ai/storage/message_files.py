@@ -5,7 +5,6 @@ deletes them with it. Checks no permissions and never commits.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import frappe
@@ -54,9 +53,9 @@ def copy_files(conversation: str, attachments: str | None, user: str) -> str | N
 	return json.dumps([asdict(each) for each in files], ensure_ascii=False) if files else None
 
 
-def delete_run_files(runs: Sequence[str]) -> None:
-	"""Delete the files attached to messages of some runs."""
-	for file in read_files({"run": ["in", list(runs)]}):
+def delete_message_files(messages: dict) -> None:
+	"""Delete the files attached to the messages that match these filters."""
+	for file in read_files(messages):
 		if frappe.db.exists("File", file.name):
 			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
 

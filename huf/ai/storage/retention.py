@@ -13,8 +13,8 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import ENDED_STATUSES
 from huf.ai.storage import route_decisions
 from huf.ai.storage.history import blank_summaries
-from huf.ai.storage.message_files import delete_run_files
-from huf.ai.storage.rows import blank_fields, delete_rows, process_in_batches
+from huf.ai.storage.message_files import delete_message_files
+from huf.ai.storage.rows import blank_fields, blank_rows, delete_rows, process_in_batches
 
 RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims", "tool_calls_log")
 CONTENTS = {
@@ -32,7 +32,9 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	now, settings = now or now_datetime(), get_settings()
 	delete_rows("Agent Memory", {"expires_on": ["<", getdate(now)]})
 	if settings.keep_contents_days:
-		route_decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))
+		before = add_to_date(now, days=-settings.keep_contents_days, as_datetime=True)
+		route_decisions.blank_decisions(before)
+		blank_conversations(before)
 	if settings.keep_runs_days:
 		before = add_to_date(now, days=-settings.keep_runs_days, as_datetime=True)
 		route_decisions.clear_decisions(before)
@@ -41,6 +43,16 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 		"blanked": process_old_runs(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
 		"deleted": process_old_runs(now, settings.keep_runs_days, delete_runs, {}),
 	}
+
+
+def blank_conversations(before: datetime) -> None:
+	"""Blank messages whose runs have been deleted, and titles, which begin as the first prompt. Commits."""
+	orphaned: dict = {"run": ["is", "not set"], "creation": ["<", before]}
+	delete_message_files(orphaned)
+	for field in CONTENTS["Agent Message"]:
+		blank_rows("Agent Message", {**orphaned, field: ["is", "set"]}, [field])
+	unused = {"modified": ["<", before], "title": ["is", "set"]}
+	blank_rows("Agent Conversation", unused, ["title"])
 
 
 def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], None], filters: dict) -> int:
@@ -54,7 +66,7 @@ def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], No
 
 def blank_runs(runs: list[str]) -> None:
 	blank_summaries(runs)
-	delete_run_files(runs)
+	delete_message_files({"run": ["in", runs]})
 	for doctype, fields in CONTENTS.items():
 		blank_fields(doctype, {"run": ["in", runs]}, fields)
 	blank_fields("Agent Run", {"name": ["in", runs]}, RUN_CONTENTS)

@@ -106,6 +106,22 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.made, [f"{self.plant} Fern {self.key}"])
 		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "2.0")
 
+	def test_an_update_that_breaks_off_leaves_the_former_version(self):
+		before = what_there_is()
+		other = {"doctype": "DocType", "name": f"Pot {self.key}", "module": "Huf", "custom": 1}
+		other |= {"fields": [{"fieldname": "size", "fieldtype": "Int", "label": "Size", "reqd": 1}]}
+		self.write("1.1")
+		doctypes = json.loads((self.folder / "doctypes.json").read_text())
+		self.put("doctypes.json", json.dumps([*doctypes, other]))
+		self.put("records.json", json.dumps([{"doctype": other["name"]}]))
+		with self.assertRaises(UsageError):
+			self.install()
+		self.assertEqual(what_there_is(), before)
+		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "1.0")
+		self.write("1.1", "Water them twice.")
+		self.install()
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+
 	def test_a_person_s_edits_stay_and_are_told_of_and_the_rest_of_the_document_is_updated(self):
 		agent = frappe.get_doc("Agent", self.agent)
 		agent.temperature = 1

@@ -1,18 +1,20 @@
 import frappe
 from frappe.model.document import Document
 
+from huf.ai.storage.budgets import delete_run_budget
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.ai.tools.taint import find_origins
 
 
 class AgentRun(Document):
 	def on_trash(self):
-		"""Delete the run's journal. The messages stay, and untrusted content in them stays untrusted."""
+		"""Delete the run's journal and budget. Messages stay, and untrusted content in them stays untrusted."""
 		holders = frappe.get_all(
 			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
 		)
 		mark_conversations(holders, find_origins(self.name))
 		for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Draft", "Agent Change"):
 			frappe.db.delete(doctype, {"run": self.name})
+		delete_run_budget(self.name)
 		frappe.db.set_value("Agent Message", {"run": self.name}, "run", None, update_modified=False)
 		frappe.db.set_value("Agent Run", {"parent_run": self.name}, "parent_run", None, update_modified=False)

@@ -7,6 +7,7 @@ import frappe
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, SOURCE, read_items
+from huf.ai.storage import stops
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
 from huf.tests.factories import make, make_model, make_user, unique
@@ -90,6 +91,16 @@ class TestMeaning(SiteTestCase):
 		other = make_source(*self.files, embedding_model=self.model)
 		for row in read_items(other).values():
 			self.assertIn("leaves too little", row.error)
+		self.assertEqual(len(self.asked()), before)
+
+	def test_a_stop_leaves_people_the_words(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		stop = stops.add_stop("All", None, "for the test")
+		frappe.db.commit()
+		self.addCleanup(frappe.db.commit)
+		self.addCleanup(stops.remove_stop, stop["name"])
+		before = len(self.asked())
+		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 		self.assertEqual(len(self.asked()), before)
 
 	def test_what_is_only_tried_asks_no_model(self):

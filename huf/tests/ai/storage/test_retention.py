@@ -44,6 +44,31 @@ class TestRetention(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
 		self.assertFalse(frappe.db.exists("Agent Tool Call", {"run": self.result["run"]}))
 
+	def test_contents_are_blanked_in_time_also_if_their_runs_are_deleted_before(self):
+		self.keep(contents=30, runs=7)
+		conversation = frappe.db.get_value("Agent Run", self.result["run"], "conversation")
+		apply_retention(in_days(8))
+		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
+		self.assertIn(SECRET, self.messages(conversation))
+		apply_retention(in_days(31))
+		self.assertNotIn(SECRET, self.messages(conversation))
+		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "title"))
+
+	def messages(self, conversation: str) -> str:
+		return frappe.as_json(
+			frappe.get_all("Agent Message", {"conversation": conversation}, ["*"], order_by="name")
+		)
+
+	def test_the_budget_of_a_run_goes_with_it(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), run_token_limit=100_000)
+			server.script(text("Well."))
+			run = run_agent_sync(agent, "Hello")["run"]
+		of_run = {"scope": "run", "holder": run}
+		self.assertEqual(frappe.db.count("Agent Budget", of_run), 1)
+		frappe.delete_doc("Agent Run", run)
+		self.assertEqual(frappe.db.count("Agent Budget", of_run), 0)
+
 	def test_young_runs_and_those_that_go_on_stay(self):
 		open_name = start_run(
 			AgentRequest(self.agent, SECRET, "Administrator", channel="x"), RunStatus.QUEUED
