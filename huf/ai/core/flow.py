@@ -16,6 +16,8 @@ from huf.ai.core.types import Effect
 
 MAX_VALUES = 200
 """Values of one call that are examined; a call with more needs a person."""
+MAX_IDENTIFIERS = 1_000
+"""Different addresses, links and numbers of one value that are looked for in what was read."""
 SHINGLE_WORDS = 4
 """This many consecutive words that also occur in untrusted content count as copied."""
 MAX_COINCIDENCE_CHARS = 3
@@ -173,8 +175,14 @@ class TextsByAuthor:
 		return next((each.origin for each in self.untrusted if value in each.text), None)
 
 	def find_copied(self, text: str) -> tuple[str, str] | None:
-		"""(origin, part): a part of a text that occurs in what was read, and not in what the person named."""
-		for part in list_identifiers(text):
+		"""(origin, part): a part of a text that occurs in what was read, and not in what the person named.
+
+		A text with too many identifiers to look for counts as copied.
+		"""
+		parts = list(dict.fromkeys(list_identifiers(text)))
+		if len(parts) > MAX_IDENTIFIERS:
+			return self.untrusted[0].origin, parts[0]
+		for part in parts:
 			if not self.named.names(part):
 				for each in (*self.untrusted, *self.later):
 					if part in each.text:

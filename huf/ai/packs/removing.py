@@ -85,8 +85,8 @@ def undo_update(known) -> None:
 
 	Creating a table commits: then the new version and what had been created until then are stored.
 	"""
-	doc, seen = frappe.get_doc(PACK, known.name), {entry_key(row) for row in known.records}
-	for row in [row for row in reversed(doc.records) if entry_key(row) not in seen]:
+	doc, seen = frappe.get_doc(PACK, known.name), {get_row_key(row) for row in known.records}
+	for row in [row for row in reversed(doc.records) if get_row_key(row) not in seen]:
 		if row.made and row.record_doctype == "DocType":
 			drop_doctypes([row.record_name])
 		elif row.made and frappe.db.exists(row.record_doctype, row.record_name):
@@ -97,7 +97,7 @@ def undo_update(known) -> None:
 	frappe.db.commit()
 
 
-def entry_key(row) -> tuple[str, str]:
+def get_row_key(row) -> tuple[str, str]:
 	return row.record_doctype, row.entry
 
 

@@ -8,7 +8,7 @@ from huf.ai.tools.taint import find_origins
 
 class AgentRun(Document):
 	def on_trash(self):
-		"""Delete the run's journal and budget. Messages stay, and untrusted content in them stays untrusted."""
+		"""Delete the run's journal and budget. Messages stay, with the marks of untrusted content."""
 		holders = frappe.get_all(
 			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
 		)

@@ -154,6 +154,12 @@ class TestConcern(unittest.TestCase):
 		call = {"to": "anna@a.example", "body": "Good morning, this is the summary. " * 20}
 		self.assertLess(time_thread(lambda: find_concern(SEND, call, evidence)), 3)
 
+	def test_a_value_with_very_many_addresses_needs_a_person(self):
+		body = " ".join(f"user{i}@firm.example" for i in range(5_000))
+		evidence = read(MAIL, named="Send the list to anna@a.example")
+		call = {"to": "anna@a.example", "body": body}
+		self.assertEqual(find_concern(SEND, call, evidence).values[0].parameter, "body")
+
 	def test_a_long_value_is_searched_for_identifiers_quickly(self):
 		for part in ("a", "a.", "a@", "a@a."):
 			assert_bounded(self, list_all, lambda chars, part=part: part * (chars // len(part)), 100_000)
