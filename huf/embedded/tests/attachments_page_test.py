@@ -11,9 +11,9 @@ import zlib
 
 from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import PageModelServer, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import text
 
 PNG = base64.b64decode(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -55,7 +55,7 @@ class TestAttachmentsPage(PageTestCase):
 
 	def setUp(self):
 		super().setUp()
-		self.model = enter(self, ModelServer())
+		self.model = enter(self, PageModelServer())
 		base = {
 			"provide_name": f"Scripted {self._testMethodName}",
 			"api_key": "sk-test",
@@ -63,7 +63,11 @@ class TestAttachmentsPage(PageTestCase):
 		}
 		provider = self.make("AI Provider", **base)["name"]
 		name = self.make(
-			"AI Model", model_name=f"sees {self._testMethodName}", provider=provider, vision="Yes"
+			"AI Model",
+			model_name=f"sees {self._testMethodName}",
+			model_id="scripted",
+			provider=provider,
+			vision="Yes",
 		)["name"]
 		self.use_model(name)
 		self.addCleanup(self.use_model, "")

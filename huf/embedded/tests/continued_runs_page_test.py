@@ -4,9 +4,9 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import PageModelServer, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import Gate, ModelServer, stall, text, tool_call
+from huf.tests.model_server import Gate, stall, text, tool_call
 
 
 @needs_browser
@@ -15,12 +15,15 @@ class TestContinuedRuns(PageTestCase):
 
 	def setUp(self):
 		super().setUp()
-		self.model = enter(self, ModelServer())
+		self.model = enter(self, PageModelServer())
 		type(self).made += 1
 		self.agent, provider = f"Counter {self.made}", f"Scripted {self.made}"
 		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)
-		model = self.make("AI Model", model_name=f"scripted-{self.made}", provider=provider)["name"]
-		self.make("Agent", agent_name=self.agent, model=model, agent_tool=[{"tool": "list_users"}])
+		model = {"model_name": f"scripted-{self.made}", "model_id": "scripted"}
+		self.make("AI Model", **model, provider=provider)
+		self.make(
+			"Agent", agent_name=self.agent, model=model["model_name"], agent_tool=[{"tool": "list_users"}]
+		)
 
 	def test_an_answer_cut_by_its_steps_goes_on_in_the_background(self):
 		self.call(f"/api/resource/Agent/{quote(self.agent)}", {"max_iterations": 1}, method="PUT")

@@ -4,18 +4,25 @@ from pathlib import Path
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say
-from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.tests.model_server import text, tool_call
 
 
 @needs_browser
 class TestCostsPage(PageTestCase):
 	def test_spend_is_shown_by_agent_and_user_with_its_budget_and_downloaded(self):
-		with ModelServer() as model:
+		with PageModelServer() as model:
 			model.script(text("Four."))
 			self.make("AI Provider", provide_name="Priced", api_key="sk-1", api_base=model.base_url)
 			prices = {"input_price": 1_000_000, "output_price": 0}
-			self.make("AI Model", model_name="priced", provider="Priced", own_prices=1, **prices)
+			self.make(
+				"AI Model",
+				model_name="priced",
+				model_id="scripted",
+				provider="Priced",
+				own_prices=1,
+				**prices,
+			)
 			self.make("Agent", agent_name="Counter", model="priced", daily_cost_limit=1_000_000)
 			with self.open_page("/huf/chat?agent=Counter") as page:
 				say(page, "How many?")
@@ -50,11 +57,13 @@ class TestCostsPage(PageTestCase):
 		return [float(each[1:].replace(",", "")) for each in cells if each.startswith("$")]
 
 	def test_each_model_call_of_a_run_says_its_tokens_and_cost(self):
-		with ModelServer() as model:
+		with PageModelServer() as model:
 			model.script(tool_call("list_todos", {}), text("None."))
 			self.make("AI Provider", provide_name="Dear", api_key="sk-1", api_base=model.base_url)
 			prices = {"input_price": 1_000_000, "output_price": 0}
-			self.make("AI Model", model_name="dear", provider="Dear", own_prices=1, **prices)
+			self.make(
+				"AI Model", model_name="dear", model_id="scripted", provider="Dear", own_prices=1, **prices
+			)
 			self.make("Agent", agent_name="Teller", model="dear", agent_tool=[{"tool": "list_todos"}])
 			with self.open_page("/huf/chat?agent=Teller") as page:
 				# How the model is called is learned with the first call, which takes seconds.

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
 from huf.embedded.tests.server_test import Server
-from huf.embedded.tests.showcase import PASSWORD, Rest
+from huf.embedded.tests.showcase import Rest
 from huf.tests.model_answers import call, text, tool_calls
 from huf.tests.model_server import ModelServer
-from huf.tests.ports import find_free_port
 
 LAWYER, CASE, MODEL = "katharina.brandt@example.com", "2026-014", "qwen3.5:35b"
 WISHES = (
@@ -66,14 +66,10 @@ class Office:
 def open_office() -> Iterator[Office]:
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with ModelServer(strict=False) as model:
-			server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-			try:
-				admin = Rest(server)
-				fill(admin, model)
-				yield Office(server, Rest(server, user=LAWYER), admin, model)
-			finally:
-				server.stop()
+		with PageModelServer(strict=False) as model, start_server(home) as server:
+			admin = Rest(server)
+			fill(admin, model)
+			yield Office(server, Rest(server, user=LAWYER), admin, model)
 	finally:
 		shutil.rmtree(home, ignore_errors=True)
 

@@ -1,6 +1,10 @@
-"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions."""
+"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions; a
+scripted model whose calls only the first of them learns.
+"""
 
+import atexit
 import json
+import os
 import shutil
 import tempfile
 import unittest
@@ -10,12 +14,45 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from huf.ai.providers.learned_calls import CALLS_FILE
+from huf.embedded.site import site_path
 from huf.embedded.tests.browser import open_browser, read_boot
 from huf.embedded.tests.server_test import Server
+from huf.tests.base import enter
+from huf.tests.model_server import ModelServer
 from huf.tests.ports import find_free_port
 
 PASSWORD = "a good password 7"
 ADMIN = "Administrator"
+MODEL_PORT = find_free_port()
+LEARNED_CALLS = Path(tempfile.gettempdir()) / f"huf-test-calls-{os.getpid()}.json"
+atexit.register(LEARNED_CALLS.unlink, missing_ok=True)
+
+
+class PageModelServer(ModelServer):
+	"""The scripted model at one address in all tests of this process.
+
+	A site's first call of a model takes seconds, in which a child process learns it. Where address, model ID
+	and options are the same, `start_server` lets later sites begin with what earlier ones have learned.
+	"""
+
+	def __init__(self, **options):
+		super().__init__(port=MODEL_PORT, **options)
+
+
+@contextmanager
+def start_server(home: Path, **environment: str) -> Iterator[Server]:
+	"""A started Huf that knows the model calls which earlier ones of this process have learned."""
+	server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **environment)
+	learned = site_path(home).joinpath(*CALLS_FILE)
+	try:
+		if LEARNED_CALLS.exists():
+			shutil.copy(LEARNED_CALLS, learned)
+		yield server
+	finally:
+		server.stop()
+		if learned.exists():
+			shutil.copy(learned, LEARNED_CALLS)
 
 
 class PageTestCase(unittest.TestCase):
@@ -30,8 +67,7 @@ class PageTestCase(unittest.TestCase):
 	def setUpClass(cls):
 		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
-		cls.server = Server(cls.home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
-		cls.addClassCleanup(cls.server.stop)
+		cls.server = enter(cls, start_server(cls.home, **cls.environment))
 		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
 		cls.tokens: dict[str, str] = {}
 

@@ -14,13 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import read_boot
+from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
 from huf.embedded.tests.server_test import PYTHON, Server
 from huf.tests.agent_exports import make_workflow
 from huf.tests.model_answers import Answer, call, text, tool_calls
 from huf.tests.model_server import ModelServer
-from huf.tests.ports import find_free_port
 
-PASSWORD = "a good password 7"
 AGENT = "Office Assistant"
 
 
@@ -199,14 +198,10 @@ def open_showcase() -> Iterator[Showcase]:
 	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; gone afterwards."""
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with ModelServer(strict=False) as model:
+		with PageModelServer(strict=False) as model, start_server(home) as server:
 			model.forever(answer_like_a_model)
-			server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-			try:
-				rest = Rest(server)
-				yield Showcase(server, rest, model, fill(rest, model, home), home)
-			finally:
-				server.stop()
+			rest = Rest(server)
+			yield Showcase(server, rest, model, fill(rest, model, home), home)
 	finally:
 		shutil.rmtree(home, ignore_errors=True)
 
