@@ -3,11 +3,14 @@
 Permissions are checked here or by the functions that are called.
 """
 
+import re
+
 import frappe
 
 from huf.ai.chat import routed
 from huf.ai.chat.messages import stream_chat
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import clamp_start
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
@@ -28,6 +31,7 @@ from huf.api.wire.json_body import (
 from huf.api.wire.sse import stream_events
 
 APPROVAL_PENDING = "The run waits until a person approves one of its calls."
+EVENT_ID = re.compile("[0-9]{1,18}")
 REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
@@ -65,7 +69,7 @@ def read_last_event_id() -> int:
 	"""The number in the header that a browser sends when it reconnects; 0 without one."""
 	request = getattr(frappe.local, "request", None)
 	sent = request.headers.get("Last-Event-ID", "") if request else ""
-	return int(sent) if sent.isdecimal() else 0
+	return int(sent) if EVENT_ID.fullmatch(sent) else 0
 
 
 @frappe.whitelist(methods=["GET"])
@@ -74,7 +78,7 @@ def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30)
 
 	[{name, title, agent, modified, total_messages, is_shared}]
 	"""
-	return chats.list_chats(frappe.session.user, agent, int(start), max(1, min(int(limit), 100)))
+	return chats.list_chats(frappe.session.user, agent, clamp_start(start), max(1, min(int(limit), 100)))
 
 
 @frappe.whitelist(methods=["POST"])

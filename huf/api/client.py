@@ -10,6 +10,9 @@ from typing import Any
 import frappe
 import frappe.client
 
+from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
+
 
 @frappe.whitelist()
 def get_count(doctype: str, filters: Any = None, debug: Any = False, cache: Any = False) -> int:
@@ -37,8 +40,8 @@ def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None 
 def check_filters(filters: Any) -> None:
 	"""Raises ValidationError for filters that make Frappe fail."""
 	try:
-		is_known = isinstance(frappe.parse_json(filters), dict | list | str | None)
-	except ValueError:
+		is_known = isinstance(read_json(filters, "filters"), dict | list | str | None)
+	except UsageError:
 		is_known = False
 	if not is_known:
 		frappe.throw(frappe._("Filters are an object or a list, as JSON."))

@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.chat import transcription
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import clamp_start, clip_search
 from huf.ai.queries import chat_versions, chats
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.storage.chat_versions import create_version, show_version
@@ -23,10 +24,11 @@ def search(text: str, start: int = 0, limit: int = 30):
 	message, or None.
 	"""
 	frappe.has_permission("Agent Conversation", throw=True)
-	if not text.strip():
+	words = clip_search(text)
+	if not words:
 		return []
 	limit = max(1, min(int(limit), MAX_ROWS))
-	return chats.search_chats(frappe.session.user, text.strip(), int(start), limit)
+	return chats.search_chats(frappe.session.user, words, clamp_start(start), limit)
 
 
 @frappe.whitelist(methods=["POST"])

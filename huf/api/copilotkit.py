@@ -24,6 +24,7 @@ from huf.ai.chat.external import (
 )
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
+from huf.ai.core.request_values import parse_json_text
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
@@ -49,9 +50,11 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	{success, result, run, ...} for a tool; status 202 where a person has to approve something first.
 	"""
 	try:
+		agent = read_string(agent, "agent", required=False)
+		thread = read_string(threadId, "threadId", required=False)
 		if read_string(action, "action") == CHAT:
 			prompt = read_message(message, messages)
-			request = build_external_request(CHANNEL, agent, prompt, thread=threadId, route=route)
+			request = build_external_request(CHANNEL, agent, prompt, thread=thread, route=route)
 			result = run_agent(request)
 			body = {
 				**result.as_dict(),
@@ -59,7 +62,7 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 				"tool_results": read_tool_results(result.run),
 			}
 		else:
-			request = build_external_request(CHANNEL, agent, "", thread=threadId)
+			request = build_external_request(CHANNEL, agent, "", thread=thread)
 			result = run_tool_call(request, action, read_arguments(arguments))
 			body = describe_call(result)
 	except REFUSED as error:
@@ -101,7 +104,7 @@ def read_arguments(arguments) -> dict:
 	"""The arguments of an action, from an object or its JSON. Raises BadRequest."""
 	if isinstance(arguments, str):
 		try:
-			arguments = json.loads(arguments)
+			arguments = parse_json_text(arguments)
 		except ValueError:
 			raise BadRequest("arguments is not JSON.") from None
 	if not isinstance(arguments or {}, dict):
@@ -169,12 +172,15 @@ def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iter
 
 
 def read_resume_answer(entry: ResumeEntry) -> GivenAnswer:
+	"""Raises BadRequest."""
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
 	)
 	approved = entry.status == "resolved" and answer.get("approved") is True
-	return GivenAnswer(name, digest, approved, answer.get("arguments"), answer.get("reason"))
+	arguments = read_arguments(answer["arguments"]) if answer.get("arguments") is not None else None
+	reason = read_string(answer.get("reason"), "reason", required=False)
+	return GivenAnswer(name, digest, approved, arguments, reason)
 
 
 def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:
@@ -213,7 +219,9 @@ def read_last_message(run_input: RunAgentInput) -> str | None:
 
 
 def read_agent_name(run_input: RunAgentInput) -> str | None:
-	return frappe.local.request.args.get("agent") or read_forwarded(run_input).get("agent")
+	"""The agent named in the URL or in `forwardedProps`. Raises BadRequest."""
+	forwarded = read_string(read_forwarded(run_input).get("agent"), "agent", required=False)
+	return frappe.local.request.args.get("agent") or forwarded
 
 
 def read_forwarded(run_input: RunAgentInput) -> dict:

@@ -1,11 +1,10 @@
 """Endpoints of the Desk's number cards and charts. They count only runs the user may read."""
 
-import json
-
 import frappe
 from frappe import _
 from frappe.utils import now_datetime
 
+from huf.ai.core.request_values import read_json
 from huf.ai.queries import daily_counts
 
 RUNS_REPORT = ["query-report", "Agent Runs"]
@@ -40,7 +39,7 @@ def get_days(filters: str | dict | list | None = None):
 
 	Frappe's own sum charts round away amounts below a dollar.
 	"""
-	chosen = json.loads(filters) if isinstance(filters, str) else filters
+	chosen = read_json(filters or {}, "filters")
 	days = daily_counts.count_days(DAYS)
 	kinds = {"done": _("Succeeded"), "failed": _("Unsuccessful"), "other": _("Other")}
 	if isinstance(chosen, dict) and chosen.get("figure") == "cost":

@@ -3,12 +3,11 @@
 Users see the drafts of their own runs and those they may approve.
 """
 
-import json
-
 import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import clamp_start, parse_json_text
 from huf.ai.mail.actions import list_waiting_replies
 from huf.ai.storage import drafts
 from huf.ai.storage.recorded_run import read_text_of_step
@@ -32,7 +31,7 @@ def get_drafts(
 		filters={field: value for field, value in wanted.items() if value},
 		fields=LIST_FIELDS,
 		order_by="creation desc",
-		limit_start=start,
+		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 200)),
 	)
 	return [describe_for_user(row) for row in rows]
@@ -101,7 +100,7 @@ def read_edited_arguments(arguments: dict | str | None) -> dict | None:
 	if not isinstance(arguments, str):
 		return arguments
 	try:
-		value = json.loads(arguments)
+		value = parse_json_text(arguments)
 	except ValueError:
 		value = None
 	if not isinstance(value, dict):

@@ -5,7 +5,7 @@ Files are uploaded by Frappe's API.
 
 import frappe
 
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import clamp_start, read_json
 from huf.ai.knowledge import overview
 from huf.ai.knowledge.indexing import request_index
 from huf.ai.knowledge.search import search_knowledge
@@ -23,7 +23,7 @@ def get_sources():
 def get_items(source: str, start: int = 0, limit: int = 50):
 	"""The items of a source that the user may read: see `huf.ai.knowledge.overview.list_items`."""
 	frappe.get_doc(SOURCE, source).check_permission("write")
-	return overview.list_items(source, start, limit)
+	return overview.list_items(source, clamp_start(start), max(1, limit))
 
 
 @frappe.whitelist(methods=["GET", "POST"])

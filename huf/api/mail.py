@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import clamp_start, read_json
 from huf.ai.mail import actions, delivery, oauth, review
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
@@ -50,7 +50,7 @@ def get_mails(
 		filters={key: value for key, value in given.items() if value},
 		fields=[*LIST_FIELDS, "email_queue"],
 		order_by="creation desc",
-		limit_start=start,
+		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 100)),
 	)
 	return actions.mark_waiting_replies(delivery.show_present_states(rows))

@@ -20,7 +20,7 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
-from huf.api.wire.json_body import BadRequest, json_response
+from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai import (
 	ONLY_TEXT_AND_IMAGES,
 	encode_chunks,
@@ -109,8 +109,9 @@ def chat_completions(
 		raise BadRequest(unsupported[0])
 	if n not in (None, 1):
 		raise BadRequest("An agent returns one answer. Leave n out.")
+	is_stream = read_flag(stream, "stream")
 	request = read_completion_request(model, messages, metadata)
-	if stream:
+	if is_stream:
 		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
 		return stream_data(encode_chunks(follow_request(request), request.agent, usage))
 	result = run_agent(request)
@@ -148,7 +149,8 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 def read_thread(metadata: dict) -> str | None:
 	"""The caller's name for a conversation that Huf stores, if any."""
 	request = frappe.local.request
-	return metadata.get("conversation_id") or (request.headers.get("X-Conversation-Id") if request else None)
+	named = read_string(metadata.get("conversation_id"), "conversation_id", required=False)
+	return named or (request.headers.get("X-Conversation-Id") if request else None)
 
 
 def keep_image(url) -> str:

@@ -2,16 +2,15 @@
 
 import frappe
 
+from huf.ai.core.request_values import clamp_start, clip_search
 from huf.ai.setup import people
-
-MAX_TEXT_CHARS = 140
 
 
 @frappe.whitelist(methods=["GET"])
 def get_people(start: int = 0, text: str = ""):
 	"""{people, can_mail}; a person is described at `huf.ai.setup.people.list_people`."""
 	require_system_manager()
-	found = people.list_people(max(0, int(start)), text.strip()[:MAX_TEXT_CHARS])
+	found = people.list_people(clamp_start(start), clip_search(text))
 	return {"people": found, "can_mail": people.can_mail()}
 
 

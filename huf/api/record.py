@@ -6,7 +6,7 @@ Frappe's own REST saves and deletes them.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import clamp_start, clip_search, read_json
 from huf.ai.queries import records, search
 from huf.ai.tools import untrusted
 
@@ -27,7 +27,8 @@ def get_records(
 	parsed = read_json(filters or "{}", "filters")
 	if not isinstance(parsed, dict | list):
 		raise UsageError("filters must be a JSON object or list.")
-	return records.list_records(doctype, (text or "").strip(), parsed, start, max(1, min(limit, MAX_ROWS)))
+	limit = max(1, min(limit, MAX_ROWS))
+	return records.list_records(doctype, clip_search(text), parsed, clamp_start(start), limit)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -61,4 +62,4 @@ def get_doctypes(language: str | None = None):
 @frappe.whitelist(methods=["GET"])
 def find(text: str):
 	"""Search pages and records: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
-	return search.search_everything(text)
+	return search.search_everything(clip_search(text))

@@ -1,17 +1,17 @@
 """Endpoints about runs. Users see the runs they may read; Huf Managers settle calls whose worker was lost."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, time
 
 import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import clamp_start, clip_search
 from huf.ai.evals import reruns
 from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, model_input, replay
 
 MAX_RUNS = 200
-MAX_TEXT_CHARS = 200
 
 
 @frappe.whitelist(methods=["GET"])
@@ -36,10 +36,10 @@ def get_runs(
 	if from_date:
 		filters.append(["creation", ">=", read_date(from_date)])
 	if to_date:
-		filters.append(["creation", "<", read_date(to_date) + timedelta(days=1)])
+		filters.append(["creation", "<=", datetime.combine(read_date(to_date), time.max)])
 	if min_cost > 0:
 		filters.append(["total_cost", ">=", min_cost])
-	return runs.list_runs(filters, start, max(1, min(limit, MAX_RUNS)), text.strip()[:MAX_TEXT_CHARS])
+	return runs.list_runs(filters, clamp_start(start), max(1, min(limit, MAX_RUNS)), clip_search(text))
 
 
 def read_date(text: str) -> date:

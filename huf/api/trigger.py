@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import clamp_start, parse_json_text, read_json
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
@@ -55,7 +55,7 @@ def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 		filters={"agent": agent} if agent else {},
 		fields=[f"`{field}`" for field in LIST_FIELDS],
 		order_by="trigger_name asc",
-		limit_start=start,
+		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 100)),
 	)
 	for row in rows:
@@ -78,7 +78,7 @@ def get_events(trigger: str, status: str | None = None, start: int = 0, limit: i
 		filters={"trigger": trigger, **({"status": status} if status else {})},
 		fields=[f"`{field}`" for field in explaining.EVENT_FIELDS],
 		order_by="creation desc",
-		limit_start=start,
+		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 100)),
 	)
 	return [explaining.explain_event(row) for row in rows]
@@ -146,7 +146,7 @@ def parse_payload(payload):
 	if not isinstance(payload, str):
 		return payload
 	try:
-		return frappe.parse_json(payload)
+		return parse_json_text(payload)
 	except ValueError:
 		return payload
 

@@ -1,15 +1,44 @@
-"""Values of requests, which forms and URLs send as JSON text and JSON bodies as they are."""
+"""Values of requests, which forms and URLs send as text and JSON bodies as they are."""
 
+import json
 from typing import Any
 
 import frappe
 
 from huf.ai.core.errors import UsageError
 
+MAX_START = 1_000_000_000
+"""Databases refuse an offset that is negative or larger than their integers."""
+MAX_SEARCH_CHARS = 200
+"""SQLite refuses patterns of more than 50,000 characters."""
+
+
+def parse_json_text(text: str | bytes) -> Any:
+	"""Parse JSON that anybody may have sent.
+
+	Raises ValueError also for JSON that Python parses but Huf cannot store: nested too deeply, or with an
+	unpaired surrogate.
+	"""
+	try:
+		value = json.loads(text)
+		json.dumps(value, ensure_ascii=False).encode()
+	except RecursionError:
+		raise ValueError("The JSON is nested too deeply.") from None
+	return value
+
 
 def read_json(given: Any, name: str) -> Any:
 	"""Parse an argument that may be JSON text; other values are returned as they are. Raises UsageError."""
 	try:
-		return frappe.parse_json(given)
+		return frappe.parse_json(parse_json_text(given) if isinstance(given, str) else given)
 	except ValueError:
 		raise UsageError(f"{name} is not valid JSON. Correct it and send it again.") from None
+
+
+def clamp_start(start: int) -> int:
+	"""The number of rows that a list skips."""
+	return max(0, min(int(start), MAX_START))
+
+
+def clip_search(text: str | None) -> str:
+	return (text or "").strip()[:MAX_SEARCH_CHARS]

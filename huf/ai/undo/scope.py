@@ -10,6 +10,7 @@ from frappe.utils import get_datetime
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_json
 from huf.ai.core.types import OPEN_STATUSES, Effect
 from huf.ai.storage.agent_changes import list_agent_changes
 from huf.ai.undo.compensation import describe_compensation
@@ -52,7 +53,7 @@ def parse_scope(
 	name: str | None = None,
 ) -> UndoSelection:
 	"""A scope from what a caller passed; `runs` may be JSON. Raises UsageError."""
-	names = frappe.parse_json(runs) if isinstance(runs, str) and runs.startswith("[") else runs
+	names = read_json(runs, "runs") if isinstance(runs, str) and runs.startswith("[") else runs
 	names = [names] if isinstance(names, str) else names or []
 	if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
 		raise UsageError("runs must be a list of names of Agent Runs.")

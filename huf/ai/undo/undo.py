@@ -12,6 +12,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.request_values import read_json
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
@@ -151,8 +152,8 @@ def list_targets(plans: list[DocumentPlan]) -> list[Target]:
 
 def check_decisions(decisions: Decisions | str | None) -> Decisions:
 	"""Raises UsageError for invalid decisions."""
-	read = frappe.parse_json(decisions) if isinstance(decisions, str) else decisions or {}
-	if not isinstance(read, dict) or not set(read.values()) <= {KEEP, RESTORE}:
+	read = read_json(decisions or {}, "decisions")
+	if not isinstance(read, dict) or not all(each in (KEEP, RESTORE) for each in read.values()):
 		raise UsageError(f"decisions must map keys of conflicts to {KEEP} or {RESTORE}.")
 	return read
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.chat.external import GivenAnswer
-from huf.api.wire.json_body import BadRequest
+from huf.api.wire.json_body import BadRequest, read_string
 from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
 
 APPROVAL = "mcpr_"
@@ -60,7 +60,8 @@ def read_approval(item: dict) -> GivenAnswer:
 	draft, _, digest = name.removeprefix(APPROVAL).partition("_")
 	if not name.startswith(APPROVAL) or not digest or not isinstance(item.get("approve"), bool):
 		raise BadRequest("An approval response needs approval_request_id and approve (true or false).")
-	return GivenAnswer(draft, digest, item["approve"], reason=item.get("reason"))
+	reason = read_string(item.get("reason"), "reason", required=False)
+	return GivenAnswer(draft, digest, item["approve"], reason=reason)
 
 
 def read_prompt(message: dict) -> str:

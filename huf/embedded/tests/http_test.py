@@ -172,6 +172,20 @@ class TestArguments(SiteTestCase):
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "FrappeTypeError"))
 		self.assertIn("'a'", answer.json["exception"])
 
+	def test_json_text_nested_too_deeply_is_refused(self):
+		deep, admin = "[" * 100_000, self.admin()
+		for path, name in (
+			("/api/resource/Note", "filters"),
+			("/api/method/frappe.client.get_list", "filters"),
+			("/api/method/frappe.client.get_count", "filters"),
+			("/api/method/frappe.client.insert", "doc"),
+		):
+			with self.subTest(path):
+				body = {"doctype": "Note", name: deep}
+				method = "POST" if path.endswith("insert") else "GET"
+				answer = admin.open(path, method=method, json=body)
+				self.assertEqual(answer.status_code, 417, answer.get_data(as_text=True)[:300])
+
 	def test_a_missing_method_is_417_and_an_unknown_path_404(self):
 		admin = self.admin()
 		self.assertEqual(admin.open(f"{SAMPLES}.nothing").status_code, 417)

@@ -25,6 +25,7 @@ META = {
 }
 
 
+INVALID_PARAMS = -32602
 ELICITATION = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 TASKS = {
 	"io.modelcontextprotocol/clientCapabilities": {
@@ -320,7 +321,9 @@ class TestLimits(McpTestCase):
 				pages += page["resources"]
 				cursor = page.get("nextCursor", "")
 		self.assertEqual(pages, whole)
-		self.assertIn("error", self.post("resources/list", {"cursor": "nonsense"}).json)
+		for cursor in ("nonsense", "-1", "9" * 5000):
+			error = self.post("resources/list", {"cursor": cursor}).json["error"]
+			self.assertEqual(error["code"], INVALID_PARAMS)
 
 
 class TestUndo(McpTestCase):

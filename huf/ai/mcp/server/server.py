@@ -1,5 +1,6 @@
 """The MCP server of one request: the SDK's server with Huf's catalogs, acting as the session user."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, get_args
 
@@ -43,6 +44,7 @@ from huf.ai.mcp.server.undo import Undo
 
 CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills, Apps)
 PAGE_SIZE = 100
+CURSOR = re.compile("[0-9]{1,9}")
 CACHE_TTL_MS = 60_000
 """How long a client may cache a list or a resource privately: permissions and records change."""
 CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
@@ -187,7 +189,7 @@ def cut_page(
 	"""
 	items = [item for each in lists for item in each]
 	cursor = (params.cursor if params else None) or "0"
-	if not (cursor.isascii() and cursor.isdigit()) or int(cursor) > len(items):
+	if not CURSOR.fullmatch(cursor) or int(cursor) > len(items):
 		raise MCPError(code=INVALID_PARAMS, message="Invalid cursor")
 	end = int(cursor) + PAGE_SIZE
 	return items[int(cursor) : end], str(end) if end < len(items) else None

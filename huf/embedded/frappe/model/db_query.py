@@ -2,7 +2,6 @@
 permissions.
 """
 
-import json
 import re
 from dataclasses import replace
 
@@ -139,7 +138,7 @@ class DatabaseQuery(MatchConditions):
 
 	def add_fields(self, fields):
 		if isinstance(fields, str):
-			fields = json.loads(fields) if fields.startswith("[") else fields.split(",")
+			fields = frappe.parse_json(fields) if fields.startswith("[") else fields.split(",")
 		self.permitted = None
 		for field in fields:
 			if isinstance(field, dict):
@@ -271,7 +270,7 @@ class DatabaseQuery(MatchConditions):
 
 	def parsed(self, filters) -> list[filtering.Filter]:
 		if filters and isinstance(filters, str):
-			filters = json.loads(filters)
+			filters = frappe.parse_json(filters)
 		if isinstance(filters, (list, tuple)):
 			for each in filters:
 				if isinstance(each, (list, tuple)) and len(each) < 3:

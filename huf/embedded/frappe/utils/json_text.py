@@ -18,9 +18,12 @@ def as_json(obj, indent=1, separators=None, ensure_ascii=True) -> str:
 
 
 def parse_json(val):
-	"""Parse text; anything else is returned as it is."""
+	"""Parse text; anything else is returned as it is. Raises ValueError, also for JSON nested too deeply."""
 	if isinstance(val, str):
-		val = json.loads(val)
+		try:
+			val = json.loads(val)
+		except RecursionError:
+			raise ValueError("The JSON is nested too deeply.") from None
 	if isinstance(val, dict):
 		from frappe.types import _dict
 

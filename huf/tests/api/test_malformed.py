@@ -1,0 +1,166 @@
+"""Malformed requests over HTTP: each is refused as a mistake of the caller, and none is logged as an error."""
+
+import json
+from datetime import date
+
+import frappe
+
+from huf.ai.core.request_values import MAX_START, clamp_start, parse_json_text
+from huf.api import run as run_api
+from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
+from huf.tests.http import send
+from huf.tests.model_server import text
+from huf.tests.triggers import SECRET as WEBHOOK_SECRET
+from huf.tests.triggers import WebhookTestCase
+
+DEEP = "[" * 100_000
+SURROGATE = '"\\ud800"'
+HUGE = 10**30
+MODEL_TOOLS = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+
+
+class MalformedTestCase(OpenAITestCase):
+	def setUp(self):
+		super().setUp()
+		self.token = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}
+		self.headers = {"Authorization": f"Bearer {self.token['Authorization'].partition(' ')[2]}"}
+		self.errors = frappe.db.count("Error Log")
+
+	def check_refused(self, path: str, body: dict, **options):
+		response = send(path, json=body, headers=self.token, **{"method": "POST", **options})
+		answer = response.get_data(as_text=True)[:300]
+		self.assertTrue(400 <= response.status_code < 500, f"{path} {str(body)[:80]}: {answer}")
+		self.check_unlogged()
+		return response
+
+	def check_unlogged(self):
+		self.assertEqual(frappe.db.count("Error Log"), self.errors)
+
+
+class TestTypes(MalformedTestCase):
+	def test_values_of_another_type_are_refused(self):
+		hello = {"model": self.asked, "messages": [{"role": "user", "content": "Hi"}]}
+		action = {"action": "chat", "agent": self.asked, "message": "Hi"}
+		stream = {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
+		for wrong in (["a"], {"a": 1}):
+			for path, body in (
+				("/v1/chat/completions", {**hello, "metadata": {"conversation_id": wrong}}),
+				("/v1/chat/completions", {**hello, "stream": wrong}),
+				("/copilotkit/action", {**action, "threadId": wrong}),
+				("/copilotkit/action", {**action, "agent": wrong}),
+				("/copilotkit/stream", {**stream, "forwardedProps": {"agent": wrong}}),
+			):
+				with self.subTest(path, body=body):
+					self.assertEqual(self.check_refused(path, body).status_code, 400)
+
+	def test_a_stream_is_not_sent_to_a_client_that_declines_it_as_text(self):
+		self.server.script(text("Hello."))
+		answer = self.post(stream="false").json
+		self.assertEqual(answer["choices"][0]["message"]["content"], "Hello.")
+
+	def test_a_reason_is_text(self):
+		self.server.script(self.change("new"))
+		given = {"model": self.agent, "input": "Hi", "tools": MODEL_TOOLS}
+		output = send("/v1/responses", method="POST", json=given, headers=self.headers).json["output"]
+		request = next(each["id"] for each in output if each["type"] == "mcp_approval_request")
+		answer = {"type": "mcp_approval_response", "approval_request_id": request, "approve": False}
+		self.check_refused("/v1/responses", {**given, "input": [{**answer, "reason": 5}]})
+		interrupt = request.removeprefix("mcpr_").replace("_", ".")
+		stream = {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
+		for payload in ({"reason": 5}, {"approved": True, "arguments": "x"}, {"arguments": [1]}):
+			entry = {"interruptId": interrupt, "status": "resolved", "payload": payload}
+			path = f"/copilotkit/stream?agent={self.agent}"
+			response = self.check_refused(path, {**stream, "resume": [entry]})
+			self.assertEqual(response.status_code, 400)
+		self.assertEqual(frappe.db.get_value("Agent Draft", {"agent": self.agent}, "status"), "Pending")
+
+
+class TestJson(MalformedTestCase):
+	def test_json_as_text_may_not_be_nested_too_deeply(self):
+		for path, body in (
+			("huf.api.agent.chat", {"message": "x", "agent": self.asked, "attachments": DEEP}),
+			("huf.api.record.get_records", {"doctype": "ToDo", "filters": DEEP}),
+			("huf.api.client.get_count", {"doctype": "ToDo", "filters": DEEP}),
+			("huf.api.knowledge.search", {"query": "x", "sources": DEEP}),
+			("huf.api.desk.get_days", {"filters": DEEP}),
+			("huf.api.undo.preview", {"runs": DEEP}),
+			("huf.api.undo.preview", {"runs": ["x"], "decisions": DEEP}),
+			("huf.api.undo.preview", {"runs": ["x"], "decisions": {"*": ["keep"]}}),
+			("huf.api.run.rerun", {"run": "x", "step": 1, "edits": DEEP}),
+			("huf.api.draft.approve", {"draft": "x", "digest": "x", "arguments": DEEP}),
+			("huf.api.copilotkit.action", {"action": self.tool, "agent": self.asked, "arguments": DEEP}),
+		):
+			with self.subTest(path):
+				method = "GET" if ".get_" in path else "POST"
+				self.check_refused(f"/api/method/{path}", body, method=method)
+
+	def test_what_cannot_be_stored_is_no_json(self):
+		for broken in (DEEP, SURROGATE, DEEP + "]" * len(DEEP), "{", ""):
+			with self.assertRaises(ValueError):
+				parse_json_text(broken)
+		self.assertEqual(parse_json_text('{"a": ["\\u00e4"]}'), {"a": ["ä"]})
+
+
+class TestNumbers(MalformedTestCase):
+	def test_lists_begin_at_a_row_that_databases_know(self):
+		self.assertEqual(list(map(clamp_start, (-5, 7, HUGE))), [0, 7, MAX_START])
+		for path, body in (
+			("chat.get_conversations", {}),
+			("conversation.search", {"text": "x"}),
+			("run.get_runs", {}),
+			("draft.get_drafts", {}),
+			("mail.get_mails", {}),
+			("record.get_records", {"doctype": "ToDo"}),
+		):
+			for start in (-5, HUGE):
+				with self.subTest(path, start=start):
+					self.check_listed(path, {**body, "start": start})
+
+	def test_searches_read_the_beginning_of_a_long_text(self):
+		for path, body in (
+			("record.find", {}),
+			("record.get_records", {"doctype": "ToDo"}),
+			("conversation.search", {}),
+			("run.get_runs", {}),
+		):
+			with self.subTest(path):
+				self.check_listed(path, {**body, "text": "a" * 60_000})
+
+	def check_listed(self, path: str, body: dict):
+		response = send(f"/api/method/huf.api.{path}", method="GET", json=body, headers=self.token)
+		self.assertEqual(response.status_code, 200, response.get_data(as_text=True)[:300])
+		self.check_unlogged()
+
+	def test_runs_are_listed_until_the_end_of_a_day(self):
+		self.server.script(text("Hello."))
+		run = self.post().json["metadata"]["run"]
+		frappe.set_user(self.user)
+		for last, is_found in ((str(date.today()), True), ("9999-12-31", True), ("2020-01-01", False)):
+			names = [row["name"] for row in run_api.get_runs(agent=self.asked, to_date=last)]
+			self.assertEqual(run in names, is_found, last)
+
+	def test_an_event_id_that_no_event_has_is_ignored(self):
+		self.server.script(text("Hello."))
+		run = self.post().json["metadata"]["run"]
+		for given in ("9" * 5000, "x"):
+			headers = {**self.token, "Last-Event-ID": given}
+			response = send(f"/api/method/huf.api.chat.rejoin?run={run}", method="GET", headers=headers)
+			self.assertEqual(response.status_code, 200)
+			self.assertIn("run_finished", response.get_data(as_text=True))
+		self.check_unlogged()
+
+
+class TestTriggers(WebhookTestCase):
+	def test_text_that_is_no_json_is_delivered_as_text(self):
+		for body in ('{"a":' + DEEP, f'{{"a":{SURROGATE}}}'):
+			trigger = self.webhook()
+			path = f"/agent/hook/{trigger.webhook_slug}"
+			headers = {"X-Huf-Secret": WEBHOOK_SECRET}
+			response = send(path, method="POST", data=body, content_type="text/plain", headers=headers)
+			self.assertEqual(response.status_code, 202, response.get_data(as_text=True)[:300])
+
+	def test_a_payload_that_is_no_json_is_text(self):
+		headers = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}
+		body = {"trigger": self.trigger("Manual").name, "payload": DEEP}
+		response = send("/api/method/huf.api.trigger.fire", method="POST", json=body, headers=headers)
+		self.assertEqual(response.status_code, 200, json.dumps(response.json)[:300])
