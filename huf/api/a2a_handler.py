@@ -48,6 +48,7 @@ from huf.ai.runs.start import OpenRun
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"
+OTHER_CONTEXT = "The task has another contextId. Send its own, or none."
 NOT_WAITING = "The task waits for no answer. To continue the conversation, send its contextId without taskId."
 
 
@@ -155,6 +156,7 @@ class Handler(RequestHandler):
 	@validate_request_params
 	@guarded
 	async def on_list_tasks(self, params: ListTasksRequest, context: Any) -> ListTasksResponse:
+		"""The caller's tasks, last updated first, as the protocol demands."""
 		size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
 		validate_page_size(size)
 		start_at = params.page_token or "0"
@@ -165,7 +167,7 @@ class Handler(RequestHandler):
 			RUN,
 			filters,
 			pluck="name",
-			order_by="creation desc, name desc",
+			order_by="modified desc, name desc",
 			limit_start=int(start_at),
 			limit_page_length=size,
 		)
@@ -217,6 +219,8 @@ class Handler(RequestHandler):
 	def answer_task(self, message: Message) -> str:
 		"""Store the user's answer to the draft for which a task waits; returns the run."""
 		state = self.find_task(message.task_id)
+		if message.context_id and message.context_id != state.row.conversation:
+			raise InvalidParamsError(OTHER_CONTEXT)
 		if not state.draft:
 			raise UnsupportedOperationError(NOT_WAITING)
 		answer = read_answer(message)

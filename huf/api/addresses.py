@@ -42,9 +42,17 @@ environment, as `huf.address`.
 """
 
 
+OWN_PATHS = ("/api/method/huf.", "/agent/hook/")
+"""Paths that name a function of Huf without the table."""
+
+
 def rewrite_path() -> None:
 	request = frappe.local.request
 	function = find_function(request.path)
+	if function or request.path.startswith(OWN_PATHS):
+		# Frappe would run the function that an argument `cmd` names instead. Programs may send a field of
+		# that name.
+		frappe.local.form_dict.pop("cmd", None)
 	if function:
 		request.environ["huf.address"] = request.path.rstrip("/")
 		request.path = f"/api/method/{function}"

@@ -11,12 +11,14 @@ import frappe
 from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
+from huf.ai.core.request_values import parse_json_text
 from huf.api.addresses import find_function
 from huf.api.wire.openai_errors import error_body
 
 PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
 MCP_PATH = "/api/method/huf.api.mcp."
 A2A_PATH = "/api/method/huf.api.a2a."
+OAUTH_PATH = "/api/method/huf.api.mcp_oauth."
 TOKEN_PATHS = (MCP_PATH, A2A_PATH)
 BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
@@ -51,8 +53,7 @@ def take_access_token() -> None:
 	request = frappe.local.request
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
-	# Frappe runs the function that an argument `cmd` names, whatever the path says.
-	if not is_token or not request.path.startswith(TOKEN_PATHS) or "cmd" in frappe.local.form_dict:
+	if not is_token or not request.path.startswith(TOKEN_PATHS):
 		return
 	from huf.ai.mcp.server.grants import find_token_user
 
@@ -100,6 +101,8 @@ def describe_broken_json(path: str) -> dict | None:
 		return PARSE_ERROR
 	if path.startswith(PATHS):
 		return error_body(400, BROKEN_JSON)
+	if path.startswith(OAUTH_PATH):
+		return {"error": "invalid_client_metadata", "error_description": BROKEN_JSON}
 	if path.startswith(PLAIN_PATHS):
 		return {"error": BROKEN_JSON, "code": "BAD_REQUEST", "suggestion": "Correct it and send it again."}
 	return None
@@ -107,8 +110,8 @@ def describe_broken_json(path: str) -> dict | None:
 
 def is_json(text: bytes) -> bool:
 	try:
-		json.loads(text)
-	except (ValueError, RecursionError):
+		parse_json_text(text)
+	except ValueError:
 		return False
 	return True
 

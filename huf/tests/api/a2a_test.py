@@ -224,6 +224,10 @@ class TestTasks(A2ATestCase):
 		first, rest, done = self.use(work)
 		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
 		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
+		frappe.db.set_value("Agent Run", ids[0], "verdict_note", "Read again")
+		frappe.db.commit()
+		first, rest, _ = self.use(work)
+		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], [ids[0], ids[2], ids[1]])
 
 	def test_a_page_token_that_no_list_gave_is_refused(self):
 		for token in ("x", "-1", "٣", "9" * 5000):
@@ -272,6 +276,24 @@ class TestApproval(A2ATestCase):
 		self.assertEqual(self.note(), "new")
 		with self.assertRaisesRegex(A2AError, "waits for no answer"):
 			self.ask({**asked, "approve": True}, task_id=task.id)
+
+	def test_an_answer_with_the_context_of_another_task_is_refused(self):
+		self.server.script(text("Yes."))
+		other = self.ask("Yes?")
+		task, asked = self.ask_for_change(text("Then not."))
+		answer = {"draft": asked["draft"], "digest": asked["digest"], "approve": False}
+		for streaming in (False, True):
+			with self.assertRaisesRegex(A2AError, "another contextId"):
+				self.send(answer, task_id=task.id, context_id=other.context_id, streaming=streaming)
+		self.assertEqual(frappe.db.get_value("Agent Draft", asked["draft"], "status"), "Pending")
+		done = self.ask(answer, task_id=task.id, context_id=task.context_id)
+		self.assertEqual(done.status.state, COMPLETED)
+
+	def test_a_field_named_cmd_runs_nothing(self):
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "A2A-Version": "1.0"}
+		body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}, "cmd": "frappe.ping"}
+		answer = send(self.address(), method="POST", json=body, headers=headers).json
+		self.assertEqual(answer["error"]["code"], -32600)
 
 	def test_a_rejection_is_streamed_to_the_end(self):
 		task, asked = self.ask_for_change(text("Then not."))

@@ -1,6 +1,7 @@
 """MCP over HTTP, byte for byte: sign-in, lists, calls as runs, and who sees what."""
 
 import json
+from itertools import product
 from unittest.mock import patch
 
 import frappe
@@ -282,11 +283,12 @@ class TestLimits(McpTestCase):
 		self.assertEqual(frappe.db.count("Agent Run"), before)
 
 	def test_broken_json_is_a_parse_error_of_json_rpc(self):
-		for path in (f"/mcp/{self.slug}", "/mcp", "/api/method/huf.api.mcp.serve", f"/a2a/{self.asked}"):
-			with self.subTest(path):
+		paths = (f"/mcp/{self.slug}", "/mcp", "/api/method/huf.api.mcp.serve", f"/a2a/{self.asked}")
+		for path, body in product(paths, ('{"jsonrpc": "2.0", ', '{"jsonrpc": "\\ud800"}')):
+			with self.subTest(path, body=body):
 				request = self.build_request("tools/list", path=path)
 				del request["json"]
-				answer = send(**request, data='{"jsonrpc": "2.0", ', content_type="application/json")
+				answer = send(**request, data=body, content_type="application/json")
 				self.assertEqual(answer.status_code, 400)
 				self.assertEqual((answer.json["error"]["code"], answer.json["id"]), (-32700, None))
 

@@ -142,6 +142,14 @@ class TestWebhook(WebhookTestCase):
 		answer = self.deliver(self.webhook(), {"order": "x" * MAX_DELIVERY_BYTES}, X_Huf_Secret=SECRET)
 		self.assertEqual(answer.status_code, 413)
 
+	def test_a_field_named_cmd_is_delivered_not_run(self):
+		for path in (RECEIVE, "/agent/hook/"):
+			trigger = self.webhook()
+			answer = self.deliver(trigger, {"cmd": "frappe.ping"}, path=path, X_Huf_Secret=SECRET)
+			self.assertEqual(answer.status_code, 202, answer.get_data(as_text=True)[:300])
+			(run,) = work_off(trigger)
+			self.assertIn('"cmd": "frappe.ping"', run.prompt)
+
 	def test_it_also_answers_at_a_short_address(self):
 		trigger = self.webhook()
 		answer = self.deliver(trigger, path="/agent/hook/", X_Huf_Secret=SECRET)

@@ -40,7 +40,9 @@ def is_local(address: str) -> bool:
 
 
 async def read_client_document(client_id: str) -> dict[str, Any] | None:
-	"""The metadata document of a client, cached for an hour; None if it is missing or invalid."""
+	"""The name and redirect URIs of a client, cached for an hour; None if its document is missing or
+	invalid.
+	"""
 	key = f"mcp_client_document:{sha256(client_id.encode()).hexdigest()}"
 	found = frappe.cache.get_value(key, expires=True)
 	if found is None and may_fetch():
@@ -70,9 +72,21 @@ async def fetch_document(client_id: str) -> dict[str, Any] | None:
 			allow_private=is_local(client_id),
 			before_each=refuse_redirects,
 		)
-	except ToolError:
+		document = answer["body"] if answer["status"] == 200 else None
+		return read_client_fields(document) if is_valid(document, client_id) else None
+	except (ToolError, RecursionError):
 		return None
-	return answer["body"] if answer["status"] == 200 and is_valid(answer["body"], client_id) else None
+
+
+def read_client_fields(document: dict[str, Any]) -> dict[str, Any] | None:
+	"""The fields that are used; None if they are of another type. Deeply nested values cannot be cached."""
+	name, redirects = document.get("client_name"), document.get("redirect_uris")
+	is_list = isinstance(redirects, list) and all(isinstance(each, str) for each in redirects)
+	return (
+		{"client_name": name, "redirect_uris": redirects}
+		if is_list and isinstance(name, str | None)
+		else None
+	)
 
 
 def is_valid(document: Any, client_id: str) -> bool:

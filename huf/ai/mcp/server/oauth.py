@@ -31,6 +31,7 @@ RESOURCE_PATHS = (RESOURCE_PATH, "/a2a")
 """Resources for which tokens can be issued; by default the first."""
 SCOPE = "mcp"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+BAD_REDIRECT = "Use https, or http on this computer, without a fragment."
 REGISTERED = (
 	"redirect_uris",
 	"token_endpoint_auth_method",
@@ -145,7 +146,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
 	async def register_client(self, client_info: OAuthClientInformationFull) -> None:
 		"""The client ID is the sealed registration itself, so that strangers cannot fill the database."""
 		if not all(is_safe_redirect(uri) for uri in client_info.redirect_uris or ()):
-			raise RegistrationError("invalid_redirect_uri", "Use https, or http on this computer.")
+			raise RegistrationError("invalid_redirect_uri", BAD_REDIRECT)
 		described = client_info.model_dump(mode="json", exclude_none=True)
 		values = {key: described[key] for key in REGISTERED if key in described}
 		client_info.client_id = grants.seal_grant(grants.CLIENT, client=values)
@@ -222,7 +223,11 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
 
 
 def is_safe_redirect(uri: AnyUrl) -> bool:
-	"""As in OAuth 2.1: https, http on a loopback address, or the scheme of an installed program."""
+	"""As in OAuth 2.1: https, http on a loopback address, or the scheme of an installed program; no
+	fragment.
+	"""
+	if uri.fragment is not None:
+		return False
 	if uri.scheme == "http":
 		return uri.host in LOCAL_HOSTS
 	return uri.scheme not in ("javascript", "data", "file", "blob", "vbscript", "about")
