@@ -22,6 +22,7 @@ from huf.ai.chat.external import (
 	follow_request,
 	run_tool_call,
 )
+from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.request_values import parse_json_text
@@ -152,7 +153,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 		route=read_forwarded(run_input).get("route"),
 	)
 	if run_input.resume:
-		return encode_run(encoder, resume_with_answers(encoder, run_input.resume))
+		return resume_with_answers(encoder, run_input.resume)
 	if prompt:
 		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
@@ -163,12 +164,18 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 	yield from encoder.encode(events)
 
 
-def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator[RunEvent | None]:
-	"""Answer the drafts named by the interrupts. The run resumes once all of its drafts are answered."""
-	run, calls, drafts, events = answer_and_follow([read_resume_answer(entry) for entry in entries])
+def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator:
+	"""Answer the drafts named by the interrupts. The run resumes once all of its drafts are answered.
+
+	An approver who may not read the run gets no event of it.
+	"""
+	answers = [read_resume_answer(entry) for entry in entries]
+	run, calls, drafts, events = answer_and_follow(answers)
 	made = [(call.step, call.call_id) for call in calls]
+	if not may_read_run(run):
+		return iter((encoder.begin(), encoder.end({"answered": [each.draft for each in answers]})))
 	encoder.skip_calls(run, made, [(draft.step, draft.call_id) for draft in drafts])
-	return events
+	return encode_run(encoder, events)
 
 
 def read_resume_answer(entry: ResumeEntry) -> GivenAnswer:

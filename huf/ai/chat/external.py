@@ -24,6 +24,7 @@ from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
 
+SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -122,10 +123,12 @@ def answer_and_follow(answers: list[GivenAnswer]) -> tuple[str, list, list, Iter
 	"""Answer drafts of a run; returns (run, its calls so far, the drafts it waited for, its events from then
 	on).
 
-	Raises as `approvals.approve_call`, before the first answer is stored if one of them cannot be.
+	An approver may not read every run that they answer for: the caller checks that. Raises as
+	`approvals.approve_call`, before the first answer is stored if one of them cannot be.
 	"""
-	rows = [approvals.get_open_draft(each.draft, each.digest) for each in answers]
-	run = rows[0].run
+	run, *others = {approvals.get_open_draft(each.draft, each.digest).run for each in answers}
+	if others:
+		raise UsageError(SEVERAL_RUNS)
 	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
 	_, attempts = read_run_state(run)
 	for each in answers:

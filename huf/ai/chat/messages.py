@@ -71,7 +71,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		"may_write": doc.has_permission("write"),
 		"may_share": doc.has_permission("share"),
 	}
-	runs = describe_runs(names, in_conversation=True)
+	runs = describe_runs(names, is_checked=True)
 	return {"conversation": about, "messages": rows, "runs": runs}
 
 

@@ -23,9 +23,12 @@ NO_AGENT = (
 def decide_for_user(
 	message: str, has_attachments: bool = False, conversation: str | None = None
 ) -> RouteDecision:
-	"""Decide the route of a message and store the decision. Raises PermissionError for another user's
-	conversation.
+	"""Decide the route of a message and store the decision.
+
+	Raises PermissionError for users who may use no agent, and for another user's conversation.
 	"""
+	# A decision may need a model call, which users without a role of Huf may not cause.
+	frappe.has_permission("Agent", "read", throw=True)
 	if conversation:
 		get_readable_conversation(conversation)
 	return decide_and_record(message, has_attachments, conversation, get_route_model())[0]

@@ -63,10 +63,17 @@ class RunState:
 		return WORKS.format(url=self.url) if self.is_open else None
 
 
+def may_read_run(run: str) -> bool:
+	"""Whether there is such a run and the user may read it. An approver may not read the runs of others."""
+	return bool(
+		frappe.db.exists(RUN, run) and frappe.has_permission(RUN, "read", doc=frappe.get_doc(RUN, run))
+	)
+
+
 def read_state(run: str) -> RunState:
 	"""The state on record. Raises PermissionError for a run the user may not see, or that does not exist."""
 	frappe.db.rollback()
-	if not frappe.db.exists(RUN, run) or not frappe.has_permission(RUN, "read", doc=frappe.get_doc(RUN, run)):
+	if not may_read_run(run):
 		raise frappe.PermissionError(f"There is no run {run!r}.")
 	row = frappe.db.get_value(RUN, run, FIELDS, as_dict=True)
 	pending = {"run": run, "status": DraftStatus.PENDING.value}

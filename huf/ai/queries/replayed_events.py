@@ -16,9 +16,9 @@ from huf.ai.storage.recorded_run import read_recorded
 
 def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 	"""Yield `run_started` (no kept steps), the text and calls of each step and, `with_end`, how it ended or
-	waits.
+	waits. The caller checks permissions.
 	"""
-	row = describe_runs([run])[run]
+	row = describe_runs([run], is_checked=True)[run]
 	start = {key: row[key] for key in ("conversation", "agent", "model", "offline")}
 	yield RunEvent(EventKind.RUN_STARTED, run, {**start, "kept_steps": 0})
 	recorded = read_recorded(run)

@@ -112,11 +112,11 @@ def list_newest_runs(statuses: Iterable[str], limit: int) -> list[dict]:
 	return sorted(rows, key=lambda row: row["creation"], reverse=True)[:limit]
 
 
-def describe_runs(names: list[str], in_conversation: bool = False) -> dict[str, dict]:
-	"""{name: run} of runs that the user may see; `in_conversation`: they belong to a conversation the user
-	may read. A run that the router decided about has its decision as `route`.
+def describe_runs(names: list[str], is_checked: bool = False) -> dict[str, dict]:
+	"""{name: run} of runs that the user may see; `is_checked`: the caller has checked that. A run that the
+	router decided about has its decision as `route`.
 	"""
-	read = frappe.get_all if in_conversation else frappe.get_list
+	read = frappe.get_all if is_checked else frappe.get_list
 	rows = read(
 		"Agent Run",
 		filters={"name": ["in", names]},

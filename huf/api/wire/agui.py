@@ -84,9 +84,9 @@ class RunEncoder:
 	def begin(self) -> RunStartedEvent:
 		return RunStartedEvent(**self.ids, protocol_version=VERSION)
 
-	def end(self) -> RunFinishedEvent:
+	def end(self, result: Any = None) -> RunFinishedEvent:
 		"""The end of a stream without an open run."""
-		return RunFinishedEvent(**self.ids, outcome=RunFinishedSuccessOutcome())
+		return RunFinishedEvent(**self.ids, result=result, outcome=RunFinishedSuccessOutcome())
 
 	def encode(self, events: Iterable[RunEvent | None]) -> Iterator[BaseEvent | None]:
 		"""The events after `begin`; None stays None."""

@@ -4,13 +4,15 @@ import json
 
 import frappe
 
+from huf.ai.routing.router import MAX_MODEL_CHARS
 from huf.api import addresses
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, keep_default_model
 from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
 ROUTE, RUN, CHECK = (f"/api/chat/{name}" for name in ("route", "agent-run", "escalation-check"))
+DOUBTFUL = "what is bitcoin trading at"
 ANSWER = "El precio actual del bitcoin es..."
 
 
@@ -92,6 +94,27 @@ class TestRoute(RoutingTestCase):
 				answer = self.ask(path, body)
 				self.assertEqual((answer.status_code, answer.json["code"]), (400, "BAD_REQUEST"))
 				self.assertIn(reason, answer.json["error"])
+
+	def test_users_without_a_role_of_huf_decide_nothing_and_cause_no_model_call(self):
+		with ModelServer() as server:
+			keep_default_model(self)
+			self.set_settings(default_model=make_model(server))
+			doc = frappe.get_doc("User", self.user)
+			doc.update({"roles": [], "user_type": "Website User"}).save()
+			frappe.db.commit()
+			before = frappe.db.count("Agent Route Decision")
+			answer = self.ask(ROUTE, {"message": DOUBTFUL})
+			self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
+			self.assertEqual((frappe.db.count("Agent Route Decision"), server.requests), (before, []))
+
+	def test_a_model_reads_the_beginning_of_a_doubtful_message(self):
+		with ModelServer() as server:
+			keep_default_model(self)
+			self.set_settings(default_model=make_model(server))
+			server.script(text('{"route": "chat", "confidence": 0.9}'))
+			answer = self.ask(ROUTE, {"message": DOUBTFUL + " " * 100_000}).json
+			self.assertEqual((answer["route"], answer["confidence"]), ("chat", 0.9))
+			self.assertEqual(len(server.requests[0]["messages"][-1]["content"]), MAX_MODEL_CHARS)
 
 	def test_guests_other_verbs_and_another_s_conversation_are_refused(self):
 		self.assertEqual(post(ROUTE, json={"message": "hola"}).status_code, 403)

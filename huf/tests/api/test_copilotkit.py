@@ -16,7 +16,7 @@ from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make_tool
+from huf.tests.factories import make_tool, make_user
 from huf.tests.http import post
 from huf.tests.model_server import call, error, text, tool_call, tool_calls
 
@@ -224,6 +224,27 @@ class TestInterrupts(DraftTestCase):
 			answer = post(path, json=wish(resume=[entry]), headers=self.headers)
 			self.assertEqual(answer.status_code, 409 if name == stale else 403)
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "old")
+
+	def test_drafts_of_different_runs_are_not_answered_together(self):
+		other = self.draft(self.start_change("newer"))
+		entries = [
+			{"interruptId": name, "status": "resolved", "payload": {"approved": True}}
+			for name in (self.interrupt["id"], f"{other.name}.{other.digest}")
+		]
+		path = f"/copilotkit/stream?agent={self.agent}"
+		answer = post(path, json=wish(resume=entries), headers=self.headers)
+		self.assertEqual((answer.status_code, answer.json["code"]), (409, "CANNOT_RUN"))
+		self.assertEqual(frappe.db.count("Agent Draft", {"agent": self.agent, "status": "Pending"}), 2)
+
+	def test_an_approver_is_told_nothing_of_a_run_that_they_may_not_read(self):
+		approver = make_user("Huf User")
+		self.agent = self.make_agent(self.update, approver=approver)
+		draft = self.draft(self.start_change(answer="The secret is 4711."))
+		self.headers = {"Authorization": f"token {make_key(approver)}:{SECRET}"}
+		events = self.answer(payload={"approved": True}, name=f"{draft.name}.{draft.digest}")
+		self.assertEqual(self.kinds(events), ["RUN_STARTED", "RUN_FINISHED"])
+		self.assertEqual(events[-1]["result"], {"answered": [draft.name]})
+		self.assertEqual(self.note(), "new")
 
 	def test_a_thread_that_waits_is_joined_with_its_interrupt(self):
 		events = self.stream()

@@ -3,16 +3,20 @@
 import base64
 import hashlib
 import re
+from unittest.mock import patch
 
 import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.mcp.server.apps import ANSWER, CARD
+from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import work_on
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import ORDER
 from huf.tests.factories import make_user
+from huf.tests.model_server import text
 
 UI = "io.modelcontextprotocol/ui"
 MIME = "text/html;profile=mcp-app"
@@ -112,6 +116,22 @@ class TestAnswer(AppsTestCase):
 		self.assertTrue(late["isError"])
 		self.assertIn("answered before", late["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
+
+	def test_an_approver_who_may_not_read_the_run_hears_that_the_answer_is_stored(self):
+		approver = make_user("Huf User")
+		agent = self.make_agent(self.update, approver=approver)
+		self.slug = self.make_server(agent, (self.update,), (agent,))
+		draft = self.draft(self.start(self.change("new"), text("The secret is 4711."), agent=agent))
+		self.headers = {"Authorization": f"Bearer {make_key(approver)}:{SECRET}"}
+		shown = {"draft": draft.name, "digest": draft.digest}
+		refused = self.answer({"structuredContent": {**shown, "digest": "of another change"}}, True)
+		self.assertIn("has changed", refused["content"][0]["text"])
+		with patch.object(queue, "enqueue_work", work_on):
+			done = self.answer({"structuredContent": shown}, True)
+		self.assertFalse(done.get("isError"), done)
+		self.assertIn("is stored", done["content"][0]["text"])
+		self.assertNotIn("4711", str(done))
+		self.assertEqual(self.note(), "new")
 
 	def test_who_may_not_answer_learns_nothing_of_the_draft(self):
 		asked = self.ask()

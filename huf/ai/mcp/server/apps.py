@@ -27,7 +27,7 @@ from mcp_types import (
 
 import huf
 from huf.ai.chat import approvals
-from huf.ai.chat.run_states import continue_run, describe_approval, read_state
+from huf.ai.chat.run_states import continue_run, describe_approval, may_read_run, read_state
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.server.catalog import Catalog
@@ -37,6 +37,7 @@ from huf.ai.tools.types import closed_object, text_schema
 
 CARD = "ui://huf/approval"
 ANSWER = "answer_approval"
+STORED = "Your answer is stored. The run continues for its user."
 SCHEMA = closed_object(
 	{
 		"draft": text_schema("The call that waits"),
@@ -96,6 +97,8 @@ class Apps(Catalog):
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			frappe.db.rollback()
 			return describe_refused_answer(str(given.get("draft")), str(error))
+		if not may_read_run(run):
+			return CallToolResult(content=[TextContent(text=STORED)])
 		return describe_result(await continue_run(run))
 
 
@@ -103,7 +106,7 @@ def describe_refused_answer(draft: str, reason: str) -> CallToolResult:
 	"""Why an answer was not accepted, with the current change if the call still waits."""
 	row = drafts.read_draft(draft)
 	is_open = row and row.status == drafts.PENDING and approvals.may_answer_draft(row)
-	state = read_state(row.run) if row and is_open else None
+	state = read_state(row.run) if row and is_open and may_read_run(row.run) else None
 	structured = {"approval": describe_approval(state)} if state and state.draft else {}
 	return CallToolResult(content=[TextContent(text=reason)], structured_content=structured, is_error=True)
 

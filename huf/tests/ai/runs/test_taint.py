@@ -8,6 +8,7 @@ import frappe
 
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
@@ -194,6 +195,19 @@ class TestThroughRecords(TaintCase):
 		note = self.write_note()
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			trust_record("Note", note)
+
+	def test_a_portal_user_cannot_trust_what_they_have_written(self):
+		portal_user = make_user()
+		frappe.db.set_value("User", portal_user, "user_type", "Website User")
+		frappe.clear_document_cache("User", portal_user)
+		task = make("ToDo", description=STRANGER)
+		frappe.db.set_value("ToDo", task.name, {"owner": portal_user, "allocated_to": portal_user})
+		frappe.db.commit()
+		with acting_as(portal_user):
+			frappe.get_doc("ToDo", task.name).check_permission("write")
+			with self.assertRaisesRegex(frappe.PermissionError, "Portal users"):
+				trust_record("ToDo", task.name)
+		self.assertEqual(list_untrusted("ToDo", [task.name]), {task.name})
 
 	def test_what_a_guest_has_written_is_untrusted(self):
 		note = make("Note", title=unique("Note"), content=STRANGER, public=1).name

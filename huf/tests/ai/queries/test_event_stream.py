@@ -1,0 +1,18 @@
+"""The events of a run for readers who join later; who may read them is for the caller to check."""
+
+from huf.ai.core.events import EventKind
+from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.runs.admission import acting_as
+from huf.ai.storage.events import NUMBERS_PER_ATTEMPT
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_user
+from huf.tests.model_server import text
+
+
+class TestEventStream(DraftTestCase):
+	def test_a_run_without_cached_events_is_replayed_to_whom_the_caller_lets_read_it(self):
+		run = self.start(text("Hello."))["run"]
+		with acting_as(make_user()):
+			events = list(follow_run_events(run, after=9 * NUMBERS_PER_ATTEMPT))
+		self.assertEqual([events[0].kind, events[-1].kind], [EventKind.RUN_STARTED, EventKind.RUN_FINISHED])
+		self.assertEqual(events[-1].data["response"], "Hello.")
