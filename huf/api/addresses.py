@@ -52,7 +52,8 @@ def rewrite_path() -> None:
 	if function or request.path.startswith(OWN_PATHS):
 		# Frappe would run the function that an argument `cmd` names instead. Programs may send a field of
 		# that name.
-		frappe.local.form_dict.pop("cmd", None)
+		form = frappe.local.form_dict
+		form.pop("cmd", None)
 	if function:
 		request.environ["huf.address"] = request.path.rstrip("/")
 		request.path = f"/api/method/{function}"

@@ -18,6 +18,7 @@ from huf.ai.tools.http import send_request
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 TIMEOUT_S = 5
 MAX_DOCUMENT_CHARS = 10_000
+CLIENT_FIELDS = ("redirect_uris", "client_name")
 MAX_FETCHES_PER_MINUTE = 30
 DOCUMENT_TTL_S, FAULT_TTL_S = 3600, 60
 
@@ -72,21 +73,14 @@ async def fetch_document(client_id: str) -> dict[str, Any] | None:
 			allow_private=is_local(client_id),
 			before_each=refuse_redirects,
 		)
-		document = answer["body"] if answer["status"] == 200 else None
-		return read_client_fields(document) if is_valid(document, client_id) else None
+		return read_client_fields(answer["body"], client_id) if answer["status"] == 200 else None
 	except (ToolError, RecursionError):
 		return None
 
 
-def read_client_fields(document: dict[str, Any]) -> dict[str, Any] | None:
-	"""The fields that are used; None if they are of another type. Deeply nested values cannot be cached."""
-	name, redirects = document.get("client_name"), document.get("redirect_uris")
-	is_list = isinstance(redirects, list) and all(isinstance(each, str) for each in redirects)
-	return (
-		{"client_name": name, "redirect_uris": redirects}
-		if is_list and isinstance(name, str | None)
-		else None
-	)
+def read_client_fields(document: Any, client_id: str) -> dict[str, Any] | None:
+	"""The fields of a document that are used; None if it is invalid."""
+	return {key: document.get(key) for key in CLIENT_FIELDS} if is_valid(document, client_id) else None
 
 
 def is_valid(document: Any, client_id: str) -> bool:
@@ -99,4 +93,11 @@ def is_valid(document: Any, client_id: str) -> bool:
 		and document.get("client_id") == client_id
 		and not document.get("client_secret")
 		and document.get("token_endpoint_auth_method", "none") == "none"
+		and isinstance(document.get("client_name"), str | None)
+		and is_list_of_texts(document.get("redirect_uris"))
 	)
+
+
+def is_list_of_texts(value: Any) -> bool:
+	"""Values nested more deeply could not be cached."""
+	return isinstance(value, list) and all(isinstance(each, str) for each in value)
