@@ -49,7 +49,10 @@ def take_bearer_key() -> None:
 
 
 def take_access_token() -> None:
-	"""before_request: sign in the user of a token issued by this site for its MCP or A2A server."""
+	"""before_request: sign in the user of a token issued by this site for its MCP or A2A server.
+
+	`rewrite_path` runs before it, so that no argument `cmd` names another function to run as this user.
+	"""
 	request = frappe.local.request
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
