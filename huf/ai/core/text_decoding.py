@@ -38,7 +38,7 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	for codec in (named, "utf-8"):
 		try:
 			return data.decode(codec) if codec else data.decode("ascii")
-		except UnicodeDecodeError:
+		except UnicodeError:
 			continue
 	wanted = named if named not in (None, "utf-8") else FALLBACK_CHARSET
 	return data.decode(wanted, "replace")
@@ -49,7 +49,8 @@ def find_codec(charset: str | None) -> str | None:
 	name = (charset or "").strip().strip("\"'").lower()
 	try:
 		codec = codecs.lookup(ALIASES.get(name, name))
-		b"".decode(codec.name)  # raises LookupError for codecs such as base64
+		# Raises LookupError for codecs such as base64. Python looks up no codec for an empty text.
+		"a".encode(codec.name)
 		return None if codec.name in DOMAIN_CODECS else codec.name
 	except (LookupError, ValueError):
 		return None

@@ -4,12 +4,14 @@ Mail comes from IMAP (`read_mailbox_once`), from Frappe's own mail accounts (`ta
 files (`ingest_raw`). No transaction is open while a server is waited for.
 """
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from mimetypes import guess_type
 
 import frappe
+from frappe import _
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
@@ -19,7 +21,7 @@ from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, htm
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import clip
+from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 SENT_DAYS = 2
@@ -120,6 +122,41 @@ def find_initial_status(message: MailMessage, thread: str, known: bool, own: lis
 	return MailStatus.QUEUED, False, None
 
 
+def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: str = "") -> tuple[str, bool]:
+	"""Like `ingest`. A mail that raises an error is stored as unreadable, so that it does not hold up others.
+
+	`key`: its Message-ID, if known. An error rolls the transaction back.
+	"""
+	try:
+		return ingest(mailbox, read_fetched(fetched, by_person))
+	except frappe.QueryDeadlockError:
+		raise  # not the mail's fault: the next job reads it again
+	except Exception:  # the boundary around one mail, which anybody can write
+		frappe.db.rollback()
+		frappe.log_error(f"A mail of the mailbox {mailbox.name} could not be read")
+		return ingest_unreadable(mailbox, fetched.raw, by_person, key)
+
+
+def ingest_unreadable(mailbox, raw: bytes, by_person: bool, key: str) -> tuple[str, bool]:
+	"""Store a mail without parsing it: people see that it arrived, and its bytes are attached."""
+	key = key or hashlib.sha256(raw).hexdigest()[:32]
+	name = store.mail_name(mailbox.name, key)
+	row = {
+		"mailbox": mailbox.name,
+		"direction": (Direction.OUTGOING if by_person else Direction.INCOMING).value,
+		"status": (MailStatus.SENT if by_person else MailStatus.FAILED).value,
+		"reason": _("This mail could not be read. Open the attached file; the Error Log has the reason."),
+		"by_person": int(by_person),
+		"run_as": mailbox.run_as,
+		"thread": digest("thread", mailbox.name, key),
+	}
+	if not store.insert_mail(name, row, mailbox.run_as):
+		return name, False
+	store.store_files(name, mailbox.run_as, (Attachment("mail.eml", "message/rfc822", raw),), raw)
+	store.write_event({"name": name, **row}, MailEvent.FAILED, row["reason"])
+	return name, True
+
+
 def get_own_addresses(mailbox) -> list[str]:
 	"""The addresses of a mailbox and its aliases, in lower case."""
 	aliases = (mailbox.aliases or "").replace(",", "\n").split()
@@ -192,7 +229,7 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 	for uid in inbox.uids(last, at.since):
 		found = inbox.fetch(uid)
 		if found and not (at.since and found.arrived < at.since):
-			mail, is_new = ingest(mailbox, read_fetched(found))
+			mail, is_new = ingest_fetched(mailbox, found)
 			if is_new:
 				yield mail
 		last = uid
@@ -218,7 +255,7 @@ def ingest_sent(name: str) -> None:
 			known = key and frappe.db.exists(store.MAIL, store.mail_name(name, key))
 			frappe.db.commit()
 			if not known and (found := inbox.fetch(uid)):
-				ingest(mailbox, read_fetched(found, by_person=True))
+				ingest_fetched(mailbox, found, by_person=True, key=key)
 				frappe.db.commit()
 
 

@@ -10,14 +10,15 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.mail import inbox
+from huf.ai.mail import inbox, intake, store
 from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
 from huf.ai.mail.jobs import process_mail
+from huf.ai.mail.message import parse_message
 from huf.tests.base import enter
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.factories import make_agent, unique
 from huf.tests.imap_server import ImapServer, needs_dovecot
-from huf.tests.mail import MailTestCase, answer_to, make_mail, make_mailbox, outgoing, send_all
+from huf.tests.mail import MailTestCase, answer_to, make_mail, make_mailbox, outgoing, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
 MAILS = int(os.environ.get("HUF_TEST_MAILS", "1000"))
@@ -48,6 +49,34 @@ class TestMailbox(MailTestCase):
 		self.assertIn("A long story.", text)
 		self.assertIn("too long to be read as a whole", text)
 		self.assertNotIn("too long", frappe.db.get_value("Agent Mail", short, "text"))
+
+	def test_a_mail_that_cannot_be_read_is_shown_as_failed_and_holds_up_no_other(self):
+		for subject in ("First", "Unreadable", "Last"):
+			self.server.deliver(make_mail(to=self.address, subject=subject))
+		self.deliver_sent("Unreadable")
+		with patch.object(intake, "parse_message", read_unless_unreadable):
+			taken = self.sync()
+			elsewhere(intake.ingest_sent, self.mailbox)
+			self.assertEqual(self.sync(), [])
+			elsewhere(intake.ingest_sent, self.mailbox)
+		self.assertEqual(self.position().last_uid, 3)
+		self.assertEqual([row(each).subject for each in taken], ["First", None, "Last"])
+		unreadable = row(taken[1])
+		self.assertEqual((unreadable.status, unreadable.direction), ("Failed", "Incoming"))
+		self.assertIn("could not be read", unreadable.reason)
+		self.assertIn("mail.eml", unreadable.attachments)
+		self.assertEqual(intake.parse_message(store.read_raw(unreadable)).subject, "Unreadable")
+		title = f"A mail of the mailbox {self.mailbox} could not be read"
+		self.assertEqual(frappe.db.count("Error Log", {"method": title}), 2)
+		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
+		self.assertEqual(sent.status, "Sent", "it is no reply that waits")
+
+	def test_an_error_of_the_database_stops_the_sync_where_it_is(self):
+		self.deliver(1)
+		with patch.object(store, "insert_mail", side_effect=OSError("the disk is full")):
+			self.assertEqual(self.sync(), [])
+		self.assertEqual((self.count(), self.position().last_uid), (0, 0))
+		self.assertEqual(len(self.sync()), 1)
 
 	def test_new_mail_only_leaves_what_was_there_before(self):
 		self.deliver(1)
@@ -151,6 +180,11 @@ class TestMailbox(MailTestCase):
 		for _ in range(count):
 			self.server.deliver(make_mail(to=self.address))
 
+	def deliver_sent(self, subject: str) -> None:
+		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Sent"}).save()
+		frappe.db.commit()
+		self.server.deliver(make_mail(sender=self.address, subject=subject), "Sent")
+
 	def sync(self) -> list[str]:
 		return elsewhere(read_mailbox_once, self.mailbox)
 
@@ -161,6 +195,12 @@ class TestMailbox(MailTestCase):
 	def position(self):
 		frappe.db.rollback()
 		return frappe.db.get_value("Agent Mailbox", self.mailbox, ["uidvalidity", "last_uid"], as_dict=True)
+
+
+def read_unless_unreadable(raw: bytes):
+	if b"Subject: Unreadable" in raw:
+		raise ValueError("a fault of the parser")
+	return parse_message(raw)
 
 
 def mail_for(address: str, key: str, number: int) -> bytes:

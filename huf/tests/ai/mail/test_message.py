@@ -36,6 +36,16 @@ class TestSamples(unittest.TestCase):
 		raw = b"From: a@b.example\r\nContent-Type: text/plain; charset=punycode\r\n\r\nab-" + b"k" * 3_000_000
 		self.assertTrue(parse_message(raw).text.startswith("ab-kkk"))
 
+	def test_a_codec_that_is_no_text_encoding_is_no_charset(self):
+		for charset in ("rot13", "base64", "hex", "zlib", "bz2", "undefined"):
+			raw = (
+				f"From: a@b.example\r\nSubject: =?{charset}?q?A_question?=\r\n"
+				f"Content-Type: text/plain; charset={charset}\r\n\r\nHello, Zoë"
+			)
+			with self.subTest(charset):
+				message = parse_message(raw.encode())
+				self.assertEqual((message.subject, message.text), ("A question", "Hello, Zoë"))
+
 	def test_what_is_quoted_is_in_the_text_and_not_in_what_is_new(self):
 		answers = [sample for sample in all_samples() if sample.name.startswith("answer_")]
 		for sample in answers:
