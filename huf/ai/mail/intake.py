@@ -15,6 +15,7 @@ from frappe import _
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
+from huf.ai.mail.colleagues import is_colleague
 from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
@@ -113,9 +114,9 @@ def find_initial_status(message: MailMessage, thread: str, known: bool, own: lis
 	"""(status, whether a colleague wrote it, why nothing needs to be done or None)."""
 	if by_person or message.sender in own:
 		return MailStatus.SENT, True, "The mailbox's own mail"
-	if known and threads.is_internal(message.sender, own):
+	if known and is_colleague(message.sender, own):
 		first = threads.read_first_mail(thread)
-		if first and not threads.is_internal(first.sender, own):
+		if first and not is_colleague(first.sender, own):
 			return MailStatus.SKIPPED, True, "A colleague has answered"
 	if known and threads.is_with_person(thread):
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"

@@ -6,6 +6,7 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.mail.colleagues import is_colleague
 from huf.ai.mail.store import EVENT, MAIL, mail_name
 from huf.ai.storage.rows import digest
 
@@ -28,7 +29,7 @@ def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool
 	named = list(dict.fromkeys([message.in_reply_to, *reversed(message.references)]))
 	for reference in filter(None, named):
 		known = frappe.db.get_value(MAIL, mail_name(mailbox, reference), "thread")
-		if known and (message.sender in read_participants(known) or is_internal(message.sender, own)):
+		if known and (message.sender in read_participants(known) or is_colleague(message.sender, own)):
 			return known, True
 	root = next(iter(message.references), "") or message.in_reply_to or message.key
 	thread = digest("thread", mailbox, root)
@@ -36,12 +37,6 @@ def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool
 	if not exists or message.sender in read_participants(thread):
 		return thread, exists
 	return digest("thread", mailbox, message.key), False
-
-
-def is_internal(address: str, own: Iterable[str]) -> bool:
-	"""Whether an address has the domain of the mailbox."""
-	domain = address.rpartition("@")[2]
-	return bool(domain) and any(domain == each.rpartition("@")[2] for each in own)
 
 
 def read_participants(thread: str) -> set[str]:

@@ -15,7 +15,7 @@ from huf.ai.mail.tools import create_draft, escalate, send_reply
 from huf.api import mail as api
 from huf.tests.contract.connections import together
 from huf.tests.factories import make_agent, make_user
-from huf.tests.mail import MailTestCase, answer_to, events, outgoing, queued, row, send_all
+from huf.tests.mail import MailTestCase, answer_to, events, make_mailbox, outgoing, queued, row, send_all
 
 ANNA = "anna@customer.example"
 
@@ -181,6 +181,26 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
 		self.assertEqual(send_all(self.mail), [False])
 		self.assertIn(f"{colleague} has already answered", outgoing(self.mail)[0].reason)
+
+	def test_at_a_public_mail_provider_a_stranger_is_no_colleague(self):
+		public = f"{frappe.generate_hash(length=10)}@gmail.com"
+		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", public)
+		mail = self.take(to=public, Cc="bob@gmail.com")
+		self.reply(mail=mail)
+		bob = self.take(answer_to(mail, to=f"{ANNA}, {public}", sender="bob@gmail.com"))
+		eve = self.take(answer_to(mail, to=public, sender="eve@gmail.com"))
+		self.assertEqual((row(bob).status, row(bob).thread), ("Queued", row(mail).thread))
+		self.assertNotEqual(row(eve).thread, row(mail).thread)
+		self.assertEqual(send_all(mail), [True])
+
+	def test_the_site_s_users_and_mailboxes_are_colleagues_whatever_their_domain(self):
+		user, (_name, other) = make_user("Huf User"), make_mailbox(self.user)
+		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", f"{frappe.generate_hash()}@gmail.com")
+		for colleague in (user, other):
+			answer = self.take(answer_to(self.mail, to=ANNA, sender=colleague))
+			self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
+		frappe.db.set_value("User", user, "enabled", 0)
+		self.assertNotEqual(row(self.take(answer_to(self.mail, sender=user))).status, "Skipped")
 
 
 class TestHandingOver(DraftingTestCase):
