@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
 
@@ -58,8 +58,10 @@ class Inbox:
 		self.uidvalidity = str(status["UIDVALIDITY"])
 
 	def uids(self, after: int, since: datetime | None = None) -> list[int]:
-		"""UIDs after a UID, in order; `since` (UTC) leaves out messages of earlier days."""
-		criteria = f"UID {after + 1}:*" + (f" SINCE {since:%d-%b-%Y}" if since else "")
+		"""UIDs after a UID, in order; `since` (UTC) leaves out messages that arrived days before it."""
+		# Servers compare the date in their own time zone, where it may still be the day before.
+		day = since and since - timedelta(days=1)
+		criteria = f"UID {after + 1}:*" + (f" SINCE {day:%d-%b-%Y}" if day else "")
 		answer = self.command("SEARCH", None, criteria)
 		found = sorted(int(uid) for uid in (answer[0] or b"").split())
 		# `n:*` includes the last message even if its UID is smaller.

@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
 import frappe
@@ -85,6 +86,21 @@ class TestMailbox(MailTestCase):
 		frappe.db.set_value("Agent Mailbox", mailbox, "since", later)
 		frappe.db.commit()
 		self.assertEqual(read_mailbox_once(mailbox), [])
+
+	def test_new_mail_is_taken_from_a_server_where_it_is_still_the_day_before(self):
+		with patch.dict(os.environ, {"TZ": "America/New_York"}):
+			server = enter(self, ImapServer())
+		mailbox, address = make_mailbox(self.user, **server.settings)
+		since = datetime(2026, 11, 25, 1, 0)
+		frappe.db.set_value("Agent Mailbox", mailbox, "since", since)
+		frappe.db.commit()
+		for subject, minutes in (("Before", -10), ("After", 10)):
+			server.deliver(make_mail(to=address, subject=subject))
+			at = (since + timedelta(minutes=minutes)).replace(tzinfo=timezone.utc).timestamp()
+			newest = max((server.home / "mail" / "new").iterdir(), key=lambda each: each.name)
+			os.utime(newest, (at, at))
+		taken = elsewhere(read_mailbox_once, mailbox)
+		self.assertEqual([row(each).subject for each in taken], ["After"])
 
 	def test_when_the_server_counts_anew_nothing_is_taken_twice_and_nothing_is_missed(self):
 		self.deliver(3)
