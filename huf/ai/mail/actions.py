@@ -108,6 +108,8 @@ def approve_reply(doc, text: str | None, subject: str | None, to: str | None) ->
 		"reason": None,
 		"attempts": 0,
 	}
+	if not (values.get("text", doc.text) or "").strip():
+		raise UsageError(_("This reply has no text. Write it, then send it."))
 	result = change_reply(doc, MailStatus.APPROVED, MailEvent.APPROVED, values)
 	enqueue_sending(doc.name)
 	return result

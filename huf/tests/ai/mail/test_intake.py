@@ -6,12 +6,18 @@ from email.message import EmailMessage
 
 import frappe
 
+from huf.ai.core.errors import UsageError
+from huf.ai.core.mail_types import MailStatus
+from huf.ai.mail import drafts, store
+from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import ingest_raw
 from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
 from huf.ai.mail.retention import blank_old_mails
 from huf.ai.queries.tool_log import read_tool_log
+from huf.ai.storage.outgoing_mail import insert_new_mail
+from huf.api.mail import approve_draft
 from huf.tests.factories import make_agent, make_model, make_user
-from huf.tests.mail import MailTestCase, answer_to, make_mail, outgoing, queued, row, send_all
+from huf.tests.mail import MailTestCase, answer_to, events, make_mail, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -109,8 +115,6 @@ class TestAgentRoute(MailTestCase):
 		self.assertEqual(self.kinds(first), ["received", "routed", "run_started", "completed"])
 
 	def test_a_reply_waits_as_a_draft_until_a_person_allows_it(self):
-		from huf.api.mail import approve_draft
-
 		name = self.reply("anna@customer.example")
 		(draft,) = outgoing(name)
 		self.assertEqual((draft.status, send_all(name)), ("Draft", [False]))
@@ -253,12 +257,7 @@ class TestRetention(MailTestCase):
 		self.agent()
 		old, waiting = self.work(self.take()), self.take()
 		raw = make_mail(to=self.address, message_id=old.message_id.partition("@")[0])
-		frappe.db.set_value(
-			"Agent Mail", {"mailbox": self.mailbox}, "creation", "2020-01-01", update_modified=False
-		)
-		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 30)
-		frappe.db.commit()
-		self.addCleanup(self.keep_everything)
+		self.keep_30_days(creation="2020-01-01")
 		blank_old_mails()
 		self.assertEqual(
 			(row(old.name).text, row(old.name).subject, row(old.name).status), (None, None, "Done")
@@ -266,6 +265,44 @@ class TestRetention(MailTestCase):
 		self.assertFalse(frappe.db.exists("File", {"attached_to_name": old.name}))
 		self.assertTrue(row(waiting).text)
 		self.assertEqual(ingest_raw(self.mailbox, raw), (old.name, False))
+
+	def test_a_held_reply_waits_as_long_as_contents_are_kept_and_is_then_discarded(self):
+		held, changed = self.write_reply(MailStatus.HELD), self.write_reply(MailStatus.FAILED)
+		self.keep_30_days(creation="2020-01-01", modified="2020-01-01")
+		frappe.db.set_value("Agent Mail", changed, "reason", "Tried again today")
+		frappe.db.commit()
+		blank_old_mails()
+		self.assertEqual((row(changed).status, row(changed).text), ("Failed", "Yes."))
+		self.assertEqual((row(held).status, row(held).text, row(held).subject), ("Discarded", None, None))
+		self.assertIn("its text was deleted", row(held).reason)
+		(event,) = events(held)
+		self.assertEqual((event.kind, event.summary), ("draft_discarded", row(held).reason))
+		self.assertRaises(UsageError, approve_draft, held)
+
+	def test_a_reply_without_text_is_not_sent(self):
+		reply = self.write_reply(MailStatus.HELD, text=None)
+		with self.assertRaisesRegex(UsageError, "has no text"):
+			approve_draft(reply)
+		self.assertEqual(row(reply).status, "Held")
+		self.assertEqual(approve_draft(reply, text="Yes.")["status"], "Approved")
+
+	def test_mail_that_an_agent_sends_to_somebody_loses_its_contents_too(self):
+		sent = insert_new_mail(self.address, ["anna@customer.example"], "Hello", "A new mail", None)
+		frappe.db.set_value("Agent Mail", sent, "status", "Sent")
+		self.keep_30_days(creation="2020-01-01")
+		blank_old_mails()
+		self.assertEqual((row(sent).text, row(sent).subject, row(sent).status), (None, None, "Sent"))
+
+	def write_reply(self, status: MailStatus, **values) -> str:
+		name = drafts.write_draft(row(self.take()), Reply(("anna@customer.example",), "S", "Yes."), None)[1]
+		store.change_status(name, MailStatus.DRAFT, status, **values)
+		return name
+
+	def keep_30_days(self, **times: str):
+		frappe.db.set_value("Agent Mail", {"mailbox": self.mailbox}, times, update_modified=False)
+		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 30)
+		frappe.db.commit()
+		self.addCleanup(self.keep_everything)
 
 	def keep_everything(self):
 		frappe.db.rollback()
