@@ -1,7 +1,7 @@
 """Sends approved mail: checks it again immediately before, then puts it into the site's mail queue, once."""
 
 import frappe
-from frappe.utils import add_to_date, get_datetime, now_datetime
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.core.times import to_utc
@@ -43,7 +43,7 @@ def find_objection(row) -> str | None:
 	if not row.reply_to_mail:
 		return None
 	answered = store.read_mail(row.reply_to_mail)
-	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
+	if who := threads.find_answerer(answered, threads.read_approval_time(row.name)):
 		return f"{who} has already answered"
 	if row.approved_by:
 		return None

@@ -96,11 +96,17 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):
 			return row.sender
 	since = known_until or answered.creation
+	approvals = {"thread": answered.thread, "kind": MailEvent.APPROVED.value, "creation": [">", since]}
+	replies = frappe.get_all(EVENT, approvals, pluck="mail", order_by="creation asc")
 	handed = (MailStatus.QUEUED.value, MailStatus.SENT.value)
-	sent = {"thread": answered.thread, "status": ["in", handed], "approved_by": ["is", "set"]}
-	return frappe.db.get_value(
-		MAIL, {**sent, "modified": [">", since]}, "approved_by", order_by="creation asc"
-	)
+	sent = {"name": ["in", replies or [""]], "status": ["in", handed]}
+	return frappe.db.get_value(MAIL, sent, "approved_by", order_by="creation asc")
+
+
+def read_approval_time(mail: str) -> datetime | None:
+	"""When a person last approved a reply; `modified` also changes when it is sent."""
+	approved = {"mail": mail, "kind": MailEvent.APPROVED.value}
+	return frappe.db.get_value(EVENT, approved, "creation", order_by="creation desc")
 
 
 def count_own_replies(since: datetime, **where: str) -> int:

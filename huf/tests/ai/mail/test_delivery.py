@@ -3,13 +3,15 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.mail_types import MailStatus
+from huf.ai.mail import store
 from huf.ai.mail.delivery import follow_queue
 from huf.ai.mail.jobs import process_mail, recover_mails
 from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.storage.outgoing_mail import find_sending_problem
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
-from huf.tests.mail import make_mailbox, outgoing, queued, row, send_all
+from huf.tests.mail import answer_to, make_mailbox, outgoing, queued, row, send_all
 
 
 class TestDelivery(DraftingTestCase):
@@ -65,6 +67,29 @@ class TestDelivery(DraftingTestCase):
 		self.assertTrue(send_approved_mail(self.name))
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
 		self.assertEqual(len(queued(self.name)), 2)
+
+	def test_what_was_approved_before_a_mail_came_does_not_answer_it(self):
+		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
+		api.approve_draft(self.name)
+		frappe.db.commit()
+		self.assertTrue(send_approved_mail(self.name))
+		later = self.take(answer_to(self.mail, to=self.address, text="One more question"))
+		self.queue(status="Sent")
+		follow_queue()
+		self.reply(mail=later)
+		self.assertEqual(send_all(later), [True])
+
+	def test_what_was_approved_after_a_mail_came_answers_it(self):
+		later = self.take(answer_to(self.mail, to=self.address, text="One more question"))
+		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
+		frappe.set_user(self.user)
+		api.approve_draft(self.name)
+		frappe.set_user("Administrator")
+		frappe.db.commit()
+		self.assertTrue(send_approved_mail(self.name))
+		self.reply(mail=later)
+		self.assertEqual(send_all(later), [False])
+		self.assertEqual(outgoing(later)[0].reason, f"{self.user} has already answered")
 
 	def test_an_entry_that_is_gone_is_not_called_sent(self):
 		send_all(self.mail)
