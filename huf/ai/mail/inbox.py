@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
+from imap_tools.errors import MailboxFolderSelectError, MailboxFolderStatusError
 
 from huf.ai.core.errors import UsageError, add_details
 
@@ -81,6 +82,15 @@ class Inbox:
 				return part[1].decode("ascii", "replace").partition(":")[2].strip()
 		return ""
 
+	def find_folder_problem(self, folder: str | None) -> str | None:
+		"""Why another folder cannot be read and what to do; None if it can, or if none is named."""
+		try:
+			if folder:
+				self.box.folder.status(folder, ["UIDVALIDITY"])
+		except MailboxFolderStatusError as error:
+			return describe_folder_error(folder, error)
+		return None
+
 	def wait(self, seconds: float) -> bool:
 		"""Whether the server announces something new within `seconds`; False at once if it has no IDLE."""
 		if "IDLE" not in self.box.client.capabilities:
@@ -100,12 +110,19 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 	try:
 		with open_mailbox(account) as box:
 			yield Inbox(box, account.folder)
+	except (MailboxFolderSelectError, MailboxFolderStatusError) as error:
+		raise InboxError(describe_folder_error(account.folder, error)) from None
 	except ImapToolsError as error:
-		message = f"{account.host} refused {account.user}. Check the IMAP user, password and folder."
+		message = f"{account.host} refused {account.user}. Check the IMAP user and password."
 		raise InboxError(add_details(message, error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		message = f"{account.host}:{account.port} cannot be read as {account.user}."
 		raise InboxError(add_details(f"{message} Check the IMAP host, port and login.", error)) from None
+
+
+def describe_folder_error(folder: str, error: Exception) -> str:
+	message = f"The mail server cannot open the folder {folder}. Check the folder's name in the mailbox."
+	return add_details(message, error)
 
 
 def open_mailbox(account: Account) -> BaseMailBox:

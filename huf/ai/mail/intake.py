@@ -236,7 +236,8 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 		last = uid
 		store.set_position(name, inbox.uidvalidity, last)
 		frappe.db.commit()
-	store.set_position(name, inbox.uidvalidity, last)
+	problem = inbox.find_folder_problem(mailbox.sent_folder)
+	store.set_position(name, inbox.uidvalidity, last, problem)
 	frappe.db.commit()
 
 

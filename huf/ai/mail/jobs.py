@@ -253,7 +253,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 
 
 def give_up_mail(row) -> None:
-	reason = "It failed several times. A manager finds the reason in the Error Log."
+	reason = f"It failed several times. {row.reason or 'A manager finds the reason in the Error Log.'}"
 	before = MailStatus(row.status)
 	after, kind = (
 		(MailStatus.FAILED, MailEvent.FAILED)

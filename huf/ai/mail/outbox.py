@@ -8,6 +8,7 @@ from huf.ai.core.times import to_utc
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
 from huf.ai.mail.delivery import list_reached
+from huf.ai.mail.inbox import InboxError
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
 from huf.ai.storage.outgoing_mail import find_sending_problem
 
@@ -22,7 +23,7 @@ def send_approved_mail(mail: str) -> bool:
 	if not row or row.status != MailStatus.APPROVED.value:
 		return False
 	if row.reply_to_mail:
-		ingest_sent(row.mailbox)
+		find_sent_answers(row)
 	objection = find_objection(row)
 	status = MailStatus.HELD if objection else MailStatus.QUEUED
 	if not store.change_status(mail, MailStatus.APPROVED, status, reason=objection):
@@ -34,6 +35,18 @@ def send_approved_mail(mail: str) -> bool:
 		queue_approved(row)
 	frappe.db.commit()
 	return not objection
+
+
+def find_sent_answers(row) -> None:
+	"""Ingest people's own answers. Raises InboxError, after recording it on the mailbox and the reply."""
+	try:
+		ingest_sent(row.mailbox)
+	except InboxError as error:
+		frappe.db.rollback()
+		store.record_mailbox_error(row.mailbox, str(error))
+		store.update_mail(row.name, reason=str(error))
+		frappe.db.commit()
+		raise
 
 
 def find_objection(row) -> str | None:

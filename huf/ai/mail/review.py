@@ -181,8 +181,8 @@ def check_imap(mailbox) -> str | None:
 	if not mailbox.imap_host:
 		return find_receiving_problem(mailbox)
 	try:
-		with open_inbox(build_account(mailbox)):
-			return None
+		with open_inbox(build_account(mailbox)) as inbox:
+			return inbox.find_folder_problem(mailbox.sent_folder)
 	except InboxError as error:
 		return str(error)
 

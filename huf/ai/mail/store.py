@@ -186,13 +186,16 @@ def annotate_run(row, call_type: str, log: list[dict] | None) -> None:
 # --- mailboxes ---
 
 
-def set_position(mailbox: str, uidvalidity: str, last_uid: int) -> None:
-	"""Store how far a mailbox was read; never backwards, unless the server's UIDVALIDITY changed."""
+def set_position(mailbox: str, uidvalidity: str, last_uid: int, error: str | None = None) -> None:
+	"""Store how far a mailbox was read; never backwards, unless the server's UIDVALIDITY changed.
+
+	`error`: what is wrong with the mailbox although it was read.
+	"""
 	frappe.db.sql(
 		f"""update `tab{MAILBOX}` set
 		last_uid = case when uidvalidity = %s and last_uid > %s then last_uid else %s end,
-		uidvalidity = %s, last_sync = %s, last_error = null where name = %s""",
-		(uidvalidity, last_uid, last_uid, uidvalidity, now(), mailbox),
+		uidvalidity = %s, last_sync = %s, last_error = %s where name = %s""",
+		(uidvalidity, last_uid, last_uid, uidvalidity, now(), clip(error, 1000), mailbox),
 	)
 
 

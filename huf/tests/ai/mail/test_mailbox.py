@@ -11,9 +11,10 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.mail import inbox, intake, store
+from huf.ai.mail import drafts, inbox, intake, store
+from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
-from huf.ai.mail.jobs import process_mail
+from huf.ai.mail.jobs import give_up_mail, process_mail
 from huf.ai.mail.message import parse_message
 from huf.tests.base import enter
 from huf.tests.contract.connections import elsewhere, together
@@ -118,7 +119,7 @@ class TestMailbox(MailTestCase):
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"imap_password": "wrong"}).save()
 		frappe.db.commit()
 		self.assertEqual(self.sync(), [])
-		self.assertIn("127.0.0.1", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
+		self.assertIn("127.0.0.1", self.last_error())
 		tried, _sending = test_mailbox(self.mailbox)
 		self.assertEqual((tried["part"], bool(tried["error"])), ("IMAP", True))
 		password = self.server.settings["imap_password"]
@@ -152,6 +153,30 @@ class TestMailbox(MailTestCase):
 		(held,) = outgoing(name)
 		self.assertEqual(held.status, "Held")
 		self.assertIn("has already answered", held.reason)
+
+	def test_a_sent_folder_that_is_missing_is_named_wherever_it_matters(self):
+		from huf.api.mail import test_mailbox
+
+		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Gesendet"}).save()
+		frappe.db.commit()
+		named = "cannot open the folder Gesendet"
+		self.assertIn(named, test_mailbox(self.mailbox)[0]["error"])
+		self.deliver(1)
+		(name,) = self.sync()
+		self.assertIn(named, self.last_error())
+		reply = drafts.write_reply(row(name), Reply(("anna@customer.example",), "S", "Yes."), None)
+		store.clear_mailbox_error(self.mailbox)
+		frappe.db.commit()
+		with self.assertRaisesRegex(inbox.InboxError, named):
+			send_all(name)
+		self.assertIn(named, self.last_error())
+		self.assertIn(named, row(reply).reason)
+		give_up_mail(row(reply))
+		self.assertEqual(row(reply).status, "Held")
+		self.assertIn(named, row(reply).reason)
+		self.deliver_sent("Hello")
+		self.sync()
+		self.assertIsNone(self.last_error())
 
 	def test_1000_mails_with_duplicates_two_workers_and_a_restart_are_one_run_or_job_each(self):
 		agent = make_agent(history_limit=1)
@@ -203,6 +228,10 @@ class TestMailbox(MailTestCase):
 
 	def sync(self) -> list[str]:
 		return elsewhere(read_mailbox_once, self.mailbox)
+
+	def last_error(self) -> str | None:
+		frappe.db.rollback()
+		return frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error")
 
 	def count(self) -> int:
 		frappe.db.rollback()
