@@ -69,11 +69,11 @@ def mark_waiting_replies(rows: list) -> list:
 
 def begin_reply(doc) -> dict:
 	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has."""
-	if draft := store.read_open_draft(doc.thread):
-		return {"name": draft.name}
 	answer_to = (frappe.parse_json(doc.prepared or "{}") or {}).get("answer_to")
-	_outcome, name = drafts.write_draft(doc, Reply((answer_to or doc.sender,), doc.subject or "", ""), None)
-	store.update_mail(name, edited_by=frappe.session.user)
+	reply = Reply((answer_to or doc.sender,), doc.subject or "", "")
+	name, is_new = drafts.find_or_insert_draft(doc, reply, None)
+	if is_new:
+		store.update_mail(name, edited_by=frappe.session.user)
 	return {"name": name}
 
 

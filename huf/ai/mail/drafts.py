@@ -36,18 +36,9 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 
 	The outcome is "created", "changed", or "kept" if a person has edited the draft.
 	"""
-	# One writer at a time, if the database has row locks. Count before looking for a draft: a second writer
-	# either finds the draft, or gets the same place and thereby the same row.
-	store.lock_mail(answers.name)
-	place = store.count_outgoing(answers.thread)
-	draft = store.read_open_draft(answers.thread)
-	name = draft.name if draft else None
-	if name is None:
-		row = {**reply.as_row(), "run": run}
-		name, is_new = store.insert_outgoing(answers, row, MailStatus.DRAFT, place)
-		if is_new:
-			store.write_event(answers, MailEvent.DRAFTED, reply.subject, run=run, draft=name)
-			return "created", name
+	name, is_new = find_or_insert_draft(answers, reply, run)
+	if is_new:
+		return "created", name
 	# The update locks the row: a person who saves it now either came first and is seen, or waits.
 	is_open = store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT)
 	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
@@ -56,6 +47,21 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	store.update_mail(name, **reply.as_row(), run=run)
 	store.write_event(answers, MailEvent.DRAFT_CHANGED, reply.subject, run=run, draft=name)
 	return "changed", name
+
+
+def find_or_insert_draft(answers, reply: Reply, run: str | None) -> tuple[str, bool]:
+	"""The draft of a thread, which is `reply` only if it had none: (name, whether it is new)."""
+	# One writer at a time, if the database has row locks. Count before looking for a draft: a second writer
+	# either finds the draft, or gets the same place and thereby the same row.
+	store.lock_mail(answers.name)
+	place = store.count_outgoing(answers.thread)
+	if draft := store.read_open_draft(answers.thread):
+		return draft.name, False
+	row = {**reply.as_row(), "run": run}
+	name, is_new = store.insert_outgoing(answers, row, MailStatus.DRAFT, place)
+	if is_new:
+		store.write_event(answers, MailEvent.DRAFTED, reply.subject, run=run, draft=name)
+	return name, is_new
 
 
 def write_reply(answers, reply: Reply, run: str | None) -> str | None:

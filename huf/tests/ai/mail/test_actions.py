@@ -1,8 +1,11 @@
 """What people do with a mail: answer it, assign it, put it into a category, have it processed again."""
 
+from unittest.mock import patch
+
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.mail import store
 from huf.ai.runs.replay import replay
 from huf.api import draft as drafts_api
 from huf.api import mail as api
@@ -46,6 +49,20 @@ class TestReplies(DraftingTestCase):
 		self.assertEqual(self.draft("By the agent")["status"], "kept")
 		self.as_user(stranger)
 		self.assertRaises(frappe.PermissionError, api.reply, self.mail)
+
+	def test_a_reply_that_is_begun_leaves_what_an_agent_writes_at_the_same_time(self):
+		look, written = store.read_open_draft, []
+
+		def look_and_be_overtaken(thread: str):
+			found = look(thread)
+			if not written:
+				written.append(True)
+				self.draft("By the agent")
+			return found
+
+		with patch.object(store, "read_open_draft", look_and_be_overtaken):
+			name = api.reply(self.mail)["name"]
+		self.assertEqual((row(name).text, row(name).edited_by), ("By the agent", None))
 
 	def test_who_a_thread_is_assigned_to_reads_and_answers_it(self):
 		stranger, name, colleague = make_user(), self.draft("Hello")["draft"], make_user("Huf User")
