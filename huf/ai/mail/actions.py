@@ -11,7 +11,7 @@ from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import enqueue_mail
-from huf.ai.mail.jobs import get_categories, message_from_row
+from huf.ai.mail.jobs import find_reply_recipients, get_categories, message_from_row
 from huf.ai.mail.triage import needs_reply
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 
@@ -69,8 +69,7 @@ def mark_waiting_replies(rows: list) -> list:
 
 def begin_reply(doc) -> dict:
 	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has."""
-	answer_to = (frappe.parse_json(doc.prepared or "{}") or {}).get("answer_to")
-	reply = Reply((answer_to or doc.sender,), doc.subject or "", "")
+	reply = Reply(find_reply_recipients(doc), doc.subject or "", "")
 	name, is_new = drafts.find_or_insert_draft(doc, reply, None)
 	if is_new:
 		store.update_mail(name, edited_by=frappe.session.user)

@@ -75,11 +75,12 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 
 def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
 	message, own = incoming.message, get_own_addresses(mailbox)
-	thread, known = threads.resolve_thread(mailbox.name, message, own)
-	status, by_person, reason = find_initial_status(message, thread, known, own, incoming.by_person)
+	author = message.sender if incoming.by_person else threads.find_author(message, own)
+	thread, known = threads.resolve_thread(mailbox.name, message, author, own)
+	status, by_person, reason = find_initial_status(author, thread, known, own, incoming.by_person)
 	decision = route_mail(message)
 	job = MailJob.AGENT_PROCESS if decision.route is MailRoute.AGENT else MailJob.CLASSIFY
-	is_own = message.sender in own or incoming.by_person
+	is_own = author in own or incoming.by_person
 	return {
 		"mailbox": mailbox.name,
 		"direction": (Direction.OUTGOING if is_own else Direction.INCOMING).value,
@@ -110,14 +111,12 @@ def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
 	}
 
 
-def find_initial_status(message: MailMessage, thread: str, known: bool, own: list[str], by_person: bool):
+def find_initial_status(author: str, thread: str, known: bool, own: list[str], by_person: bool):
 	"""(status, whether a colleague wrote it, why nothing needs to be done or None)."""
-	if by_person or message.sender in own:
+	if by_person or author in own:
 		return MailStatus.SENT, True, "The mailbox's own mail"
-	if known and is_colleague(message.sender, own):
-		first = threads.read_first_mail(thread)
-		if first and not is_colleague(first.sender, own):
-			return MailStatus.SKIPPED, True, "A colleague has answered"
+	if known and is_colleague(author, own) and threads.was_begun_by_outsider(thread, own):
+		return MailStatus.SKIPPED, True, "A colleague has answered"
 	if known and threads.is_with_person(thread):
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
 	return MailStatus.QUEUED, False, None

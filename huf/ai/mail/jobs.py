@@ -11,13 +11,14 @@ from datetime import datetime
 import frappe
 from frappe.utils.background_jobs import get_job_status
 
+from huf.ai.core.egress import find_outsiders
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
 from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
-from huf.ai.mail.intake import enqueue_mail, mail_job_id
+from huf.ai.mail.intake import enqueue_mail, get_own_addresses, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
 from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
@@ -35,6 +36,8 @@ from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage.outgoing_mail import enqueue_sending
 
+MAX_REPLY_RECIPIENTS = 10
+"""Of the addresses in Reply-To, which may be any number."""
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""
 EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
@@ -213,9 +216,26 @@ def finish_draft(row, run) -> None:
 	if store.change_status(row.name, MailStatus.STARTED, after, reason=None if is_good else reason):
 		store.annotate_run(row, MailJob.DRAFT.value, None)
 		if is_good:
-			drafts.write_draft(row, drafts.Reply((row.sender,), row.subject, run.response), run.name)
+			drafts.write_draft(row, build_reply(row, run.response), run.name)
 		else:
 			store.write_event(row, MailEvent.FAILED, reason, run=run.name)
+
+
+def build_reply(row, text: str) -> drafts.Reply:
+	"""The reply to a mail. Anybody may stand in Reply-To, so the reason names those outside the thread."""
+	to = find_reply_recipients(row)
+	outsiders = find_outsiders(to, threads.read_participants(row.thread))
+	reason = f"{', '.join(outsiders)} takes no part in this thread. The mail names it for replies."
+	return drafts.Reply(to, row.subject, text, reason if outsiders else None)
+
+
+def find_reply_recipients(row) -> tuple[str, ...]:
+	"""Who gets the reply to a mail: the customer in its text, else its Reply-To, else its sender."""
+	if answer_to := (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to"):
+		return (answer_to,)
+	message, own = message_from_row(row), get_own_addresses(store.read_mailbox(row.mailbox))
+	named = tuple(each for each in message.reply_to if each not in own)
+	return named[:MAX_REPLY_RECIPIENTS] or (message.sender,)
 
 
 FINISH = {

@@ -20,21 +20,31 @@ UNSENT = ("Draft", "Discarded", "Held", "Failed")
 SENDING = ("Approved", "Queued", "Sent")
 
 
-def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
+def find_author(message, own: Iterable[str]) -> str:
+	"""Who wrote a mail: its sender, or an outsider in Reply-To if it was sent from the mailbox's own address.
+
+	Websites send their forms like this and name the visitor there. `own`: addresses of the mailbox.
+	"""
+	if message.sender not in own:
+		return message.sender
+	return next((each for each in message.reply_to if not is_colleague(each, own)), message.sender)
+
+
+def resolve_thread(mailbox: str, message, author: str, own: Iterable[str]) -> tuple[str, bool]:
 	"""(the thread a mail belongs to, whether it existed before).
 
-	A sender who takes no part in a thread does not join it by naming one of its mails: that would let a
+	An author who takes no part in a thread does not join it by naming one of its mails: that would let a
 	stranger read along. `own`: addresses of the mailbox.
 	"""
 	named = list(dict.fromkeys([message.in_reply_to, *reversed(message.references)]))
 	for reference in filter(None, named):
 		known = frappe.db.get_value(MAIL, mail_name(mailbox, reference), "thread")
-		if known and (message.sender in read_participants(known) or is_colleague(message.sender, own)):
+		if known and (author in read_participants(known) or is_colleague(author, own)):
 			return known, True
 	root = next(iter(message.references), "") or message.in_reply_to or message.key
 	thread = digest("thread", mailbox, root)
 	exists = root != message.key and bool(frappe.db.exists(MAIL, {"thread": thread}))
-	if not exists or message.sender in read_participants(thread):
+	if not exists or author in read_participants(thread):
 		return thread, exists
 	return digest("thread", mailbox, message.key), False
 
@@ -67,10 +77,14 @@ def is_for_machine(row, to: Iterable[str]) -> bool:
 	return not answer_to or any(each != answer_to for each in to)
 
 
-def read_first_mail(thread: str):
-	return frappe.db.get_value(
-		MAIL, {"thread": thread}, ["name", "sender"], as_dict=True, order_by="creation asc"
+def was_begun_by_outsider(thread: str, own: Iterable[str]) -> bool:
+	first = frappe.db.get_value(
+		MAIL, {"thread": thread}, ["sender", "direction"], as_dict=True, order_by="creation asc"
 	)
+	if not first:
+		return False
+	is_form = first.sender in own and first.direction == Direction.INCOMING.value
+	return is_form or not is_colleague(first.sender or "", own)
 
 
 def is_with_person(thread: str) -> bool:

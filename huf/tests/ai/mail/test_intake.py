@@ -15,7 +15,7 @@ from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
 from huf.ai.mail.retention import blank_old_mails
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import insert_new_mail
-from huf.api.mail import approve_draft
+from huf.api.mail import approve_draft, reply
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, events, make_mail, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -236,6 +236,44 @@ class TestPipeline(MailTestCase):
 			machine = self.work_with(server, Auto_Submitted="auto-generated")
 		self.assertEqual((news.category, outgoing(news.name)), ("news", []))
 		self.assertEqual((machine.category, outgoing(machine.name)), ("question", []))
+
+	def test_the_drafted_reply_goes_to_whom_the_mail_names_for_replies_and_says_so(self):
+		with ModelServer() as server:
+			server.script(text("question"), text("Yes, we have it."))
+			names = f"{self.address}, visitor@customer.example"
+			done = self.work_with(server, sender="form@website.example", Reply_To=names)
+		(draft,) = outgoing(done.name)
+		self.assertEqual((draft.recipients, draft.status), ("visitor@customer.example", "Draft"))
+		self.assertIn("visitor@customer.example takes no part in this thread", draft.reason)
+
+	def test_a_form_that_sends_from_the_mailbox_s_own_address_is_processed(self):
+		with ModelServer() as server:
+			server.script(text("question"), text("Yes, we have it."))
+			done = self.work_with(server, sender=self.address, Reply_To="Vera <visitor@customer.example>")
+		self.assertEqual((done.direction, done.by_person), ("Incoming", 0))
+		(draft,) = outgoing(done.name)
+		self.assertEqual(draft.recipients, "visitor@customer.example")
+		frappe.set_user(self.user)
+		self.assertEqual(approve_draft(draft.name)["status"], "Approved")
+		frappe.set_user("Administrator")
+		frappe.db.commit()
+		self.assertEqual(send_all(done.name), [True])
+		petra = f"petra@{self.address.partition('@')[2]}"
+		answer = self.take(answer_to(done.name, sender=petra, to="visitor@customer.example"))
+		self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
+
+	def test_a_person_begins_a_reply_to_whom_the_mail_names_for_replies(self):
+		name = self.take(sender="form@website.example", Reply_To="visitor@customer.example")
+		self.assertEqual(row(reply(name)["name"]).recipients, "visitor@customer.example")
+
+	def test_own_mail_with_a_colleague_for_replies_stays_own_mail(self):
+		petra = f"petra@{self.address.partition('@')[2]}"
+		self.assertEqual(row(self.take(sender=self.address, Reply_To=petra)).status, "Sent")
+
+	def test_a_form_does_not_get_its_visitor_into_another_s_thread(self):
+		first = self.take()
+		forged = self.take(answer_to(first, sender=self.address, Reply_To="mallory@evil.example"))
+		self.assertNotEqual(row(forged).thread, row(first).thread)
 
 	def work_with(self, server: ModelServer, **mail):
 		from huf.tests.factories import make_agent
