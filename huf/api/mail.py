@@ -151,13 +151,13 @@ def discard_draft(name: str):
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
 	"""Assign a mail's thread to a person. Agents no longer process it."""
-	return actions.hand_over_thread(readable_mail(mail), reason)
+	return actions.hand_over_thread(own_mail(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
 	"""Let agents process a mail's thread again."""
-	return actions.return_thread(readable_mail(mail))
+	return actions.return_thread(own_mail(mail))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -45,12 +45,6 @@ def describe_mail(doc) -> dict:
 	"""All that is known of a mail: {mail, rules, prepared, run, drafts, thread, events, with_person,
 	categories}.
 	"""
-	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
-	if run:
-		run.llm_calls = frappe.get_all(
-			"Agent LLM Call", {"run": run.name}, CALL_FIELDS, order_by="step asc, creation asc"
-		)
-		run.tool_calls_log = read_tool_log(run.name)
 	drafts = thread_mails(doc, {"reply_to_mail": doc.name})
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
@@ -58,13 +52,29 @@ def describe_mail(doc) -> dict:
 		"mail": {**show_present_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
-		"run": run or None,
+		"run": describe_run(doc.run) if doc.run else None,
 		"drafts": drafts,
 		"thread": thread_mails(doc, {}),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
 		"categories": [each.name for each in get_categories()],
 	}
+
+
+def describe_run(name: str) -> dict | None:
+	"""The run of a mail; without its contents if the session user, to whom the mail may only be assigned,
+	may not read it.
+	"""
+	run = frappe.db.get_value("Agent Run", name, RUN_FIELDS, as_dict=True)
+	if not run:
+		return None
+	if not frappe.has_permission("Agent Run", "read", doc=name):
+		return {"name": run.name, "agent": run.agent, "status": run.status}
+	run.llm_calls = frappe.get_all(
+		"Agent LLM Call", {"run": name}, CALL_FIELDS, order_by="step asc, creation asc"
+	)
+	run.tool_calls_log = read_tool_log(name)
+	return run
 
 
 def thread_mails(doc, filters: dict) -> list:

@@ -82,6 +82,27 @@ class TestReplies(DraftingTestCase):
 		self.as_user(colleague)
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
 
+	def test_whom_a_mail_is_assigned_to_does_not_read_its_run(self):
+		colleague = make_user("Huf User")
+		values = {"agent": self.agent_name, "status": "Success", "response": "A secret"}
+		run = frappe.get_doc({"doctype": "Agent Run", **values}).insert().name
+		frappe.db.set_value("Agent Mail", self.mail, "run", run)
+		api.assign(self.mail, colleague)
+		frappe.db.commit()
+		self.assertEqual(api.get_mail(self.mail)["run"].response, "A secret")
+		self.as_user(colleague)
+		shown = api.get_mail(self.mail)["run"]
+		self.assertEqual(shown, {"name": run, "agent": self.agent_name, "status": "Success"})
+
+	def test_who_a_mail_is_shared_with_neither_hands_over_its_thread_nor_gives_it_back(self):
+		colleague = make_user("Huf User")
+		frappe.share.add("Agent Mail", self.mail, colleague, read=1)
+		frappe.db.commit()
+		self.as_user(colleague)
+		self.assertEqual(api.get_mail(self.mail)["mail"]["name"], self.mail)
+		self.assertRaises(frappe.PermissionError, api.hand_over, self.mail)
+		self.assertRaises(frappe.PermissionError, api.give_back, self.mail)
+
 
 class TestProcessingAgain(MailTestCase):
 	def setUp(self):

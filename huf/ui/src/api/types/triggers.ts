@@ -55,7 +55,8 @@ export interface Mail {
 export interface MailStory {
 	mail: Mail;
 	rules: { rule: string; fits: boolean; checks: Condition[] }[];
-	run: { name: string; agent: string; status: string; tool_calls_log: JsonObject[] } | null;
+	/** Without its log for a user who may not read the run. */
+	run: { name: string; agent: string; status: string; tool_calls_log?: JsonObject[] } | null;
 	drafts: JsonObject[];
 	events: { name: string; kind: string; creation: string; summary: string }[];
 	with_person: boolean;
