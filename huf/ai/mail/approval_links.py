@@ -38,14 +38,17 @@ class ApprovalLink:
 
 
 def send_link(draft: str) -> bool:
-	"""Job: queue the mail about a draft that waits for its approver, once; returns whether it was queued."""
+	"""Job: queue the mail about a draft that waits for its approver, once for each approver and proposal;
+	returns whether it was queued.
+	"""
 	row = drafts.read_draft(draft)
 	sender = find_sender()
 	if not row or not row.approver or not sender or row.status != drafts.PENDING:
 		return False
-	to = frappe.db.get_value("User", row.approver, ["email", "language"], as_dict=True)
-	key = f"{digest('approval', row.name, row.expires_at)}@{sender.rpartition('@')[2]}"
-	if not to or not to.email or frappe.db.exists("Email Queue", {"message_id": key}):
+	to = frappe.db.get_value("User", row.approver, ["email", "language", "enabled"], as_dict=True)
+	proposal = digest("approval", row.name, row.approver, row.digest, row.expires_at)
+	key = f"{proposal}@{sender.rpartition('@')[2]}"
+	if not to or not to.enabled or not to.email or frappe.db.exists("Email Queue", {"message_id": key}):
 		return False
 	mail = SimpleNamespace(name=row.name, sender=sender, message_id=key, cc="")
 	queue_mail(mail, write_mail(mail, row, to), [to.email], drafts.DRAFT)

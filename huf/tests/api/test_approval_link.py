@@ -12,6 +12,7 @@ from frappe.utils import add_to_date, now_datetime, today
 from huf.ai.core import sealed_tokens
 from huf.ai.mail.approval_links import send_link
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage.drafts import pass_on_draft, read_draft
 from huf.api.draft import approve
 from huf.api.profile import save_profile
 from huf.tests.api.test_openai import SECRET, make_key
@@ -193,6 +194,23 @@ class TestApprovalLink(LinkTestCase):
 			self.assertEqual(frappe.db.get_value("Agent Draft", draft, "approver"), expected)
 		self.link(draft)
 		self.assertEqual(self.mails(draft)[-1]["To"], self.approver)
+
+	def test_when_a_draft_is_passed_on_the_new_approver_is_mailed_too(self):
+		name, _link = self.wait()
+		other = make_user("Huf User", EDITOR)
+		self.assertTrue(pass_on_draft(read_draft(name), other, now_datetime()))
+		frappe.db.commit()
+		self.assertTrue(send_link(name))
+		self.assertFalse(send_link(name))
+		self.assertEqual({mail["To"] for mail in self.mails(name)}, {self.approver, other})
+
+	def test_an_approver_who_is_disabled_is_not_mailed(self):
+		name = self.start_change("new")["draft"]["draft"]
+		frappe.db.delete("Email Queue", {"reference_name": name})
+		frappe.db.set_value("User", self.approver, "enabled", 0)
+		frappe.db.commit()
+		self.assertFalse(send_link(name))
+		self.assertEqual(self.mails(name), [])
 
 	def test_without_the_agent_s_setting_nobody_is_mailed(self):
 		for value, count in ((0, 0), (1, 1)):
