@@ -84,9 +84,10 @@ class Inbox:
 
 	def find_folder_problem(self, folder: str | None) -> str | None:
 		"""Why another folder cannot be read and what to do; None if it can, or if none is named."""
+		if not folder:
+			return None
 		try:
-			if folder:
-				self.box.folder.status(folder, ["UIDVALIDITY"])
+			self.box.folder.status(folder, ["UIDVALIDITY"])
 		except MailboxFolderStatusError as error:
 			return describe_folder_error(folder, error)
 		return None

@@ -52,7 +52,7 @@ def describe_mail(doc) -> dict:
 		"mail": {**show_present_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
-		"run": describe_run(doc.run) if doc.run else None,
+		"run": describe_mail_run(doc.run) if doc.run else None,
 		"drafts": drafts,
 		"thread": thread_mails(doc, {}),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
@@ -61,7 +61,7 @@ def describe_mail(doc) -> dict:
 	}
 
 
-def describe_run(name: str) -> dict | None:
+def describe_mail_run(name: str) -> dict | None:
 	"""The run of a mail; without its contents if the session user, to whom the mail may only be assigned,
 	may not read it.
 	"""
