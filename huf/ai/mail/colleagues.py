@@ -16,9 +16,8 @@ def is_colleague(address: str, own: Iterable[str]) -> bool:
 	domain makes nobody a colleague.
 	"""
 	domain = address.rpartition("@")[2]
-	if domain and domain not in read_public_domains():
-		if any(domain == each.rpartition("@")[2] for each in own):
-			return True
+	if domain not in read_public_domains() and domain in [each.rpartition("@")[2] for each in own]:
+		return bool(domain)
 	return bool(address) and (address in own or is_mailbox(address) or is_system_user(address))
 
 
