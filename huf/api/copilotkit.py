@@ -25,7 +25,7 @@ from huf.ai.chat.external import (
 from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
-from huf.ai.core.request_values import parse_json_text
+from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
@@ -105,7 +105,7 @@ def read_arguments(arguments) -> dict:
 	"""The arguments of an action, from an object or its JSON. Raises BadRequest."""
 	if isinstance(arguments, str):
 		try:
-			arguments = parse_json_text(arguments)
+			arguments = parse_request_json(arguments)
 		except ValueError:
 			raise BadRequest("arguments is not JSON.") from None
 	if not isinstance(arguments or {}, dict):

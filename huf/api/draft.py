@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_start, parse_json_text
+from huf.ai.core.request_values import clamp_start, parse_request_json
 from huf.ai.mail.actions import list_waiting_replies
 from huf.ai.storage import drafts
 from huf.ai.storage.recorded_run import read_text_of_step
@@ -100,7 +100,7 @@ def read_edited_arguments(arguments: dict | str | None) -> dict | None:
 	if not isinstance(arguments, str):
 		return arguments
 	try:
-		value = parse_json_text(arguments)
+		value = parse_request_json(arguments)
 	except ValueError:
 		value = None
 	if not isinstance(value, dict):

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
-from huf.ai.core.request_values import parse_json_text
+from huf.ai.core.request_values import parse_request_json
 from huf.api.addresses import find_function
 from huf.api.wire.openai_errors import error_body
 
@@ -113,7 +113,7 @@ def describe_broken_json(path: str) -> dict | None:
 
 def is_json(text: bytes) -> bool:
 	try:
-		parse_json_text(text)
+		parse_request_json(text)
 	except ValueError:
 		return False
 	return True

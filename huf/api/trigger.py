@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_start, parse_json_text, read_json
+from huf.ai.core.request_values import clamp_start, parse_request_json, read_json
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
@@ -146,7 +146,7 @@ def parse_payload(payload):
 	if not isinstance(payload, str):
 		return payload
 	try:
-		return parse_json_text(payload)
+		return parse_request_json(payload)
 	except ValueError:
 		return payload
 

@@ -15,13 +15,13 @@ def to_canonical_json(value: Any) -> str:
 	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str | bytes) -> Any:
 	"""Parse JSON from outside. Raises ValueError, also for values nested deeper than MAX_JSON_LEVELS."""
 	try:
 		value = json.loads(text)
 	except RecursionError:
 		raise ValueError("it is nested too deep") from None
-	if text.count("[") + text.count("{") > MAX_JSON_LEVELS and is_deeper(value, MAX_JSON_LEVELS):
+	if is_deeper(value, MAX_JSON_LEVELS):
 		raise ValueError(f"it is nested more than {MAX_JSON_LEVELS} levels deep")
 	return value
 

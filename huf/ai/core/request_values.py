@@ -6,6 +6,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import parse_json
 
 MAX_START = 1_000_000_000
 """Databases refuse an offset that is negative or larger than their integers."""
@@ -13,24 +14,19 @@ MAX_SEARCH_CHARS = 200
 """SQLite refuses patterns of more than 50,000 characters."""
 
 
-def parse_json_text(text: str | bytes) -> Any:
-	"""Parse JSON that anybody may have sent.
-
-	Raises ValueError also for JSON that Python parses but Huf cannot store: nested too deeply, or with an
-	unpaired surrogate.
+def parse_request_json(text: str | bytes) -> Any:
+	"""Parse JSON of a request. Raises ValueError like `parse_json`, and for halves of characters, which
+	cannot be stored.
 	"""
-	try:
-		value = json.loads(text)
-		json.dumps(value, ensure_ascii=False).encode()
-	except RecursionError:
-		raise ValueError("The JSON is nested too deeply.") from None
+	value = parse_json(text)
+	json.dumps(value, ensure_ascii=False).encode()
 	return value
 
 
 def read_json(given: Any, name: str) -> Any:
 	"""Parse an argument that may be JSON text; other values are returned as they are. Raises UsageError."""
 	try:
-		return frappe.parse_json(parse_json_text(given) if isinstance(given, str) else given)
+		return frappe.parse_json(parse_request_json(given) if isinstance(given, str) else given)
 	except ValueError:
 		raise UsageError(f"{name} is not valid JSON. Correct it and send it again.") from None
 

@@ -12,7 +12,7 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.request_values import parse_json_text
+from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult, Usage
 from huf.ai.evals.cases import EvalCase
 from huf.ai.evals.dry_runs import CaseDryRuns
@@ -190,7 +190,7 @@ def summarize_step(step: dict | None) -> dict | None:
 def read_edits(edits: Any) -> dict[str, str]:
 	"""Edits as they come from outside. Raises UsageError."""
 	try:
-		values = parse_json_text(edits) if isinstance(edits, str) else edits
+		values = parse_request_json(edits) if isinstance(edits, str) else edits
 	except ValueError:
 		values = None
 	if not isinstance(values, dict) or not all(isinstance(text, str) for text in values.values()):

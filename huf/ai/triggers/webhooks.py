@@ -10,7 +10,7 @@ import frappe
 from frappe.utils.password import get_decrypted_password
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import parse_json_text
+from huf.ai.core.request_values import parse_request_json
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
@@ -80,7 +80,7 @@ def parse_body(delivery: Delivery) -> Any:
 	if delivery.content_type.startswith(FORM):
 		return dict(parse_qsl(text, keep_blank_values=True))
 	try:
-		return parse_json_text(text)
+		return parse_request_json(text)
 	except ValueError:
 		if "json" in delivery.content_type:
 			raise UsageError("The body is not valid JSON.") from None

@@ -5,7 +5,7 @@ from datetime import date
 
 import frappe
 
-from huf.ai.core.request_values import MAX_START, clamp_start, parse_json_text
+from huf.ai.core.request_values import MAX_START, clamp_start, parse_request_json
 from huf.api import run as run_api
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.http import send
@@ -97,8 +97,8 @@ class TestJson(MalformedTestCase):
 	def test_what_cannot_be_stored_is_no_json(self):
 		for broken in (DEEP, SURROGATE, DEEP + "]" * len(DEEP), "{", ""):
 			with self.assertRaises(ValueError):
-				parse_json_text(broken)
-		self.assertEqual(parse_json_text('{"a": ["\\u00e4"]}'), {"a": ["ä"]})
+				parse_request_json(broken)
+		self.assertEqual(parse_request_json('{"a": ["\\u00e4"]}'), {"a": ["ä"]})
 
 
 class TestNumbers(MalformedTestCase):

@@ -5,8 +5,13 @@ import frappe
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.doctypes import CASE, CUSTOMER, ORDER, make_doctypes
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
+
+CREATE, UPDATE, DELETE = "Create Document", "Update Document", "Delete Document"
+SUBMIT, CANCEL, ATTACH = "Submit Document", "Cancel Document", "Attach File to Document"
 
 
 class Worker:
@@ -54,3 +59,27 @@ def undo(*runs: str, **decisions: str) -> dict:
 	chosen = {key: value for key, value in decisions.items()}
 	preview = preview_undo(scope, chosen)
 	return {**apply_undo(scope, preview["digest"], chosen), "preview": preview}
+
+
+class UndoTestCase(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		make_doctypes()
+		cls.server = enter(cls, ModelServer(strict=False))
+		cls.worker = Worker(cls.server, (CASE, CUSTOMER, ORDER, "ToDo"))
+
+	def run_calls(self, *calls):
+		return self.worker.run(*calls)
+
+
+def edit(doctype: str, name: str, **values) -> None:
+	"""Change a document as a person would; commits."""
+	doc = frappe.get_doc(doctype, name)
+	doc.update(values)
+	doc.save()
+	frappe.db.commit()
+
+
+def changed_names(run: str) -> list[str]:
+	return frappe.get_all("Agent Change", {"run": run}, pluck="reference_name", order_by="creation asc")

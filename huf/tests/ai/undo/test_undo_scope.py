@@ -1,0 +1,132 @@
+"""What is undone: whole runs, an undo, what an agent or a trigger did since a time; and by whom."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.storage.retention import blank_runs
+from huf.ai.undo.scope import UndoSelection, parse_scope
+from huf.ai.undo.undo import apply_undo, preview_undo
+from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, undo
+from huf.tests.doctypes import CASE, EDITOR, ORDER, make_case, make_order
+from huf.tests.factories import make, make_tool, make_user, unique
+
+
+class TestScope(UndoTestCase):
+	def test_an_undo_is_a_run_that_can_be_undone_and_nothing_is_undone_twice(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		first = undo(run)["run"]
+		self.assertEqual(frappe.db.get_value("Agent Run", first, ["status", "is_undo"]), ("Success", 1))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first}), 1)
+		with self.assertRaises(UsageError):
+			apply_undo(UndoSelection((run,)), "x.y")
+		undo(first)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
+		undo(run)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_everything_an_agent_did_since_a_time(self):
+		case, other = make_case(amount=1), make_case(amount=1)
+		worker = Worker(self.server, (CASE,))
+		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		since = frappe.utils.now()
+		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 3}}))
+		worker.run((UPDATE, CASE, {"name": other.name, "values": {"amount": 3}}))
+		scope = parse_scope(agent=worker.agent, since=since)
+		preview = preview_undo(scope)
+		self.assertEqual(len(preview["runs"]), 2)
+		apply_undo(scope, preview["digest"])
+		amounts = [frappe.db.get_value(CASE, name, "amount") for name in (case.name, other.name)]
+		self.assertEqual(amounts, [2, 1])
+
+	def test_what_runs_did_to_one_record_and_what_a_trigger_s_runs_did_since_a_time(self):
+		order, other = make_order("nail", note="before"), make_order("screw", note="before")
+		worker = Worker(self.server, (ORDER,))
+		since = frappe.utils.now()
+		run = worker.run(
+			(UPDATE, ORDER, {"name": order.name, "values": {"note": "after"}}),
+			(UPDATE, ORDER, {"name": other.name, "values": {"note": "after"}}),
+		)
+		trigger = make("Agent Trigger", agent=worker.agent, trigger_type="Manual", trigger_name=unique("T"))
+		frappe.db.set_value("Agent Run", run, "trigger", trigger.name)
+		frappe.db.commit()
+		scope = parse_scope(doctype=ORDER, name=order.name, since=since)
+		preview = preview_undo(scope)
+		self.assertEqual([each["name"] for each in preview["difference"]["changes"]], [order.name])
+		apply_undo(scope, preview["digest"])
+		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "after")
+		scope = parse_scope(trigger=trigger.name, since=since)
+		apply_undo(scope, preview_undo(scope)["digest"])
+		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "before")
+		for broken in (
+			{},
+			{"trigger": "x"},
+			{"doctype": ORDER, "name": "x"},
+			{"agent": "x", "trigger": "x", "since": since},
+		):
+			self.assertRaises(UsageError, parse_scope, **broken)
+
+	def test_calls_to_the_outside_are_listed_with_what_would_take_them_back(self):
+		from huf.ai.storage.rows import insert_row
+
+		tool = make_tool(
+			"POST",
+			base_url="http://127.0.0.1:9",
+			compensate='{"method": "DELETE", "url": "/orders/{result.id}"}',
+		)
+		run = self.run_calls((CREATE, "ToDo", {"description": "x"}))
+		insert_row(
+			"Agent Tool Call",
+			{
+				"run": run,
+				"tool": tool,
+				"effect": "external",
+				"status": "Success",
+				"step": 1,
+				"position": 1,
+				"arguments": '{"url": "/orders"}',
+				"result": '{"status": 201, "body": {"id": 17}}',
+			},
+		)
+		frappe.db.commit()
+		(call,) = preview_undo(UndoSelection((run,)))["external"]
+		self.assertEqual(call["compensate"], {"method": "DELETE", "url": "/orders/17"})
+
+	def test_after_retention_nothing_is_undone(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		blank_runs([run])
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "retention"):
+			preview_undo(UndoSelection((run,)))
+
+
+class TestPermission(UndoTestCase):
+	def setUp(self):
+		super().setUp()
+		self.case = make_case(amount=1)
+		self.run_name = self.run_calls(
+			(UPDATE, CASE, {"name": self.case.name, "values": {"amount": 2, "fee": "new fee"}})
+		)
+
+	def test_a_user_who_may_not_read_the_run_undoes_nothing(self):
+		frappe.set_user(make_user("Huf User", EDITOR))
+		with self.assertRaises(frappe.PermissionError):
+			preview_undo(UndoSelection((self.run_name,)))
+
+	def test_a_user_who_may_not_write_the_document_undoes_nothing(self):
+		frappe.set_user(make_user("Huf Manager"))
+		preview = preview_undo(UndoSelection((self.run_name,)))
+		self.assertEqual((preview["problems"], preview["hidden"]), ([], 1))
+		self.assertNotIn(self.case.name, frappe.as_json(preview))
+		with self.assertRaises(UsageError):
+			apply_undo(UndoSelection((self.run_name,)), preview["digest"])
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
+
+	def test_a_field_above_the_users_level_stays_and_is_named(self):
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		done = undo(self.run_name)
+		self.assertEqual(done["restored"][0]["left"], ["fee"])
+		stored = frappe.db.get_value(CASE, self.case.name, ["amount", "fee"])
+		self.assertEqual(tuple(stored), (1, "new fee"))
+		self.assertNotIn("SECRET-FEE", frappe.as_json(done["preview"]))
