@@ -66,7 +66,7 @@ class Office:
 def open_office() -> Iterator[Office]:
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with PageModelServer(strict=False) as model, start_server(home) as server:
+		with start_server(home) as server, PageModelServer(MODEL, strict=False) as model:
 			admin = Rest(server)
 			fill(admin, model)
 			yield Office(server, Rest(server, user=LAWYER), admin, model)

@@ -1,10 +1,9 @@
-"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions; a
-scripted model whose calls only the first of them learns.
+"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions, and
+scripted models.
 """
 
-import atexit
+import asyncio
 import json
-import os
 import shutil
 import tempfile
 import unittest
@@ -14,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from huf.ai.providers.learned_calls import CALLS_FILE
+from huf.ai.providers.learned_calls import CALLS_FILE, CallStore
+from huf.ai.providers.learning_process import learn_variants
 from huf.embedded.site import site_path
 from huf.embedded.tests.browser import open_browser, read_boot
 from huf.embedded.tests.server_test import Server
@@ -24,35 +24,39 @@ from huf.tests.ports import find_free_port
 
 PASSWORD = "a good password 7"
 ADMIN = "Administrator"
-MODEL_PORT = find_free_port()
-LEARNED_CALLS = Path(tempfile.gettempdir()) / f"huf-test-calls-{os.getpid()}.json"
-atexit.register(LEARNED_CALLS.unlink, missing_ok=True)
+SERVED: list[Path] = []
+"""Homes of the servers that run."""
 
 
 class PageModelServer(ModelServer):
-	"""The scripted model at one address in all tests of this process.
+	"""The scripted model of agents with default settings.
 
-	A site's first call of a model takes seconds, in which a child process learns it. Where address, model ID
-	and options are the same, `start_server` lets later sites begin with what earlier ones have learned.
+	A child process of a site needs seconds to learn how a new model is called. Here the test's process, which
+	has imported LiteLLM already, stores it for the sites that are served.
 	"""
 
-	def __init__(self, **options):
-		super().__init__(port=MODEL_PORT, **options)
+	def __init__(self, model_id: str = "scripted", **options):
+		super().__init__(**options)
+		self.model_id = model_id
+
+	def __enter__(self) -> "PageModelServer":
+		call = {"temperature": 0.3, "model": f"openai/{self.model_id}", "num_retries": 0, "max_retries": 0}
+		for home in SERVED:
+			store = CallStore(site_path(home).joinpath(*CALLS_FILE))
+			asyncio.run(learn_variants(store, {**call, "api_base": self.base_url}))
+		super().__enter__()
+		return self
 
 
 @contextmanager
 def start_server(home: Path, **environment: str) -> Iterator[Server]:
-	"""A started Huf that knows the model calls which earlier ones of this process have learned."""
 	server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **environment)
-	learned = site_path(home).joinpath(*CALLS_FILE)
+	SERVED.append(home)
 	try:
-		if LEARNED_CALLS.exists():
-			shutil.copy(LEARNED_CALLS, learned)
 		yield server
 	finally:
+		SERVED.remove(home)
 		server.stop()
-		if learned.exists():
-			shutil.copy(learned, LEARNED_CALLS)
 
 
 class PageTestCase(unittest.TestCase):

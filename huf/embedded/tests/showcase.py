@@ -198,7 +198,7 @@ def open_showcase() -> Iterator[Showcase]:
 	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; gone afterwards."""
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with PageModelServer(strict=False) as model, start_server(home) as server:
+		with start_server(home) as server, PageModelServer("house-large", strict=False) as model:
 			model.forever(answer_like_a_model)
 			rest = Rest(server)
 			yield Showcase(server, rest, model, fill(rest, model, home), home)
