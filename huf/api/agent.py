@@ -10,20 +10,18 @@ from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider
 from huf.ai.providers.price_table import supports_vision
-from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import parse_names, run_agent
 from huf.ai.setup.agents import make_agent
 from huf.ai.setup.proposals import propose_agent
 from huf.ai.setup.proposed_agents import create_proposed
-from huf.api.wire.agui import describe_phase
-from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
+from huf.api.wire.agui import describe_finished
+from huf.api.wire.json_body import json_response, read_string, refusing
 from huf.api.wire.sse import stream_events
 
 CHANNEL = "agent"
 USER_SETTINGS = "Huf User Settings"
-REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -149,6 +147,7 @@ def create_from_proposal(proposal: dict | str):
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def chat(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message and wait for the answer. Also at /agent/chat.
 
@@ -160,32 +159,19 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
 	run waits for a person.
 	"""
-	try:
-		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
-	except REFUSED as error:
-		return refusal_response(error)
-	body = {
-		**result.as_dict(),
-		**describe_phase(result.status),
-		"tool_results": read_tool_results(result.run),
-	}
-	return json_response(body, 202 if result.draft else 200)
+	result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
+	return json_response(describe_finished(result), 202 if result.draft else 200)
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def stream(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume.
 
 	Also at /agent/stream.
 	"""
-	try:
-		return stream_events(
-			follow_request(
-				build_agent_request(message, agent, conversation, thread, attachments, route), can_void=True
-			)
-		)
-	except REFUSED as error:
-		return refusal_response(error)
+	request = build_agent_request(message, agent, conversation, thread, attachments, route)
+	return stream_events(follow_request(request, can_void=True))
 
 
 def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:

@@ -9,7 +9,6 @@ import frappe
 
 from huf.ai.chat import routed
 from huf.ai.chat.messages import stream_chat
-from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
@@ -20,19 +19,17 @@ from huf.ai.runs.routing import check_escalation
 from huf.ai.storage.chat_versions import list_versions_of_chat
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
-	BadRequest,
 	json_error,
 	json_response,
 	read_flag,
 	read_string,
 	read_strings,
-	refusal_response,
+	refusing,
 )
 from huf.api.wire.sse import stream_events
 
 APPROVAL_PENDING = "The run waits until a person approves one of its calls."
 EVENT_ID = re.compile("[0-9]{1,18}")
-REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -98,24 +95,23 @@ def delete_conversation(conversation: str):
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def route(message=None, hasAttachments=None, conversationId=None):
 	"""Decide whether the chat or the agent answers a message. Also at /api/chat/route.
 
 	With `conversationId`, a task in progress there keeps its route. Returns {route, confidence, reasons,
 	tool_needs, plan_hint}; status 400 for a malformed body.
 	"""
-	try:
-		decision = routed.decide_for_user(
-			read_string(message, "message"),
-			read_flag(hasAttachments, "hasAttachments"),
-			read_string(conversationId, "conversationId", required=False) or None,
-		)
-	except REFUSED as error:
-		return refusal_response(error)
+	decision = routed.decide_for_user(
+		read_string(message, "message"),
+		read_flag(hasAttachments, "hasAttachments"),
+		read_string(conversationId, "conversationId", required=False) or None,
+	)
 	return json_response(decision.as_dict())
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def agent_run(message=None, planHint=None, conversationId=None, attachments=None):
 	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL.
 
@@ -123,13 +119,10 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 	false; one that waits for approval has status 202. Errors are {error, code, suggestion}: 400, 403 or 409
 	if nothing was started, 500 if the run failed.
 	"""
-	try:
-		objective = read_string(message, "message")
-		plan = read_strings(planHint, "planHint")
-		conversation = read_string(conversationId, "conversationId", required=False) or None
-		plan, result = routed.run_objective(objective, plan, conversation, parse_names(attachments))
-	except REFUSED as error:
-		return refusal_response(error)
+	objective = read_string(message, "message")
+	plan = read_strings(planHint, "planHint")
+	conversation = read_string(conversationId, "conversationId", required=False) or None
+	plan, result = routed.run_objective(objective, plan, conversation, parse_names(attachments))
 	return run_response(objective, plan, result)
 
 
@@ -159,13 +152,10 @@ def is_without_answer(result: RunResult) -> bool:
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def escalation_check(response=None):
 	"""Whether a drafted chat answer needs the agent: {shouldEscalate, reason?}.
 
 	Also at /api/chat/escalation-check.
 	"""
-	try:
-		text = read_string(response, "response")
-	except BadRequest as error:
-		return refusal_response(error)
-	return json_response(check_escalation(text).as_dict())
+	return json_response(check_escalation(read_string(response, "response")).as_dict())

@@ -23,7 +23,6 @@ from huf.ai.chat.external import (
 	run_tool_call,
 )
 from huf.ai.chat.run_states import may_read_run
-from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
@@ -31,17 +30,17 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, describe_phase, encode_event, encode_history
-from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
+from huf.api.wire.agui import RunEncoder, describe_finished, encode_event, encode_history
+from huf.api.wire.json_body import BadRequest, json_response, read_string, refusing
 from huf.api.wire.sse import stream_data
 
 CHANNEL = "copilotkit"
 CHAT = "chat"
 MAX_MESSAGES = 200
-REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None, route=None):
 	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`).
 
@@ -50,24 +49,17 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and
 	{success, result, run, ...} for a tool; status 202 where a person has to approve something first.
 	"""
-	try:
-		agent = read_string(agent, "agent", required=False)
-		thread = read_string(threadId, "threadId", required=False)
-		if read_string(action, "action") == CHAT:
-			prompt = read_message(message, messages)
-			request = build_external_request(CHANNEL, agent, prompt, thread=thread, route=route)
-			result = run_agent(request)
-			body = {
-				**result.as_dict(),
-				**describe_phase(result.status),
-				"tool_results": read_tool_results(result.run),
-			}
-		else:
-			request = build_external_request(CHANNEL, agent, "", thread=thread)
-			result = run_tool_call(request, action, read_arguments(arguments))
-			body = describe_call(result)
-	except REFUSED as error:
-		return refusal_response(error)
+	agent = read_string(agent, "agent", required=False)
+	thread = read_string(threadId, "threadId", required=False)
+	if read_string(action, "action") == CHAT:
+		prompt = read_message(message, messages)
+		request = build_external_request(CHANNEL, agent, prompt, thread=thread, route=route)
+		result = run_agent(request)
+		body = describe_finished(result)
+	else:
+		request = build_external_request(CHANNEL, agent, "", thread=thread)
+		result = run_tool_call(request, action, read_arguments(arguments))
+		body = describe_call(result)
 	return json_response({**body, "threadId": request.external_id}, 202 if result.draft else 200)
 
 
@@ -114,6 +106,7 @@ def read_arguments(arguments) -> dict:
 
 
 @frappe.whitelist(methods=["POST"])
+@refusing
 def stream():
 	"""Run an agent, or resume a waiting run, and stream AG-UI events. Also at /copilotkit/stream.
 
@@ -125,11 +118,8 @@ def stream():
 			{key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
 		)
 	except ValidationError as error:
-		return refusal_response(BadRequest(f"The body is not a RunAgentInput: {describe_fault(error)}"))
-	try:
-		return stream_data(map(encode_event, start_events(run_input)))
-	except REFUSED as error:
-		return refusal_response(error)
+		raise BadRequest(f"The body is not a RunAgentInput: {describe_fault(error)}") from None
+	return stream_data(map(encode_event, start_events(run_input)))
 
 
 def describe_fault(error: ValidationError) -> str:

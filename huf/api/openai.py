@@ -48,7 +48,7 @@ class NotFound(Exception):
 	"""The user has no such response or conversation."""
 
 
-def refusing(function):
+def refusing_as_openai(function):
 	"""Convert refusals to OpenAI's errors.
 
 	They roll back, because Frappe commits what a request has written that ends with a response.
@@ -100,7 +100,7 @@ def describe_missing(name: str) -> str:
 
 
 @frappe.whitelist(methods=["POST"])
-@refusing
+@refusing_as_openai
 def chat_completions(
 	model=None, messages=None, stream=None, stream_options=None, metadata=None, n=None, **others
 ):

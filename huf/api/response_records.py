@@ -14,7 +14,7 @@ from huf.api.responses import (
 	NotFound,
 	read_metadata,
 	read_response_run,
-	refusing,
+	refusing_as_openai,
 )
 from huf.api.wire.json_body import BadRequest, json_response
 from huf.api.wire.responses import STATUSES, ResponseBuilder
@@ -25,7 +25,7 @@ MAX_RUNS = 100
 
 
 @frappe.whitelist(methods=["GET", "POST", "DELETE"])
-@refusing
+@refusing_as_openai
 def response(**others):
 	"""GET and DELETE /v1/responses/ID, GET ID/input_items, POST ID/cancel."""
 	method, (name, action) = frappe.local.request.method, read_path(RESPONSES)
@@ -85,7 +85,7 @@ def read_path(prefix: str) -> tuple[str, str]:
 
 
 @frappe.whitelist(methods=["POST"])
-@refusing
+@refusing_as_openai
 def create_conversation(metadata=None, items=None, **others):
 	"""Return a new conversation ID; the conversation is created with its first response. Also at
 	/v1/conversations.
@@ -97,7 +97,7 @@ def create_conversation(metadata=None, items=None, **others):
 
 
 @frappe.whitelist(methods=["GET", "DELETE"])
-@refusing
+@refusing_as_openai
 def conversation(**others):
 	"""GET and DELETE /v1/conversations/ID, GET ID/items."""
 	method, (name, action) = frappe.local.request.method, read_path(CONVERSATIONS)

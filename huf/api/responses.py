@@ -21,7 +21,14 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
 from huf.ai.storage.drafts import is_pending
-from huf.api.openai import OWN_TOOLS, ModelNotFound, NotFound, describe_missing, keep_image, refusing
+from huf.api.openai import (
+	OWN_TOOLS,
+	ModelNotFound,
+	NotFound,
+	describe_missing,
+	keep_image,
+	refusing_as_openai,
+)
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
 from huf.api.wire.response_input import Input, read_input, read_prompt
@@ -34,7 +41,7 @@ MAX_METADATA = 16
 
 
 @frappe.whitelist(methods=["POST"])
-@refusing
+@refusing_as_openai
 def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
 	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
 	given, asks, named = read_input(input), read_can_approve(tools), read_metadata(metadata)

@@ -52,8 +52,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 def check_draft_stops(row) -> None:
 	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
 	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
-	if stop := stops.find_stop(stops.read_stops(), run or {}, row.tool):
-		raise UsageError(f"{stops.describe_stop(stop)}. Approve the draft after it has been released.")
+	stops.refuse_if_stopped(run or {}, "Approve the draft after it has been released.", row.tool)
 
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:

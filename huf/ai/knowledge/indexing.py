@@ -90,7 +90,7 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 
 def sync_items(source, again: bool = False) -> None:
 	"""Insert and delete items to match what the source covers, and mark changed ones as waiting."""
-	# In this order: an item that comes between the two is not taken for one that is gone.
+	# In this order: an item that is added in between must not look deleted.
 	known = store.read_items(source.name)
 	current = {each.item_name(source.name): each for each in sources.list_references(source)}
 	store.insert_items(source.name, [each for name, each in current.items() if name not in known])

@@ -70,6 +70,23 @@ def no_larger_model(is_unreachable: bool) -> Model | None:
 	return None
 
 
+class WrappedModel:
+	"""Base class of models that change what another one, their `model`, reads and answers."""
+
+	model: Model
+
+	@property
+	def retries(self) -> int:
+		return self.model.retries
+
+	@property
+	def is_local(self) -> bool:
+		return self.model.is_local
+
+	def room(self, tools: list[Tool]) -> Room | None:
+		return self.model.room(tools)
+
+
 class FreeModel:
 	"""Base class of stand-ins for models that cost nothing: no retries, no usage, no context window."""
 

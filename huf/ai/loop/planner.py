@@ -14,8 +14,7 @@ from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError, ToolError
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import CallRequest, Effect, ModelReply, Tool
-from huf.ai.loop.context_window import Room
-from huf.ai.loop.model import OnText, SchemaModel
+from huf.ai.loop.model import OnText, SchemaModel, WrappedModel
 from huf.ai.loop.plan_prompts import (
 	FORM,
 	SHORT_FORM,
@@ -36,24 +35,16 @@ NAMED_TOOL = re.compile(r'"tool"\s*:\s*"([^"]+)"')
 
 
 @dataclass
-class PlanningModel:
+class PlanningModel(WrappedModel):
 	"""Adapts a model without tool calls: in each step it plans, and answers if it needs no tool."""
 
 	model: SchemaModel
 	# Its usage counts two calls, which are worded differently from the loop's messages.
 	reports_prompt_tokens: bool = False
 	offered: list[Tool] = field(default_factory=list)
-	"""The tools of the last plan. What is asked without tools begins as plans do: a server has read that."""
+	"""The tools of the last plan. Calls without tools begin like plans, for the server's prompt cache."""
 	is_last_plan: bool = False
 	"""Whether the last plan declared itself the last: only plans for a small window do."""
-
-	@property
-	def retries(self) -> int:
-		return self.model.retries
-
-	@property
-	def is_local(self) -> bool:
-		return self.model.is_local
 
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
@@ -108,9 +99,6 @@ class PlanningModel:
 			input_tokens=plan.input_tokens + answer.input_tokens,
 			output_tokens=plan.output_tokens + answer.output_tokens,
 		)
-
-	def room(self, tools: list[Tool]) -> Room | None:
-		return self.model.room(tools)
 
 	def is_small(self) -> bool:
 		room = self.model.room([])

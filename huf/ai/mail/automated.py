@@ -3,7 +3,7 @@
 Reads headers and the sender's address only, never the content.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
 MACHINE_NAMES = (
 	"mailer-daemon",
@@ -16,8 +16,12 @@ MACHINE_NAMES = (
 	"bounces",
 )
 BULK_PRECEDENCES = ("bulk", "junk", "list", "auto_reply")
-LIST_HEADERS = ("List-Id", "List-Unsubscribe", "List-Post", "List-Help", "Mailing-List")
-RESPONDER_HEADERS = (
+AUTOMATED_HEADERS = (
+	"List-Id",
+	"List-Unsubscribe",
+	"List-Post",
+	"List-Help",
+	"Mailing-List",
 	"X-Autoreply",
 	"X-Autorespond",
 	"X-Autoresponder",
@@ -25,70 +29,40 @@ RESPONDER_HEADERS = (
 	"X-Auto-Reply",
 	"X-Mail-Autoreply",
 )
+"""Headers of mailing lists and of responders."""
 REPORT_TYPES = ("multipart/report", "message/delivery-status", "message/disposition-notification")
 
 
 def find_automated(header: Callable[[str], str | None], sender: str) -> str | None:
-	"""Why a mail counts as automated, for people to read; None if a person wrote it, as far as one can tell.
+	"""Why a mail counts as automated, for people to read; None if nothing marks it as such.
 
 	`header` returns the first value of a header, or None.
 	"""
-	for check in (
-		check_auto_submitted,
-		check_return_path,
-		check_precedence,
-		check_list_headers,
-		check_responder_headers,
-		check_response_suppression,
-		check_report_type,
-		check_sender_name,
-	):
-		if reason := check(header, sender):
-			return reason
-	return None
+	return next(list_signs(header, sender), None)
 
 
-def check_auto_submitted(header, sender) -> str | None:
-	value = (header("Auto-Submitted") or "no").split(";")[0].strip().lower()
-	return None if value == "no" else f"Auto-Submitted: {value}"
-
-
-def check_return_path(header, sender) -> str | None:
+def list_signs(header: Callable[[str], str | None], sender: str) -> Iterator[str]:
+	submitted = read_value(header, "Auto-Submitted") or "no"
+	if submitted != "no":
+		yield f"Auto-Submitted: {submitted}"
 	path = header("Return-Path")
-	return (
-		"an empty Return-Path, as bounces have" if path is not None and path.strip() in ("<>", "") else None
-	)
+	if path is not None and path.strip() in ("<>", ""):
+		yield "an empty Return-Path, as bounces have"
+	precedence = read_value(header, "Precedence")
+	if precedence in BULK_PRECEDENCES:
+		yield f"Precedence: {precedence}"
+	yield from (f"the header {name}" for name in AUTOMATED_HEADERS if header(name) is not None)
+	suppressed = (header("X-Auto-Response-Suppress") or "").lower()
+	if {part.strip() for part in suppressed.split(",")} & {"all", "autoreply", "oof"}:
+		yield f"X-Auto-Response-Suppress: {suppressed}"
+	content_type = read_value(header, "Content-Type")
+	if content_type in REPORT_TYPES:
+		yield f"Content-Type: {content_type}"
+	name = sender.partition("@")[0].lower()
+	if name.split("+")[0] in MACHINE_NAMES or name.startswith("bounce"):
+		yield f"the sender {sender}"
 
 
-def check_precedence(header, sender) -> str | None:
-	value = (header("Precedence") or "").strip().lower()
-	return f"Precedence: {value}" if value in BULK_PRECEDENCES else None
-
-
-def check_list_headers(header, sender) -> str | None:
-	return find_present_header(header, LIST_HEADERS)
-
-
-def check_responder_headers(header, sender) -> str | None:
-	return find_present_header(header, RESPONDER_HEADERS)
-
-
-def check_response_suppression(header, sender) -> str | None:
-	value = (header("X-Auto-Response-Suppress") or "").lower()
-	wanted = {part.strip() for part in value.split(",")} & {"all", "autoreply", "oof"}
-	return f"X-Auto-Response-Suppress: {value}" if wanted else None
-
-
-def check_report_type(header, sender) -> str | None:
-	kind = (header("Content-Type") or "").split(";")[0].strip().lower()
-	return f"Content-Type: {kind}" if kind in REPORT_TYPES else None
-
-
-def check_sender_name(header, sender) -> str | None:
-	local = sender.partition("@")[0].lower()
-	is_machine = local.split("+")[0] in MACHINE_NAMES or local.startswith("bounce")
-	return f"the sender {sender}" if is_machine else None
-
-
-def find_present_header(header, names: Sequence[str]) -> str | None:
-	return next((f"the header {name}" for name in names if header(name) is not None), None)
+def read_value(header: Callable[[str], str | None], name: str) -> str:
+	"""A header in lower case, without its parameters."""
+	return (header(name) or "").split(";")[0].strip().lower()

@@ -21,7 +21,7 @@ from huf.ai.providers.http_connections import JSON_STYLES, RequestTemplate
 from huf.ai.providers.learned_calls import FREE_ARGUMENTS, LearnedCall, make_tls, parse_stream
 from huf.ai.providers.openai_format import read_response
 
-KEY_PLACEHOLDER = "huf-is-only-looking"
+KEY_PLACEHOLDER = "placeholder-key"
 CANDIDATES: dict[str, tuple[str, ResponseSamples]] = {
 	**dict.fromkeys(("openai", "lm_studio", "perplexity", "cerebras", "deepinfra"), ("sdk", OPENAI)),
 	**dict.fromkeys(

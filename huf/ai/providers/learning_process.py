@@ -1,4 +1,4 @@
-"""Learns in a child process how to make a call without LiteLLM. A process that imports it keeps its 145 MB.
+"""Learns in a child process how to make a call without LiteLLM, whose import takes 145 MB of a process.
 
 Run as a module, this is the child. It opens no connection, and is given no message and no API key.
 """

@@ -18,8 +18,7 @@ from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.timed_pattern import TimedPattern
 from huf.ai.core.types import PAST, ModelReply, Tool
-from huf.ai.loop.context_window import Room
-from huf.ai.loop.model import Model, OnText
+from huf.ai.loop.model import Model, OnText, WrappedModel
 from huf.ai.providers.personal_patterns import (
 	AT,
 	DIGITS,
@@ -187,19 +186,11 @@ class Masker:
 
 
 @dataclass(frozen=True)
-class MaskedModel:
+class MaskedModel(WrappedModel):
 	"""A model behind a Masker: it reads placeholders, and its replies are returned with the real values."""
 
 	model: Model
 	masker: Masker
-
-	@property
-	def retries(self) -> int:
-		return self.model.retries
-
-	@property
-	def is_local(self) -> bool:
-		return self.model.is_local
 
 	@property
 	def reports_prompt_tokens(self) -> bool:
@@ -225,9 +216,6 @@ class MaskedModel:
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase | None:
 		return self.model.worst_case(self.mask(messages), tools, counted)
-
-	def room(self, tools: list[Tool]) -> Room | None:
-		return self.model.room(tools)
 
 
 class UnmaskedStream:

@@ -39,7 +39,7 @@ REFUSALS = {
 	DraftStatus.FAILED.value: "It was approved before and failed.",
 }
 NOT_TRIED = (
-	"This call has not been tried, because the tool does not declare that it changes documents only. "
+	"There is no preview, because the tool does not declare that it changes documents only. "
 	"These are its arguments."
 )
 

@@ -36,8 +36,7 @@ def retry_call(name: str) -> str:
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
 	check_enabled(run.run_as)
-	if stop := stops.find_stop(stops.read_stops(), run.as_dict(), row.tool):
-		raise UsageError(f"{stops.describe_stop(stop)}. Repeat the call after it has been released.")
+	stops.refuse_if_stopped(run.as_dict(), "Repeat the call after it has been released.", row.tool)
 	with acting_as(run.run_as):
 		tool = find_tool(run.agent, row.tool)
 	if tool is None:

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import frappe
 
-from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, ModelReply, RunResult, RunStatus
@@ -27,7 +26,7 @@ from huf.ai.routing.types import Route, RouteDecision, Stage
 from huf.ai.runs import admission
 from huf.ai.storage import route_decisions
 from huf.ai.storage.conversations import ConversationManager
-from huf.ai.storage.standalone_calls import budgeted_call
+from huf.ai.storage.standalone_calls import complete_within_budget
 
 MAX_ANSWER_TOKENS = 60
 MODEL_TIMEOUT_S = 10
@@ -161,9 +160,8 @@ class RouteModel:
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
 		masked = MaskedModel(quick, make_masker())
-		with budgeted_call(masked.worst_case(messages, [])) as used:
-			self.reply = run_coroutine(masked.complete(messages, [], ignore_text))
-			used.usage = self.reply.usage
+		worst = masked.worst_case(messages, [])
+		self.reply = complete_within_budget(worst, lambda: masked.complete(messages, [], ignore_text))
 		return self.reply.text
 
 	def figures(self) -> dict:

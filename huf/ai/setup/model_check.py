@@ -1,23 +1,21 @@
 """Checks with small real calls that a model answers and how it calls tools; notes that on its AI Model."""
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
-from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect, ModelReply, Tool
 from huf.ai.loop.model import ignore_text
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.providers import litellm
 from huf.ai.providers.models import UnsavedProvider, hides_tools
 from huf.ai.storage.rows import update_cached_row
-from huf.ai.storage.standalone_calls import budgeted_call
+from huf.ai.storage.standalone_calls import complete_within_budget
 
 PROMPT = [{"role": "user", "content": "Call the tool take_note with the text OK. Say nothing else."}]
 ANSWER_TOKENS = 64
@@ -93,7 +91,7 @@ def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None)
 	call = litellm.build_call_arguments(provider, model, {"max_tokens": ANSWER_TOKENS}, False, unsaved)
 	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
 	began = time.perf_counter()
-	reply = call_within_budget(quick.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(quick))
+	reply = complete_within_budget(quick.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(quick))
 	speed = reply.usage.output_tokens / (time.perf_counter() - began)
 	if reply.calls:
 		return CheckedModel(reply, NATIVE, speed, NOTES[NATIVE])
@@ -105,7 +103,7 @@ def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None)
 
 def writes_plan(planner: PlanningModel) -> bool:
 	try:
-		plan = call_within_budget(planner.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(planner))
+		plan = complete_within_budget(planner.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(planner))
 	except ModelError:
 		return False
 	return any(each.name == NOTE_TOOL.name for each in plan.calls)
@@ -115,17 +113,8 @@ def complete(model: litellm.ModelCall | PlanningModel) -> Coroutine[Any, Any, Mo
 	return model.complete(PROMPT, [NOTE_TOOL], ignore_text)
 
 
-def call_within_budget(
-	worst: WorstCase | None, start: Callable[[], Coroutine[Any, Any, ModelReply]]
-) -> ModelReply:
-	with budgeted_call(worst) as used:
-		reply = run_coroutine(start())
-		used.usage = reply.usage
-	return reply
-
-
 def describe_prompt(reply: ModelReply) -> str:
-	"""Evidence that the server does not even pass tools on: fewer prompt tokens than they take."""
+	"""Whether the server drops the definitions of tools: it counts fewer prompt tokens than they take."""
 	if hides_tools([NOTE_TOOL], reply.usage.input_tokens):
 		return f" Its server counted {reply.usage.input_tokens} tokens: it does not show tools to the model."
 	return ""

@@ -14,12 +14,11 @@ from frappe import _
 
 from huf.ai.core.arguments import parse_arguments, strip_fence
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError, UsageError
-from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.providers import litellm
 from huf.ai.setup.proposal_doctypes import RIGHTS, Candidate, find_candidates
 from huf.ai.setup.proposal_templates import write_template
-from huf.ai.storage.standalone_calls import budgeted_call
+from huf.ai.storage.standalone_calls import complete_within_budget
 
 MAX_SENTENCE_CHARS = 1_000
 MAX_TOOL_DOCTYPES = 8
@@ -82,9 +81,10 @@ def ask_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dic
 	doctypes = [{"doctype": each.name, "label": each.label, "kinds": list(each.kinds)} for each in candidates]
 	prompt = json.dumps({"request": sentence, "doctypes": doctypes}, ensure_ascii=False)
 	messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": prompt}]
-	with budgeted_call(call.worst_case(messages, [])) as used:
-		reply = run_coroutine(call.complete_json(messages, make_schema(candidates), MAX_ANSWER_TOKENS))
-		used.usage = reply.usage
+	reply = complete_within_budget(
+		call.worst_case(messages, []),
+		lambda: call.complete_json(messages, make_schema(candidates), MAX_ANSWER_TOKENS),
+	)
 	try:
 		return parse_arguments(strip_fence(reply.text))
 	except ToolError:

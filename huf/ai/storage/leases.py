@@ -308,7 +308,7 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	"""The first queued run of each conversation in which no run is active, if it has waited longer than a
 	lease.
 
-	A run that ends enqueues the next one; in these cases its worker was lost before it could.
+	A run that ends enqueues the next one, unless its worker is lost before it can.
 	"""
 	before = add_to_date(now or now_datetime(), seconds=-LEASE_S, as_datetime=True)
 	return frappe.db.sql(

@@ -4,21 +4,22 @@ They count towards the budgets of their user and the site; if money is limited, 
 are refused. Each call leaves a row without contents.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import frappe
 from frappe.utils import now
 
 from huf.ai.core.costs import WorstCase
-from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
-from huf.ai.core.types import Usage
+from huf.ai.core.types import ModelReply, Usage
 from huf.ai.storage.budgets import reserve_budget, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
 from huf.ai.storage.rows import insert_row, update_row
-from huf.ai.storage.stops import describe_stop, find_stop, read_stops
+from huf.ai.storage.stops import refuse_if_stopped
 
 CALL = "Agent LLM Call"
 OUTSIDE = "outside"
@@ -40,9 +41,7 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	reservation of a lost process, and managers whom the site has contacted. Raises RunStopped,
 	BudgetReserved, and UsageError while a stop covers the user.
 	"""
-	user = {"run_as": frappe.session.user}
-	if stop := find_stop(read_stops(), user):
-		raise UsageError(f"{describe_stop(stop)}. No model is called until it is released.")
+	refuse_if_stopped({"run_as": frappe.session.user}, "No model is called until it is released.")
 	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
 	reservation = reserve_budget(limits, worst) if limits else None
 	name = insert_row(CALL, build_start_values(worst) | (reservation.as_row() if reservation else {}))
@@ -54,6 +53,16 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 			settle_reservation(name, reservation, used.usage)
 		update_row(CALL, name, build_end_values(used.usage))
 		frappe.db.commit()
+
+
+def complete_within_budget(
+	worst: WorstCase | None, start: Callable[[], Coroutine[Any, Any, ModelReply]]
+) -> ModelReply:
+	"""The reply of the model call that `start` begins. Raises as `budgeted_call`, and ModelError."""
+	with budgeted_call(worst) as used:
+		reply = run_coroutine(start())
+		used.usage = reply.usage
+	return reply
 
 
 def build_start_values(worst: WorstCase | None) -> dict:

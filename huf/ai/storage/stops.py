@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.errors import UsageError
 from huf.ai.storage.rows import insert_row, insert_rows, update_row
 
 STOP, SWITCH, SWITCH_NAME = "Agent Stop", "Agent Stop Switch", "switch"
@@ -56,6 +57,12 @@ def find_stop_of_run(run: str) -> dict | None:
 	if not row:
 		return None
 	return find_stop(stops, row) or next((stop for stop in stops if stop["name"] == row.held_by), None)
+
+
+def refuse_if_stopped(run: Mapping, advice: str, tool: str | None = None) -> None:
+	"""Raises UsageError, which ends in `advice`, if a stop covers a run or the call of a tool."""
+	if stop := find_stop(read_stops(), run, tool):
+		raise UsageError(f"{describe_stop(stop)}. {advice}")
 
 
 def describe_stop(stop: Mapping) -> str:

@@ -77,7 +77,7 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 
 
 def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> list[Restored]:
-	# The lock comes first: of two who undo the same, the second sees what the first has done.
+	# Lock before reading, so that a concurrent undo of the same changes sees this one's.
 	if not found.changes or not lock_changes([row.name for row in found.changes]):
 		raise UsageError(NOTHING)
 	plans = make_plans(found, decisions, lock=True)

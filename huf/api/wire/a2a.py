@@ -7,7 +7,6 @@ and the digest of the displayed change.
 import base64
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from a2a.helpers import new_message
@@ -35,6 +34,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 import huf
+from huf.ai.chat.external import GivenAnswer
 from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.events import EventKind, RunEvent
@@ -84,23 +84,13 @@ def build_card(agent: Any, url: str) -> AgentCard:
 	)
 
 
-@dataclass(frozen=True)
-class Answer:
-	"""A person's answer to a displayed draft."""
-
-	draft: str
-	digest: str
-	is_approved: bool
-	reason: str | None
-
-
-def read_answer(message: Message) -> Answer:
+def read_answer(message: Message) -> GivenAnswer:
 	"""Raises InvalidParamsError if no part is an answer."""
 	for part in message.parts:
 		given = MessageToDict(part.data) if part.HasField("data") else None
 		if isinstance(given, dict) and isinstance(given.get("approve"), bool):
 			draft, digest = str(given.get("draft") or ""), str(given.get("digest") or "")
-			return Answer(draft, digest, given["approve"], str(given.get("reason") or "") or None)
+			return GivenAnswer(draft, digest, given["approve"], reason=str(given.get("reason") or "") or None)
 	raise InvalidParamsError(HOW_TO_ANSWER)
 
 

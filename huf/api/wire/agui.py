@@ -37,7 +37,8 @@ from ag_ui.core import (
 
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import RunStatus
+from huf.ai.core.types import RunResult, RunStatus
+from huf.ai.queries.runs import read_tool_results
 from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"
@@ -216,9 +217,10 @@ class RunEncoder:
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
 
 
-def describe_phase(status: RunStatus) -> dict:
-	"""The phase of a run that has paused or ended, for JSON answers."""
-	return {STEP: EXECUTE if status is RunStatus.WAITING else VALIDATE}
+def describe_finished(result: RunResult) -> dict:
+	"""A run that has paused or ended, for JSON answers: with its phase and the results of its tools."""
+	phase = EXECUTE if result.status is RunStatus.WAITING else VALIDATE
+	return {**result.as_dict(), STEP: phase, "tool_results": read_tool_results(result.run)}
 
 
 def call_id_of(event: RunEvent) -> str:

@@ -1,6 +1,8 @@
 """Plain JSON bodies for endpoints without Frappe's envelope: reading arguments, responses, errors."""
 
 import json
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import frappe
@@ -36,6 +38,19 @@ def refusal_response(error: Exception) -> Response:
 		)
 	suggestion = "Sign in as a user who may do this, or ask a Huf Manager."
 	return json_error(403, "NOT_PERMITTED", str(error), suggestion)
+
+
+def refusing(function: Callable) -> Callable:
+	"""An endpoint that answers requests it refuses with `refusal_response`."""
+
+	@wraps(function)
+	def answer(*args, **kwargs):
+		try:
+			return function(*args, **kwargs)
+		except (BadRequest, UsageError, frappe.PermissionError) as error:
+			return refusal_response(error)
+
+	return answer
 
 
 def read_string(value: Any, name: str, required: bool = True) -> str:

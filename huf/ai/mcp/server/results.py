@@ -16,6 +16,12 @@ def describe_result(state: RunState) -> CallToolResult:
 	return describe_tool_result(state) if state.row.model == DIRECT else describe_answer(state)
 
 
+def describe_refused_call(error: Exception) -> CallToolResult:
+	"""The result of a call that was refused. Rolls back."""
+	frappe.db.rollback()
+	return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+
+
 def describe_answer(state: RunState) -> CallToolResult:
 	"""The answer of an agent. A run stopped by a guard has a partial answer and is not an error."""
 	row = state.row

@@ -184,7 +184,7 @@ class TestKeptConnections(PreviewTestCase):
 						proposal = propose(tool, {"title": "secret"})
 						self.assertEqual(shop.bodies, [])
 						self.assertEqual(proposal.preview["request"]["arguments"], {"title": "secret"})
-						is_noted = "has not been tried" in proposal.preview["request"].get("note", "")
+						is_noted = "There is no preview" in proposal.preview["request"].get("note", "")
 						self.assertEqual(is_noted, effect is Effect.WRITE)
 
 	def open_clients(self, url: str) -> dict:
