@@ -6,7 +6,7 @@ from typing import Any
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from starlette.applications import Starlette
 
-from huf.ai.core.event_loops import CarriedContext
+from huf.ai.core.event_loops import PropagatedContext
 from huf.api.a2a_handler import Handler
 from huf.api.wire.a2a import build_card
 
@@ -17,7 +17,7 @@ def create_a2a_app(agent: Any, url: str) -> Callable[..., Any]:
 	Args:
 		url: the agent's address for clients
 	"""
-	carried = CarriedContext()
+	carried = PropagatedContext()
 	routes = [
 		*create_agent_card_routes(build_card(agent, url), cache_control="private, no-cache"),
 		*create_jsonrpc_routes(Handler(agent.name, carried), "/"),

@@ -36,7 +36,7 @@ from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
 from huf.ai.core.errors import UsageError
-from huf.ai.core.event_loops import CarriedContext
+from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.core.events import RunEvent
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, Mode, RunStatus
@@ -78,7 +78,7 @@ def to_protocol_error(error: Exception) -> A2AError:
 class Handler(RequestHandler):
 	"""Acts as the session user. `agent`: the name of the agent at this address."""
 
-	def __init__(self, agent: str, carried: CarriedContext):
+	def __init__(self, agent: str, carried: PropagatedContext):
 		self.agent, self.carried = agent, carried
 
 	@validate_request_params

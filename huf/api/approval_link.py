@@ -85,7 +85,7 @@ def handle(link: ApprovalLink, token: str, decision: Any, reason: Any, csrf_toke
 			decide(link, decision, clip(str(reason or ""), MAX_REASON_CHARS))
 			link = read_link(token) or link
 	except UsageError as error:
-		return show_page(str(error), show_way(link), 409)
+		return show_page(str(error), render_link(link), 409)
 	return show_draft(link, csrf_token)
 
 
@@ -106,7 +106,9 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 	title = translate("Allow {0} to call {1}?").format(row.agent, row.tool)
 	if not link.is_current:
 		is_open = row.status == drafts.PENDING
-		return show_page(translate(CHANGED) if is_open else approvals.describe_decision(row), show_way(link))
+		return show_page(
+			translate(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
+		)
 	draft = drafts.describe_draft(row)
 	parts = [
 		f"<p>{escape(translate('It would act as {0}:').format(row.owner))}</p>",
@@ -114,10 +116,10 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 		*render_difference(draft["difference"] or {}, translate),
 		render_form(translate, csrf_token),
 	]
-	return show_page(title, "".join(parts) + show_way(link))
+	return show_page(title, "".join(parts) + render_link(link))
 
 
-def show_way(link: ApprovalLink) -> str:
+def render_link(link: ApprovalLink) -> str:
 	return f'<p><a href="/huf/drafts/{quote(link.draft.name)}">{escape(frappe._("Open in Huf"))}</a></p>'
 
 

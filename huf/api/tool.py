@@ -58,7 +58,7 @@ def ask_for_doctype(request: str):
 	`request`: a description of its records, up to 140 characters. The same request is sent once a day.
 	"""
 	frappe.has_permission(TOOL, "create", throw=True)
-	return doctype_requests.ask_for_doctype(request)
+	return doctype_requests.request_doctype(request)
 
 
 @frappe.whitelist(methods=["POST"])

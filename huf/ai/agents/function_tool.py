@@ -25,7 +25,7 @@ Label = Callable[[dict, str], Iterable[str]]
 """Where untrusted content in a result comes from: (arguments, result) -> names for people."""
 
 
-def may_run_beside(types: str, effect: Effect) -> bool:
+def may_run_concurrently(types: str, effect: Effect) -> bool:
 	"""Whether calls of a tool may run side by side: reads, GET requests and other agents.
 
 	Not searches of knowledge: the passages of one are numbered after those of the one before.
@@ -42,7 +42,7 @@ class EffectTool:
 	"""A tool of an agent, with its effect and its origin. The first five fields are those of the Agents SDK's
 	FunctionTool.
 
-	`start` (takes checked arguments), `run_beside`, `work` and `describe` are those of `ToolFunction`.
+	`start` (takes checked arguments), `run_concurrently`, `work` and `describe` are those of `ToolFunction`.
 	`can_dry_run`: it changes nothing but documents, through Frappe. `progress`: what people read while it
 	runs. `find_concern`: why a call needs a person now, or None. `origin`: where the outside content in its
 	results comes from. `second_person`: which calls somebody else than the run's user has to approve.
@@ -58,7 +58,7 @@ class EffectTool:
 	reference_doctype: str | None = None
 	timeout: float | None = None
 	max_calls: int = 0
-	run_beside: Callable[[dict], Awaitable[str]] | None = None
+	run_concurrently: Callable[[dict], Awaitable[str]] | None = None
 	needs_approval: bool = False
 	creates: bool = False
 	can_dry_run: bool = False
@@ -106,7 +106,7 @@ def create_function_tool(
 		timeout=timeout,
 		can_dry_run=can_dry_run,
 		origin=origin,
-		run_beside=calls.start_beside if may_run_beside(types, effect) else None,
+		run_concurrently=calls.start_concurrently if may_run_concurrently(types, effect) else None,
 		start=calls.start,
 		work=calls.work,
 		describe=calls.describe,
@@ -132,13 +132,13 @@ class ToolFunction:
 		check_arguments(arguments, self.parameters)
 		return await self.start(arguments)
 
-	def start_beside(self, arguments: dict) -> Awaitable[str]:
+	def start_concurrently(self, arguments: dict) -> Awaitable[str]:
 		"""Start a call that runs side by side with others: only one that waits for the network shares their
 		connection.
 		"""
 		if inspect.iscoroutinefunction(self.function) and not self.uses_database:
 			return self.call_async(arguments)
-		return run_in_thread(partial(self.call, arguments), is_apart=True)
+		return run_in_thread(partial(self.call, arguments), has_own_connection=True)
 
 	def start(self, arguments: dict) -> Awaitable[str]:
 		"""Start a call with checked arguments; a synchronous function runs where it can be abandoned."""

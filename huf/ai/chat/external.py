@@ -109,7 +109,7 @@ def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResul
 
 
 @dataclass(frozen=True)
-class GivenAnswer:
+class DraftReply:
 	"""A person's answer to a draft as it was displayed (`digest`)."""
 
 	draft: str
@@ -119,7 +119,7 @@ class GivenAnswer:
 	reason: str | None = None
 
 
-def answer_and_follow(answers: list[GivenAnswer]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
+def answer_and_follow(answers: list[DraftReply]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
 	"""Answer drafts of a run; returns (run, its calls so far, the drafts it waited for, its events from then
 	on).
 

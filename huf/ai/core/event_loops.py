@@ -42,7 +42,7 @@ class Finished:
 		return self.value
 
 
-class CarriedContext:
+class PropagatedContext:
 	"""Carries context variables from the task that awaits something back to the one that waits for the
 	task.
 	"""
@@ -73,7 +73,7 @@ class CarriedContext:
 
 def run_coroutine(coroutine: Coroutine) -> Any:
 	"""Run to the end and return the result; also where this thread's event loop already runs."""
-	carried = CarriedContext()
+	carried = PropagatedContext()
 	try:
 		with borrowed_loop() as loop:
 			if not is_loop_running():
@@ -105,7 +105,7 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float 
 	leaves early does not stop the coroutine: it runs to its end.
 	"""
 	items: deque = deque()
-	carried = CarriedContext()
+	carried = PropagatedContext()
 	with borrowed_loop() as loop:
 
 		def put(item: Any) -> None:

@@ -26,7 +26,7 @@ COPIED = ("session", "flags")
 """Attributes of `frappe.local` of which a call has a copy: an abandoned one may change them while the run
 goes on.
 """
-NOT_ADOPTED = (*COPIED, "form_dict")
+THREAD_LOCAL_NAMES = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 CANCEL_GRACE_S = 0.8
 """How long a call that is apart may take to clean up; less than `loop/waiting.py` waits for it."""
@@ -41,18 +41,18 @@ class RunningCall:
 	"""A call in its thread. `cancels` end what an event loop of the thread runs, in an orderly way."""
 
 	context: Context
-	is_apart: bool
+	has_own_connection: bool
 	cancels: list[Callable[[], Any]] = field(default_factory=list)
 
 
-async def run_in_thread(function: Callable[[], Any], is_apart: bool = False) -> Any:
+async def run_in_thread(function: Callable[[], Any], has_own_connection: bool = False) -> Any:
 	"""Call a synchronous function in another thread. Cancelling the wait abandons the call.
 
-	`is_apart`: on a connection of its own, whose changes are committed at the end, or rolled back after an
+	`has_own_connection`: the changes on its connection are committed at the end, or rolled back after an
 	error.
 	"""
-	call = RunningCall(copy_context(), is_apart)
-	call.context.run(detach, is_apart)
+	call = RunningCall(copy_context(), has_own_connection)
+	call.context.run(detach, has_own_connection)
 	loop = asyncio.get_running_loop()
 	future = loop.create_future()
 
@@ -74,7 +74,7 @@ async def run_in_thread(function: Callable[[], Any], is_apart: bool = False) -> 
 	finally:
 		with suppress(ValueError):  # abandoned by `abandon_calls`
 			get_running_calls().remove(call)
-	if not is_apart:
+	if not has_own_connection:
 		adopt(call.context)
 	if error:
 		raise error
@@ -88,11 +88,11 @@ def submit(work: Callable[[], None]) -> None:
 	except IndexError:
 		queue = SimpleQueue()
 		# A daemon: a tool that never ends must not keep the process alive.
-		threading.Thread(target=work_off, args=(queue,), name="huf-tool", daemon=True).start()
+		threading.Thread(target=run_queued_calls, args=(queue,), name="huf-tool", daemon=True).start()
 	queue.put(work)
 
 
-def work_off(queue: SimpleQueue) -> None:
+def run_queued_calls(queue: SimpleQueue) -> None:
 	"""Run the work of a queue in this thread, which ends after IDLE_S without any."""
 	while True:
 		try:
@@ -108,12 +108,12 @@ def work_off(queue: SimpleQueue) -> None:
 def call_in_thread(function: Callable[[], Any], call: RunningCall) -> Any:
 	_thread.call = call
 	try:
-		return call_apart(function) if call.is_apart else call_as_same_user(function)
+		return call_on_own_connection(function) if call.has_own_connection else call_as_same_user(function)
 	finally:
 		_thread.call = None
 
 
-def call_apart(function: Callable[[], Any]) -> Any:
+def call_on_own_connection(function: Callable[[], Any]) -> Any:
 	connect()
 	connection = frappe.local.db
 	try:
@@ -132,9 +132,9 @@ def on_cancel(cancel: Callable[[], Any]) -> None:
 
 async def cancel(call: RunningCall, future: asyncio.Future) -> None:
 	"""Abandon a call; what it runs on an event loop may clean up first."""
-	for each in call.cancels if call.is_apart else ():
+	for each in call.cancels if call.has_own_connection else ():
 		each()
-	if call.is_apart and call.cancels:
+	if call.has_own_connection and call.cancels:
 		await asyncio.wait({future}, timeout=CANCEL_GRACE_S)
 	if not future.done():
 		abandon(call)
@@ -144,7 +144,7 @@ def is_tool_running() -> bool:
 	"""Whether the event loop of this thread waits for a synchronous tool that has its connection
 	meanwhile.
 	"""
-	return any(not call.is_apart for call in get_running_calls())
+	return any(not call.has_own_connection for call in get_running_calls())
 
 
 def abandon_calls() -> None:
@@ -157,7 +157,7 @@ def abandon(call: RunningCall) -> None:
 	"""Take the connection away from a running call: its writes are rolled back, and later statements fail."""
 	# Its thread has entered the context itself. The call may have opened a separate connection.
 	taken = {call.context.copy().run(lambda: frappe.local.db)}
-	if call.is_apart:
+	if call.has_own_connection:
 		taken -= {frappe.local.db}
 	else:
 		taken.add(frappe.local.db)
@@ -183,7 +183,7 @@ def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 	raise ToolError("This call was abandoned; it can change nothing any more.")
 
 
-def detach(is_apart: bool) -> None:
+def detach(has_own_connection: bool) -> None:
 	"""Give this context a separate `frappe.local`, with the same values but its own session and flags.
 
 	A call that is apart has its own caches and messages as well.
@@ -191,7 +191,7 @@ def detach(is_apart: bool) -> None:
 	values = dict(frappe.local)
 	frappe.release_local(frappe.local)
 	for name, value in values.items():
-		is_copied = name in COPIED or (is_apart and isinstance(value, dict | list))
+		is_copied = name in COPIED or (has_own_connection and isinstance(value, dict | list))
 		setattr(frappe.local, name, value.copy() if is_copied else value)
 
 
@@ -213,7 +213,7 @@ def adopt(context: Context) -> None:
 	frappe.local.flags.clear()
 	frappe.local.flags.update(values["flags"])
 	for name, value in values.items():
-		if name not in NOT_ADOPTED and getattr(frappe.local, name, None) is not value:
+		if name not in THREAD_LOCAL_NAMES and getattr(frappe.local, name, None) is not value:
 			setattr(frappe.local, name, value)
 
 

@@ -188,7 +188,7 @@ class Tool:
 	"""A tool as the loop knows it. `run` takes checked arguments and returns anything JSON can hold.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
-	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
+	0: any number. `run_concurrently`: the same as `run` for concurrent calls; None: they run in order.
 	`needs_approval`: a person must approve each call. `creates`: it creates documents and changes none.
 	`origin`: where the outside content in its results comes from; None: they have none, unless a result says
 	so itself (`ResultText`).
@@ -201,7 +201,7 @@ class Tool:
 	run: Callable[[dict], Awaitable[Any]]
 	timeout: float | None = None
 	max_calls: int = 0
-	run_beside: Callable[[dict], Awaitable[Any]] | None = None
+	run_concurrently: Callable[[dict], Awaitable[Any]] | None = None
 	needs_approval: bool = False
 	creates: bool = False
 	origin: str | None = None
@@ -216,7 +216,7 @@ class Tool:
 class Call:
 	"""A prepared request: `tool` and `arguments`, or the `error` that keeps it from being made.
 
-	`draft`: the Agent Draft by which a person allowed it. `is_beside`: other calls run side by side with it.
+	`draft`: the Agent Draft by which a person allowed it. `is_concurrent`: others run at the same time.
 	"""
 
 	request: CallRequest
@@ -225,7 +225,7 @@ class Call:
 	arguments: dict | None = None
 	error: str | None = None
 	draft: str | None = None
-	is_beside: bool = False
+	is_concurrent: bool = False
 
 	@cached_property
 	def effect(self) -> Effect:

@@ -70,7 +70,7 @@ class CaseDryRuns:
 				return self.answer_external(tool, arguments)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
-		return replace(tool, start=start, run_beside=None)
+		return replace(tool, start=start, run_concurrently=None)
 
 	def answer_external(self, tool: EffectTool, arguments: dict) -> str:
 		"""The result of a call that cannot be rolled back, or a ToolError."""

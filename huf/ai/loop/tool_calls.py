@@ -55,7 +55,7 @@ async def perform(
 	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
 	# tool's transaction.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
-	run = (call.is_beside and call.tool.run_beside) or call.tool.run
+	run = (call.is_concurrent and call.tool.run_concurrently) or call.tool.run
 	with listening(listen) as reported:
 		try:
 			finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)

@@ -73,10 +73,10 @@ class ResultReader:
 		results = self.outcome.tool_results
 		if result > len(results):
 			raise ToolError(f"There is no result {result}. The last one is {len(results)}.")
-		return read_on(f"Result {result}", results[result - 1].text, self.piece_chars, offset, find)
+		return read_rest(f"Result {result}", results[result - 1].text, self.piece_chars, offset, find)
 
 
-def read_on(what: str, text: str, piece_chars: int, offset: int = 0, find: str = "") -> str:
+def read_rest(what: str, text: str, piece_chars: int, offset: int = 0, find: str = "") -> str:
 	"""A piece of a text with its position. Raises ToolError where there is no more, or no match."""
 	if find:
 		found = re.compile(re.escape(find), re.IGNORECASE).search(text, offset)

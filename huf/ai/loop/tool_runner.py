@@ -143,11 +143,11 @@ def event_of(step: int, call: Call) -> dict:
 
 def split_batches(calls: Sequence[Call]) -> Iterator[list[Call]]:
 	"""The calls in order, grouped into batches that may run concurrently."""
-	for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.run_beside)):
+	for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.run_concurrently)):
 		batch = list(group)
 		for start in range(0, len(batch), size := MAX_SIDE_BY_SIDE if is_concurrent else 1):
 			part = batch[start : start + size]
-			yield [replace(call, is_beside=True) for call in part] if len(part) > 1 else part
+			yield [replace(call, is_concurrent=True) for call in part] if len(part) > 1 else part
 
 
 async def side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable
 from typing import Any
 
 from huf.ai.core.errors import RunStopped, ToolTimeout
-from huf.ai.core.event_loops import CarriedContext, Finished
+from huf.ai.core.event_loops import Finished, PropagatedContext
 from huf.ai.core.progress import ToolProgress
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
@@ -33,7 +33,7 @@ async def watch(
 	Raises RunStopped when a guard ends the wait, ToolTimeout after `timeout_s` (None: never), counted from
 	the last progress that was `reported`.
 	"""
-	carried, clock = CarriedContext(), asyncio.get_running_loop().time
+	carried, clock = PropagatedContext(), asyncio.get_running_loop().time
 	task = asyncio.ensure_future(carried.finish(waiting))
 	began = clock()
 	try:

@@ -41,7 +41,7 @@ def follow_queue() -> list[str]:
 	return settled
 
 
-def show_present_states(rows: list) -> list:
+def add_current_states(rows: list) -> list:
 	"""The rows of mails, those in the queue with the status and reason that they have there now."""
 	queued = [
 		row

@@ -262,7 +262,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:
 			continue
 		if row.attempts >= store.MAX_ATTEMPTS:
-			give_up_mail(store.read_mail(row.name))
+			mark_mail_failed(store.read_mail(row.name))
 			continue
 		enqueue = enqueue_mail if row.status == MailStatus.QUEUED.value else enqueue_sending
 		if enqueue(row.name, row.attempts + 1, after_commit=False):
@@ -272,7 +272,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 	return again
 
 
-def give_up_mail(row) -> None:
+def mark_mail_failed(row) -> None:
 	reason = f"It failed several times. {row.reason or 'A manager finds the reason in the Error Log.'}"
 	before = MailStatus(row.status)
 	after, kind = (

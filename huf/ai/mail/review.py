@@ -14,7 +14,7 @@ from frappe.utils import add_to_date, now_datetime
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction
 from huf.ai.mail import oauth, store, threads
-from huf.ai.mail.delivery import show_present_states
+from huf.ai.mail.delivery import add_current_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
@@ -49,7 +49,7 @@ def describe_mail(doc) -> dict:
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
-		"mail": {**show_present_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
+		"mail": {**add_current_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
 		"run": describe_mail_run(doc.run) if doc.run else None,
@@ -94,7 +94,7 @@ def thread_mails(doc, filters: dict) -> list:
 	rows = frappe.get_list(
 		store.MAIL, filters={"thread": doc.thread, **filters}, fields=fields, order_by="creation asc"
 	)
-	return show_present_states(rows)
+	return add_current_states(rows)
 
 
 def parse_field(text: str | None, default):

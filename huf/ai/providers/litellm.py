@@ -30,7 +30,7 @@ from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, know
 from huf.ai.providers.images import insert_images
 from huf.ai.providers.litellm_module import STREAMED, load
 from huf.ai.providers.models import (
-	CallWay,
+	CallPath,
 	Prices,
 	UnsavedProvider,
 	estimate_max_tokens,
@@ -75,8 +75,8 @@ async def warm_up(needs_litellm: bool = True) -> None:
 	load_table()
 	if not needs_litellm:
 		return
-	for wishes in ({}, STREAMED):
-		await check_directly({"model": "openai/gpt-4o-mini", **wishes})
+	for options in ({}, STREAMED):
+		await check_directly({"model": "openai/gpt-4o-mini", **options})
 
 
 async def run(
@@ -142,7 +142,7 @@ def build_call_arguments(
 		fixed.setdefault("max_tokens", max(1, min(answer_tokens, window // LOCAL_ANSWER_SHARE)))
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
-		CallWay(row.call_way or CallWay.AUTOMATIC),
+		CallPath(row.call_way or CallPath.AUTOMATIC),
 		bool(sees),
 	)
 
@@ -219,7 +219,7 @@ class ModelCall:
 	window: int
 	is_local: bool
 	"""Its answers go through the response guard."""
-	way: CallWay
+	call_path: CallPath
 	sees: bool = False
 	"""Whether images are sent to it."""
 
@@ -266,7 +266,7 @@ class ModelCall:
 		relay = TextRelay(on_text)
 		answer = AnswerBuilder(relay.add, known)
 		try:
-			await fetch(kwargs, answer, self.way)
+			await fetch(kwargs, answer, self.call_path)
 		except AnswerTooLarge as error:
 			raise invalid_answer_error(
 				str(error), self.provider, self.model, retryable=False, usage=Usage(cost=None)
@@ -316,26 +316,26 @@ def count_tokens(model: str, text: str) -> int:
 	return load().token_counter(model=model, text=text)
 
 
-async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
+async def fetch(kwargs: dict, answer: AnswerBuilder, call_path: CallPath) -> None:
 	"""Make one call by the first available route. Raises ValueError if the provider allows only the direct
 	path and there is none.
 	"""
-	if way is not CallWay.WRAPPED:
+	if call_path is not CallPath.WRAPPED:
 		from huf.ai.providers.learned_calls import find_learned
 		from huf.ai.providers.learning_process import learn_apart
 
 		learned = find_learned(kwargs) or await learn_apart(kwargs)
 		if learned and (body := learned.write_body(kwargs)) is not None:
 			return await learned.complete(body, kwargs, answer, partial(load_path, kwargs))
-		found = await direct_way(kwargs)
+		found = await learn_direct_path(kwargs)
 		if not isinstance(found, str):
 			path, template = found
 			return await path.complete(template, kwargs, answer)
-		if way is CallWay.DIRECT:
+		if call_path is CallPath.DIRECT:
 			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
 	if headers := trace_headers():
 		kwargs = {**kwargs, "extra_headers": headers}
-	await run_on_model_loop(ask_wrapped(kwargs, answer))
+	await run_on_model_loop(call_litellm(kwargs, answer))
 
 
 async def load_path(kwargs: dict):
@@ -347,7 +347,7 @@ async def load_path(kwargs: dict):
 	return DirectPath(await asyncio.to_thread(load), kwargs["model"], kwargs.get("api_base"))
 
 
-async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
+async def call_litellm(kwargs: dict, answer: AnswerBuilder) -> None:
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
 		await answer.read_stream(response)
@@ -355,7 +355,7 @@ async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 		answer.read_response(response)
 
 
-async def direct_way(kwargs: dict):
+async def learn_direct_path(kwargs: dict):
 	"""The direct path for a call, or the reason why it has none. Stores what is learned of the call."""
 	from huf.ai.providers import direct_path_check, learned_calls
 

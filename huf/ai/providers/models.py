@@ -17,7 +17,7 @@ MAX_BYTES_PER_TOKEN = 8
 """An upper bound for tool schemas over all tokenizers."""
 
 
-class CallWay(str, Enum):
+class CallPath(str, Enum):
 	"""How a provider's models are called, by its AI Provider record."""
 
 	AUTOMATIC = "Automatic"

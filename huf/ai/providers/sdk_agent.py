@@ -85,7 +85,7 @@ def to_loop_tool(tool: Any) -> Tool:
 		getattr(tool, "start", None) or invoker(tool),
 		getattr(tool, "timeout", None),
 		getattr(tool, "max_calls", 0),
-		getattr(tool, "run_beside", None),
+		getattr(tool, "run_concurrently", None),
 		getattr(tool, "needs_approval", False),
 		getattr(tool, "creates", False),
 		getattr(tool, "origin", None),

@@ -159,7 +159,7 @@ class Approvals:
 			if proposal.digest != draft.digest:
 				drafts.renew_draft(draft, proposal)
 				self.pause([draft.name])
-		return replace(call, arguments=arguments, tool=replace(call.tool, run=make, run_beside=None))
+		return replace(call, arguments=arguments, tool=replace(call.tool, run=make, run_concurrently=None))
 
 	def pause(self, names: Sequence[str]) -> NoReturn:
 		"""Pause the run, in one commit with its drafts.

@@ -16,7 +16,7 @@ from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.reader_process import read_file
 from huf.ai.knowledge.reading import READERS
 from huf.ai.loop.context_window import DEFAULT_WINDOW
-from huf.ai.loop.tool_results import PIECE_CHARS, read_on
+from huf.ai.loop.tool_results import PIECE_CHARS, read_rest
 from huf.ai.providers.models import read_model_facts
 from huf.ai.providers.price_table import find_context_window
 from huf.ai.runs.admission import admit_file
@@ -130,7 +130,7 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 	if file not in named:
 		raise ToolError(f"There is no file {file!r} here. The files are: {', '.join(named) or 'none'}.")
 	admit_file(named[file].name, frappe.session.user)
-	return read_on(file, whole_text(frappe.local.site, named[file].name), PIECE_CHARS, offset, find)
+	return read_rest(file, whole_text(frappe.local.site, named[file].name), PIECE_CHARS, offset, find)
 
 
 @lru_cache(maxsize=8)

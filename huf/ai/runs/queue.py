@@ -59,7 +59,7 @@ def work_with(lease: Lease, trace: dict | None = None) -> RunResult | None:
 	user = frappe.db.get_value("Agent Run", lease.run, "run_as")
 	with acting_as(user), continuing(trace):
 		try:
-			return carry_on(lease.run, lease)
+			return execute_claimed_run(lease.run, lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
@@ -101,7 +101,7 @@ def hold_unstarted(run: str, stop: dict, now: datetime | None = None) -> None:
 	frappe.db.commit()
 
 
-def carry_on(run: str, lease: Lease) -> RunResult:
+def execute_claimed_run(run: str, lease: Lease) -> RunResult:
 	"""Load a run and execute it; it fails if something it needs was deleted. Raises LeaseLost."""
 	try:
 		opened = load_run(run, lease)

@@ -18,7 +18,7 @@ NEW_DOCTYPE = ("DocType", "new")
 NO_TAGS = str.maketrans("", "", "<>")
 
 
-def ask_for_doctype(request: str) -> list[str]:
+def request_doctype(request: str) -> list[str]:
 	"""Notify the System Managers, once per day and request; returns the full names of who was asked."""
 	user = frappe.session.user
 	if SYSTEM_MANAGER in frappe.get_roles(user):

@@ -174,7 +174,7 @@ class PlanBuilder:
 			return
 		schema = resolve(self.document, parameter.get("schema"))
 		if reason := find_unsupported(parameter, schema):
-			self.leave_out(_("parameter {0} ({1})").format(name, place), reason, is_required)
+			self.omit(_("parameter {0} ({1})").format(name, place), reason, is_required)
 			return
 		argument = self.add_argument(name, parameter["schema"], parameter.get("description"), is_required)
 		self.parameters[argument] = {
@@ -190,7 +190,7 @@ class PlanBuilder:
 			self.required.append(argument)
 		return argument
 
-	def leave_out(self, part: str, reason: str, is_required: bool) -> None:
+	def omit(self, part: str, reason: str, is_required: bool) -> None:
 		if is_required:
 			raise UnusableTool(_("A required part cannot be sent: {0}.").format(f"{part}, {reason}"))
 		self.left_out.append(f"{part}, {reason}")
@@ -218,7 +218,7 @@ class PlanBuilder:
 		]
 		if not kinds:
 			reason = _("which is {0}, not JSON").format(", ".join(content) or _("of no type"))
-			self.leave_out(_("body"), reason, is_required)
+			self.omit(_("body"), reason, is_required)
 			return None, default
 		schema = content[kinds[0]].get("schema") or {}
 		return self.add_argument("body", schema, request_body.get("description"), is_required), kinds[0]

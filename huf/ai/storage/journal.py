@@ -168,7 +168,7 @@ class RunJournal:
 			if not task.cancelled() and not task.exception() and self.reply is reply:
 				self.reply = None
 
-		self.renewal = asyncio.ensure_future(run_in_thread(reply.write, is_apart=True))
+		self.renewal = asyncio.ensure_future(run_in_thread(reply.write, has_own_connection=True))
 		self.renewal.add_done_callback(forget)
 
 	def start_model_call(self, step: int, measure_cost: Callable[[], WorstCase | None]) -> Grant | None:
@@ -273,7 +273,7 @@ class RunJournal:
 	def keep_alive(self) -> None:
 		"""Extend the lease on a separate connection, because a tool may be using the run's."""
 		if self.lease.is_old() and (self.renewal is None or self.renewal.done()):
-			renewing = run_in_thread(self.lease.renew, is_apart=True)
+			renewing = run_in_thread(self.lease.renew, has_own_connection=True)
 			self.renewal = asyncio.ensure_future(renewing)
 			# If the lease is lost, `finish_tool_call` raises.
 			self.renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -315,7 +315,7 @@ class RunJournal:
 			insert_changes(self.run, name, changes)
 		if call.draft:
 			record_draft_result(call.draft, tool_result)
-		self.is_open = call.effect is Effect.READ and not call.is_beside
+		self.is_open = call.effect is Effect.READ and not call.is_concurrent
 		if not self.is_open:
 			self.commit()
 

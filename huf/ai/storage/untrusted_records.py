@@ -15,7 +15,7 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, upd
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
 IS_OPEN = "coalesce(marked.cleared_by, '') = ''"
-OF_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and {IS_OPEN})"
+BY_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and {IS_OPEN})"
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
 
 
@@ -77,7 +77,7 @@ def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 		return set()
 	found = frappe.db.sql(
 		f"""select doc.name from `tab{doctype}` doc {join_outsiders()}
-		where doc.name in %(names)s and ((marked.name is not null and {IS_OPEN}) or {OF_OUTSIDER})""",
+		where doc.name in %(names)s and ((marked.name is not null and {IS_OPEN}) or {BY_OUTSIDER})""",
 		values,
 	)
 	return {name for (name,) in found}
@@ -104,7 +104,7 @@ def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:
 		return None
 	known = "" if names is None else "doc.name in %(names)s and"
 	found = frappe.db.sql(
-		f"select doc.name from `tab{doctype}` doc {join_outsiders()} where {known} {OF_OUTSIDER} limit 1",
+		f"select doc.name from `tab{doctype}` doc {join_outsiders()} where {known} {BY_OUTSIDER} limit 1",
 		{"doctype": doctype, "names": tuple(names or ())[:MAX_NAMES]},
 	)
 	return f"{doctype} {found[0][0]}" if found else None
@@ -123,7 +123,7 @@ def is_outsider(user: str) -> bool:
 	return user == "Guest" or getattr(find_cached("User", user), "user_type", None) == "Website User"
 
 
-def mark_outsider_s_change(doc: Document, user: str, fields: Sequence[str] | None) -> None:
+def mark_outsider_change(doc: Document, user: str, fields: Sequence[str] | None) -> None:
 	"""Record that a guest or a portal user has changed a document.
 
 	Their own documents are untrusted without a row, unless a person has trusted one before this change.

@@ -15,7 +15,7 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
-from huf.ai.storage.untrusted_records import is_outsider, mark_outsider_s_change, mark_record, read_origin
+from huf.ai.storage.untrusted_records import is_outsider, mark_outsider_change, mark_record, read_origin
 from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import (
 	Snapshot,
@@ -129,7 +129,7 @@ def mark_written(doc) -> None:
 	if run and (origins := find_origins(run)):
 		mark_record(doc.doctype, doc.name, origins, run, list_changed_fields(doc))
 	elif not run and is_outsider(user):
-		mark_outsider_s_change(doc, user, list_changed_fields(doc))
+		mark_outsider_change(doc, user, list_changed_fields(doc))
 
 
 def list_changed_fields(doc) -> list[str] | None:

@@ -43,7 +43,7 @@ class Folded:
 	conflicts: list[Conflict] = field(default_factory=list)
 
 
-def take_back_changes(
+def revert_changes(
 	current: Mapping | None, changes: Iterable[Change], decisions: Mapping[tuple[str, ...], str]
 ) -> Folded:
 	"""Take back `changes`, newest first. `decisions`: what to do by path of a conflict."""
@@ -74,18 +74,18 @@ class Folding:
 
 	def take_back(self, state: dict | None, change: Change) -> dict | None:
 		if change.before is None:
-			return self.take_back_creation(state, change.after or {})
+			return self.revert_creation(state, change.after or {})
 		if change.after is None:
-			return self.take_back_deletion(state, change.before)
+			return self.revert_deletion(state, change.before)
 		if state is None:
 			self.is_restored(
 				(), drop_empty_values(change.before), drop_empty_values(change.after), None, can_restore=False
 			)
 			return None
-		self.take_back_update(state, change.before, change.after)
+		self.revert_update(state, change.before, change.after)
 		return state
 
-	def take_back_creation(self, state: dict | None, after: Mapping) -> dict | None:
+	def revert_creation(self, state: dict | None, after: Mapping) -> dict | None:
 		if state is None:
 			return None
 		written, current = describe_difference(after, state)
@@ -93,24 +93,24 @@ class Folding:
 			return state
 		return None
 
-	def take_back_deletion(self, state: dict | None, before: Mapping) -> dict:
+	def revert_deletion(self, state: dict | None, before: Mapping) -> dict:
 		if state is None:
 			return copy.deepcopy(dict(before))
 		# Somebody made a document of that name again.
 		self.is_restored((), drop_empty_values(before), None, drop_empty_values(state), can_restore=False)
 		return state
 
-	def take_back_update(self, state: dict, before: Mapping, after: Mapping) -> None:
+	def revert_update(self, state: dict, before: Mapping, after: Mapping) -> None:
 		if "docstatus" in after:
-			self.take_back_value(state, "docstatus", ("docstatus",), before["docstatus"], after["docstatus"])
+			self.revert_value(state, "docstatus", ("docstatus",), before["docstatus"], after["docstatus"])
 		for name, written in after.get("fields", {}).items():
-			self.take_back_value(state["fields"], name, (name,), before["fields"].get(name), written)
+			self.revert_value(state["fields"], name, (name,), before["fields"].get(name), written)
 		for table, rows in after.get("rows", {}).items():
 			there = state["rows"].setdefault(table, {})
 			for name, written in rows.items():
-				self.take_back_row(there, (table, name), before["rows"][table].get(name), written)
+				self.revert_row(there, (table, name), before["rows"][table].get(name), written)
 
-	def take_back_value(
+	def revert_value(
 		self, values: dict, name: str, path: tuple[str, ...], restored: Any, written: Any
 	) -> None:
 		current = values.get(name)
@@ -123,7 +123,7 @@ class Folding:
 			values[name] = restored
 			self.edited.discard(path)
 
-	def take_back_row(
+	def revert_row(
 		self, rows: dict, path: tuple[str, ...], before: Mapping | None, after: Mapping | None
 	) -> None:
 		name = path[-1]
@@ -147,7 +147,7 @@ class Folding:
 					# The place moves with the rows around it.
 					current["idx"] = before["idx"] if current["idx"] == written else current["idx"]
 				else:
-					self.take_back_value(
+					self.revert_value(
 						current, field_name, (*path, field_name), before.get(field_name), written
 					)
 

@@ -17,7 +17,7 @@ from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, prev
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
 from huf.ai.undo.capture import CallChanges
-from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, take_back_changes
+from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
 from huf.ai.undo.images import read_stored_image
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
@@ -111,7 +111,7 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	current = read_stored_image(doctype, name, lock)
 	changes = [Change(parse(row.before), parse(row.after)) for row in rows]
 	of_paths = PathDecisions(doctype, name, decisions)
-	folded = take_back_changes(current, changes, of_paths)
+	folded = revert_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
 	target = Target(doctype, name, current, folded.target, content)
 	return DocumentPlan(target, tuple(folded.conflicts), is_left(doctype, name, decisions))

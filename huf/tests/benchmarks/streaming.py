@@ -180,7 +180,7 @@ def print_stall(url: str, session: dict) -> None:
 	they come.
 	"""
 	alone = read_steady(url, session)
-	with other_process(read_on, url, session):
+	with other_process(read_rest, url, session):
 		beside = read_steady(url, session)
 	usual = beside[int(len(beside) * 0.99)]
 	print(f"a steady stream, its text after the chunk   {alone[-1]:8.1f} ms at worst, alone")
@@ -196,7 +196,7 @@ def read_steady(url: str, session: dict) -> list[float]:
 	return sorted(delay * 1000 for delay in reader.delays)
 
 
-def read_on(connection, url: str, session: dict) -> None:
+def read_rest(connection, url: str, session: dict) -> None:
 	"""Read one long answer after the other, and print how many there were."""
 	connection.send("reading")
 	began, count = time.monotonic(), 0

@@ -38,7 +38,7 @@ async def call_pooled(
 		return await session.call_tool(target, accepted, arguments)
 	key = (os.getpid(), owner, make_fingerprint(target))
 	target = replace(target, context=copy_context())
-	return await run_in_background("mcp", call_in_kept_session(key, target, accepted, arguments))
+	return await run_in_background("mcp", call_in_pooled_session(key, target, accepted, arguments))
 
 
 def make_fingerprint(target: ServerTarget) -> str:
@@ -47,11 +47,11 @@ def make_fingerprint(target: ServerTarget) -> str:
 	return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-async def call_in_kept_session(
+async def call_in_pooled_session(
 	key: Hashable, target: ServerTarget, accepted: ToolDefinition, arguments: dict
 ) -> dict:
 	while True:
-		loan = Loan(key)
+		loan = BorrowedSession(key)
 		try:
 			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call)
 		except ToolError as error:
@@ -60,7 +60,7 @@ async def call_in_kept_session(
 				raise
 
 
-class Loan:
+class BorrowedSession:
 	"""A session for one call."""
 
 	def __init__(self, key: Hashable):
@@ -75,7 +75,7 @@ class Loan:
 
 		kept = take(self.key)
 		self.is_stale = kept is not None
-		kept = kept or KeptSession(self.key, target)
+		kept = kept or PooledSession(self.key, target)
 		faulty.append(kept)
 		with anyio.CancelScope() as scope, kept.watched(scope.cancel):
 			try:
@@ -88,7 +88,7 @@ class Loan:
 			kept.raise_failure()
 
 
-class KeptSession:
+class PooledSession:
 	"""An open session, held by a separate task: the SDK requires the task that opened it to close it."""
 
 	def __init__(self, key: Hashable, target: ServerTarget):
@@ -150,11 +150,11 @@ def read_exception(task: asyncio.Task) -> None:
 		task.exception()
 
 
-_idle: list[KeptSession] = []
+_idle: list[PooledSession] = []
 """The most recently used session is last. Accessed only on the event loop of the sessions."""
 
 
-def take(key: Hashable) -> KeptSession | None:
+def take(key: Hashable) -> PooledSession | None:
 	"""An open session that is not in use, or None. Sessions that have ended are dropped."""
 	for kept in [each for each in reversed(_idle) if each.key == key]:
 		_idle.remove(kept)
@@ -166,14 +166,14 @@ def take(key: Hashable) -> KeptSession | None:
 	return None
 
 
-def keep(kept: KeptSession) -> None:
+def keep(kept: PooledSession) -> None:
 	_idle.append(kept)
 	kept.timer = kept.loop.call_later(IDLE_S, drop, kept)
 	while len(_idle) > MAX_IDLE:
 		drop(_idle[0])
 
 
-def drop(kept: KeptSession) -> None:
+def drop(kept: PooledSession) -> None:
 	if kept in _idle:
 		_idle.remove(kept)
 		kept.close()

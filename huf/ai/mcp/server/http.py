@@ -9,7 +9,7 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from huf.ai.core.event_loops import CarriedContext
+from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.mcp.server.server import create_server
 from huf.ai.mcp.server.servers import ServerOffer
 
@@ -30,7 +30,7 @@ def create_mcp_app(offer: ServerOffer, trusted_hosts: Sequence[str], is_streamed
 	security = TransportSecuritySettings(
 		allowed_hosts=[*trusted_hosts], allowed_origins=[*origins, *LOCAL_ORIGINS]
 	)
-	carried = CarriedContext()
+	carried = PropagatedContext()
 	manager = StreamableHTTPSessionManager(
 		create_server(offer, carried),
 		json_response=not is_streamed,

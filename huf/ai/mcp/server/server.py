@@ -30,7 +30,7 @@ from mcp_types import (
 
 import huf
 from huf.ai.core.errors import UsageError
-from huf.ai.core.event_loops import CarriedContext
+from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.mcp.server.apps import Apps, offer_cards
 from huf.ai.mcp.server.calls import Tools
 from huf.ai.mcp.server.catalog import load_catalogs
@@ -56,7 +56,7 @@ STATE_TTL_S = 24 * 3600
 """How long a person's answer may take."""
 
 
-def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
+def create_server(offer: ServerOffer, carried: PropagatedContext) -> Server:
 	"""The SDK's server. `carried` transfers a handler's changes of `frappe.local` to the request."""
 	handlers = Handlers(load_catalogs(offer, CATALOGS))
 

@@ -58,8 +58,8 @@ class TestLoop(unittest.TestCase):
 		self.assertEqual(passed.status, RunStatus.SUCCESS)
 
 	def test_a_cancelled_run_does_not_begin_its_next_step(self):
-		wishes = iter([False, True])
-		guard = Cancelled(lambda waiting: not waiting and next(wishes))
+		options = iter([False, True])
+		guard = Cancelled(lambda waiting: not waiting and next(options))
 		outcome = run(calling("double", '{"n": 1}'), guards=[guard])
 		self.assertEqual((outcome.status, outcome.steps), (RunStatus.CANCELLED, 1))
 

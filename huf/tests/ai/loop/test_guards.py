@@ -41,7 +41,7 @@ class LoopTestCase(unittest.TestCase):
 			tool("send_quietly", Effect.EXTERNAL, self.keep_quiet),
 			tool("twice", Effect.READ, self.count_up, max_calls=2),
 			tool("search", Effect.READ, self.search),
-			tool("fetch", Effect.READ, self.fetch, run_beside=self.fetch),
+			tool("fetch", Effect.READ, self.fetch, run_concurrently=self.fetch),
 		]
 
 	async def look(self, arguments):

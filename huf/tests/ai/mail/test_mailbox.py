@@ -14,7 +14,7 @@ import frappe
 from huf.ai.mail import drafts, inbox, intake, store
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
-from huf.ai.mail.jobs import give_up_mail, process_mail
+from huf.ai.mail.jobs import mark_mail_failed, process_mail
 from huf.ai.mail.message import parse_message
 from huf.tests.base import enter
 from huf.tests.contract.connections import elsewhere, together
@@ -171,7 +171,7 @@ class TestMailbox(MailTestCase):
 			send_all(name)
 		self.assertIn(named, self.last_error())
 		self.assertIn(named, row(reply).reason)
-		give_up_mail(row(reply))
+		mark_mail_failed(row(reply))
 		self.assertEqual(row(reply).status, "Held")
 		self.assertIn(named, row(reply).reason)
 		self.deliver_sent("Hello")

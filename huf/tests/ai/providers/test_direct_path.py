@@ -11,7 +11,7 @@ from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
 from huf.ai.providers.learned_calls import find_learned
 from huf.ai.providers.litellm import build_call_arguments
-from huf.ai.providers.models import CallWay
+from huf.ai.providers.models import CallPath
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import (
@@ -135,7 +135,7 @@ class TestBothWays(SiteTestCase):
 		with ModelServer() as server:
 			model = self.connect(server, False)
 			model = replace(
-				model, way=CallWay.DIRECT, fixed={**model.fixed, "model": "gemini/gemini-2.0-flash"}
+				model, call_path=CallPath.DIRECT, fixed={**model.fixed, "model": "gemini/gemini-2.0-flash"}
 			)
 			self.assertIn("always called through LiteLLM", ask(model, said=str)[0])
 
@@ -143,9 +143,9 @@ class TestBothWays(SiteTestCase):
 		for stream in (False, True):
 			self.assert_same(text("Yes."), stream, tools=[], temperature=None)
 
-	def assert_same(self, answer, stream, tools=(LOOK,), timeout=10, seen=lambda told: told, **wishes):
+	def assert_same(self, answer, stream, tools=(LOOK,), timeout=10, seen=lambda told: told, **options):
 		with ModelServer() as server:
-			model = self.connect(server, stream, **wishes)
+			model = self.connect(server, stream, **options)
 			model = replace(model, fixed={**model.fixed, "timeout": timeout})
 			# The first call is checked, and the ways of the others are free.
 			server.script(text("Hi."))
@@ -172,7 +172,7 @@ class TestBothWays(SiteTestCase):
 
 
 def ask_by(way, model, tools=()):
-	model = replace(model, way=CallWay.WRAPPED if way == WRAPPED else CallWay.DIRECT)
+	model = replace(model, call_path=CallPath.WRAPPED if way == WRAPPED else CallPath.DIRECT)
 	if way == LEARNED:
 		return ask(model, tools)
 	with patch("huf.ai.providers.learned_calls.find_learned", return_value=None):

@@ -134,7 +134,9 @@ class TestRun(SiteTestCase):
 			make_tool("Create Document", reference_doctype="ToDo"),
 		]
 		tools = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in made]
-		self.assertEqual([bool(tool.run_beside) for tool in tools], [True, True, True, False, False, False])
+		self.assertEqual(
+			[bool(tool.run_concurrently) for tool in tools], [True, True, True, False, False, False]
+		)
 
 	def test_several_calls_of_one_turn_are_answered_each(self):
 		with ModelServer() as server:
