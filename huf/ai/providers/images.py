@@ -47,8 +47,8 @@ def to_content_parts(message: dict, urls: list[str]) -> dict:
 	gone = REMOVED_NOTE if len(urls) < len(message["images"]) else ""
 	described = drop_images(message, gone) if gone else message
 	words = [{"type": "text", "text": described["content"]}] if described["content"] else []
-	pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-	return {"role": message["role"], "content": [*words, *pictures]}
+	images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+	return {"role": message["role"], "content": [*words, *images]}
 
 
 def read_image(name: str, max_chars: int) -> str | None:

@@ -25,7 +25,7 @@ from huf.ai.storage.message_files import read_conversation_files
 MAX_FILES = 10
 """Per message."""
 MAX_BYTES = 20_000_000
-MAX_PICTURE_BYTES = 3_750_000
+MAX_IMAGE_BYTES = 3_750_000
 """5 MB when encoded, the least that all providers accept."""
 MAX_TEXT_CHARS = 200_000
 """Limit for the text of a message's files, however large the context window."""
@@ -46,13 +46,13 @@ PARAMETERS = {
 
 
 def describe_limits() -> dict:
-	"""Limits of attachments: {endings, pictures: endings, most_files, most_bytes, most_picture_bytes}."""
+	"""Limits of attachments: {endings, images: endings, max_files, max_bytes, max_image_bytes}."""
 	return {
 		"endings": sorted(READERS),
-		"pictures": sorted(IMAGE_TYPES),
-		"most_files": MAX_FILES,
-		"most_bytes": MAX_BYTES,
-		"most_picture_bytes": MAX_PICTURE_BYTES,
+		"images": sorted(IMAGE_TYPES),
+		"max_files": MAX_FILES,
+		"max_bytes": MAX_BYTES,
+		"max_image_bytes": MAX_IMAGE_BYTES,
 	}
 
 
@@ -71,13 +71,13 @@ def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, 
 		files.append(message_file)
 		if text is not None:
 			texts.append((message_file.file_name, text))
-	pictures = [each.file_name for each in files if each.kind == "image"]
+	images = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as the window has tokens: about a quarter of it.
 	max_chars = min(
 		MAX_TEXT_CHARS,
 		read_model_facts(model).window or find_context_window(provider, model) or DEFAULT_WINDOW,
 	)
-	return MessageFiles(tuple(files), render_files(texts, pictures, max_chars))
+	return MessageFiles(tuple(files), render_files(texts, images, max_chars))
 
 
 def read_attached_file(file) -> tuple[MessageFile, str | None]:
@@ -88,14 +88,14 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 	except OSError:
 		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
 	ending = get_ending(name)
-	is_picture = ending in IMAGE_TYPES
-	max_bytes = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
+	is_image = ending in IMAGE_TYPES
+	max_bytes = MAX_IMAGE_BYTES if is_image else MAX_BYTES
 	if len(content) > max_bytes:
 		raise UsageError(f"{name} is too large: at most {max_bytes / 1_000_000:g} MB can be attached.")
-	kind = "image" if is_picture else "text"
+	kind = "image" if is_image else "text"
 	title = " ".join((file.file_name or name).split())
 	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)
-	return message_file, None if is_picture else read_file_text(name, content)
+	return message_file, None if is_image else read_file_text(name, content)
 
 
 def read_file_text(name: str, content: bytes) -> str:

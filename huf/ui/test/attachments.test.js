@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { acceptedEndings, filesOf, fitWithin, formatSize, problemOf } from "../src/lib/attachments.ts";
 import { buildTurns } from "../src/lib/storedTurns.ts";
 
-const limits = { endings: ["txt", "pdf"], pictures: ["png"], most_files: 2, most_bytes: 2e7, most_picture_bytes: 3_750_000 };
+const limits = { endings: ["txt", "pdf"], images: ["png"], max_files: 2, max_bytes: 2e7, max_image_bytes: 3_750_000 };
 
 test("what can be read and is small enough can be attached, whatever its ending is written like", () => {
 	assert.equal(problemOf({ name: "Report.PDF", size: 2e7 }, limits), null);

@@ -12,7 +12,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.price_table import find_context_window, supports_vision
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.attached_files import MAX_FILES, MAX_PICTURE_BYTES
+from huf.ai.runs.attached_files import MAX_FILES, MAX_IMAGE_BYTES
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.replay import replay
@@ -144,7 +144,7 @@ class TestPictures(AttachmentCase):
 		self.assertGreater(find_context_window("OpenAI", "gpt-4o"), 100_000)
 
 	def test_no_more_pictures_are_sent_at_once_than_a_provider_takes(self):
-		large = [self.file(f"{number}.png", os.urandom(MAX_PICTURE_BYTES)) for number in range(5)]
+		large = [self.file(f"{number}.png", os.urandom(MAX_IMAGE_BYTES)) for number in range(5)]
 		small = self.file("small.png", PNG)
 		self.say(self.agent({"vision": "Yes"}), "Compare", *large, small)
 		words, *shown = self.asked()
@@ -206,7 +206,7 @@ class TestPermissions(AttachmentCase):
 		self.assertEqual(said, {"role": "user", "content": "Look"})
 
 	def test_what_is_too_large_or_too_many_or_no_file_to_read_is_refused_with_what_to_do(self):
-		large, odd = self.file("big.png", b"x" * (MAX_PICTURE_BYTES + 1)), self.file("a.zip", b"PK")
+		large, odd = self.file("big.png", b"x" * (MAX_IMAGE_BYTES + 1)), self.file("a.zip", b"PK")
 		lost, agent = self.file("lost.txt", "x"), self.agent()
 		frappe.db.set_value("File", lost, "file_url", "/private/files/lost-and-gone.txt")
 		for files, said in (

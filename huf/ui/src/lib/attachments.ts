@@ -3,23 +3,23 @@
 /** What the site takes; sizes in bytes, endings without a dot. */
 export interface Limits {
 	endings: string[];
-	pictures: string[];
-	most_files: number;
-	most_bytes: number;
-	most_picture_bytes: number;
+	images: string[];
+	max_files: number;
+	max_bytes: number;
+	max_image_bytes: number;
 }
 
-export const NO_LIMITS: Limits = { endings: [], pictures: [], most_files: 0, most_bytes: 0, most_picture_bytes: 0 };
+export const NO_LIMITS: Limits = { endings: [], images: [], max_files: 0, max_bytes: 0, max_image_bytes: 0 };
 
 export function endingOf(name: string): string {
 	const parts = String(name || "").split(".");
 	return parts.length > 1 ? parts.at(-1)!.toLowerCase() : "";
 }
 
-export const isPicture = (name: string, limits: Limits) => limits.pictures.includes(endingOf(name));
+export const isImage = (name: string, limits: Limits) => limits.images.includes(endingOf(name));
 
 /** For the `accept` of a file input. */
-export const acceptedEndings = (limits: Limits) => [...limits.endings, ...limits.pictures].map((ending) => `.${ending}`).join(",");
+export const acceptedEndings = (limits: Limits) => [...limits.endings, ...limits.images].map((ending) => `.${ending}`).join(",");
 
 /** Why a file cannot be attached -> {key, values} of a text, or nothing. `count`: how many there are already. */
 export function problemOf(
@@ -27,12 +27,12 @@ export function problemOf(
 	limits: Limits,
 	count = 0,
 ): { key: string; values?: Record<string, string | number> } | null {
-	if (count >= limits.most_files) return { key: "attach.too_many", values: { most: limits.most_files } };
-	const picture = isPicture(name, limits);
-	if (!picture && !limits.endings.includes(endingOf(name))) return { key: "attach.type" };
+	if (count >= limits.max_files) return { key: "attach.too_many", values: { most: limits.max_files } };
+	const image = isImage(name, limits);
+	if (!image && !limits.endings.includes(endingOf(name))) return { key: "attach.type" };
 	if (!size) return { key: "attach.empty" };
-	const most = picture ? limits.most_picture_bytes : limits.most_bytes;
-	return size > most ? { key: "attach.too_large", values: { most: formatSize(most) } } : null;
+	const max = image ? limits.max_image_bytes : limits.max_bytes;
+	return size > max ? { key: "attach.too_large", values: { most: formatSize(max) } } : null;
 }
 
 /** 1234567 -> "1.2 MB", as the person writes numbers. */
@@ -42,9 +42,9 @@ export function formatSize(bytes: number, locale = "en"): string {
 	return new Intl.NumberFormat(locale, { style: "unit", unit, maximumFractionDigits: digits }).format(value);
 }
 
-/** How large a picture may be drawn, so that neither side is longer than `most`. */
-export function fitWithin(width: number, height: number, most: number) {
-	const scale = Math.min(1, most / Math.max(width, height));
+/** How large an image may be drawn, so that neither side is longer than `max`. */
+export function fitWithin(width: number, height: number, max: number) {
+	const scale = Math.min(1, max / Math.max(width, height));
 	return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 

@@ -6,7 +6,7 @@ import { reactive } from "vue";
 import { deleteRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";
 import { t } from "../i18n/index.ts";
-import { isPicture, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
+import { isImage, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
 import { parseJson } from "../lib/json.ts";
 import { boot } from "./session.ts";
 import { recall, remember } from "./storage.ts";
@@ -55,7 +55,7 @@ export function attach(draft: string, files: Iterable<File>): void {
 
 async function attachOne(draft: string, file: File): Promise<void> {
 	const items = attachmentsOf(draft);
-	const kind: Attachment["kind"] = isPicture(file.name, limits) ? "image" : "text";
+	const kind: Attachment["kind"] = isImage(file.name, limits) ? "image" : "text";
 	items.push({ key: nextKey++, file_name: file.name, size: file.size, kind, share: 0, error: null, name: null });
 	const item = items.at(-1)!;
 	const controller = new AbortController();
@@ -75,9 +75,9 @@ async function attachOne(draft: string, file: File): Promise<void> {
 	}
 }
 
-/** A picture that is too large for a model is made smaller here. */
+/** An image that is too large for a model is made smaller here. */
 async function fitted(file: File, kind: string): Promise<File> {
-	if (kind !== "image" || file.size <= limits.most_picture_bytes) return file;
+	if (kind !== "image" || file.size <= limits.max_image_bytes) return file;
 	const { shrinkPicture } = await import("../lib/shrinkPicture.ts");
 	return shrinkPicture(file);
 }
