@@ -157,9 +157,7 @@ class TestChatPage(PageTestCase):
 		with PageModelServer() as model, open_browser(self.server.url) as page:
 			model.script(text("By the large one."), text("Again."))
 			own = self.use_model(model)
-			large = self.make("AI Model", model_name=f"Large {own}", model_id="scripted", provider=own)[
-				"name"
-			]
+			large = self.make("AI Model", model_name=f"Large {own}", provider=own)["name"]
 			address = "/api/resource/Agent/Office%20Assistant"
 			sign_in(page, PASSWORD)
 			page.get_by_test_id("route").wait_for()
@@ -175,7 +173,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("model").input_value(), large)
 			page.get_by_test_id("model").select_option("")
 			say(page, "And now?")
-			self.assertEqual(model.requests[-1]["model"], own)
+			self.assertEqual(model.requests[-1]["model"], "scripted")
 
 	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
 		with open_browser(self.server.url) as page:
