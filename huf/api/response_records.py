@@ -8,6 +8,7 @@ import frappe
 from huf.ai.chat import approvals
 from huf.ai.core.times import to_utc
 from huf.ai.queries.replayed_events import replay_events
+from huf.ai.storage.conversations import shorten_id
 from huf.api.responses import (
 	CHANNEL,
 	CONVERSATION,
@@ -115,7 +116,7 @@ def conversation(**others):
 
 def find_conversation(name: str) -> Any:
 	"""The user's conversation with that ID; the newest if several agents use it. Raises NotFound."""
-	filters = {"channel": CHANNEL, "external_id": name, "owner": frappe.session.user}
+	filters = {"channel": CHANNEL, "external_id": shorten_id(name), "owner": frappe.session.user}
 	found = frappe.get_list("Agent Conversation", filters=filters, pluck="name", order_by="creation desc")
 	if not found:
 		raise NotFound(f"There is no conversation {name!r} with a response.")

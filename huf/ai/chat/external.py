@@ -22,6 +22,7 @@ from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
+from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.events import first_event_number
 
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
@@ -138,9 +139,13 @@ def answer_and_follow(answers: list[DraftReply]) -> tuple[str, list, list, Itera
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:
 	"""The user's conversation with a front end's thread name, or None."""
-	filters = {"agent": agent, "channel": channel, "external_id": thread, "owner": frappe.session.user}
+	session = {"agent": agent, "channel": channel, "external_id": shorten_id(thread)}
 	rows = frappe.get_list(
-		"Agent Conversation", filters=filters, pluck="name", order_by="creation desc", limit_page_length=1
+		"Agent Conversation",
+		filters={**session, "owner": frappe.session.user},
+		pluck="name",
+		order_by="creation desc",
+		limit_page_length=1,
 	)
 	return rows[0] if rows else None
 

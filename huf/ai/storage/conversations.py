@@ -26,8 +26,14 @@ them.
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
+MAX_ID_CHARS = 140
 SHARED_OWNER = "Administrator"
 """Owner of shared conversations, so that only users who may see every conversation see them."""
+
+
+def shorten_id(text: str) -> str:
+	"""An ID from outside as a field of type Data holds it: a longer one is replaced by its digest."""
+	return text if len(text) <= MAX_ID_CHARS else digest(text)
 
 
 class ConversationManager:
@@ -44,10 +50,11 @@ class ConversationManager:
 		user: str | None = None,
 		shared: bool = False,
 	):
-		self.agent_name, self.channel, self.external_id = agent_name, channel, external_id
+		self.agent_name, self.channel = agent_name, channel
+		self.external_id = shorten_id(external_id) if external_id else external_id
 		self.user = user or frappe.session.user
 		self.owner = SHARED_OWNER if shared else self.user
-		self.session_id = f"{channel}:{external_id or self.user}"
+		self.session_id = shorten_id(f"{channel}:{external_id or self.user}")
 		self.conversation: str | None = None
 		self.is_new, self.row = False, dict[str, Any]()
 		self.steps: list[dict] = []

@@ -36,6 +36,16 @@ class TestAgentConversation(SiteTestCase):
 		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
 		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
 
+	def test_a_session_with_a_very_long_id_is_found_again(self):
+		agent = self.conversations.agent_name
+		names = {
+			ConversationManager(agent, "api", external_id).get_or_create_conversation()
+			for external_id in ("x" * 500, "x" * 500, "x" * 499 + "y")
+		}
+		self.assertEqual(len(names), 2)
+		longest = max(map(len, frappe.get_all("Agent Conversation", {"agent": agent}, pluck="session_id")))
+		self.assertLessEqual(longest, 140)
+
 	def test_people_change_its_title_and_nothing_that_runs_write(self):
 		mark_conversations([self.name], ["a mail"])
 		user = make_user("Huf User")
