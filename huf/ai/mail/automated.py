@@ -42,20 +42,20 @@ def find_automated(header: Callable[[str], str | None], sender: str) -> str | No
 
 
 def list_signs(header: Callable[[str], str | None], sender: str) -> Iterator[str]:
-	submitted = read_value(header, "Auto-Submitted") or "no"
+	submitted = read_header_value(header, "Auto-Submitted") or "no"
 	if submitted != "no":
 		yield f"Auto-Submitted: {submitted}"
 	path = header("Return-Path")
 	if path is not None and path.strip() in ("<>", ""):
 		yield "an empty Return-Path, as bounces have"
-	precedence = read_value(header, "Precedence")
+	precedence = read_header_value(header, "Precedence")
 	if precedence in BULK_PRECEDENCES:
 		yield f"Precedence: {precedence}"
 	yield from (f"the header {name}" for name in AUTOMATED_HEADERS if header(name) is not None)
 	suppressed = (header("X-Auto-Response-Suppress") or "").lower()
 	if {part.strip() for part in suppressed.split(",")} & {"all", "autoreply", "oof"}:
 		yield f"X-Auto-Response-Suppress: {suppressed}"
-	content_type = read_value(header, "Content-Type")
+	content_type = read_header_value(header, "Content-Type")
 	if content_type in REPORT_TYPES:
 		yield f"Content-Type: {content_type}"
 	name = sender.partition("@")[0].lower()
@@ -63,6 +63,6 @@ def list_signs(header: Callable[[str], str | None], sender: str) -> Iterator[str
 		yield f"the sender {sender}"
 
 
-def read_value(header: Callable[[str], str | None], name: str) -> str:
+def read_header_value(header: Callable[[str], str | None], name: str) -> str:
 	"""A header in lower case, without its parameters."""
 	return (header(name) or "").split(";")[0].strip().lower()

@@ -64,7 +64,7 @@ def propose_agent(sentence: str) -> dict:
 	model, problem = get_settings().default_model or None, None
 	if model:
 		try:
-			raw = complete_proposal(model, sentence, candidates)
+			raw = propose_by_model(model, sentence, candidates)
 			return {**read_proposal(raw), "source": "model", "model": model, "problem": None}
 		except (ModelError, RunStopped, BudgetReserved, UsageError) as error:
 			problem = str(error)
@@ -72,7 +72,7 @@ def propose_agent(sentence: str) -> dict:
 	return {**proposal, "source": "words", "model": model, "problem": problem}
 
 
-def complete_proposal(model: str, sentence: str, candidates: Sequence[Candidate]) -> dict:
+def propose_by_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dict:
 	"""The model's proposal, unchecked. Raises ModelError, UsageError for an answer that is not JSON."""
 	row = find_cached("AI Model", model)
 	if not row:

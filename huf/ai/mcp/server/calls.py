@@ -24,7 +24,7 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server import tasks
 from huf.ai.mcp.server.approvals import answer_draft, build_question, may_ask
 from huf.ai.mcp.server.catalog import Catalog
-from huf.ai.mcp.server.results import describe_refused_call, describe_result
+from huf.ai.mcp.server.results import build_refusal, describe_result
 from huf.ai.mcp.server.servers import ALWAYS, NEVER
 from huf.ai.mcp.server.tools import OfferedTool, list_tools
 from huf.ai.runs.entry import run_to_end
@@ -51,7 +51,7 @@ class Tools(Catalog):
 			check_arguments(params.arguments or {}, tool.spec.input_schema)
 			return await start(ctx, tool, params.arguments or {})
 		except (ToolError, UsageError, frappe.PermissionError) as error:
-			return describe_refused_call(error)
+			return build_refusal(error)
 
 
 async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -> HandlerResult:

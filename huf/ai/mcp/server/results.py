@@ -16,7 +16,7 @@ def describe_result(state: RunState) -> CallToolResult:
 	return describe_tool_result(state) if state.row.model == DIRECT else describe_answer(state)
 
 
-def describe_refused_call(error: Exception) -> CallToolResult:
+def build_refusal(error: Exception) -> CallToolResult:
 	"""The result of a call that was refused. Rolls back."""
 	frappe.db.rollback()
 	return CallToolResult(content=[TextContent(text=str(error))], is_error=True)

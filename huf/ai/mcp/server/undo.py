@@ -11,7 +11,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent, Tool, 
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.server.catalog import Catalog
-from huf.ai.mcp.server.results import describe_refused_call
+from huf.ai.mcp.server.results import build_refusal
 from huf.ai.tools.types import closed_object, text_schema
 from huf.ai.undo.scope import parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
@@ -56,7 +56,7 @@ class Undo(Catalog):
 		try:
 			result = undo(params.arguments or {})
 		except (ToolError, UsageError, frappe.PermissionError) as error:
-			return describe_refused_call(error)
+			return build_refusal(error)
 		text = json.dumps(result, ensure_ascii=False, default=str)
 		return CallToolResult(content=[TextContent(text=text)], structured_content=json.loads(text))
 
