@@ -31,7 +31,7 @@ OWN_CHARACTERS = {"de": frozenset("äöüß"), "es": frozenset("ñ"), "cs": froz
 MIN_STOP_WORDS = 2
 """A text with fewer stop words has no known language."""
 MAX_AMBIGUOUS_WORDS = 60
-"""Up to this length, a text in no known language gets the stems of all of them; a longer one English ones."""
+"""A text of an unknown language gets the stems of all languages up to this length, those of English beyond it."""
 CACHED_WORDS = 100_000
 CZECH_ENDINGS = (
 	*(("am", "ám"), ("um", "ům"), ("u", "ů"), ("eho", "ého"), ("emu", "ému"), ("ych", "ých")),

@@ -37,10 +37,11 @@ class SpeechPrices:
 			return Usage(cost=None if second is None else second * reported.seconds)
 		if getattr(reported, "input_tokens", None) is None:
 			return None
-		heard, written = reported.input_tokens, reported.output_tokens or 0
+		input_tokens, output_tokens = reported.input_tokens, reported.output_tokens or 0
 		if self.audio_token is None or self.text_token is None:
-			return Usage(heard, written, cost=None)
-		return Usage(heard, written, cost=heard * self.audio_token + written * self.text_token)
+			return Usage(input_tokens, output_tokens, cost=None)
+		cost = input_tokens * self.audio_token + output_tokens * self.text_token
+		return Usage(input_tokens, output_tokens, cost=cost)
 
 
 def read_speech_prices(model: str, name: str) -> SpeechPrices:

@@ -44,10 +44,10 @@ class RunWorker:
 	def __init__(self, site: str, sites_path: str = ".", threads: int = THREADS, waiting: int = 0):
 		self.site, self.sites_path, self.max_runs = site, sites_path, threads + waiting
 		self.stopping, self.stopped, self.freed = threading.Event(), threading.Event(), threading.Event()
-		self.waiting = WaitingRuns(threads, self.look_again)
+		self.waiting = WaitingRuns(threads, self.poll_again)
 		self.gives_up_connections = waiting > 0
 		self.running: set[str] = set()
-		self.left_some = False
+		self.has_backlog = False
 		self.settles_at = 0.0
 		self.parent = os.getppid()
 
@@ -58,7 +58,7 @@ class RunWorker:
 		with ThreadPoolExecutor(self.max_runs, thread_name_prefix="huf-run") as pool:
 			while not self.stopping.is_set() and os.getppid() == self.parent:
 				self.freed.clear()
-				if not self.look(pool):
+				if not self.poll(pool):
 					self.freed.wait(POLL_S)
 			self.stop()
 		self.stopped.set()
@@ -83,7 +83,7 @@ class RunWorker:
 			finally:
 				frappe.destroy()
 
-	def look(self, pool: ThreadPoolExecutor) -> int:
+	def poll(self, pool: ThreadPoolExecutor) -> int:
 		"""Start the runs that can start and return their number, also if the database fails meanwhile."""
 		begun = 0
 		try:
@@ -108,8 +108,8 @@ class RunWorker:
 	def claim_runs(self) -> Iterator[Lease]:
 		"""Leases of runs, each with a slot in which it is to begin."""
 		for run in read_claimable_runs() if self.has_room() else ():
-			self.left_some = self.has_room()
-			if not (self.left_some and self.waiting.slots.acquire(blocking=False)):
+			self.has_backlog = self.has_room()
+			if not (self.has_backlog and self.waiting.slots.acquire(blocking=False)):
 				return
 			lease = None
 			try:
@@ -119,11 +119,11 @@ class RunWorker:
 					self.waiting.slots.release()
 			if lease:
 				yield lease
-		self.left_some = False
+		self.has_backlog = False
 
-	def look_again(self) -> None:
-		"""Look at once, where the last look found more runs than free slots."""
-		if self.left_some:
+	def poll_again(self) -> None:
+		"""Poll at once if the last poll found more runs than free slots."""
+		if self.has_backlog:
 			self.freed.set()
 
 	def has_room(self) -> bool:

@@ -54,7 +54,7 @@ class CheckedModel:
 
 
 def try_model(name: str) -> dict:
-	"""Test an AI Model within the user's budget, and note what was found on it: as `check_model`. Commits."""
+	"""Test an AI Model within the user's budget, and store the findings on its record. Commits."""
 	result, checked = check_model(name, frappe.get_cached_value("AI Model", name, "provider"))
 	if checked:
 		store_findings(name, checked)

@@ -1,5 +1,5 @@
 """Pools sessions with MCP servers between the calls of a conversation, so that local servers start once and
-servers can keep state.
+servers can return_session state.
 
 Sessions live on a separate event loop. A session serves one call at a time, and never another conversation or
 user. Sessions with OAuth are not pooled: their provider reads and writes the site's secrets.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 	from mcp import Client
 
 IDLE_S = 60.0
-"""How long a session is kept after a call."""
+"""How long a session is pooled after a call."""
 MAX_IDLE = 32
 """Per process. The least recently used session is closed first."""
 
@@ -51,12 +51,12 @@ async def call_in_pooled_session(
 	key: Hashable, target: ServerTarget, accepted: ToolDefinition, arguments: dict
 ) -> dict:
 	while True:
-		loan = BorrowedSession(key)
+		borrowed = BorrowedSession(key)
 		try:
-			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call)
+			return await session.call_tool(target, accepted, arguments, borrowed.open, borrowed.note_call)
 		except ToolError as error:
 			# The server may have ended the session while it was idle. Nothing has been called yet.
-			if isinstance(error, ToolChanged) or not loan.is_stale:
+			if isinstance(error, ToolChanged) or not borrowed.is_stale:
 				raise
 
 
@@ -73,19 +73,19 @@ class BorrowedSession:
 	async def open(self, target: ServerTarget, faulty: list[Faulty]) -> AsyncIterator["Client"]:
 		import anyio
 
-		kept = take(self.key)
-		self.is_stale = kept is not None
-		kept = kept or PooledSession(self.key, target)
-		faulty.append(kept)
-		with anyio.CancelScope() as scope, kept.watched(scope.cancel):
+		pooled = borrow_session(self.key)
+		self.is_stale = pooled is not None
+		pooled = pooled or PooledSession(self.key, target)
+		faulty.append(pooled)
+		with anyio.CancelScope() as scope, pooled.watched(scope.cancel):
 			try:
-				yield await kept.begin(target)
+				yield await pooled.begin(target)
 			except BaseException:  # a cancelled call, too, leaves the session in an unknown state
-				kept.close()
+				pooled.close()
 				raise
-			keep(kept)
+			return_session(pooled)
 		if scope.cancelled_caught:
-			kept.raise_failure()
+			pooled.raise_failure()
 
 
 class PooledSession:
@@ -154,26 +154,26 @@ _idle: list[PooledSession] = []
 """The most recently used session is last. Accessed only on the event loop of the sessions."""
 
 
-def take(key: Hashable) -> PooledSession | None:
+def borrow_session(key: Hashable) -> PooledSession | None:
 	"""An open session that is not in use, or None. Sessions that have ended are dropped."""
-	for kept in [each for each in reversed(_idle) if each.key == key]:
-		_idle.remove(kept)
-		assert kept.timer is not None
-		kept.timer.cancel()
-		if kept.is_usable:
-			return kept
-		kept.close()
+	for pooled in [each for each in reversed(_idle) if each.key == key]:
+		_idle.remove(pooled)
+		assert pooled.timer is not None
+		pooled.timer.cancel()
+		if pooled.is_usable:
+			return pooled
+		pooled.close()
 	return None
 
 
-def keep(kept: PooledSession) -> None:
-	_idle.append(kept)
-	kept.timer = kept.loop.call_later(IDLE_S, drop, kept)
+def return_session(pooled: PooledSession) -> None:
+	_idle.append(pooled)
+	pooled.timer = pooled.loop.call_later(IDLE_S, close_idle, pooled)
 	while len(_idle) > MAX_IDLE:
-		drop(_idle[0])
+		close_idle(_idle[0])
 
 
-def drop(kept: PooledSession) -> None:
-	if kept in _idle:
-		_idle.remove(kept)
-		kept.close()
+def close_idle(pooled: PooledSession) -> None:
+	if pooled in _idle:
+		_idle.remove(pooled)
+		pooled.close()
