@@ -82,8 +82,8 @@ def isolated() -> Iterator[DryRun]:
 
 @contextmanager
 def rolled_back(db: Any, dry_run: DryRun) -> Iterator[None]:
-	"""A savepoint that code inside the block cannot release. Callbacks for a commit are dropped, those for a rollback
-	run.
+	"""A savepoint that code inside the block cannot release. Callbacks for a commit are dropped; those for a
+	rollback run.
 	"""
 	rollback, sql = db.rollback, db.sql
 

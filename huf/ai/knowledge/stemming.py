@@ -31,7 +31,7 @@ OWN_CHARACTERS = {"de": frozenset("äöüß"), "es": frozenset("ñ"), "cs": froz
 MIN_STOP_WORDS = 2
 """A text with fewer stop words has no known language."""
 MAX_AMBIGUOUS_WORDS = 60
-"""A text of an unknown language gets the stems of all languages up to this length, those of English beyond it."""
+"""Up to this length, a text of an unknown language gets the stems of all languages; beyond it, of English."""
 CACHED_WORDS = 100_000
 CZECH_ENDINGS = (
 	*(("am", "ám"), ("um", "ům"), ("u", "ů"), ("eho", "ého"), ("emu", "ému"), ("ych", "ých")),
