@@ -39,7 +39,7 @@ class TestToolMaking(SiteTestCase):
 		full = {row.name: row.full_name for row in names}
 		frappe.set_user(manager)
 		for request in ("Stock <b>of\nscrews</b>", "stock bof screws/b"):
-			asked = tool.request_doctype(request)
+			asked = tool.ask_for_doctype(request)
 			self.assertIn(full[system], asked)
 			self.assertNotIn(full[manager], asked)
 		fields = ["subject", "document_type", "document_name", "for_user"]
@@ -53,15 +53,15 @@ class TestToolMaking(SiteTestCase):
 		user, manager = make_user("Huf User"), make_user("Huf Manager")
 		frappe.set_user(manager)
 		for request in ("", " \n<>", "x" * 141):
-			self.assertRaises(UsageError, tool.request_doctype, request)
+			self.assertRaises(UsageError, tool.ask_for_doctype, request)
 		for number in range(10):
-			tool.request_doctype(f"Part {number}")
-		self.assertRaises(UsageError, tool.request_doctype, "One more")
-		self.assertTrue(tool.request_doctype("Part 9"))
+			tool.ask_for_doctype(f"Part {number}")
+		self.assertRaises(UsageError, tool.ask_for_doctype, "One more")
+		self.assertTrue(tool.ask_for_doctype("Part 9"))
 		frappe.set_user(user)
-		self.assertRaises(frappe.PermissionError, tool.request_doctype, "Stock")
+		self.assertRaises(frappe.PermissionError, tool.ask_for_doctype, "Stock")
 		frappe.set_user("Administrator")
-		self.assertRaises(UsageError, tool.request_doctype, "Stock")
+		self.assertRaises(UsageError, tool.ask_for_doctype, "Stock")
 
 	def test_the_list_says_which_agents_have_a_tool_and_whose_it_is(self):
 		name = make_tool("Get List", reference_doctype="ToDo", roles=[{"role": "Huf Manager"}])
