@@ -48,8 +48,6 @@ def read_json_or_text(text: str) -> Any:
 
 def make_encodable(text: str) -> str:
 	"""The text with surrogate pairs joined and single surrogates replaced by U+FFFD, as UTF-8 requires."""
-	if text.isascii():
-		return text
 	return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

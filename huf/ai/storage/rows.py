@@ -79,7 +79,8 @@ def to_column(value: Any) -> Any:
 	of type Check is a number.
 	"""
 	if isinstance(value, str):
-		return make_encodable(value.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+		text = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+		return text if text.isascii() else make_encodable(text)
 	return int(value) if isinstance(value, bool) else value
 
 
