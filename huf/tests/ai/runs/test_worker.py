@@ -165,7 +165,7 @@ class TestRunWorker(SiteTestCase):
 		"""The runs that a new worker of so many threads claims, on a connection of its own."""
 		site, sites_path, claims = self.site, self.sites_path, Claims()
 		with ThreadPoolExecutor(1) as thread:
-			thread.submit(RunWorker(site, sites_path, threads=count).look, claims).result()
+			thread.submit(RunWorker(site, sites_path, threads=count).poll, claims).result()
 		return claims
 
 	def queue(self, conversation: str | None = None, agent: str | None = None) -> str:
