@@ -146,8 +146,10 @@ class TestAgentChat(FrontEndTestCase):
 				refused = send_broken(path)
 				self.assertEqual(refused.status_code, 400)
 				self.assertIn("not valid JSON", refused.json["error"]["message"])
-		refused = send_broken("/mcp-oauth/register")
-		self.assertEqual((refused.status_code, refused.json["error"]), (400, "invalid_client_metadata"))
+		with self.subTest("/mcp-oauth/register"):
+			self.skip_where_frappe_fails("/mcp-oauth/register")
+			refused = send_broken("/mcp-oauth/register")
+			self.assertEqual((refused.status_code, refused.json["error"]), (400, "invalid_client_metadata"))
 		if "embedded" in frappe.__version__ or body == BROKEN_JSON[0]:
 			self.assertIn("exc_type", send_broken("/api/method/ping").json, "Frappe's own form elsewhere")
 

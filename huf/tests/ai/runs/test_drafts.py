@@ -17,6 +17,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run, recover_runs, work_on
 from huf.ai.runs.replay import replay
+from huf.ai.storage import leases
 from huf.tests.base import end_open_runs
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
@@ -289,7 +290,7 @@ class TestWorkers(DraftTestCase):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		run = result["run"]
 		for lost in range(3):
-			lease = {"worker": f"lost {lost}", "lease_until": now_datetime(), "attempts": lost + 2}
+			lease = {"worker": f"lost {lost}", "lease_until": leases.lease_time(), "attempts": lost + 2}
 			frappe.db.set_value("Agent Run", run, {"status": "Started", **lease})
 			frappe.db.commit()
 		self.assertIn(run, recover_runs(now_datetime() + LATER))
