@@ -26,9 +26,10 @@ def parse_request_json(text: str | bytes) -> Any:
 def read_json(given: Any, name: str) -> Any:
 	"""Parse an argument that may be JSON text; other values are returned as they are. Raises UsageError."""
 	try:
-		return frappe.parse_json(parse_request_json(given) if isinstance(given, str) else given)
+		value = parse_request_json(given) if isinstance(given, str) else given
 	except ValueError:
 		raise UsageError(f"{name} is not valid JSON. Correct it and send it again.") from None
+	return value if isinstance(value, str) else frappe.parse_json(value)
 
 
 def clamp_start(start: int) -> int:

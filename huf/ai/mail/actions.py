@@ -191,6 +191,10 @@ def run_again(doc) -> dict:
 
 def queue_again(doc, job: MailJob) -> dict:
 	"""Queue a processed incoming mail again: {name, status}. Raises UsageError for any other mail."""
+	if not doc.sender:
+		raise UsageError(
+			_("This mail could not be read. Open the attached file; the Error Log has the reason.")
+		)
 	is_ended = doc.direction == Direction.INCOMING.value and doc.status in [each.value for each in ENDED]
 	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))

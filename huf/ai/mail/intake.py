@@ -129,7 +129,7 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 	"""
 	try:
 		return ingest(mailbox, read_fetched(fetched, by_person))
-	except frappe.QueryDeadlockError:
+	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError, OSError):
 		raise  # not the mail's fault: the next job reads it again
 	except Exception:  # the boundary around one mail, which anybody can write
 		frappe.db.rollback()

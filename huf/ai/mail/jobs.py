@@ -140,7 +140,7 @@ def get_categories():
 def message_from_row(row) -> MailMessage:
 	"""The mail parsed from its stored bytes, or from its row if they are gone."""
 	raw = store.read_raw(row)
-	if raw:
+	if raw and row.sender:  # a row without a sender is of a mail that could not be read
 		return parse_message(raw)
 	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}
 	lines = [f"{key}: {value}" for key, value in {**heads, "Subject": row.subject}.items() if value]
@@ -235,7 +235,7 @@ def find_reply_recipients(row) -> tuple[str, ...]:
 		return (answer_to,)
 	message, own = message_from_row(row), get_own_addresses(store.read_mailbox(row.mailbox))
 	named = tuple(each for each in message.reply_to if each not in own)
-	return named[:MAX_REPLY_RECIPIENTS] or (message.sender,)
+	return named[:MAX_REPLY_RECIPIENTS] or tuple(filter(None, (message.sender,)))
 
 
 FINISH = {

@@ -31,8 +31,9 @@ SHARED_OWNER = "Administrator"
 """Owner of shared conversations, so that only users who may see every conversation see them."""
 
 
-def shorten_id(text: str) -> str:
+def shorten_id(value: object) -> str:
 	"""An ID from outside as a field of type Data holds it: a longer one is replaced by its digest."""
+	text = str(value)
 	return text if len(text) <= MAX_ID_CHARS else digest(text)
 
 

@@ -1,5 +1,5 @@
 """Pools sessions with MCP servers between the calls of a conversation, so that local servers start once and
-servers can return_session state.
+servers can keep state.
 
 Sessions live on a separate event loop. A session serves one call at a time, and never another conversation or
 user. Sessions with OAuth are not pooled: their provider reads and writes the site's secrets.

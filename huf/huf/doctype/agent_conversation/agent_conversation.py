@@ -1,5 +1,4 @@
 import frappe
-from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.chat.approvals import end_runs_of
@@ -10,13 +9,15 @@ EDITABLE = ("title", "is_active")
 
 class AgentConversation(Document):
 	def validate(self):
-		"""Runs write the other fields, past this check.
+		"""Keep what runs have written, past this document: people may only change its title and whether it is
+		active.
 
-		They decide what the model reads and whether it counts as untrusted.
+		The other fields decide what the model reads and whether it counts as untrusted. They may have changed
+		since the document was opened.
 		"""
-		fields = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
-		if not self.is_new() and any(map(self.has_value_changed, fields)):
-			frappe.throw(_("Only the title of a conversation can be changed."), frappe.PermissionError)
+		if before := self.get_doc_before_save():
+			kept = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
+			self.update({name: before.get(name) for name in kept})
 
 	def on_trash(self):
 		"""Delete the messages and end open runs.

@@ -3,6 +3,7 @@ import frappe.client
 import frappe.share
 
 from huf.ai.storage.conversations import ConversationManager, to_model_messages
+from huf.ai.storage.leases import claim_conversation
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_user
@@ -57,11 +58,20 @@ class TestAgentConversation(SiteTestCase):
 			("total_messages", 9),
 			("active_run", "x"),
 		):
-			with self.assertRaises(frappe.PermissionError):
-				frappe.client.set_value("Agent Conversation", self.name, field, value)
+			frappe.client.set_value("Agent Conversation", self.name, field, value)
 		frappe.client.set_value("Agent Conversation", self.name, "title", "Another plan")
-		stored = frappe.db.get_value("Agent Conversation", self.name, ["title", "origin", "summary"])
-		self.assertEqual(stored, ("Another plan", "a mail", None))
+		stored = frappe.db.get_value(
+			"Agent Conversation", self.name, ["title", "origin", "summary", "total_messages", "active_run"]
+		)
+		self.assertEqual(stored, ("Another plan", "a mail", None, 0, None))
+
+	def test_a_title_is_changed_while_a_run_works(self):
+		doc = frappe.get_doc("Agent Conversation", self.name)
+		claim_conversation(self.name, "a run")
+		doc.title = "Another plan"
+		doc.save()
+		stored = frappe.db.get_value("Agent Conversation", self.name, ["title", "active_run"])
+		self.assertEqual(stored, ("Another plan", "a run"))
 
 	def test_deleting_it_takes_its_messages_along(self):
 		self.conversations.add_message("user", "Hi")

@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.mail import drafts, inbox, intake, store
+from huf.ai.core.errors import UsageError
+from huf.ai.mail import actions, drafts, inbox, intake, jobs, store
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
 from huf.ai.mail.jobs import mark_mail_failed, process_mail
@@ -68,6 +69,9 @@ class TestMailbox(MailTestCase):
 		self.assertIn("could not be read", unreadable.reason)
 		self.assertIn("mail.eml", unreadable.attachments)
 		self.assertEqual(intake.parse_message(store.read_raw(unreadable)).subject, "Unreadable")
+		with self.assertRaisesRegex(UsageError, "could not be read"):
+			actions.run_again(unreadable)
+		self.assertEqual(jobs.find_reply_recipients(unreadable), ())
 		title = f"A mail of the mailbox {self.mailbox} could not be read"
 		self.assertEqual(frappe.db.count("Error Log", {"method": title}), 2)
 		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
@@ -75,8 +79,11 @@ class TestMailbox(MailTestCase):
 
 	def test_an_error_of_the_database_stops_the_sync_where_it_is(self):
 		self.deliver(1)
-		with patch.object(store, "insert_mail", side_effect=OSError("the disk is full")):
+		with patch.object(store, "insert_mail", side_effect=[OSError("the disk is full"), True]):
 			self.assertEqual(self.sync(), [])
+		with patch.object(store, "insert_mail", side_effect=[frappe.QueryTimeoutError("locked"), True]):
+			with self.assertRaises(frappe.QueryTimeoutError):
+				self.sync()
 		self.assertEqual((self.count(), self.position().last_uid), (0, 0))
 		self.assertEqual(len(self.sync()), 1)
 
