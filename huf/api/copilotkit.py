@@ -14,7 +14,7 @@ from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
 from huf.ai.chat.external import (
-	DraftReply,
+	ApprovalResponse,
 	answer_and_follow,
 	build_external_request,
 	find_live_run,
@@ -168,7 +168,7 @@ def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iter
 	return encode_run(encoder, events)
 
 
-def read_resume_answer(entry: ResumeEntry) -> DraftReply:
+def read_resume_answer(entry: ResumeEntry) -> ApprovalResponse:
 	"""Raises BadRequest."""
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
@@ -177,7 +177,7 @@ def read_resume_answer(entry: ResumeEntry) -> DraftReply:
 	approved = entry.status == "resolved" and answer.get("approved") is True
 	arguments = read_arguments(answer["arguments"]) if answer.get("arguments") is not None else None
 	reason = read_string(answer.get("reason"), "reason", required=False)
-	return DraftReply(name, digest, approved, arguments, reason)
+	return ApprovalResponse(name, digest, approved, arguments, reason)
 
 
 def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:

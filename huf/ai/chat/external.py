@@ -110,7 +110,7 @@ def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResul
 
 
 @dataclass(frozen=True)
-class DraftReply:
+class ApprovalResponse:
 	"""A person's answer to a draft as it was displayed (`digest`)."""
 
 	draft: str
@@ -120,7 +120,7 @@ class DraftReply:
 	reason: str | None = None
 
 
-def answer_and_follow(answers: list[DraftReply]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
+def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
 	"""Answer drafts of a run; returns (run, its calls so far, the drafts it waited for, its events from then
 	on).
 

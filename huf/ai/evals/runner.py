@@ -184,13 +184,9 @@ class EvalRunner:
 		try:
 			return self.try_case(case)
 		except (UsageError, frappe.PermissionError) as error:
-			frappe.db.rollback()
-			why = f"this case is not permitted: {error or type(error).__name__}"
-			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
+			return fail_attempt("this case is not permitted", error)
 		except frappe.ValidationError as error:
-			frappe.db.rollback()
-			why = f"the records of this case do not fit the site: {error or type(error).__name__}"
-			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
+			return fail_attempt("the records of this case do not fit the site", error)
 
 	def try_case(self, case: EvalCase) -> CaseAttempt:
 		"""Raises UsageError and PermissionError for a case that the session user may not run, ValidationError
@@ -242,6 +238,13 @@ class RecordedModel(FreeModel):
 			for number, (tool, arguments) in enumerate(calls)
 		)
 		return ModelReply(text, tuple(requests))
+
+
+def fail_attempt(what: str, error: Exception) -> CaseAttempt:
+	"""An attempt that an error ended. Rolls back."""
+	frappe.db.rollback()
+	why = f"{what}: {error or type(error).__name__}"
+	return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 
 def build_trace(outcome: Outcome) -> Trace:

@@ -56,7 +56,7 @@ def request_vectors(model: str, texts: list[str]) -> list[list[float]]:
 		if len(vectors) != len(texts):
 			raise ModelError(f"{model} returned {len(vectors)} vectors for {len(texts)} texts.")
 		return vectors
-	except (RunStopped, BudgetReserved, UsageError) as limit:  # a budget, or a stop of the provider
+	except (RunStopped, BudgetReserved, UsageError) as limit:  # a budget, or a stop that covers the user
 		raise ModelError(str(limit)) from None
 
 

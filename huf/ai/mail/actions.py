@@ -10,7 +10,7 @@ from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
-from huf.ai.mail.intake import enqueue_mail
+from huf.ai.mail.intake import describe_unreadable, enqueue_mail
 from huf.ai.mail.jobs import find_reply_recipients, get_categories, message_from_row
 from huf.ai.mail.triage import needs_reply
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
@@ -192,9 +192,7 @@ def run_again(doc) -> dict:
 def queue_again(doc, job: MailJob) -> dict:
 	"""Queue a processed incoming mail again: {name, status}. Raises UsageError for any other mail."""
 	if not doc.sender:
-		raise UsageError(
-			_("This mail could not be read. Open the attached file; the Error Log has the reason.")
-		)
+		raise UsageError(describe_unreadable())
 	is_ended = doc.direction == Direction.INCOMING.value and doc.status in [each.value for each in ENDED]
 	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))

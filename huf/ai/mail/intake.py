@@ -137,6 +137,10 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 		return ingest_unreadable(mailbox, fetched.raw, by_person, key)
 
 
+def describe_unreadable() -> str:
+	return _("This mail could not be read. Open the attached file; the Error Log has the reason.")
+
+
 def ingest_unreadable(mailbox, raw: bytes, by_person: bool, key: str) -> tuple[str, bool]:
 	"""Store a mail without parsing it: people see that it arrived, and its bytes are attached."""
 	key = key or hashlib.sha256(raw).hexdigest()[:32]
@@ -145,7 +149,7 @@ def ingest_unreadable(mailbox, raw: bytes, by_person: bool, key: str) -> tuple[s
 		"mailbox": mailbox.name,
 		"direction": (Direction.OUTGOING if by_person else Direction.INCOMING).value,
 		"status": (MailStatus.SENT if by_person else MailStatus.FAILED).value,
-		"reason": _("This mail could not be read. Open the attached file; the Error Log has the reason."),
+		"reason": describe_unreadable(),
 		"by_person": int(by_person),
 		"run_as": mailbox.run_as,
 		"thread": digest("thread", mailbox.name, key),

@@ -37,7 +37,7 @@ from huf.ai.runs.start import start_run
 from huf.ai.storage.outgoing_mail import enqueue_sending
 
 MAX_REPLY_RECIPIENTS = 10
-"""Of the addresses in Reply-To, which may be any number."""
+"""Limit for Reply-To, which may name any number of addresses."""
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""
 EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
@@ -140,7 +140,7 @@ def get_categories():
 def message_from_row(row) -> MailMessage:
 	"""The mail parsed from its stored bytes, or from its row if they are gone."""
 	raw = store.read_raw(row)
-	if raw and row.sender:  # a row without a sender is of a mail that could not be read
+	if raw and row.sender:  # without a sender: `ingest_unreadable`
 		return parse_message(raw)
 	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}
 	lines = [f"{key}: {value}" for key, value in {**heads, "Subject": row.subject}.items() if value]
@@ -222,7 +222,7 @@ def finish_draft(row, run) -> None:
 
 
 def build_reply(row, text: str) -> drafts.Reply:
-	"""The reply to a mail. Anybody may stand in Reply-To, so the reason names those outside the thread."""
+	"""The reply to a mail. Its reason names recipients outside the thread: anyone can set Reply-To."""
 	to = find_reply_recipients(row)
 	outsiders = find_outsiders(to, threads.read_participants(row.thread))
 	reason = f"{', '.join(outsiders)} takes no part in this thread. The mail names it for replies."

@@ -320,9 +320,7 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 
 
 def read_claimable_runs(now: datetime | None = None) -> list[str]:
-	"""Runs that a worker may start: abandoned ones first, then those of chats, then the oldest
-	queued ones.
-	"""
+	"""At most MAX_READ_RUNS that a worker may start: abandoned ones, then those of chats, then the oldest."""
 	queued = frappe.db.sql(
 		f"""select run.name from {BEGINNABLE}
 		order by case conversation.channel when 'chat' then 0 else 1 end, run.creation

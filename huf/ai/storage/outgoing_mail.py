@@ -47,7 +47,7 @@ def insert_new_mail(sender: str, to: Sequence[str], subject: str, body: str, run
 		"run": run,
 		"run_as": frappe.session.user,
 		"attempts": 0,
-		"taken_by": key,  # by which retention knows that the row has contents
+		"taken_by": key,  # retention blanks rows that have it
 	}
 	name = insert_row("Agent Mail", row)
 	enqueue_sending(name)

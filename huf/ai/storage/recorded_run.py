@@ -26,8 +26,8 @@ class RecordedRun:
 	"""Model replies by step, tool calls by (step, position), and the steps whose messages are already
 	written.
 
-	`seconds`: duration of all model and tool calls. `spent`: usage outside the steps, of
-	summaries and failed calls.
+	`seconds`: duration of all model and tool calls. `spent`: usage of summaries and of
+	calls that failed.
 	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)

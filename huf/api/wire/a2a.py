@@ -34,7 +34,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 import huf
-from huf.ai.chat.external import DraftReply
+from huf.ai.chat.external import ApprovalResponse
 from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.events import EventKind, RunEvent
@@ -84,13 +84,15 @@ def build_card(agent: Any, url: str) -> AgentCard:
 	)
 
 
-def read_answer(message: Message) -> DraftReply:
+def read_answer(message: Message) -> ApprovalResponse:
 	"""Raises InvalidParamsError if no part is an answer."""
 	for part in message.parts:
 		given = MessageToDict(part.data) if part.HasField("data") else None
 		if isinstance(given, dict) and isinstance(given.get("approve"), bool):
 			draft, digest = str(given.get("draft") or ""), str(given.get("digest") or "")
-			return DraftReply(draft, digest, given["approve"], reason=str(given.get("reason") or "") or None)
+			return ApprovalResponse(
+				draft, digest, given["approve"], reason=str(given.get("reason") or "") or None
+			)
 	raise InvalidParamsError(HOW_TO_ANSWER)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from huf.ai.chat.external import DraftReply
+from huf.ai.chat.external import ApprovalResponse
 from huf.api.wire.json_body import BadRequest, read_string
 from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
 
@@ -21,7 +21,7 @@ class Input:
 
 	message: dict | None
 	earlier: tuple[dict, ...] = ()
-	approvals: tuple[DraftReply, ...] = ()
+	approvals: tuple[ApprovalResponse, ...] = ()
 
 
 def read_input(given: Any) -> Input:
@@ -55,13 +55,13 @@ def to_chat_part(part: Any) -> Any:
 	return {"type": IMAGE, IMAGE: part.get("image_url")} if kind == "input_image" else part
 
 
-def read_approval(item: dict) -> DraftReply:
+def read_approval(item: dict) -> ApprovalResponse:
 	name = str(item.get("approval_request_id") or "")
 	draft, _, digest = name.removeprefix(APPROVAL).partition("_")
 	if not name.startswith(APPROVAL) or not digest or not isinstance(item.get("approve"), bool):
 		raise BadRequest("An approval response needs approval_request_id and approve (true or false).")
 	reason = read_string(item.get("reason"), "reason", required=False)
-	return DraftReply(draft, digest, item["approve"], reason=reason)
+	return ApprovalResponse(draft, digest, item["approve"], reason=reason)
 
 
 def read_prompt(message: dict) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 	from mcp import Client
 
 IDLE_S = 60.0
-"""How long a session is pooled after a call."""
+"""How long a session stays open after a call."""
 MAX_IDLE = 32
 """Per process. The least recently used session is closed first."""
 

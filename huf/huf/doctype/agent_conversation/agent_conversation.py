@@ -9,15 +9,14 @@ EDITABLE = ("title", "is_active")
 
 class AgentConversation(Document):
 	def validate(self):
-		"""Keep what runs have written, past this document: people may only change its title and whether it is
-		active.
+		"""Restore the fields that runs write by SQL: people change only the title and whether it is active.
 
-		The other fields decide what the model reads and whether it counts as untrusted. They may have changed
-		since the document was opened.
+		The other fields decide what the model reads and whether it counts as untrusted, and a run may have
+		changed them since the document was opened.
 		"""
 		if before := self.get_doc_before_save():
-			kept = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
-			self.update({name: before.get(name) for name in kept})
+			restored = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
+			self.update({name: before.get(name) for name in restored})
 
 	def on_trash(self):
 		"""Delete the messages and end open runs.
