@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
-CHROMIUM = os.environ.get("HUF_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
+"""The first one has no window to draw, and needs half of the others' time."""
+CHROMIUM = os.environ.get("HUF_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 ARGUMENTS = [
 	"--no-sandbox",
 	"--disable-gpu",
@@ -19,6 +21,7 @@ ARGUMENTS = [
 	"--disable-component-update",
 	"--disable-sync",
 	"--use-fake-device-for-media-stream",
+	"--use-fake-ui-for-media-stream",
 ]
 TIMEOUT_MS = 40_000
 """On a busy machine, the first call of a model alone takes 15 s: a child process learns it."""
@@ -35,29 +38,41 @@ def needs_browser(test):
 
 
 @contextmanager
-def open_browser(
-	url: str, width: int = 1280, height: int = 900, expected: str | None = None, **options
+def start_browser() -> Iterator:
+	"""Playwright's Browser. No event loop can run in its thread while it is open."""
+	from playwright.sync_api import sync_playwright
+
+	with sync_playwright() as playwright:
+		browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+		yield browser
+		browser.close()
+
+
+@contextmanager
+def open_page(
+	browser, url: str, width: int = 1280, height: int = 900, expected: str | None = None, **options
 ) -> Iterator:
 	"""A page of a fresh profile; Playwright's Page.
 
 	What the page logs as an error fails the test at the end, unless it contains the `expected` text.
 	"""
-	from playwright.sync_api import sync_playwright
-
-	with sync_playwright() as playwright:
-		browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-		context = browser.new_context(
-			base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
-		)
+	size = {"width": width, "height": height}
+	with browser.new_context(base_url=url, viewport=size, reduced_motion="reduce", **options) as context:
 		page = context.new_page()
 		page.set_default_timeout(TIMEOUT_MS)
 		faults: list[str] = []
 		page.on("pageerror", lambda error: faults.append(str(error)))
 		page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
 		yield page
-		browser.close()
 	faults = [fault for fault in faults if expected is None or expected not in fault]
 	assert not faults, faults
+
+
+@contextmanager
+def open_browser(url: str, **options) -> Iterator:
+	"""A page in a browser of its own; options are `open_page`'s."""
+	with start_browser() as browser, open_page(browser, url, **options) as page:
+		yield page
 
 
 def is_fault(line) -> bool:

@@ -15,12 +15,10 @@ from urllib.error import HTTPError
 import openai
 
 import huf
-from huf.embedded.tests.server_test import Server
+from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
 from huf.tests.base import enter
-from huf.tests.model_server import ModelServer, text, tool_call, usage
-from huf.tests.ports import find_free_port
+from huf.tests.model_server import text, tool_call, usage
 
-PASSWORD = "a good password 7"
 SECRET = "a-secret-of-this-test"
 UI = Path(huf.__file__).parent / "ui"
 ANSWER = " ".join(f"Sentence {number}." for number in range(60))
@@ -41,9 +39,8 @@ class ClientTestCase(unittest.TestCase):
 	def setUpClass(cls):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.model = enter(cls, ModelServer())
-		cls.server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
+		cls.server = enter(cls, start_server(home))
+		cls.model = enter(cls, PageModelServer())
 		cls.cookie = cls.server.login(PASSWORD)
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted", own_prices=1)

@@ -1,6 +1,6 @@
 """The pages work under their content security policy, which runs no inline script."""
 
-from huf.embedded.tests.browser import needs_browser, open_browser, sign_in
+from huf.embedded.tests.browser import needs_browser, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
 PAGES = ("/huf/chat", "/huf/agents", "/huf/settings", "/huf/records", "/huf/runs")
@@ -11,7 +11,7 @@ INLINE = "() => { const tag = document.createElement('script'); tag.textContent 
 class TestContentPolicy(PageTestCase):
 	def test_login_and_pages_break_no_rule(self):
 		violations = []
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			page.on("console", lambda message: violations.append(message.text))
 			sign_in(page, PASSWORD)
 			page.get_by_test_id("composer").wait_for()

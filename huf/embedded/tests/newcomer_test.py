@@ -2,7 +2,7 @@
 mouse, in few clicks.
 """
 
-from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import ADMIN, PASSWORD, PageTestCase
 
 MAX_CLICKS = 25
@@ -31,7 +31,7 @@ class Hand:
 class TestNewcomer(PageTestCase):
 	def test_an_own_agent_with_tools_and_a_schedule_in_25_clicks(self):
 		self.make("ToDo", description="Call Anna", allocated_to=ADMIN)
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			hand, by = Hand(page), page.get_by_test_id
 			page.goto("/huf")
 			page.get_by_label("Email or user name").fill(ADMIN)

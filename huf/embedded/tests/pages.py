@@ -9,14 +9,15 @@ import tempfile
 import unittest
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from huf.ai.providers.learned_calls import CALLS_FILE, CallStore
 from huf.ai.providers.learning_process import learn_variants
 from huf.embedded.site import site_path
-from huf.embedded.tests.browser import open_browser, read_boot
+from huf.embedded.tests.browser import open_page, read_boot, start_browser
 from huf.embedded.tests.server_test import Server
 from huf.tests.base import enter
 from huf.tests.model_server import ModelServer
@@ -43,7 +44,10 @@ class PageModelServer(ModelServer):
 		call = {"temperature": 0.3, "model": f"openai/{self.model_id}", "num_retries": 0, "max_retries": 0}
 		for home in SERVED:
 			store = CallStore(site_path(home).joinpath(*CALLS_FILE))
-			asyncio.run(learn_variants(store, {**call, "api_base": self.base_url}))
+			learning = learn_variants(store, {**call, "api_base": self.base_url})
+			# In a thread, for an open browser keeps the event loop of this one.
+			with ThreadPoolExecutor(1) as thread:
+				thread.submit(asyncio.run, learning).result()
 		super().__enter__()
 		return self
 
@@ -69,6 +73,7 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def setUpClass(cls):
+		cls.browser = None
 		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
 		cls.server = enter(cls, start_server(cls.home, **cls.environment))
@@ -89,10 +94,17 @@ class PageTestCase(unittest.TestCase):
 		cls.make("User", **values, send_welcome_email=0, roles=[{"role": role} for role in roles])
 		cls.sessions[email] = cls.server.login(PASSWORD, email)
 
+	@classmethod
+	def open_guest_page(cls, **options) -> AbstractContextManager:
+		"""A page of a fresh profile, signed out, in the browser that the class shares; options are `open_page`'s."""
+		if cls.browser is None:
+			cls.browser = enter(cls, start_browser())
+		return open_page(cls.browser, cls.server.url, **options)
+
 	@contextmanager
 	def open_page(self, address: str = "/huf/chat", user: str = ADMIN, **options) -> Iterator:
-		"""A page in a user's session, without the way through the sign-in page; options are `open_browser`'s."""
-		with open_browser(self.server.url, **options) as page:
+		"""A page in a user's session, without the way through the sign-in page; options are `open_guest_page`'s."""
+		with self.open_guest_page(**options) as page:
 			name, value = self.sessions[user].split("=")
 			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
 			page.goto(address)

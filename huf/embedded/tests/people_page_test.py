@@ -3,7 +3,7 @@
 import json
 import urllib.error
 
-from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
 NEW_PASSWORD = "violet kettle 93 moss"
@@ -23,7 +23,7 @@ class TestPeoplePage(PageTestCase):
 			row.get_by_text("Use agents").wait_for()
 			row.get_by_test_id("person-open").press("Enter")
 			row.get_by_test_id("usable-agents").get_by_text("Office Assistant").wait_for()
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			page.goto(link)
 			page.get_by_label("New Password").fill(NEW_PASSWORD)
 			page.get_by_role("button", name="Set password").click()

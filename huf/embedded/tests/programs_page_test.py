@@ -75,10 +75,9 @@ class TestProgramsPage(PageTestCase):
 			program = Program(address)
 			page.goto(program.addresses.get(timeout=30))
 			page.get_by_role("heading", name="Allow Desk helper to connect?").wait_for()
-			page.route(f"{RETURN}*", lambda route: route.fulfill(body="Done"))
-			page.get_by_role("button", name="Allow").click()
-			page.wait_for_url(f"{RETURN}*")
-			program.answers.put(page.url)
+			with page.expect_request(f"{RETURN}*") as back:
+				page.get_by_role("button", name="Allow").click()
+			program.answers.put(back.value.url)
 			program.join(30)
 			self.assertIn("ask_office_assistant", program.tools)
 			page.goto("/huf/programs")

@@ -3,7 +3,7 @@ all.
 """
 
 from huf.embedded.tests.accessibility_test import faults_of
-from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
+from huf.embedded.tests.browser import needs_browser, say, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
 QUESTIONS = ("List my open todos", "How many users are there?", "How many users are there?")
@@ -14,13 +14,13 @@ class TestRunsPage(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		with open_browser(cls.server.url) as page:
+		with cls.open_guest_page() as page:
 			sign_in(page, PASSWORD)
 			for question in QUESTIONS:
 				say(page, question)
 
 	def test_the_list_opens_a_run_and_leads_back_to_its_conversation(self):
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			self.open_list(page)
 			items = page.get_by_test_id("run-item")
 			self.assertEqual(items.count(), len(QUESTIONS))
@@ -37,7 +37,7 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("message-user").filter(has_text=QUESTIONS[0]).wait_for()
 
 	def test_a_run_is_called_bad_with_a_word_why_and_is_a_case_then(self):
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("run-item").last.get_by_role("link").click()
 			page.get_by_test_id("verdict-Bad").click()
@@ -49,7 +49,7 @@ class TestRunsPage(PageTestCase):
 		self.assertEqual((case["verdict"], case["note"]), ("Bad", "It named none of them."))
 
 	def test_two_runs_are_compared_and_what_differs_is_said_or_that_nothing_does(self):
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			self.open_list(page)
 			for place in (0, 2):
 				page.get_by_test_id("run-item").nth(place).get_by_test_id("pick").check(force=True)
@@ -70,7 +70,7 @@ class TestRunsPage(PageTestCase):
 			self.assertIn("took the same steps", page.get_by_test_id("compare-summary").inner_text())
 
 	def test_runs_are_searched_and_one_is_replayed(self):
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("runs-search").fill("my open TODOS")
 			page.wait_for_function("() => document.querySelectorAll('[data-testid=run-item]').length === 1")
@@ -87,7 +87,7 @@ class TestRunsPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("replayed").get_attribute("data-identical"), "true")
 
 	def test_filters_are_in_the_address_keys_lead_on_and_embedding_stays(self):
-		with open_browser(self.server.url) as page:
+		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("run-item").first.get_by_role("link").focus()
 			page.keyboard.press("j")

@@ -13,7 +13,7 @@ from frappe.utils.job_worker import Worker
 from frappe.utils.password import check_password, update_password
 
 from huf.ai.queries.audit import read_audit
-from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
 from huf.embedded.tests.pages import PASSWORD as PAGE_PASSWORD
 from huf.embedded.tests.pages import PageTestCase
@@ -234,7 +234,7 @@ class TestResetInTheBrowser(PageTestCase):
 	def test_from_forgot_password_to_the_first_page(self):
 		user = f"{frappe.generate_hash(length=8)}@office.example"
 		self.add_user(user, "Huf User")
-		with Postman() as postman, open_browser(self.server.url) as page:
+		with Postman() as postman, self.open_guest_page() as page:
 			page.goto("/login")
 			page.get_by_role("link", name="Forgot password?").click()
 			page.get_by_text("huf set-password USER").wait_for()
