@@ -19,7 +19,7 @@ import huf.embedded
 from huf.embedded import site
 from huf.embedded.malloc import start_with_settings
 from huf.embedded.router_commands import router
-from huf.embedded.server import CannotStart, serve, url_of
+from huf.embedded.server import CannotStart, only_server, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
@@ -111,14 +111,20 @@ def connected(home: Path, user: str = "Administrator"):
 	if not site.exists(home):
 		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
 	with site.opened(home) as frappe:
-		if not frappe.db.exists("User", user):
-			raise click.ClickException(f"There is no user {user}.")
-		frappe.set_user(user)
+		frappe.set_user(find_user(frappe, user))
 		try:
 			yield frappe
 		except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 			raise click.ClickException(str(error)) from None
 		frappe.db.commit()
+
+
+def find_user(frappe, user: str) -> str:
+	"""The name as it is stored: the database also finds `administrator`, which is nobody elsewhere."""
+	name = frappe.db.get_value("User", {"name": user})
+	if not name:
+		raise click.ClickException(f"There is no user {user}.")
+	return name
 
 
 @cli.command()
@@ -233,7 +239,11 @@ def init(home):
 		raise click.ClickException(
 			f"{home} has a site already. `huf start` serves it, `huf migrate` updates it."
 		)
-	make_site(home)
+	try:
+		with only_server(home, "huf init", "Stop it first."):
+			make_site(home)
+	except CannotStart as error:
+		raise click.ClickException(str(error)) from None
 
 
 @cli.command()
@@ -253,8 +263,7 @@ def migrate(home):
 def set_password(home, user, password):
 	"""Set a user's password and end their sessions."""
 	with connected(home) as frappe:
-		if not frappe.db.exists("User", user):
-			raise click.ClickException(f"There is no user {user}.")
+		user = find_user(frappe, user)
 	password = password or click.prompt("New password", hide_input=True, confirmation_prompt=True)
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions
@@ -276,9 +285,7 @@ def set_password(home, user, password):
 def api_key(home, user):
 	"""Give a user a new API key for scripts, and print KEY:SECRET. The previous secret stops working."""
 	with connected(home) as frappe:
-		if not frappe.db.exists("User", user):
-			raise click.ClickException(f"There is no user {user}.")
-		doc = frappe.get_doc("User", user)
+		doc = frappe.get_doc("User", find_user(frappe, user))
 		doc.api_key = doc.api_key or frappe.generate_hash(length=15)
 		doc.api_secret = secret = frappe.generate_hash(length=15)
 		doc.save()

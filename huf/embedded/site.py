@@ -19,6 +19,7 @@ import huf.embedded
 SITE = "huf.localhost"
 APPS = ("frappe", "huf")
 FOLDERS = ("public/files", "private/files", "logs")
+INCOMPLETE = "is_incomplete"
 ROLES = ("Administrator", "System Manager", "All", "Guest", "Desk User")
 
 
@@ -31,7 +32,16 @@ def site_path(home, site: str = SITE) -> Path:
 
 
 def exists(home, site: str = SITE) -> bool:
-	return (site_path(home, site) / "site_config.json").is_file()
+	folder = site_path(home, site)
+	return (folder / "site_config.json").is_file() and not is_incomplete(folder)
+
+
+def is_incomplete(folder: Path) -> bool:
+	"""Whether the process that created the site was killed before the end."""
+	try:
+		return bool(read_config(folder).get(INCOMPLETE))
+	except (OSError, ValueError):
+		return False
 
 
 def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE) -> str:
@@ -42,6 +52,8 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 	folder = site_path(home, site)
 	if exists(home, site):
 		raise FileExistsError(f"{folder} is a site already: open it, or choose another home")
+	if is_incomplete(folder):
+		shutil.rmtree(folder)
 	password = admin_password or secrets.token_urlsafe(12)
 	try:
 		fill(home, folder, password, apps, site)
@@ -54,7 +66,8 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 def fill(home, folder: Path, password: str, apps, site: str) -> None:
 	for name in FOLDERS:
 		(folder / name).mkdir(parents=True, exist_ok=True)
-	write_config(folder, {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]})
+	config = {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]}
+	write_config(folder, {**config, INCOMPLETE: 1})
 	with opened(home, site) as frappe:
 		frappe.db.is_alone = True
 		from frappe.core.doctype.file.file import make_home_folders
@@ -70,6 +83,7 @@ def fill(home, folder: Path, password: str, apps, site: str) -> None:
 	for app in apps:
 		if app != "frappe":
 			install_app(home, app, site, is_new=True)
+	write_config(folder, {key: value for key, value in read_config(folder).items() if key != INCOMPLETE})
 
 
 def install_app(home, app: str, site: str = SITE, is_new: bool = False):

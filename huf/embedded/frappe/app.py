@@ -131,7 +131,8 @@ def read_form(request: Request):
 	if not (text and request.is_json):
 		return frappe._dict({**request.args.to_dict(), **request.form.to_dict()})
 	try:
-		body = json.loads(text, parse_constant=refuse_constant)
+		# Strictly, since json.loads accepts bytes with unpaired surrogates.
+		body = json.loads(text.decode("utf-8-sig"), parse_constant=refuse_constant)
 		if b"\\u" in text:
 			json.dumps(body, ensure_ascii=False).encode()  # raises for unpaired surrogates
 	except (ValueError, RecursionError):

@@ -36,7 +36,7 @@ def get_attr(method_string: str):
 	return getattr(get_module(module), name)
 
 
-def call(fn, *args, **kwargs):
+def call(fn, /, *args, **kwargs):
 	"""Call a function, given itself or as a dotted path, without keyword arguments that it does not take."""
 	if isinstance(fn, str):
 		fn = get_attr(fn)

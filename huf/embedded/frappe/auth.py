@@ -5,7 +5,6 @@ in: no OAuth, no second factor, no session id in a URL.
 """
 
 import base64
-import binascii
 import datetime
 import hmac
 from urllib.parse import quote, unquote
@@ -127,7 +126,7 @@ class LoginManager:
 		name = find_user(user)
 		with logins.attempt(name, known_address=frappe.db.get_value("User", name, "last_ip")):
 			try:
-				name = check_password(name, password)
+				check_password(name, password)
 			except frappe.AuthenticationError:
 				fail(_("Invalid login credentials"), name)
 			if not (name == "Administrator" or frappe.db.get_value("User", name, "enabled")):
@@ -243,7 +242,7 @@ def _key_and_secret(scheme: str, value: str) -> tuple[str, str] | None:
 	if scheme == "basic":
 		try:
 			value = base64.b64decode(value).decode()
-		except (binascii.Error, UnicodeDecodeError):
+		except ValueError:  # also of base64 and UTF-8
 			message = _("Failed to decode token, please provide a valid base64-encoded token.")
 			frappe.throw(message, frappe.InvalidAuthorizationToken)
 	elif scheme != "token":

@@ -1,5 +1,7 @@
 """Whitelisted functions for documents, as `frappe.client.*`: each one checks the user's permission."""
 
+import copy
+
 import frappe
 from frappe import _
 from frappe.model.meta import get_permitted_fields
@@ -16,14 +18,14 @@ def _check_parent(doctype: str, parent: str | None):
 
 @frappe.whitelist()
 def get_list(
-	doctype,
+	doctype: str,
 	fields=None,
 	filters=None,
-	group_by=None,
-	order_by=None,
+	group_by: str | None = None,
+	order_by: str | None = None,
 	limit_start=None,
 	limit_page_length=20,
-	parent=None,
+	parent: str | None = None,
 	debug: bool = False,
 	as_dict: bool = True,
 	or_filters=None,
@@ -62,13 +64,13 @@ def _parse(value):
 
 
 @frappe.whitelist()
-def get_count(doctype, filters=None, debug=False, cache=False):
+def get_count(doctype: str, filters=None, debug=False, cache=False):
 	"""How many of the rows the filters find the user may read."""
 	return len(get_list(doctype, filters=filters, limit_page_length=0, as_dict=False))
 
 
 @frappe.whitelist()
-def get(doctype, name=None, filters=None, parent=None):
+def get(doctype: str, name=None, filters=None, parent: str | None = None):
 	"""A document by name, or the first one the filters find among those the user may read."""
 	_check_parent(doctype, parent)
 	if not isinstance(name, str | int | None):
@@ -98,7 +100,7 @@ def _find(doctype: str, filters, parent: str | None):
 
 
 @frappe.whitelist()
-def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, parent=None):
+def get_value(doctype: str, fieldname, filters=None, as_dict=True, debug=False, parent: str | None = None):
 	"""One field, or several (a JSON list), of the first row the filters (or a name) find; {} if there is
 	none.
 	"""
@@ -150,18 +152,21 @@ def set_value(doctype: str, name: str, fieldname: str | dict, value=None):
 		if not parent:
 			raise frappe.DoesNotExistError
 		document = frappe.get_doc(*parent)
-		next(row for row in document.get_all_children() if row.name == name).update(values)
+		row = next((row for row in document.get_all_children() if row.name.lower() == name.lower()), None)
+		if not row:
+			raise frappe.DoesNotExistError
+		row.update(values)
 	else:
 		document = frappe.get_doc(doctype, name)
 		document.update(values)
 	document.save()
-	return document.as_dict()
+	return readable(document).as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
 def insert(doc: dict | str):
 	"""Insert a document; one with a parent is appended to that, which is saved."""
-	return _insert(doc).as_dict()
+	return readable(_insert(doc)).as_dict()
 
 
 def _insert(doc: dict | str):
@@ -169,6 +174,9 @@ def _insert(doc: dict | str):
 	if not (document.get("parenttype") and document.get("parent")):
 		return document.insert()
 	parent = frappe.get_doc(document.parenttype, document.parent)
+	if parent._table_fieldnames.get(document.parentfield) != document.doctype:
+		message = _("{0} is not a table of {1} with rows of {2}")
+		frappe.throw(message.format(document.parentfield, parent.doctype, document.doctype))
 	row = parent.append(document.parentfield, document)
 	parent.save()
 	return row
@@ -187,7 +195,7 @@ def insert_many(docs: list | str):
 def save(doc: dict | str):
 	document = document_from_request(doc)
 	document.save()
-	return document.as_dict()
+	return readable(document).as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
@@ -204,7 +212,7 @@ def delete(doctype: str, name: str):
 def submit(doc: dict | str):
 	document = document_from_request(doc)
 	document.submit()
-	return document.as_dict()
+	return readable(document).as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
@@ -212,4 +220,21 @@ def cancel(doctype: str, name: str):
 	frappe.get_meta(doctype)
 	document = frappe.get_doc(doctype, name)
 	document.cancel()
-	return document.as_dict()
+	return readable(document).as_dict()
+
+
+def readable(document):
+	"""The document without the values above its reader's permission level; empty texts stay, as on Frappe.
+
+	A copy, because callbacks after the commit may need all values.
+	"""
+	rows = (document, *document.get_all_children())
+	is_open = not any(row.meta.get_high_permlevel_fields() for row in rows)
+	if is_open or frappe.session.user == "Administrator":
+		return document
+	shown, levels = copy.deepcopy(document), document.get_permlevel_access("read")
+	for row in (shown, *shown.get_all_children()):
+		for field in row.meta.get_high_permlevel_fields():
+			if field.permlevel not in levels and row.get(field.fieldname) != "":
+				row.set(field.fieldname, None)
+	return shown

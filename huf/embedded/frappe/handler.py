@@ -6,6 +6,7 @@ from mimetypes import guess_type
 import frappe
 from frappe import _
 from frappe.auth import UNSAFE_HTTP_METHODS, require_csrf_token
+from frappe.model.request_values import field_values
 from werkzeug.wrappers import Response
 
 SERVED = frozenset(
@@ -108,6 +109,9 @@ def upload_file():
 	The caller needs write permission on that document.
 	"""
 	form, upload = frappe.form_dict, frappe.local.request.files.get("file")
+	target = {"attached_to_doctype": form.doctype, "attached_to_name": form.docname}
+	given = {**target, "attached_to_field": form.fieldname, "folder": form.folder, "file_url": form.file_url}
+	values = field_values("File", {**given, "file_name": form.file_name})
 	check_write_permission(form.doctype, form.docname)
 	content, name = (upload.stream.read(), upload.filename) if upload else (None, form.file_name)
 	if content is not None and not is_allowed_type(name):
@@ -117,13 +121,10 @@ def upload_file():
 		frappe.throw(_("File {0} does not exist").format(name), OSError)
 	return frappe.get_doc(
 		{
+			**values,
 			"doctype": "File",
-			"attached_to_doctype": form.doctype,
-			"attached_to_name": form.docname,
-			"attached_to_field": form.fieldname,
 			"folder": form.folder or "Home",
 			"file_name": name,
-			"file_url": form.file_url,
 			"is_private": frappe.utils.cint(form.is_private),
 			"content": content,
 		}

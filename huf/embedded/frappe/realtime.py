@@ -77,7 +77,9 @@ def emit_via_redis(event: str, message: str, room: str):
 
 def may_subscribe(doctype: str, name: str | None = None) -> bool:
 	"""Whether the user may read the document, or the DocType if no name is given."""
-	if not isinstance(doctype, str) or not frappe.db.exists("DocType", doctype):
+	if not isinstance(doctype, str) or not isinstance(name, str | None):
+		return False  # filters would find documents by fields that the user may not read
+	if not frappe.db.exists("DocType", doctype):
 		return False
 	if name and not frappe.db.exists(doctype, name):
 		return False

@@ -7,8 +7,9 @@ import frappe
 from click.testing import CliRunner
 
 import huf
+from huf.embedded import site
 from huf.embedded.cli import SECTIONS, cli
-from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, tool_call
 
@@ -104,6 +105,27 @@ class TestCommandLine(SiteTestCase):
 	def test_a_password_is_asked_for_only_for_a_user_that_exists(self):
 		said = self.run_huf("set-password", "nobody@example.com")
 		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
+
+	def test_a_user_in_another_case_is_the_user_as_stored(self):
+		said = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
+		self.assertEqual(said.output, "The password of Administrator is changed.\n")
+		browser = Browser()
+		self.assertEqual(browser.login("administrator", "a fine new password 8").status_code, 200)
+		self.assertEqual(
+			browser.open("/api/method/frappe.auth.get_logged_user").json["message"], "Administrator"
+		)
+
+	def test_a_site_whose_creation_was_killed_is_made_anew(self):
+		home = self.home / "killed"
+		config = {"encryption_key": "x", "installed_apps": ["frappe"], site.INCOMPLETE: 1}
+		folder = site.site_path(home)
+		folder.mkdir(parents=True)
+		site.write_config(folder, config)
+		(folder / "site.db").write_bytes(b"torn")
+		self.assertIn("There is no site", self.run_huf("doctor", home=home).output)
+		self.assertIn("Password", self.run_huf("init", home=home).output)
+		self.assertEqual(site.read_config(folder).keys(), {"encryption_key", "installed_apps"})
+		self.assertIn("has a site already", self.run_huf("init", home=home).output)
 
 	def test_a_file_that_is_not_text_is_named(self):
 		file = self.home / "picture.json"

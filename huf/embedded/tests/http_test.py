@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import threading
 import unittest
 from pathlib import Path
 from unittest.mock import patch
@@ -10,9 +11,12 @@ from unittest.mock import patch
 import frappe
 import frappe.app
 from frappe import sessions
+from frappe.core.doctype.file.file import files_at
+from frappe.site_local import opened
 from frappe.www.login import get_safe_path
 
 import huf
+from huf.embedded.site import SITE
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
 
 HUF_PAGE = Path(huf.__file__).parent / "www" / "huf.html"
@@ -286,6 +290,31 @@ class TestFiles(SiteTestCase):
 		change = thief.open(f"/api/resource/File/{own}", "PUT", json={"file_url": url})
 		self.assertEqual(change.status_code, 403)
 		self.assertEqual(thief.open(url).status_code, 403)
+
+	def test_content_that_is_uploaded_again_while_its_file_is_deleted_stays(self):
+		values = {"doctype": "File", "file_name": "again.txt", "content": "the same"}
+		first = frappe.get_doc(values).insert()
+		frappe.db.commit()
+		threads = []
+
+		def upload():
+			with opened(SITE, self.sites_path):
+				frappe.get_doc(values).insert()
+				frappe.db.commit()
+
+		def upload_meanwhile(url):
+			found = files_at(url)
+			if not threads:
+				threads.append(threading.Thread(target=upload))
+				threads[0].start()
+				threads[0].join(0.3)
+			return found
+
+		first.delete()
+		with patch("frappe.core.doctype.file.file.files_at", upload_meanwhile):
+			frappe.db.commit()
+		threads[0].join()
+		self.assertEqual(self.admin().open(first.file_url).get_data(as_text=True), "the same")
 
 	def test_guests_upload_nothing(self):
 		self.assertEqual(self.upload(Browser(), "a.txt", b"x").status_code, 403)

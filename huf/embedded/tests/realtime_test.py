@@ -5,7 +5,7 @@ import threading
 import frappe
 import frappe.app
 import socketio
-from frappe.realtime import publish_realtime
+from frappe.realtime import may_subscribe, publish_realtime
 from frappe.utils import jobs_db
 from werkzeug.serving import make_server
 
@@ -73,6 +73,13 @@ class TestRealtime(SiteTestCase):
 		publish_realtime("last", user="stranger@example.com")
 		self.assertEqual(reader.receive(5), ["changed", {"n": 1}])
 		self.assertEqual(stranger.receive(5)[0], "last")
+
+	def test_a_subscription_takes_names_and_no_filters(self):
+		error = frappe.get_doc({"doctype": "Error Log", "method": "x", "error": "hunter2"}).insert()
+		frappe.db.commit()
+		frappe.set_user(self.make_user("guessing@example.com"))
+		for name in ({"error": "hunter2"}, [["error", "=", "hunter2"]], [error.name]):
+			self.assertFalse(may_subscribe("Error Log", name))
 
 	def test_after_commit_means_after_commit_and_only_once(self):
 		client = self.connect_as("Administrator")

@@ -1,10 +1,12 @@
-"""From an empty site to an answered prompt with nothing but REST."""
+"""From an empty site to an answered prompt with nothing but REST; what REST hides, and odd requests."""
 
+import io
+import json
 from urllib.parse import quote
 
 import frappe
 
-from huf.embedded.tests.sites import SiteTestCase
+from huf.embedded.tests.sites import Browser, SiteTestCase
 from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
@@ -89,3 +91,142 @@ class TestRest(SiteTestCase):
 		if doctype == "Agent LLM Call":
 			query = f'filters=[["run","=","{run}"]]'
 		return self.browser.open(f"/api/resource/{quote(doctype)}?{query}").json["data"]
+
+
+class TestHiddenValues(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.make_user("reader@example.com", "Huf User")
+		self.browser = Browser()
+		self.browser.login("reader@example.com")
+
+	def make_payslips(self):
+		if frappe.db.exists("DocType", "Payslip"):
+			return
+		fields = [
+			{"fieldname": "title", "fieldtype": "Data", "label": "Title"},
+			{"fieldname": "person", "fieldtype": "Link", "options": "User", "label": "Person"},
+			{"fieldname": "salary", "fieldtype": "Int", "label": "Salary", "permlevel": 1},
+		]
+		rights = {"read": 1, "write": 1, "create": 1}
+		rules = [{"role": role, **rights} for role in ("System Manager", "Huf User")]
+		named = {"name": "Payslip", "module": "Huf", "custom": 1, "autoname": "field:title"}
+		made = {"doctype": "DocType", **named, "fields": fields, "permissions": rules}
+		frappe.get_doc(made).insert()
+		for key in ("c", "a", "b"):
+			user = self.make_user(f"{key}@example.com")
+			frappe.db.set_value("User", user, "api_key", f"key {key}")
+			slip = {"doctype": "Payslip", "title": f"of {key}", "person": user, "salary": 4321}
+			frappe.get_doc(slip).insert()
+		frappe.db.commit()
+
+	def test_a_change_does_not_show_the_fields_above_the_user_s_level(self):
+		self.make_payslips()
+		link = {"fieldname": "person", "value": "a@example.com"}
+		stored = self.browser.open("/api/resource/Payslip/of a").json["data"]
+		for method, path, body in (
+			("POST", "/api/method/frappe.client.save", {"doc": stored}),
+			("POST", "/api/method/frappe.client.set_value", {"doctype": "Payslip", "name": "of a", **link}),
+			("PUT", "/api/resource/Payslip/of a", {}),
+			("PATCH", "/api/v2/document/Payslip/of a", {}),
+		):
+			with self.subTest(path):
+				answer = self.browser.open(path, method, json=body)
+				self.assertEqual(answer.status_code, 200, answer.text)
+				self.assertNotIn("4321", answer.text)
+		frappe.db.rollback()
+		self.assertEqual(frappe.db.get_value("Payslip", "of a", "salary"), 4321)
+
+	def test_a_list_is_not_sorted_or_grouped_by_the_alias_of_a_linked_table(self):
+		self.make_payslips()
+		for key in ("order_by", "group_by"):
+			with self.subTest(key):
+				query = {"fields": '["name", "person.full_name as full_name"]', key: "link_person.api_key"}
+				answer = self.browser.open("/api/resource/Payslip", query_string=query)
+				self.assertEqual(answer.status_code, 417, answer.text)
+
+	def test_a_name_is_never_a_filter(self):
+		error = frappe.get_doc({"doctype": "Error Log", "method": "x", "error": "hunter2"}).insert()
+		frappe.db.commit()
+		for error_text in ("hunter2", "hunter3"):
+			for name in ({"error": error_text}, [["error", "=", error_text]]):
+				todo = {"description": "x", "reference_type": "Error Log", "reference_name": name}
+				upload = {"doctype": "Error Log", "docname": name, "file_url": "/files/x"}
+				for path, body in (("resource/ToDo", todo), ("method/upload_file", upload)):
+					with self.subTest([path, name]):
+						answer = self.browser.post(f"/api/{path}", json=body)
+						self.assertEqual(answer.status_code, 417, answer.text)
+						self.assertIn("must be text", answer.text)
+						self.assertNotIn(error.name, answer.text)
+
+	def test_nor_is_one_in_a_link_that_code_sets(self):
+		for name in ({"enabled": 1}, [["enabled", "=", 1]]):
+			with self.assertRaisesRegex(frappe.ValidationError, "must be text"):
+				frappe.get_doc({"doctype": "ToDo", "description": "x", "allocated_to": name}).insert()
+
+	def test_the_arguments_of_a_client_are_no_definitions(self):
+		made = {"name": "User", "permissions": [{"role": "All", "read": 1}], "issingle": 1}
+		for values in ({"doctype": made}, {"doctype": "Has Role", "parent": made}):
+			for function in ("get_list", "get_value"):
+				with self.subTest([function, values]):
+					body = {**values, "fieldname": "name"}
+					answer = self.browser.open(f"/api/method/frappe.client.{function}", json=body)
+					self.assertEqual(answer.json["exc_type"], "FrappeTypeError")
+
+
+class TestOddRequests(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.browser = self.admin()
+
+	def assert_refused(self, answer, status=417):
+		self.assertEqual(answer.status_code, status, answer.text)
+
+	def test_half_of_a_character_is_refused(self):
+		half = {"description": "\ud800"}
+		for body in (b'{"description": "\xed\xa0\x80"}', json.dumps(half).encode("utf-16")):
+			with self.subTest(body):
+				headers = {"Content-Type": "application/json"}
+				self.assert_refused(self.browser.post("/api/resource/ToDo", data=body, headers=headers))
+		self.assert_refused(self.browser.post("/api/resource/ToDo", data={"data": json.dumps(half)}))
+		doc = json.dumps({"doctype": "ToDo", **half})
+		self.assert_refused(self.browser.post("/api/method/frappe.client.insert", data={"doc": doc}))
+
+	def test_values_of_another_type_are_refused(self):
+		user, file = "/api/resource/User/Guest", {"file_name": "a.txt"}
+		child = {"parent": "Guest", "parenttype": "User"}
+		for method, path, body in (
+			("POST", "/api/resource/File", {**file, "content": "a", "decode": 1}),
+			("POST", "/api/resource/File", {**file, "content": 5}),
+			("POST", "/api/resource/ToDo", {"description": {"a": 1}}),
+			("POST", "/api/resource/User", {"email": 5, "first_name": "x"}),
+			("PUT", user, {"modified": "never"}),
+			("PUT", user, {"first_name": {"a": 1}}),
+			("POST", "/api/method/frappe.client.insert", {"doc": {"doctype": "Has Role", **child}}),
+			("GET", "/api/resource/ToDo", {"order_by": 5}),
+			("GET", "/api/resource/ToDo", {"filters": [["creation", "previous", "era"]]}),
+		):
+			with self.subTest([path, body]):
+				self.assert_refused(self.browser.open(path, method, json=body))
+		odd = {"Authorization": "Basic \xff"}
+		self.assert_refused(Browser().open("/api/method/ping", headers=odd), 400)
+		self.assert_refused(self.browser.open(f"/{'a' * 3000}"), 404)
+		self.assert_refused(self.browser.open("/api/resource/ToDo?fn=x"), 200)
+
+	def test_a_child_row_is_found_in_any_case_and_missed_as_such(self):
+		row = frappe.db.get_value("Has Role", {"parent": "Guest", "parenttype": "User"})
+		body = {"doctype": "Has Role", "fieldname": "role", "value": "Guest"}
+		for name, status in ((row.upper(), 200), ("nowhere", 404)):
+			answer = self.browser.post("/api/method/frappe.client.set_value", json={**body, "name": name})
+			self.assert_refused(answer, status)
+
+	def test_long_file_names_keep_their_end(self):
+		for name in ("\u044f" * 135 + ".txt", "a" * 136 + ".txt"):
+			for content in (b"one", b"two"):
+				with self.subTest([name, content]):
+					file = {"file": (io.BytesIO(content), name)}
+					answer = self.browser.post("/api/method/upload_file", data=file)
+					self.assertEqual(answer.status_code, 200, answer.text)
+					self.assertTrue(answer.json["message"]["file_url"].endswith(".txt"))
+					found = self.browser.open(answer.json["message"]["file_url"])
+					self.assertEqual(found.get_data(), content)

@@ -10,8 +10,10 @@ import tarfile
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import frappe
+from frappe.model import sync
 from frappe.utils.job_worker import Worker
 
 from huf.embedded import site
@@ -28,6 +30,27 @@ class TestUpgrade(unittest.TestCase):
 
 	def test_queued_work_is_done_and_stored_paths_work(self):
 		contextvars.copy_context().run(self.migrate_and_work)
+
+	def test_a_migration_that_is_killed_is_done_by_the_next_one(self):
+		contextvars.copy_context().run(self.migrate_twice)
+
+	def migrate_twice(self):
+		with site.opened(self.home):
+			before = set(frappe.db.get_table_columns("Agent Run"))
+		sync_table = sync.sync_table
+
+		def fail_at(meta):
+			if meta.name == "Agent Run":
+				raise KeyboardInterrupt
+			sync_table(meta)
+
+		with mock.patch.object(sync, "sync_table", fail_at), self.assertRaises(KeyboardInterrupt):
+			site.migrate(self.home)
+		site.migrate(self.home)
+		with site.opened(self.home):
+			after = set(frappe.db.get_table_columns("Agent Run"))
+			self.assertLessEqual(set(frappe.get_meta("Agent Run").valid_columns), after)
+			self.assertNotEqual(before, after)
 
 	def migrate_and_work(self):
 		site.migrate(self.home)

@@ -20,7 +20,7 @@ def document_list(doctype: str):
 
 
 def create_doc(doctype: str):
-	return new_document(doctype, request_data()).insert()
+	return frappe.client.readable(new_document(doctype, request_data()).insert())
 
 
 def new_document(doctype: str, data: dict):
@@ -54,7 +54,7 @@ def change_document(doctype: str, name: str, data: dict):
 	doc.save()
 	if doc.get("parenttype"):
 		frappe.get_doc(doc.parenttype, doc.parent).save()
-	return doc
+	return frappe.client.readable(doc)
 
 
 def delete_doc(doctype: str, name: str):
@@ -65,11 +65,12 @@ def delete_doc(doctype: str, name: str):
 
 def run_method(doctype: str, name: str, method: str | None = None):
 	"""Call a whitelisted method of the document; a POST needs write permission."""
-	method = method or frappe.form_dict.pop("run_method")
+	method = str(method or frappe.form_dict.pop("run_method"))
 	doc = load(doctype, name)
 	doc.is_whitelisted(method)
 	doc.check_permission("read" if frappe.local.request.method == "GET" else "write")
-	return doc.run_method(method, **frappe.handler.form_arguments(doc.find_method(method)))
+	result = doc.run_method(method, **frappe.handler.form_arguments(doc.find_method(method)))
+	return frappe.client.readable(result) if result is doc else result
 
 
 def post_to_doc(doctype: str, name: str):

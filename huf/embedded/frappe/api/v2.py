@@ -1,6 +1,7 @@
 """/api/v2: the same documents and methods, with `data` as the one key of every answer."""
 
 import frappe
+import frappe.client
 import frappe.handler
 from frappe.api import v1
 from werkzeug.routing import Rule
@@ -21,7 +22,7 @@ def document_list(doctype: str):
 
 
 def create_doc(doctype: str):
-	return v1.new_document(doctype, frappe.form_dict).insert()
+	return frappe.client.readable(v1.new_document(doctype, frappe.form_dict).insert())
 
 
 def update_doc(doctype: str, name: str):

@@ -121,6 +121,9 @@ class DatabaseQuery(MatchConditions):
 				)
 			elif (found := DOTTED.fullmatch(bare)) and self.meta.get_field(found[1]):
 				column = self.column(bare)
+			elif found and not QUALIFIED.fullmatch(bare):
+				# Such as the alias of a joined table, whose columns nobody would have checked.
+				raise frappe.db.OperationalError(f"no such column: {bare}")
 			parts.append(f"{column}{(direction or '').lower()}")
 		return ", ".join(parts)
 

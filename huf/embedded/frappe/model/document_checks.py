@@ -191,6 +191,9 @@ def links_of(row):
 		if not doctype:
 			label = field.fieldname if field.fieldtype == "Link" else row.meta.get_label(field.options)
 			frappe.throw(frappe._("{0} must be set first").format(label))
+		if not isinstance(doctype, str) or not isinstance(row.get(field.fieldname), str | int):
+			# Filters would find documents by fields that the user may not read.
+			frappe.throw(frappe._("{0} must be text").format(frappe.bold(field.fieldname)))
 		yield field, doctype
 
 
@@ -316,7 +319,7 @@ def save_passwords(row):
 			continue
 		from frappe.utils.password import remove_encrypted_password, set_encrypted_password
 
-		secret = row.get(field.fieldname)
+		secret = cstr(row.get(field.fieldname))
 		if not secret:
 			if not row.is_new():
 				remove_encrypted_password(row.doctype, row.name, field.fieldname)

@@ -74,7 +74,7 @@ class Lifecycle:
 				self._not_found(self.name)
 			self.check_docstatus_transition(0)
 			return
-		if get_datetime(before.modified or "") != get_datetime(self._original_modified or ""):
+		if not is_same_moment(before.modified, self._original_modified):
 			message = frappe._(
 				"Error: {0} ({1}) has been modified after you have opened it ({2}, {3})."
 			).format(self.name, self.doctype, before.modified, self.modified)
@@ -166,6 +166,13 @@ class Lifecycle:
 
 	def clear_cache(self):
 		frappe.clear_document_cache(self.doctype, self.name)
+
+
+def is_same_moment(stored, given) -> bool:
+	try:
+		return get_datetime(stored or "") == get_datetime(given or "")
+	except (ValueError, OverflowError):
+		return False  # what a request gave is no time
 
 
 def combined(result, addition):

@@ -1,5 +1,6 @@
 """Filters the values that a request may set on a document: known fields and child rows only."""
 
+import json
 import sqlite3
 from contextlib import contextmanager
 
@@ -18,11 +19,18 @@ def field_values(doctype: str, values: dict) -> dict:
 	tables = {field.fieldname: field.options for field in meta.get_table_fields()}
 	known = {*meta.valid_columns, "__newname", *getattr(get_controller(doctype), "request_keys", ())}
 	taken = {key: value for key, value in values.items() if key in known}
-	if not isinstance(taken.get("name"), str | int | None):
-		frappe.throw(frappe._("{0} must be text").format(frappe.bold("name")), frappe.DataError)
+	for key, value in taken.items():
+		if isinstance(value, dict | list) and not takes_objects(meta, key):
+			# Not filters either, with which the fields of other documents could be guessed.
+			frappe.throw(frappe._("{0} must be text").format(frappe.bold(key)), frappe.DataError)
 	for fieldname in tables.keys() & values.keys():
 		taken[fieldname] = table_rows(tables[fieldname], fieldname, values[fieldname])
 	return taken
+
+
+def takes_objects(meta, fieldname: str) -> bool:
+	field = meta.get_field(fieldname)
+	return bool(field and field.fieldtype == "JSON")
 
 
 def table_rows(child_doctype: str, fieldname: str, rows) -> list[dict]:
@@ -33,9 +41,12 @@ def table_rows(child_doctype: str, fieldname: str, rows) -> list[dict]:
 
 
 def parse_object(value):
-	"""The value of JSON text.  Raises ValidationError for broken JSON."""
+	"""The value of JSON text.  Raises ValidationError for broken JSON and unpaired surrogates."""
 	try:
-		return frappe.parse_json(value)
+		parsed = frappe.parse_json(value)
+		if isinstance(value, str) and "\\u" in value:
+			json.dumps(parsed, ensure_ascii=False).encode()
+		return parsed
 	except ValueError as error:
 		frappe.throw(frappe._("Invalid JSON: {0}").format(error))
 
@@ -57,7 +68,7 @@ def query_values():
 	"""
 	try:
 		yield
-	except (TypeError, ValueError, OverflowError, sqlite3.Error) as error:
+	except (TypeError, ValueError, KeyError, OverflowError, sqlite3.Error) as error:
 		if describe_fault(error) and hasattr(error, "sqlite_errorcode"):
 			raise
 		if frappe.db.is_missing_column(error):

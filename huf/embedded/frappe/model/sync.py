@@ -23,11 +23,8 @@ def sync_app(app: str) -> list[str]:
 	"""Import each DocType of an app whose file has changed, and return the names."""
 	files = list(doctype_files(app))
 	imported = [import_doctype(file) for file in files if file.is_file()]
-	imported = [name for name in imported if name]
 	frappe.db.commit()
-	for name in imported:
-		sync_table(frappe.get_meta(name))
-	return imported
+	return [name for name in imported if name]
 
 
 def init_singles():
@@ -65,6 +62,8 @@ def import_doctype(file: Path) -> str | None:
 	name = definition["name"]
 	if frappe.db.get_value("DocType", name, HASH_COLUMN) == digest:
 		return None
+	# Before the rows, which say that it is done: a migration that is interrupted begins here again.
+	sync_table(frappe.get_meta(definition))
 	write_definition({**definition, HASH_COLUMN: digest, "custom": 0})
 	return name
 

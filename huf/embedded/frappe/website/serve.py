@@ -5,6 +5,7 @@ base template: a page is rendered as it is.
 """
 
 import importlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def resolve_route(path: str) -> str:
 
 def has_page(app: str, path: str) -> bool:
 	file = safe_join(www_folder(app), f"{path}.html")
-	return bool(file) and Path(file).is_file()
+	return bool(file) and os.path.isfile(file)  # also False for a name that is too long
 
 
 def www_folder(app: str) -> str:

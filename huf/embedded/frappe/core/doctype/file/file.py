@@ -9,10 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 import frappe
+from frappe.database import get_db
 from frappe.model.document import Document
 from frappe.utils.data import cint
 
 HOME, ATTACHMENTS = "Home", "Home/Attachments"
+MAX_NAME_CHARS, MAX_NAME_BYTES = 120, 200
+"""With room for the suffix of `free_path`: a field has 140 characters, file systems allow 255 bytes."""
 UNSAFE = re.compile(r"[/\\%?#\x00-\x1f]")
 
 
@@ -63,7 +66,7 @@ class File(Document):
 	def check_may_refer(self):
 		"""A local address may be taken over only from a File the user may read."""
 		name = self.file_url.removeprefix("/private").removeprefix("/files/")
-		if name != safe_name(name):
+		if name != clean_name(name):
 			frappe.throw(frappe._("{0} is not the address of a file").format(frappe.bold(self.file_url)))
 		if self.flags.ignore_permissions:
 			return
@@ -87,10 +90,15 @@ class File(Document):
 		content = self.get("content")
 		if content is None:
 			return None
-		if cint(self.get("decode")):
-			content = content.encode() if isinstance(content, str) else content
+		content = content.encode() if isinstance(content, str) else content
+		if not isinstance(content, bytes):
+			frappe.throw(frappe._("{0} must be text").format(frappe.bold("content")))
+		if not cint(self.get("decode")):
+			return content
+		try:
 			return base64.b64decode(content.split(b",", 1)[1] if b"," in content else content)
-		return content.encode() if isinstance(content, str) else content
+		except ValueError as error:
+			frappe.throw(frappe._("{0} is not valid Base64: {1}").format(frappe.bold("content"), error))
 
 	def write_content(self, content: bytes):
 		limit = cint(frappe.conf.max_file_size) or 25 * 1024 * 1024
@@ -168,7 +176,20 @@ def files_at(file_url: str) -> list[str]:
 
 def delete_unused_content(file_url: str, path: Path):
 	"""Once this transaction is committed, delete the content unless a File refers to it."""
-	frappe.db.after_commit.add(lambda: files_at(file_url) or path.unlink(missing_ok=True))
+
+	def delete():
+		lock = get_db(frappe.db.path)
+		try:
+			if frappe.db.write_began() is None:  # else this thread has the lock
+				lock.begin()  # nobody uploads the same content in the meantime
+			if not files_at(file_url):
+				path.unlink(missing_ok=True)
+		except frappe.QueryTimeoutError:
+			pass  # the content stays
+		finally:
+			lock.close()
+
+	frappe.db.after_commit.add(delete)
 
 
 def write_file(path: Path, content: bytes):
@@ -184,11 +205,17 @@ def write_file(path: Path, content: bytes):
 
 
 def safe_name(file_name: str) -> str:
+	"""The end of the clean name that fits into a field and a file system."""
+	name = clean_name(file_name)[-MAX_NAME_CHARS:]
+	return name.encode(errors="ignore")[-MAX_NAME_BYTES:].decode(errors="ignore")
+
+
+def clean_name(file_name: str) -> str:
 	"""The name without path parts and characters that have a meaning in URLs."""
 	name = UNSAFE.sub("", file_name).strip()
 	if name.strip(".") == "":
 		frappe.throw(frappe._("{0} is no file name").format(frappe.bold(file_name)))
-	return name[-140:]
+	return name
 
 
 def make_home_folders():

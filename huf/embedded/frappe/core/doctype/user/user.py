@@ -4,20 +4,20 @@ import frappe
 from frappe import password_reset
 from frappe.auth import MAX_PASSWORD_CHARS, MAX_USER_CHARS, get_home
 from frappe.model.document import Document
-from frappe.utils.data import cint
+from frappe.utils.data import cint, cstr
 from frappe.utils.password_strength import check_password_strength
 
 
 class User(Document):
 	def autoname(self):
-		self.email = (self.email or "").strip().lower()
+		self.email = cstr(self.email).strip().lower()
 		self.name = self.email
 
 	def validate(self):
 		self.full_name = " ".join(filter(None, (self.first_name, self.middle_name, self.last_name)))
 		self.remove_duplicate_roles()
 		self.set_user_type()
-		self._new_password, self.new_password = self.new_password, ""
+		self._new_password, self.new_password = cstr(self.new_password), ""
 		if self._new_password and not self.flags.ignore_password_policy:
 			names = (self.first_name, self.middle_name, self.last_name)
 			check_password_strength(self._new_password, *names, self.email, self.birth_date)
