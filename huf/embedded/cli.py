@@ -303,8 +303,10 @@ def execute(home, path, kwargs):
 	with connected(home) as frappe:
 		try:
 			function = find_function(frappe, path)
-		except (ImportError, AttributeError, frappe.ValidationError) as error:
+		except (ImportError, AttributeError, ValueError, frappe.ValidationError) as error:
 			raise click.ClickException(f"There is no function {path}: {error}") from None
+		if not callable(function):
+			raise click.ClickException(f"There is no function {path}: it is a {type(function).__name__}")
 		result = frappe.call(function, **values)
 		if result is not None:
 			click.echo(frappe.as_json(result))

@@ -36,7 +36,7 @@ from frappe.utils.response import (
 )
 from frappe.website.page import error_page
 from frappe.website.serve import get_response
-from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.exceptions import HTTPException, NotFound, RequestEntityTooLarge
 from werkzeug.utils import redirect, safe_join
 from werkzeug.wrappers import Request, Response
 from werkzeug.wsgi import ClosingIterator
@@ -105,14 +105,25 @@ def init_request(request: Request):
 	frappe.local.cookie_manager = CookieManager()
 	frappe.local.login_manager = LoginManager()
 	request.max_content_length = LOGIN_BODY_BYTES if is_login else body_limit(request)
-	frappe.local.form_dict = read_form(request)
+	is_unknown = frappe.session.user == "Guest" and len(request.get_data()) > GUEST_BODY_BYTES
+	frappe.local.form_dict = frappe._dict(request.args.to_dict()) if is_unknown else read_form(request)
 	if frappe.local.login_manager.is_login:
 		frappe.local.login_manager.login()
 	validate_csrf_token()
 	for hook in frappe.get_hooks("before_request"):
 		frappe.call(hook)
 	validate_auth()
+	if is_unknown:
+		take_large_form(request)
 	count_request()
+
+
+def take_large_form(request: Request):
+	"""Parse a large body only for somebody whom the request's header has signed in."""
+	if frappe.session.user == "Guest":
+		raise RequestEntityTooLarge
+	frappe.local.form_dict = read_form(request)
+	frappe.local.form_dict.pop("cmd", None)  # hooks have not seen it
 
 
 def body_limit(request: Request) -> int:

@@ -14,6 +14,7 @@ from frappe import _, proxies
 from frappe.core.doctype.activity_log.activity_log import add_authentication_log
 from frappe.login_attempts import api_secrets, logins
 from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
+from frappe.utils.data import cint, now_datetime
 from frappe.utils.password import check_password, get_decrypted_password
 
 SAFE_HTTP_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -79,6 +80,7 @@ class LoginManager:
 		self.post_login()
 
 	def post_login(self):
+		check_place_and_hour(self.user)
 		if old := frappe.local.request.cookies.get("sid"):
 			delete_session(unquote(old))
 		self.read_user()
@@ -109,6 +111,7 @@ class LoginManager:
 		if user in frappe.STANDARD_USERS or not frappe.db.get_value("User", user, "enabled"):
 			fail(_("User disabled or missing"), user)
 		if user != self.user:
+			check_place_and_hour(user)
 			self.user = user
 			self.read_user()
 			frappe.local.session = start_session(user, self.full_name, self.user_type)
@@ -185,6 +188,19 @@ def fail(message: str, user: str | None = None):
 		add_authentication_log(message, known, status="Failed")
 	frappe.local.response["message"] = message
 	raise frappe.AuthenticationError
+
+
+def check_place_and_hour(user: str):
+	"""Refuse a sign-in that the User's fields do not allow. Addresses begin with a line of `restrict_ip`."""
+	fields = ["restrict_ip", "login_after", "login_before"]
+	places, after, before = frappe.db.get_value("User", user, fields) or ("", 0, 24)
+	prefixes = tuple(
+		place.strip() for place in (places or "").replace(",", "\n").split("\n") if place.strip()
+	)
+	if prefixes and not (frappe.local.request_ip or "").startswith(prefixes):
+		fail(_("Access not allowed from this IP Address"), user)
+	if not cint(after) <= now_datetime().hour < (cint(before) or 24):
+		fail(_("Login not allowed at this time"), user)
 
 
 def _run_hooks(event: str, manager: LoginManager):

@@ -89,7 +89,14 @@ class TestCommandLine(SiteTestCase):
 	def test_execute_says_what_is_wrong_with_its_arguments(self):
 		for kwargs, word in (("{bad", "not JSON"), ("[1]", "an object")):
 			self.assert_refused(self.run_huf("execute", "frappe.get_all", "--kwargs", kwargs), word)
-		for path in ("nothing", "frappe.nothing", "huf.nothing.here"):
+		for path in (
+			"nothing",
+			"huf",
+			"frappe.nothing",
+			"huf.nothing.here",
+			"frappe.local",
+			"huf.__version__",
+		):
 			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
 
 	def test_execute_calls_methods_of_frappe_s_objects_as_bench_does(self):

@@ -35,6 +35,19 @@ class TestBodies(SiteTestCase):
 		self.assertEqual(Browser().post("/api/method/ping", **body).status_code, 413)
 		self.assertEqual(self.admin().post("/api/method/ping", **body).status_code, 200)
 
+	def test_a_header_makes_a_guest_no_user(self):
+		user = frappe.get_doc("User", self.make_user("large@example.com"))
+		user.update({"api_key": "large", "api_secret": "secret-of-large"})
+		user.save()
+		frappe.db.commit()
+		body = {"json": {"text": "x" * 3_000_000, "cmd": "frappe.auth.get_logged_user"}}
+		for header, status in (("x", 413), ("Bearer x", 401), ("token large:x", 401)):
+			with self.subTest(header):
+				answer = Browser().post("/api/method/ping", headers={"Authorization": header}, **body)
+				self.assertEqual(answer.status_code, status)
+		headers = {"Authorization": "token large:secret-of-large"}
+		self.assertEqual(Browser().post("/api/method/ping", headers=headers, **body).json["message"], "pong")
+
 
 class TestSessions(SiteTestCase):
 	def test_the_session_cookie_is_out_of_reach_of_scripts_and_of_other_sites(self):
@@ -117,6 +130,21 @@ class TestSessions(SiteTestCase):
 		frappe.db.set_value("User", email, "enabled", 0)
 		frappe.db.commit()
 		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
+
+	def test_a_user_signs_in_at_the_place_and_hour_that_are_set(self):
+		user, hour = self.make_user("shift@example.com"), frappe.utils.now_datetime().hour
+		for values, status in (
+			({"restrict_ip": "10.0.0., 10.1."}, 401),
+			({"restrict_ip": "10.0.0.\n127.0.0."}, 200),
+			({"restrict_ip": "", "login_after": hour + 1}, 401),
+			({"login_after": hour}, 200),
+			({"login_before": hour}, 200 if hour == 0 else 401),
+			({"login_before": hour + 1}, 200),
+		):
+			with self.subTest(values):
+				frappe.db.set_value("User", user, values)
+				frappe.db.commit()
+				self.assertEqual(Browser().login(user).status_code, status)
 
 	def test_a_wrong_password_and_an_unknown_user_look_the_same(self):
 		wrong, unknown = Browser().login(password="no"), Browser().login(user="nobody@example.com")

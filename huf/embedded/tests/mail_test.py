@@ -6,12 +6,14 @@ import email
 from collections.abc import Callable
 from email.policy import default
 from pathlib import Path
+from unittest.mock import patch
 
 import frappe
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 from click.testing import CliRunner
 from frappe.email.queue import claim, flush
+from frappe.utils.background_jobs import TIMEOUTS
 
 import huf.packs.pharmacy as pack
 from huf.ai.mail.intake import read_mailbox_once
@@ -207,6 +209,24 @@ class TestQueue(SiteTestCase):
 			self.assertEqual([flush(later), flush(later)], [1, 0])
 		((to, mail),) = postman.mails
 		self.assertEqual((to, mail["Subject"], mail["From"]), (["a@x.example"], "Hi", "site@office.example"))
+
+	def test_a_server_that_does_not_answer_does_not_hold_a_job_beyond_its_time(self):
+		account = {"email_account_name": "Silent", "enable_outgoing": 1, "default_outgoing": 1}
+		make("Email Account", email_id="silent@office.example", smtp_server="127.0.0.1", **account)
+		clock = [0.0]
+
+		def connect(account):
+			clock[0] += 30
+			raise TimeoutError("timed out")
+
+		for number in range(12):
+			frappe.sendmail(recipients=[f"{number}@x.example"], sender="silent@office.example")
+		with patch("frappe.email.queue.connect", connect), patch("time.monotonic", lambda: clock[0]):
+			frappe.db.commit()
+			flush()
+		self.assertLess(clock[0], TIMEOUTS["short"] - 60)
+		left = frappe.get_all("Email Queue", {"sender": "silent@office.example"}, pluck="retry")
+		self.assertEqual((len(left), set(left)), (12, {0, 1}))
 
 	def test_a_mail_whose_worker_died_is_not_sent_again(self):
 		frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello")
