@@ -123,6 +123,10 @@ class LargeBodies:
 				self.changed.notify_all()
 
 
+def declared_length(request) -> int:
+	return max((int(value) for name, value in request.headers if name == "CONTENT-LENGTH"), default=0)
+
+
 class BoundedWorker(ThreadWorker):
 	def __init__(self, *args, **kwargs):
 		super().__init__(*args, **kwargs)
@@ -227,6 +231,8 @@ class BoundedWorker(ThreadWorker):
 				body.write(data)
 			if (size := body.tell()) > MAX_BODY_BYTES:
 				req.force_close()
+			elif size < declared_length(req):
+				raise ConnectionResetError(errno.ECONNRESET, "The client left before the end of its request")
 			body.seek(0)
 			conn.sock.deadline = None
 			self.receiving.pop(conn, None)

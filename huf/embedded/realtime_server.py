@@ -19,8 +19,7 @@ from frappe.realtime import emitters, may_subscribe
 from frappe.sessions import find_session
 from frappe.site_local import opened
 from frappe.utils import jobs_db
-from werkzeug.http import parse_cookie
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Request, Response
 
 POLL_SECONDS = 0.2
 MAX_REQUESTS_PER_USER = 40
@@ -80,7 +79,7 @@ class RealtimeServer:
 		return answer
 
 	def find_user(self, environ: dict) -> tuple[str | None, str | None]:
-		sid = parse_cookie(environ).get("sid")
+		sid = Request(environ, populate_request=False).cookies.get("sid")
 		return self._as(None, lambda: _user_of(sid))
 
 	def start(self) -> "RealtimeServer":

@@ -80,6 +80,15 @@ class TestSlowClients(unittest.TestCase):
 			client.sendall(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
 		self.assertEqual({client.recv(12) for client in clients}, {b"HTTP/1.1 200"})
 
+	def test_a_request_that_ends_too_soon_is_not_taken_for_the_whole(self):
+		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf")
+		client.shutdown(socket.SHUT_WR)
+		self.assertEqual(client.recv(12), b"")
+
+	def test_an_unreadable_cookie_is_none(self):
+		client = self.connect(b"GET /socket.io/?EIO=4 HTTP/1.1\r\nHost: x\r\nCookie: sid=\xff\r\n\r\n")
+		self.assertEqual(client.recv(12), b"HTTP/1.1 403")
+
 	def test_a_request_that_trickles_is_cut_off(self):
 		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
 		client.settimeout(1)
