@@ -151,13 +151,13 @@ def set_value(doctype: str, name: str, fieldname: str | dict, value=None):
 		parent = frappe.db.get_value(doctype, name, ["parenttype", "parent"])
 		if not parent:
 			raise frappe.DoesNotExistError
-		document = frappe.get_doc(*parent)
+		document = frappe.get_doc(*parent, for_update=True)
 		row = next((row for row in document.get_all_children() if row.name.lower() == name.lower()), None)
 		if not row:
 			raise frappe.DoesNotExistError
 		row.update(values)
 	else:
-		document = frappe.get_doc(doctype, name)
+		document = frappe.get_doc(doctype, name, for_update=True)
 		document.update(values)
 	document.save()
 	return readable(document).as_dict()

@@ -84,6 +84,10 @@ def find_method(command: str):
 def check_callable(method):
 	"""Raises PermissionError unless the function is whitelisted for this user and the request's verb."""
 	frappe.is_whitelisted(method)
+	check_verb(method)
+
+
+def check_verb(method):
 	if frappe.local.request.method not in frappe.allowed_http_methods_for_whitelisted_func[method]:
 		frappe.throw(_("Not permitted"), frappe.PermissionError)
 

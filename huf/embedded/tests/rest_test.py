@@ -2,9 +2,14 @@
 
 import io
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 from urllib.parse import quote
 
 import frappe
+from frappe.model.document import Document
+from frappe.whitelisting import allowed_http_methods_for_whitelisted_func
 
 from huf.embedded.tests.sites import Browser, SiteTestCase
 from huf.tests.model_server import ModelServer, text, tool_call, usage
@@ -212,6 +217,32 @@ class TestOddRequests(SiteTestCase):
 		self.assert_refused(Browser().open("/api/method/ping", headers=odd), 400)
 		self.assert_refused(self.browser.open(f"/{'a' * 3000}"), 404)
 		self.assert_refused(self.browser.open("/api/resource/ToDo?fn=x"), 200)
+
+	def test_changes_at_the_same_time_are_made_one_after_the_other(self):
+		name = frappe.get_doc({"doctype": "ToDo", "description": "x"}).insert().name
+		frappe.db.commit()
+		value = {"doctype": "ToDo", "name": name, "fieldname": "description", "value": "z"}
+
+		def change(number: int) -> list[int]:
+			put = self.browser.open(f"/api/resource/ToDo/{name}", "PUT", json={"description": f"y {number}"})
+			post = self.browser.post("/api/method/frappe.client.set_value", json=value)
+			return [put.status_code, post.status_code]
+
+		with ThreadPoolExecutor(6) as pool:
+			self.assertEqual(list(pool.map(change, range(36))), [[200, 200]] * 36)
+
+	def test_a_method_of_a_document_is_called_by_its_verbs(self):
+		name = frappe.get_doc({"doctype": "Note", "title": "verbs"}).insert().name
+		frappe.db.commit()
+		with patch.dict(allowed_http_methods_for_whitelisted_func, {Document.rename: ["POST"]}):
+			answer = self.browser.open(f"/api/resource/Note/{name}?run_method=rename&name=other")
+		self.assert_refused(answer, 403)
+
+	def test_a_long_text_is_no_time(self):
+		began = time.process_time()
+		query = {"filters": [["date", ">", "9" * 400_000]]}
+		self.assert_refused(self.browser.open("/api/resource/ToDo", json=query))
+		self.assertLess(time.process_time() - began, 1)
 
 	def test_a_child_row_is_found_in_any_case_and_missed_as_such(self):
 		row = frappe.db.get_value("Has Role", {"parent": "Guest", "parenttype": "User"})

@@ -37,10 +37,10 @@ def read_doc(doctype: str, name: str):
 	return doc
 
 
-def load(doctype: str, name: str):
+def load(doctype: str, name: str, for_update: bool = False):
 	"""Load a document. Raises DoesNotExistError (404), also for an unknown DocType."""
 	frappe.get_meta(doctype)
-	return frappe.get_doc(doctype, name)
+	return frappe.get_doc(doctype, name, for_update=for_update)
 
 
 def update_doc(doctype: str, name: str):
@@ -49,7 +49,7 @@ def update_doc(doctype: str, name: str):
 
 def change_document(doctype: str, name: str, data: dict):
 	"""Save the fields in `data`; a child row's parent is saved as well."""
-	doc = load(doctype, name)
+	doc = load(doctype, name, for_update=True)
 	doc.update(field_values(doctype, data))
 	doc.save()
 	if doc.get("parenttype"):
@@ -68,8 +68,10 @@ def run_method(doctype: str, name: str, method: str | None = None):
 	method = str(method or frappe.form_dict.pop("run_method"))
 	doc = load(doctype, name)
 	doc.is_whitelisted(method)
+	function = doc.find_method(method)
+	frappe.handler.check_verb(getattr(function, "__func__", function))
 	doc.check_permission("read" if frappe.local.request.method == "GET" else "write")
-	result = doc.run_method(method, **frappe.handler.form_arguments(doc.find_method(method)))
+	result = doc.run_method(method, **frappe.handler.form_arguments(function))
 	return frappe.client.readable(result) if result is doc else result
 
 

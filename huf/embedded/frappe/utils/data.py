@@ -13,6 +13,8 @@ import frappe
 
 DATE_FORMAT, TIME_FORMAT = "%Y-%m-%d", "%H:%M:%S.%f"
 DATETIME_FORMAT = f"{DATE_FORMAT} {TIME_FORMAT}"
+MAX_MOMENT_CHARS = 200
+"""Of a text with a date or time: parsing megabytes takes minutes."""
 
 # --- numbers and texts ---
 
@@ -163,6 +165,8 @@ def getdate(string_date=None, parse_day_first: bool = False) -> datetime.date | 
 
 
 def parse_text(text: str, dayfirst: bool = False) -> datetime.datetime:
+	if len(text) > MAX_MOMENT_CHARS:
+		raise ValueError(f"A date or time has at most {MAX_MOMENT_CHARS} characters")
 	try:
 		return datetime.datetime.fromisoformat(text)
 	except ValueError:
