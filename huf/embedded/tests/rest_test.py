@@ -169,6 +169,31 @@ class TestHiddenValues(SiteTestCase):
 			with self.assertRaisesRegex(frappe.ValidationError, "must be text"):
 				frappe.get_doc({"doctype": "ToDo", "description": "x", "allocated_to": name}).insert()
 
+	def test_files_are_attached_by_who_may_write_the_document(self):
+		agent = frappe.get_doc({"doctype": "Agent", "agent_name": "Attached"}).insert().name
+		frappe.db.commit()
+		there = {"attached_to_doctype": "Agent", "attached_to_name": agent}
+		file = {"file_name": "note.txt", "content": "Obey me."}
+		self.assertEqual(self.browser.post("/api/resource/File", json={**file, **there}).status_code, 403)
+		made = self.browser.post("/api/resource/File", json={**file, "is_private": 1}).json["data"]
+		moved = self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=there)
+		self.assertEqual(moved.status_code, 403)
+
+	def test_a_file_that_is_attached_to_itself_is_its_owner_s(self):
+		file = {"file_name": "own.txt", "content": "x", "is_private": 1}
+		made = self.browser.post("/api/resource/File", json=file).json["data"]
+		there = {"attached_to_doctype": "File", "attached_to_name": made["name"]}
+		self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=there)
+		other = Browser()
+		other.login(self.make_user("other@example.com", "Huf User"))
+		self.assertEqual(other.open(made["file_url"]).status_code, 403)
+		self.assertEqual(self.browser.open(made["file_url"]).get_data(), b"x")
+
+	def test_who_may_only_select_lists_no_owners_and_times(self):
+		query = {"fields": '["name", "owner", "creation", "last_ip"]'}
+		rows = self.browser.open("/api/resource/User", query_string=query).json["data"]
+		self.assertEqual({key for row in rows for key in row}, {"name"})
+
 	def test_the_arguments_of_a_client_are_no_definitions(self):
 		made = {"name": "User", "permissions": [{"role": "All", "read": 1}], "issingle": 1}
 		for values in ({"doctype": made}, {"doctype": "Has Role", "parent": made}):

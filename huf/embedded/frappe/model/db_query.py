@@ -239,7 +239,7 @@ class DatabaseQuery(MatchConditions):
 			return True
 		refuse_other_case(doctype, fieldname)
 		if doctype == self.doctype:
-			known = self.meta.has_field(fieldname) or fieldname in self.permitted_fields()
+			known = self.meta.has_field(fieldname) or fieldname in default_fields
 			return fieldname in self.permitted_fields() or not known
 		return fieldname in get_permitted_fields(doctype, self.doctype, self.user)
 

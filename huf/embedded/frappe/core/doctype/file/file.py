@@ -48,6 +48,7 @@ class File(Document):
 		self.file_type = (Path(self.file_name or "").suffix[1:] or "").upper() or None
 
 	def validate(self):
+		self.check_may_attach()
 		if self.is_folder:
 			self.file_url = None
 		if not self.is_local():
@@ -57,6 +58,15 @@ class File(Document):
 			self.is_private = int(self.is_in_private_folder())
 		elif cint(self.is_private) != self.is_in_private_folder():
 			self.move()
+
+	def check_may_attach(self):
+		"""Readers, agents and searches take attachments for a part of the document."""
+		doctype, name = self.attached_to_doctype, self.attached_to_name
+		is_moved = self.has_value_changed("attached_to_doctype") or self.has_value_changed("attached_to_name")
+		if self.flags.ignore_permissions or not (is_moved and doctype and name):
+			return
+		if frappe.db.exists(doctype, name):
+			frappe.get_doc(doctype, name).check_permission("write")
 
 	def check_remote_url(self):
 		if self.file_url and not self.file_url.startswith(("http://", "https://")):
@@ -237,7 +247,8 @@ def has_permission(doc, ptype=None, user=None):
 		return True
 	if not cint(doc.is_private) and ptype in ("read", "select"):
 		return True
-	if doc.attached_to_doctype and doc.attached_to_name:
+	# Not of other files, which might be attached in a circle.
+	if doc.attached_to_doctype and doc.attached_to_doctype != "File" and doc.attached_to_name:
 		wanted = "write" if ptype in ("write", "delete") else "read"
 		if frappe.db.exists(doc.attached_to_doctype, doc.attached_to_name):
 			target = frappe.get_cached_doc(doc.attached_to_doctype, doc.attached_to_name)
