@@ -12,6 +12,7 @@ import frappe
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 from click.testing import CliRunner
+from frappe.core.doctype.activity_log.activity_log import clear_old_logs
 from frappe.email.queue import claim, flush
 from frappe.utils.background_jobs import TIMEOUTS
 
@@ -227,6 +228,20 @@ class TestQueue(SiteTestCase):
 		self.assertLess(clock[0], TIMEOUTS["short"] - 60)
 		left = frappe.get_all("Email Queue", {"sender": "silent@office.example"}, pluck="retry")
 		self.assertEqual((len(left), set(left)), (12, {0, 1}))
+
+	def test_mail_that_has_ended_is_deleted_after_90_days(self):
+		states = ("Sent", "Error", "Not Sent")
+		for status in states:
+			mail = frappe.sendmail(recipients=[f"{status}@old.example"], sender="old@office.example")
+			old = {"status": status, "modified": "2020-01-01"}
+			frappe.db.set_value("Email Queue", mail.name, old, update_modified=False)
+		clear_old_logs()
+		left = frappe.get_all("Email Queue", {"sender": "old@office.example"}, ["name", "status"])
+		self.assertEqual([row.status for row in left], ["Not Sent"])
+		recipients = frappe.get_all(
+			"Email Queue Recipient", {"recipient": ["like", "%@old.example"]}, ["parent"]
+		)
+		self.assertEqual([row.parent for row in recipients], [left[0].name])
 
 	def test_a_mail_whose_worker_died_is_not_sent_again(self):
 		frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello")

@@ -17,10 +17,14 @@ class ActivityLog(Document):
 
 
 def clear_old_logs(days: int = KEEP_DAYS):
-	"""Delete old rows of the Activity Log and the Error Log, as Log Settings of a bench do."""
+	"""Delete old rows of logs and of the mail queue, as Log Settings of a bench do."""
 	oldest = frappe.utils.get_datetime_str(frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days))
 	for doctype in ("Activity Log", "Error Log"):
 		frappe.db.delete(doctype, {"modified": ["<", oldest]})
+	ended = {"modified": ["<", oldest], "status": ["in", ["Sent", "Error"]]}
+	if mails := frappe.get_all("Email Queue", ended, pluck="name", order_by="name asc"):
+		frappe.db.delete("Email Queue Recipient", {"parent": ["in", mails]})
+		frappe.db.delete("Email Queue", {"name": ["in", mails]})
 
 
 def add_authentication_log(subject: str, user: str, operation: str = "Login", status: str = "Success"):
