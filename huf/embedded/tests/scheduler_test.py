@@ -41,6 +41,19 @@ class TestScheduler(SiteTestCase):
 		self.assertEqual(enqueue_events(minutes(600), EVENTS), [METHOD])
 		self.assertEqual(enqueue_events(minutes(601), EVENTS), [])
 
+	def test_an_hour_that_comes_twice_repeats_no_event_of_the_day_and_stops_no_other(self):
+		often, daily = f"{METHOD} */20 * * * *", f"{METHOD} 30 2 * * *"
+		events = [(METHOD, "*/20 * * * *", "default"), (METHOD, "30 2 * * *", "default")]
+		begin = datetime.datetime(2026, 10, 25, 1, 59)
+		clock = [begin + datetime.timedelta(minutes=number) for number in (*range(61), *range(1, 63))]
+		runs = {often: [], daily: []}
+		for now in clock:
+			for event in events:
+				if enqueue_events(now.replace(microsecond=now.minute), [event]):
+					runs[f"{event[0]} {event[1]}"].append(now.strftime("%H:%M"))
+		self.assertEqual(runs[daily], ["02:30"])
+		self.assertEqual(runs[often], ["02:00", "02:20", "02:40", "02:00", "02:20", "02:40", "03:00"])
+
 	def test_a_due_event_becomes_a_job_and_not_a_second_one_while_that_waits(self):
 		enqueue_events(NOON, EVENTS)
 		enqueue_events(minutes(5), EVENTS)

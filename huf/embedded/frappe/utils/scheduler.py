@@ -61,8 +61,12 @@ def _take_turn(event: str, cron: str, now: datetime.datetime) -> bool:
 		return False
 	last_run = rows[0]["last_run"]
 	last = datetime.datetime.fromisoformat(last_run)
-	# After the last run only if the clock has not been put back, as at the end of daylight saving time.
-	if last <= now and croniter(cron, last).get_next(datetime.datetime) > now:
+	if last.replace(second=0, microsecond=0) > now:
+		# The clock was put back, as at the end of daylight saving time.
+		is_due = croniter.match(cron, now)
+	else:
+		is_due = croniter(cron, last).get_next(datetime.datetime) <= now
+	if not is_due:
 		return False
 	query = "UPDATE schedule SET last_run = ? WHERE event = ? AND last_run = ?"
 	return db.change(query, (now.isoformat(), event, last_run)) == 1
