@@ -89,7 +89,7 @@ def has_doc_permission(doc, ptype: str, user: str) -> bool:
 def is_shared(doctype: str, ptype: str, doc, user: str) -> bool:
 	from frappe.share import get_shared
 
-	if ptype not in SHAREABLE:
+	if ptype not in SHAREABLE or (doc and not doc.name):
 		return False
 	filters = [["share_name", "=", doc.name]] if doc else None
 	return bool(get_shared(doctype, user, rights=[SHAREABLE[ptype]], filters=filters, limit=1))
@@ -115,6 +115,9 @@ def has_child_permission(child_doctype, ptype, child, user, parent_doctype) -> b
 		fields = [field for field in fields if field.fieldname == child.parentfield]
 		if not fields:
 			return False
+		if ptype in ("create", "delete") and is_submitted(parent_doctype, child):
+			log(frappe._("Cannot edit submitted or cancelled document"))
+			return False
 		# A row more is a change of its document.
 		ptype = "write" if ptype == "create" and child.parent else ptype
 	level = min((field.permlevel for field in fields), default=0)
@@ -123,6 +126,13 @@ def has_child_permission(child_doctype, ptype, child, user, parent_doctype) -> b
 		return False
 	parent = child.parent if child else None
 	return decide(parent_doctype, ptype, parent, user, None)
+
+
+def is_submitted(parent_doctype: str, child) -> bool:
+	"""Whether the parent of a child row is submitted or cancelled."""
+	if not child.parent or not frappe.get_meta(parent_doctype).is_submittable:
+		return False
+	return bool(frappe.db.get_value(parent_doctype, child.parent, "docstatus"))
 
 
 # --- rules ---

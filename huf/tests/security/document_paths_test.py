@@ -78,3 +78,67 @@ class TestDocumentPaths(SiteTestCase):
 			"/api/resource/File", json={"file_name": "y.txt", "content": "believe me", **values}
 		)
 		self.assertEqual(answer.status_code, 403, answer.text[:200])
+
+
+class TestTables(SiteTestCase):
+	"""A voucher with two tables of one DocType, of which only managers may read the first."""
+
+	def setUp(self):
+		super().setUp()
+		self.make_user("clerk@example.com", "Huf User")
+		if not frappe.db.exists("DocType", "Paper"):
+			self.make_doctypes()
+		rows = {"secret": [{"text": "hidden"}], "open": [{"text": "shown"}]}
+		self.paper = frappe.get_doc({"doctype": "Paper", **rows}).insert()
+		frappe.db.commit()
+		self.path = f"/api/resource/Paper/{self.paper.name}"
+		self.browser = Browser()
+		self.browser.login("clerk@example.com")
+
+	def make_doctypes(self):
+		own = {"doctype": "DocType", "module": "Huf", "custom": 1}
+		text = {"fieldname": "text", "fieldtype": "Data", "label": "Text"}
+		frappe.get_doc({**own, "name": "Paper Line", "istable": 1, "fields": [text]}).insert()
+		table = {"fieldtype": "Table", "options": "Paper Line"}
+		secret = {**table, "fieldname": "secret", "label": "Secret", "permlevel": 1}
+		fields = [secret, {**table, "fieldname": "open", "label": "Open"}]
+		rights = {"read": 1, "write": 1, "create": 1, "delete": 1}
+		rules = [{"role": "Huf User", **rights}, {"role": "System Manager", **rights, "submit": 1}]
+		rules.append({"role": "System Manager", "permlevel": 1, "read": 1, "write": 1})
+		made = {**own, "name": "Paper", "is_submittable": 1, "fields": fields, "permissions": rules}
+		frappe.get_doc(made).insert()
+
+	def list_rows(self) -> list[tuple[str, str]]:
+		frappe.db.rollback()
+		rows = frappe.get_all(
+			"Paper Line", {"parent": self.paper.name}, ["parentfield", "text"], order_by="text asc"
+		)
+		return [(row.parentfield, row.text) for row in rows]
+
+	def test_rows_of_a_table_above_the_user_s_level_are_not_listed(self):
+		for field in ("open.text as text", "secret.text as text", "`tabPaper Line`.text"):
+			with self.subTest(field):
+				query = {"fields": f'["name", "{field}"]', "filters": f'{{"name": "{self.paper.name}"}}'}
+				answer = self.browser.open("/api/resource/Paper", query_string=query)
+				self.assertIn("shown", answer.text)
+				self.assertNotIn("hidden", answer.text)
+		found = self.browser.open('/api/resource/Paper?filters=[["Paper Line", "text", "=", "hidden"]]')
+		self.assertEqual(found.json["data"], [])
+
+	def test_nor_taken_into_another_table(self):
+		row = {"name": self.paper.secret[0].name, "text": "taken"}
+		self.assertEqual(self.browser.open(self.path, "PUT", json={"open": [row]}).status_code, 403)
+		self.assertEqual(self.list_rows(), [("secret", "hidden"), ("open", "shown")])
+
+	def test_a_submitted_document_gets_and_loses_no_rows(self):
+		self.paper.submit()
+		frappe.db.commit()
+		place = {"parent": self.paper.name, "parenttype": "Paper", "parentfield": "open"}
+		added = self.browser.post("/api/resource/Paper Line", json={**place, "text": "added"})
+		removed = self.browser.open(f"/api/resource/Paper Line/{self.paper.open[0].name}", "DELETE")
+		self.assertEqual((added.status_code, removed.status_code), (403, 403))
+		self.assertEqual(self.list_rows(), [("secret", "hidden"), ("open", "shown")])
+
+	def test_who_may_not_submit_is_refused_as_such_also_a_new_document(self):
+		answer = self.browser.post("/api/resource/Paper", json={"docstatus": 1})
+		self.assertEqual((answer.status_code, answer.json["exc_type"]), (403, "PermissionError"))

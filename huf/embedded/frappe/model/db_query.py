@@ -204,8 +204,19 @@ class DatabaseQuery(MatchConditions):
 		if (doctype,) not in self.joins:
 			self.check_read_permission(doctype)
 			on = f"{table}.parenttype = {frappe.db.escape(self.doctype, percent=False)} AND {table}.parent = {self.table}.name"  # noqa: E501
-			self.joins[(doctype,)] = table, on
+			self.joins[(doctype,)] = table, on + self.without_hidden_tables(doctype, table)
 		return table
+
+	def without_hidden_tables(self, doctype: str, table: str) -> str:
+		"""A condition that leaves out rows of tables above the user's permission level."""
+		if self.ignore_permissions or self.user == "Administrator":
+			return ""
+		levels = self.meta.get_permlevel_access("read", user=self.user)
+		same = [field for field in self.meta.get_table_fields() if field.options == doctype]
+		hidden = [
+			frappe.db.escape(f.fieldname, percent=False) for f in same if f.permlevel not in (0, *levels)
+		]
+		return f" AND {table}.parentfield NOT IN ({', '.join(hidden)})" if hidden else ""
 
 	def join_link(self, field) -> str:
 		alias = f"`link_{field.fieldname}`"

@@ -83,11 +83,11 @@ class Checks:
 	# --- against what is stored ---
 
 	def check_child_names(self):
-		"""A child row keeps its name in this document; the name of another document's row is refused."""
+		"""A child row keeps its name in this table; the name of another table's row is refused."""
 		before = self.get_doc_before_save()
-		stored = {(row.doctype, row.name) for row in before.get_all_children()}
+		stored = {(row.parentfield, row.name) for row in before.get_all_children()}
 		for row in self.get_all_children():
-			is_known = row.is_new() or (row.doctype, row.name) in stored
+			is_known = row.is_new() or (row.parentfield, row.name) in stored
 			if not is_known and frappe.db.exists(row.doctype, row.name):
 				message = frappe._("{0} {1} does not belong to {2}")
 				frappe.throw(message.format(row.doctype, row.name, self.name), frappe.PermissionError)
