@@ -24,6 +24,8 @@ MAX_NAME_CHARS = 128
 MAX_DESCRIPTION_CHARS = 4_000
 MAX_SCHEMA_CHARS = 30_000
 MAX_SCHEMA_DEPTH = 24
+NODE_CHARS = 20
+"""What an object or a list counts at least: checking an empty one takes as long as a full one."""
 MAX_TOOL_NAME_CHARS = 64
 NAMED_SCHEMAS = ("properties", "dependentSchemas")
 """Keywords whose keys are names chosen by the server."""
@@ -122,6 +124,8 @@ class SchemaCleaner:
 	def clean(self, node: Any, depth: int = 0, inlined: tuple[str, ...] = ()) -> Any:
 		if depth > MAX_SCHEMA_DEPTH:
 			raise UnusableTool(_("Its schema is nested more than {0} levels deep.").format(MAX_SCHEMA_DEPTH))
+		if isinstance(node, Mapping | list):
+			self.count(NODE_CHARS)
 		if isinstance(node, Mapping):
 			return self.clean_object(node, depth, inlined)
 		if isinstance(node, list):
