@@ -1,5 +1,7 @@
 """DocTypes made while running, as packs make them, and reports.  Runs on both homes."""
 
+import datetime
+
 import frappe
 from frappe.desk.query_report import run
 
@@ -16,6 +18,7 @@ class TestDocTypesAtRunTime(SiteTestCase):
 			dict(fieldname="code", fieldtype="Data", label="Code", reqd=1),
 			dict(fieldname="serial", fieldtype="Data", label="Serial", unique=1),
 			dict(fieldname="day", fieldtype="Date", label="Day"),
+			dict(fieldname="hour", fieldtype="Time", label="Hour"),
 		]
 		rules = [dict(role="System Manager", read=1, write=1, create=1, delete=1)]
 		values = dict(name=self.doctype, module="Huf", custom=1, autoname="field:code", fields=fields)
@@ -35,6 +38,14 @@ class TestDocTypesAtRunTime(SiteTestCase):
 	def test_documents_can_be_made_at_once(self):
 		self.assertEqual(self.make("a", day="2024-02-29").name, "a")
 		self.assertEqual(str(frappe.get_doc(self.doctype, "a").day), "2024-02-29")
+
+	def test_a_time_without_seconds_is_stored_and_one_that_is_none_refused(self):
+		self.make("a", hour="10:30")
+		self.make("b", hour=datetime.timedelta(hours=25))
+		rows = frappe.get_all(self.doctype, fields=["hour"], order_by="code asc", pluck="hour")
+		self.assertEqual(rows, [datetime.timedelta(hours=10.5), datetime.timedelta(hours=25)])
+		with self.assertRaises(frappe.db.OperationalError):
+			self.make("c", hour="late")
 
 	def test_a_field_of_another_kind_than_a_name_s_cannot_be_unique(self):
 		doctype = frappe.get_doc("DocType", self.doctype)

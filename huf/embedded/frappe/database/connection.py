@@ -87,8 +87,11 @@ def parse_date(text: bytes):
 
 
 def parse_time(text: bytes):
-	hours, minutes, seconds = text.decode().split(":")
-	return datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+	try:
+		hours, minutes, seconds = text.decode().split(":")
+		return datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+	except ValueError:
+		return text.decode()
 
 
 sqlite3.register_converter("DATETIME", parse_datetime)

@@ -150,7 +150,7 @@ def get_table_name(doctype: str) -> str:
 
 
 DECIMALS = {kind for kind, column in COLUMN_TYPES.items() if column == DECIMAL and kind != "Rating"}
-PARSED = {"Date", "Datetime", "JSON", "Int", "Check", *DECIMALS}
+PARSED = {"Date", "Datetime", "Time", "JSON", "Int", "Check", *DECIMALS}
 """Field types that accept only some texts."""
 
 
@@ -189,7 +189,7 @@ def to_fields(doctype: str, values: dict) -> dict:
 def to_field(value, fieldtype: str | None, column: str = "", limit: int | None = None):
 	"""A value as a field of this type stores it, of at most `limit` characters.
 
-	Raises OperationalError for a broken date or broken JSON, DataError for a value that is not a number or
+	Raises OperationalError for a broken date, time or JSON, DataError for a value that is not a number or
 	too large.
 	"""
 	if value is None or fieldtype not in PARSED:
@@ -198,6 +198,8 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 		return value if type(value) in PLAIN else to_column(value)
 	if fieldtype in DECIMALS or fieldtype in ("Int", "Check"):
 		return to_number(value, fieldtype, column)
+	if fieldtype == "Time":
+		return parse_time_of_day(value, column)
 	if fieldtype != "JSON":
 		return parse_moment(value, fieldtype, column)
 	if isinstance(value, str):
@@ -227,6 +229,22 @@ def to_number(value, fieldtype: str, column: str):
 	if abs(value) >= 10**12:
 		raise frappe.db.DataError(f"Out of range value for column '{column}'")
 	return round(float(value), 9)
+
+
+TIME = re.compile(r"\d{1,3}:\d{1,2}(:\d{1,2}(?:\.\d+)?)?")
+DAY = datetime.timedelta(days=1)
+
+
+def parse_time_of_day(value, column: str) -> str:
+	"""Hours, minutes and seconds; a text may lack the seconds."""
+	text = to_column(value)
+	if isinstance(value, datetime.timedelta) and value >= DAY:
+		hours, rest = divmod(value, datetime.timedelta(hours=1))
+		text = f"{hours}:{str(rest).partition(':')[2]}"
+	found = TIME.fullmatch(text) if isinstance(text, str) else None
+	if not found:
+		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
+	return text if found[1] else f"{text}:00"
 
 
 LOOSE_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
