@@ -3,14 +3,16 @@
 Errors are for the model: a ToolError names the fields it may use.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, time
+from math import isfinite
 from typing import Any
 
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.tools.typed_filters import fit_filter
+from huf.ai.tools.typed_filters import NUMBERS, fit_filter
 
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
@@ -61,11 +63,25 @@ def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	return [*READABLE_SYSTEM_FIELDS, *list_data_fields(doctype, levels)]
 
 
-TIME_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
+CLOCK = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?")
+
+
+def is_moment(text: str) -> bool:
+	"""Whether a text is a date and time without a time zone, which a database does not store."""
+	return datetime.fromisoformat(text).tzinfo is None
+
+
+def is_clock_time(text: str) -> bool:
+	return bool(CLOCK.fullmatch(text) and time.fromisoformat(text) is not None)
+
+
+VALUE_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
 	"Date": (datetime.fromisoformat, "YYYY-MM-DD"),
-	"Datetime": (datetime.fromisoformat, "YYYY-MM-DD HH:MM:SS"),
-	"Time": (time.fromisoformat, "HH:MM:SS"),
+	"Datetime": (is_moment, "YYYY-MM-DD HH:MM:SS"),
+	"Time": (is_clock_time, "HH:MM:SS"),
+	**dict.fromkeys(NUMBERS, (lambda text: isfinite(float(text)), "1234.5")),
 }
+"""By field type: what checks a text (False or ValueError: it does not fit), and the format to ask for."""
 
 
 def may_read_instructions() -> bool:
@@ -171,23 +187,44 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	allowed = set(list_readable_fields(doctype, "write"))
 	if forbidden := [field for field in values if field not in allowed]:
 		raise frappe.PermissionError(f"You may not write {', '.join(forbidden)} of {doctype}.")
-	check_times(meta, values)
+	check_value_formats(meta, values)
+	for field, value in values.items():
+		df = meta.get_field(field)
+		if df and df.fieldtype == "Table" and value:
+			check_rows_writable(meta, df, value)
 
 
-def check_times(meta, values: Mapping[str, Any]) -> None:
-	"""Raises ToolError for invalid dates and times, because databases' error messages do not help the
-	model.
+def check_rows_writable(meta, table, rows: Any) -> None:
+	"""As `check_writable`, for rows of a child table."""
+	if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+		raise ToolError(f"{table.fieldname} takes a list of rows, each an object.")
+	levels = meta.get_permlevel_access("write")
+	given = set().union(*rows) - {"doctype", *READABLE_SYSTEM_FIELDS}
+	if unknown := given - set(list_data_fields(table.options)):
+		raise ToolError(
+			f"Rows of {table.fieldname} have no field {', '.join(map(repr, sorted(unknown)))} that can be set."
+		)
+	if forbidden := given - set(list_data_fields(table.options, levels)):
+		raise frappe.PermissionError(
+			f"You may not write {', '.join(sorted(forbidden))} in rows of {table.fieldname}."
+		)
+	for row in rows:
+		check_value_formats(frappe.get_meta(table.options), row)
+
+
+def check_value_formats(meta, values: Mapping[str, Any]) -> None:
+	"""Raises ToolError for a text that is no date, time or number.
+
+	Of a date, errors of databases do not help the model; of a number, Frappe would store a part, or 0.
 	"""
 	for field, value in values.items():
 		df = meta.get_field(field)
-		if df and df.fieldtype == "Table" and isinstance(value, list):
-			for row in value:
-				check_times(frappe.get_meta(df.options), row)
-		elif df and df.fieldtype in TIME_FORMATS and isinstance(value, str) and value:
-			read, form = TIME_FORMATS[df.fieldtype]
+		if df and df.fieldtype in VALUE_FORMATS and isinstance(value, str) and value:
+			fits, form = VALUE_FORMATS[df.fieldtype]
 			try:
-				read(value)
+				is_right = fits(value)
 			except ValueError:
-				raise ToolError(
-					f"{field}: {value!r} is not a {df.fieldtype.lower()}. Write it as {form}."
-				) from None
+				is_right = False
+			if not is_right:
+				kind = "number" if df.fieldtype in NUMBERS else df.fieldtype.lower()
+				raise ToolError(f"{field}: {value!r} is not a {kind}. Write it as {form}.")

@@ -33,7 +33,9 @@ PARAMETERS = {
 	"required": ["file_name"],
 	"additionalProperties": False,
 }
-CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+MAX_CELL_CHARS = 32_767
+"""Of a cell of an xlsx. Its library cuts longer texts without an error."""
 FORMULA = re.compile(r"[=+\-@\t\r]")
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
@@ -101,6 +103,8 @@ def write_xlsx(text: str, rows: Rows) -> bytes:
 		for place, value in enumerate(row, 1):
 			cell = book.active.cell(number, place, value)
 			if isinstance(value, str):
+				if len(value) > MAX_CELL_CHARS:
+					raise ToolError(f"Row {number}: a cell of an .xlsx has at most {MAX_CELL_CHARS:,} characters.")
 				cell.data_type = "s"
 			if number == 1:
 				cell.font = Font(bold=True)

@@ -14,7 +14,18 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.doctypes import ALL, LEAD, PLAIN, controller, field, make_doctype, make_doctypes
+from huf.tests.doctypes import (
+	ALL,
+	CUSTOMER,
+	EDITOR,
+	LEAD,
+	ORDER,
+	PLAIN,
+	controller,
+	field,
+	make_doctype,
+	make_doctypes,
+)
 from huf.tests.factories import make, make_file, make_tool, make_user, unique
 
 COMPANY, WAREHOUSE = "Huf Test Company", "Huf Test Warehouse"
@@ -139,6 +150,34 @@ class TestSubmittedDocuments(ErpTestCase):
 			frappe.db.commit()
 			changed = {"items": [{**kept, "rate": 9}]}
 			self.refused(frappe.UpdateAfterSubmitError, lambda: tools.update_document(INVOICE, name, changed))
+
+
+class TestValues(ErpTestCase):
+	def test_a_text_that_is_no_number_or_time_is_refused_and_nothing_is_stored(self):
+		with acting_as(self.user):
+			name = self.create()["name"]
+			frappe.db.commit()
+			for field, value, asked in (
+				("printed", "many", "1234.5"),
+				("printed", "1.234,50", "1234.5"),
+				("due_on", "soon", "YYYY-MM-DD"),
+				("items", "Bolt", "list of rows"),
+			):
+				with self.subTest(f"{field}: {value}"):
+					set_it = partial(tools.set_value, INVOICE, name, field, value)
+					self.refused(ToolError, set_it, field, asked)
+			self.refused(ToolError, lambda: self.create(items=[{"item": "Bolt", "rate": "5 EUR"}]), "5 EUR")
+			self.assertEqual(tools.set_value(INVOICE, name, "printed", "2")["printed"], 2)
+
+	def test_a_field_of_a_row_that_would_not_be_stored_is_refused(self):
+		make_doctypes()
+		customer = make(CUSTOMER, title=unique("Customer")).name
+		frappe.db.commit()
+		editor = make_user("Huf User", EDITOR)
+		with acting_as(editor):
+			for line, error in (({"margin": 5}, frappe.PermissionError), ({"colour": "red"}, ToolError)):
+				values = {"customer": customer, "lines": [{"item": "Bolt", **line}]}
+				self.refused(error, partial(tools.create_document, ORDER, values), *line)
 
 
 class TestAmendments(ErpTestCase):

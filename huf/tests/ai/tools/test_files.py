@@ -21,7 +21,7 @@ ROWS = [
 	["+49 30 1", "-5"],
 	[None, True],
 ]
-TEXT = "# Report\nAll is well – “really”.\n\nSecond paragraph\x00 costs 5 €."
+TEXT = "# Report\nAll is well – “really”.\n\nSecond paragraph\x00\uffff costs 5 €."
 
 
 class TestGenerateFile(SiteTestCase):
@@ -77,6 +77,7 @@ class TestGenerateFile(SiteTestCase):
 			("a.exe", {"text": "x"}, "must end in one of: .csv"),
 			("a.csv", {"text": "x"}, "needs rows"),
 			("a.pdf", {"text": " "}, "needs rows or text"),
+			("a.xlsx", {"rows": [["x"], ["x" * 40_000]]}, "Row 2: a cell of an .xlsx has at most 32,767"),
 		):
 			with self.subTest(name), self.assertRaisesRegex(ToolError, reason):
 				generate_file(name, **values)
