@@ -1,8 +1,11 @@
 """Endpoints about triggers, for people who configure them and for buttons that fire them."""
 
+from typing import Any
+
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.core.request_values import clamp_start, parse_request_json, read_json
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
@@ -157,10 +160,13 @@ def readable_trigger(trigger: str | None):
 	return doc
 
 
-def unsaved(values: dict):
+def unsaved(values: Any):
 	"""An unsaved trigger, validated as far as a backtest needs it."""
 	frappe.has_permission(TRIGGER, "create", throw=True)
+	if not isinstance(values, dict):
+		raise UsageError("values must be an object with the fields of a trigger.")
 	doc = frappe.get_doc({**values, "doctype": TRIGGER})
+	check_field_values(doc)
 	doc.check_needs()
 	doc.check_doctype()
 	doc.check_plan()

@@ -17,7 +17,7 @@ from frappe.utils import add_to_date, flt, get_datetime, now_datetime
 
 from huf.ai.core.trigger_types import TriggerType
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, list_hidden_fields, remove_fields
-from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
+from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import DELETE_EVENTS
 from huf.ai.triggers.schedules import build_plan
 
@@ -125,7 +125,7 @@ class BacktestCounter:
 			self.count(change, name)
 
 	def count(self, change: PastChange, name: str | None) -> None:
-		if change.by in EXPLICIT_RUN_AS_USERS and not self.trigger.run_as:
+		if self.needs_run_as(change.by):
 			self.without_user += 1
 			return
 		self.times += 1
@@ -135,6 +135,13 @@ class BacktestCounter:
 		self.names.add(name)
 		self.latest.append({"at": str(change.at), "name": name, "by": change.by})
 
+	def needs_run_as(self, user: str) -> bool:
+		"""As `dispatch.needs_run_as`; an unsaved trigger is the session user's."""
+		if self.trigger.run_as or user in EXPLICIT_RUN_AS_USERS:
+			return not self.trigger.run_as
+		is_agreed = is_system_manager(self.trigger.modified_by or frappe.session.user)
+		return is_system_manager(user) and not is_agreed
+
 	def notes(self) -> list[str]:
 		notes = []
 		if self.failed:
@@ -142,7 +149,10 @@ class BacktestCounter:
 			notes.append(f"The condition failed {times}. The last error: {self.error}")
 		if self.without_user:
 			changes = pluralize(self.without_user, "change")
-			notes.append(f"Not counted: {changes} by Administrator. Choose Run As to react to these too.")
+			notes.append(
+				f"Not counted: {changes} by users whose permissions no agent gets by default. "
+				"Choose Run As to react to these too."
+			)
 		return notes
 
 	def as_dict(self, summary: str, notes: list[str]) -> dict:
@@ -246,6 +256,9 @@ def list_deleted_documents(
 	"""Deleted documents, if the site stores them and the user may read them."""
 	if not frappe.db.exists("DocType", DELETED):
 		notes.append("This site does not store deleted documents, so past deletions are not known.")
+		return
+	if not frappe.has_permission(DELETED, "read"):
+		notes.append("You may not read deleted documents, so past deletions are not known.")
 		return
 	rows = frappe.get_list(
 		DELETED,

@@ -46,12 +46,15 @@ class Plan:
 		return self.due(number) if number >= 0 else None
 
 	def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
-		"""Due times after `begin`, up to and including `end`."""
+		"""Due times after `begin`, up to and including `end`; none after the year 9999."""
 		times = croniter(self.cron, begin).all_next(datetime) if self.cron else self.iterate_interval(begin)
-		for due in times:
-			if due > end:
-				return
-			yield due
+		try:
+			for due in times:
+				if due > end:
+					return
+				yield due
+		except (ValueError, OverflowError):
+			return
 
 	def iterate_interval(self, begin: datetime) -> Iterator[datetime]:
 		number = self.find_number(begin)

@@ -12,6 +12,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.settings import get_settings
+from huf.ai.core.times import to_utc
 from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger, mark_skipped
@@ -34,7 +35,7 @@ def run_due_triggers(now: datetime | None = None) -> list[str]:
 	for trigger in read_triggers("t.trigger_type = 'Schedule' and t.disabled = 0", ()):
 		try:
 			events += dispatch_if_due(trigger, now)
-		except ValueError as error:
+		except (ValueError, OverflowError) as error:
 			trigger_events.record_trigger_error(trigger.name, f"The schedule cannot be read: {error}")
 		frappe.db.commit()
 	return events
@@ -61,7 +62,8 @@ def evaluate_due_time(trigger, due: datetime, now: datetime) -> TriggerEvent:
 		event=SCHEDULE, key=due.strftime("%Y-%m-%d %H:%M:%S"), user=trigger.owner, now=now, names={"due": due}
 	)
 	trigger_event = evaluate_trigger(trigger, source)
-	delay = now - due
+	# Where clocks are set forward, a time in the hour that they skip is due an hour later by the clock.
+	delay = to_utc(now) - to_utc(due)
 	is_queued = trigger_event.status is TriggerEventStatus.QUEUED
 	if is_queued and delay > MAX_DELAY and trigger.catch_up != RUN_ONCE:
 		without_prompt = replace(trigger_event, prompt=None)

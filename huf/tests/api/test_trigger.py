@@ -1,5 +1,6 @@
 """REST about triggers: lists, buttons, why, and what would have been."""
 
+import json
 from datetime import timedelta
 
 import frappe
@@ -224,6 +225,30 @@ class TestBacktest(TriggerTestCase):
 		)
 		self.assertEqual(workdays["times"], 5)
 
+	def test_changes_whose_user_the_agent_would_not_get_do_not_count(self):
+		mark = unique("of a manager")
+		with acting_as(make_user("System Manager", EDITOR)):
+			frappe.get_doc({"doctype": CASE, "title": mark}).insert()
+		values = {"trigger_type": "Doc Event", "reference_doctype": CASE, "doc_event": "after_insert"}
+		with acting_as(self.editor):
+			found = api.backtest(values={**values, "condition": f"doc.title == {mark!r}"})
+		self.assertEqual(found["times"], 0)
+		self.assertIn("Not counted: 1 change by users", found["notes"][0])
+
+	def test_deletions_are_not_told_to_who_may_not_read_them(self):
+		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])
+
 	def test_what_cannot_be_saved_cannot_be_tested(self):
 		with self.assertRaises(frappe.ValidationError):
 			self.backtest("on_change", "unknown_name")
+		schedule = {"trigger_type": "Schedule"}
+		for values in (
+			[1],
+			{**schedule, "scheduled_interval": "Sometimes"},
+			{**schedule, "scheduled_interval": "Daily", "starts_on": "soon"},
+			{**schedule, "scheduled_interval": "Yearly", "interval_count": 9_000},
+		):
+			with self.subTest(str(values)), self.assertRaises((UsageError, frappe.ValidationError)):
+				api.backtest(values=json.dumps(values))
+		rare = {**schedule, "scheduled_interval": "Yearly", "interval_count": 3_000, "condition": 1}
+		self.assertEqual(len(api.backtest(values=rare)["coming"]), 2)

@@ -3,7 +3,7 @@ import re
 import frappe
 from frappe import _
 from frappe.model.document import Document
-from frappe.utils import cint, get_datetime, now_datetime
+from frappe.utils import cint, cstr, get_datetime, now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
@@ -24,6 +24,7 @@ OWN_FIELDS = {
 	"App Event": ("event_name",),
 	"Manual": (),
 }
+TEXT_FIELDS = ("condition", "prompt", "conversation_key")
 PLAN_FIELDS = ("cron", "scheduled_interval", "interval_count", "starts_on")
 NEEDS_RUN_AS = ("Schedule", "Webhook")
 SUBMITTED_ONLY = ("on_submit", "on_update_after_submit", "on_cancel")
@@ -93,11 +94,16 @@ class AgentTrigger(Document):
 				frappe.throw(_("{0} is not a cron expression. {1}").format(self.cron, wrong))
 			return
 		self.interval_count = cint(self.interval_count) or 1
-		if self.starts_on:
-			self.starts_on = get_datetime(self.starts_on)
-		else:
-			moment = now_datetime().replace(microsecond=0)
-			self.starts_on = Plan(None, self.scheduled_interval, self.interval_count, moment).due(1)
+		moment = get_datetime(self.starts_on) if self.starts_on else now_datetime().replace(microsecond=0)
+		try:
+			second = Plan(None, self.scheduled_interval, self.interval_count, moment).due(1)
+		except (ValueError, OverflowError):
+			frappe.throw(
+				_("{0} intervals are too many: the next time would be after the year 9999.").format(
+					self.interval_count
+				)
+			)
+		self.starts_on = moment if self.starts_on else second
 
 	def check_webhook(self):
 		if self.trigger_type != "Webhook":
@@ -123,6 +129,9 @@ class AgentTrigger(Document):
 			frappe.throw(_("The secret needs at least {0} characters.").format(MIN_SECRET_CHARS))
 
 	def check_texts(self):
+		for fieldname in TEXT_FIELDS:
+			if self.get(fieldname) is not None:
+				self.set(fieldname, cstr(self.get(fieldname)))
 		try:
 			conditions.validate_condition(self.condition)
 			if self.trigger_type == "Doc Event":

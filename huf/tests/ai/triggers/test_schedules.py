@@ -1,6 +1,7 @@
 """Schedules, with the time given: each due time at most one run, whatever the clock and the schedulers do."""
 
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import get_datetime, now_datetime
@@ -127,6 +128,29 @@ class TestSchedule(TriggerTestCase):
 		self.assertEqual(self.fired(good), ["10:00"])
 		shown = frappe.db.get_value("Agent Trigger", broken.name, "last_error")
 		self.assertIn("The schedule cannot be read", shown)
+		endless = {"cron": None, "scheduled_interval": "Weekly", "interval_count": 2_000_000_000}
+		frappe.db.set_value("Agent Trigger", broken.name, {**endless, "starts_on": at("09:00")})
+		frappe.db.commit()
+		run_due_triggers(at("10:10"))
+		self.assertEqual(self.fired(good), ["10:00", "10:10"])
+
+	def test_an_interval_without_a_second_time_is_refused(self):
+		for interval, number in (("Weekly", 2_000_000_000), ("Yearly", 9_000)):
+			values = {"cron": None, "scheduled_interval": interval, "interval_count": number}
+			for start in (None, at("10:00")):
+				with self.subTest(f"{interval} {start}"), self.assertRaisesRegex(frappe.ValidationError, "9999"):
+					self.trigger("Schedule", run_as=self.user, starts_on=start, **values)
+
+	def test_a_time_that_the_clock_skips_in_spring_is_not_missed(self):
+		trigger = self.schedule(cron="30 2 * * *", catch_up="Skip")
+		zone = patch.dict(frappe.local.conf, {"time_zone": "Europe/Berlin"})
+		with zone, patch("huf.ai.core.times.get_system_timezone", return_value="Europe/Berlin"):
+			frappe.db.set_value("Agent Trigger", trigger.name, "next_execution", datetime(2031, 3, 30, 2, 30))
+			run_due_triggers(datetime(2031, 3, 30, 3, 0, 20))
+			self.assertEqual(self.fired(trigger), ["02:30"])
+			frappe.db.set_value("Agent Trigger", trigger.name, "next_execution", datetime(2031, 3, 31, 2, 30))
+			run_due_triggers(datetime(2031, 3, 31, 3, 0, 20))
+			self.assertEqual(self.fired(trigger), ["02:30"])
 
 	def test_what_was_skipped_is_forgotten_after_a_month_and_what_fired_is_not(self):
 		trigger = self.schedule(condition="now.minute == 0")
