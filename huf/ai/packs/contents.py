@@ -102,7 +102,7 @@ def find_offered_tools(
 	"""
 	offers, more = {each.name: each for each in registry.list_code_tools()}, {}
 	for entry in agents:
-		for name in [row["tool"] for row in entry.values["agent_tool"] if row["tool"] not in known]:
+		for name in [row["tool"] for row in entry.values.get("agent_tool") or () if row["tool"] not in known]:
 			exists = frappe.db.exists(TOOL, name)
 			if not exists and name not in offers:
 				raise UsageError(f"{entry.place}: there is no tool {name!r}.")

@@ -1,5 +1,6 @@
 """Creates and updates one document of a pack on this site. Does not commit."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -83,11 +84,15 @@ def insert_entry(entry: PackEntry):
 
 @contextmanager
 def naming_entry(entry: PackEntry) -> Iterator[None]:
-	"""Turn validation errors into a UsageError that names the entry's place."""
+	"""Turn validation errors, and those of values of a wrong type, into a UsageError that names the entry's
+	place.
+	"""
 	try:
 		yield
 	except (frappe.ValidationError, frappe.DoesNotExistError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): {error}") from error
+	except (AttributeError, KeyError, TypeError, ValueError) as error:
+		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error
 
 
 def split_entry(entry: PackEntry) -> Parts:
@@ -121,7 +126,9 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 	Returns the merge and the digests to store.
 	"""
 	given = split_entry(entry)
-	merged = merge_parts(kept, given, read_stored_parts(entry.doctype, name, [*given, *kept]))
+	is_new = not set(given) <= set(kept)
+	changed = list_versioned_fields(entry.doctype, name) if is_new else ()
+	merged = merge_parts(kept, given, read_stored_parts(entry.doctype, name, [*given, *kept]), changed)
 	if merged.changes:
 		with naming_entry(entry):
 			doc = frappe.get_doc(entry.doctype, name)
@@ -131,6 +138,13 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 			mark_record(entry.doctype, name, [entry.untrusted], None)
 	stored = read_stored_parts(entry.doctype, name, given)
 	return merged, build_digests(kept, given, stored, merged.edited)
+
+
+def list_versioned_fields(doctype: str, name: str) -> set[str]:
+	"""The fields that a document's history shows as changed."""
+	history = {"ref_doctype": doctype, "docname": name}
+	rows = frappe.get_all("Version", filters=history, pluck="data", order_by="creation asc")
+	return {change[0] for data in rows for change in json.loads(data or "{}").get("changed") or ()}
 
 
 def write_parts(doc, changes: Parts) -> None:

@@ -53,7 +53,7 @@ def export_pack(
 	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]
 	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
 	used_doctypes = [tool.reference_doctype for tool in own_tools if is_custom(tool.reference_doctype)]
-	definitions = dump_doctypes([*doctypes, *used_doctypes])
+	definitions = dump_doctypes(add_child_tables([*doctypes, *used_doctypes]))
 	triggers = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
@@ -123,6 +123,14 @@ def dump_agent(agent) -> dict:
 	tools = [slot["tool"] if len(slot) == 1 else slot for slot in slots]
 	file = f"prompts/{frappe.scrub(agent.name)}.md"
 	return {**dump_document(agent), "instructions_file": file, "tools": tools}
+
+
+def add_child_tables(names: Iterable[str]) -> list[str]:
+	"""The DocTypes with those of their tables that were made on the site: without them none can be saved."""
+	names = list(names)
+	known = [name for name in names if frappe.db.exists("DocType", name)]
+	tables = [df.options for name in known for df in frappe.get_meta(name).get_table_fields()]
+	return [*names, *filter(is_custom, tables)]
 
 
 def dump_doctypes(names: Iterable[str]) -> list[dict]:

@@ -66,8 +66,10 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 		entries.check_entry(entry)
 	seen = set()
 	for entry in pack_entries:
-		key = entry.doctype, entries.get_entry_key(entry)
-		if key in seen:
+		with entries.naming_entry(entry):
+			key = entry.doctype, entries.get_entry_key(entry)
+			is_known = key in seen
+		if is_known:
 			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
 		seen.add(key)
 		install_entry(entry, rows.get(key), doc, report)
@@ -133,9 +135,10 @@ def drop_entry(row, doc, report: InstallReport) -> None:
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
 		if removing.is_user_record(row) or removing.find_user_records([row]):
 			report.kept.append(f"{label}: the pack no longer has it, but it was changed here and is kept.")
-		else:
-			removing.delete_record(row.record_doctype, row.record_name)
+		elif removing.delete_unless_used(row):
 			report.removed.append(label)
+		else:
+			report.kept.append(f"{label}: the pack no longer has it, but it is in use and is kept.")
 	doc.remove(row)
 
 

@@ -73,6 +73,13 @@ def naming_file(name: str) -> Iterator[None]:
 		raise UsageError(f"{name}: {error}") from None
 
 
+TEXT_KEYS = {"agent_name", "instructions_file", "model", "tool_name", "trigger_name"}
+"""Keys of tools, agents and triggers by whose values something is looked up."""
+TABLES: dict[str, dict[str, tuple[str, ...]]] = {
+	"Agent": {"agent_tool": ("tool",), "chat_models": ("model",)},
+	"DocType": {"fields": (), "permissions": ()},
+}
+"""Tables that are read before a document is made, with the keys that their rows need."""
 NO_RIGHTS = dict.fromkeys(
 	[
 		"select",
@@ -146,6 +153,9 @@ def read_manifest_entries(top: LineMapping, folder: Path) -> Iterable[PackEntry]
 			if not isinstance(values, LineMapping):
 				raise line_error(top.lines[key], f"{key} must be a list of mappings.")
 			place = f"{MANIFEST_FILE}: Line {values.line}"
+			for name in TEXT_KEYS & set(values):
+				if not isinstance(values[name], str | None):
+					raise line_error(values.lines[name], f"{name} must be text.")
 			if doctype == "Agent":
 				values = read_agent(values, folder)
 			yield PackEntry(doctype, values, place)
@@ -157,10 +167,20 @@ def read_agent(values: LineMapping, folder: Path) -> LineMapping:
 		with naming_file(f"Line {values.lines['instructions_file']}"):
 			values["instructions"] = read_pack_file(folder, file).strip()
 	tools = values.pop("tools", [])
-	if not isinstance(tools, list) or not all(isinstance(each, str | dict) for each in tools):
+	rows = [{"tool": each} if isinstance(each, str) else each for each in tools or ()]
+	if not isinstance(tools, list) or not is_list_of_rows(rows, "tool"):
 		raise line_error(values.lines["tools"], "tools must be a list of names.")
-	values["agent_tool"] = [{"tool": each} if isinstance(each, str) else dict(each) for each in tools]
+	values["agent_tool"] = [dict(row) for row in rows]
+	if not is_list_of_rows(values.get("chat_models") or [], "model"):
+		raise line_error(values.lines["chat_models"], "chat_models must be a list of mappings with a model.")
 	return values
+
+
+def is_list_of_rows(value: Any, *required: str) -> bool:
+	"""Whether it is a list of mappings, each with a text under the required keys."""
+	return isinstance(value, list) and all(
+		isinstance(row, dict) and all(isinstance(row.get(key), str) for key in required) for row in value
+	)
 
 
 def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> Iterable[PackEntry]:
@@ -171,6 +191,8 @@ def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> It
 		documents = json.loads(read_pack_file(folder, name))
 	except json.JSONDecodeError as error:
 		raise UsageError(f"{name}: Line {error.lineno}: this is not JSON: {error.msg}.") from None
+	except RecursionError:
+		raise UsageError(f"{name}: this is nested too deeply.") from None
 	if not isinstance(documents, list):
 		raise UsageError(f"{name}: this must be a list of documents.")
 	for number, values in enumerate(documents, 1):
@@ -186,7 +208,14 @@ def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> It
 def check_document(values: Any, place: str, doctype: str | None) -> None:
 	if not isinstance(values, dict) or not isinstance(values.get("doctype"), str):
 		raise UsageError(f"{place}: a document needs its doctype.")
+	if not isinstance(values.get("name"), str | None):
+		raise UsageError(f"{place}: its name must be text.")
 	if doctype and values["doctype"] != doctype:
 		raise UsageError(f"{place}: it must be a {doctype}, and is a {values['doctype']}.")
 	if doctype == "DocType" and not (values.get("name") and values.get("custom") == 1):
 		raise UsageError(f'{place}: a DocType of a pack needs a name, and "custom": 1.')
+	for key, required in TABLES.get(values["doctype"], {}).items():
+		if not is_list_of_rows(values.get(key) or [], *required):
+			raise UsageError(
+				f"{place}: {key} must be a list of objects{''.join(f' with a {each}' for each in required)}."
+			)

@@ -7,7 +7,7 @@ of rows to compare.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,20 +45,27 @@ def part_name(table: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 	return f"{table}[{' '.join(str(row.get(key) or 0) for key in keys)}]"
 
 
-def merge_parts(kept: Digests, given: Parts, stored: Parts) -> Merged:
+def merge_parts(kept: Digests, given: Parts, stored: Parts, changed: Collection[str] = ()) -> Merged:
 	"""Return which of the pack's parts `given` to write. `stored` are the site's parts, `kept` the digests
-	of the last installation.
+	of the last installation; `changed`: fields that were changed on the site, among them those that the pack
+	did not give until now.
 	"""
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
 		was_given, was_stored, columns = kept.get(part) or ("", "", None)
 		if part in kept and compute_part_digest(select_columns(columns, stored.get(part))) != was_stored:
 			merged.edited.append(part)
+		elif part not in kept and part in changed and not is_equal_part(given[part], stored.get(part)):
+			merged.edited.append(part)
 		elif part not in given:
 			merged.changes[part] = None
 		elif compute_part_digest(given[part]) != was_given:
 			merged.changes[part] = given[part]
 	return merged
+
+
+def is_equal_part(given: Any, stored: Any) -> bool:
+	return compute_part_digest(given) == compute_part_digest(select_columns(list_columns(given), stored))
 
 
 def build_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[str] = ()) -> Digests:
@@ -71,7 +78,10 @@ def build_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[s
 			compute_part_digest(select_columns(columns, stored.get(part))),
 			columns,
 		]
-	return {**fresh, **{part: kept[part] for part in edited if part in kept}}
+	edited = set(edited)
+	return {part: each for part, each in fresh.items() if part not in edited} | {
+		part: kept[part] for part in kept if part in edited
+	}
 
 
 def list_columns(given: Any) -> list[str] | None:

@@ -15,6 +15,7 @@ from huf.ai.packs.contents import INSTALL_ORDER
 from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
+SAVEPOINT = "huf_pack_deletion"
 SHARED = ("Role", "AI Provider", "AI Model")
 """Kept if something else links to them."""
 SATELLITES = {
@@ -206,16 +207,32 @@ def is_foreign(row, doctypes: set[str]) -> bool:
 	return row.record_doctype not in (*doctypes, *INSTALL_ORDER) and is_user_record(row)
 
 
+def delete_unless_used(row) -> bool:
+	"""Delete a document that an update no longer has; returns whether it was deleted."""
+	if row.record_doctype != "DocType":
+		return delete_shared(row.record_doctype, row.record_name)
+	try:
+		check_needed([row])
+	except UsageError:
+		return False
+	drop_doctypes([row.record_name])
+	return True
+
+
 def delete_shared(doctype: str, name: str) -> bool:
 	"""Delete it unless something links to it or a provider was set up; returns whether it was deleted."""
 	doc = frappe.get_doc(doctype, name)
 	if doctype == "AI Provider" and doc.modified != doc.creation:
 		return False
+	messages = len(frappe.local.message_log)
+	frappe.db.savepoint(SAVEPOINT)
 	if doctype == "Role":
 		frappe.db.delete("Has Role", {"role": name, "parenttype": "User"})
 	try:
 		delete_record(doctype, name)
 	except frappe.LinkExistsError:
+		frappe.db.rollback(save_point=SAVEPOINT)
+		del frappe.local.message_log[messages:]
 		return False
 	return True
 

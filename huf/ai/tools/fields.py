@@ -202,7 +202,7 @@ def check_rows_writable(meta, table, rows: Any) -> None:
 	given = set().union(*rows) - {"doctype", *READABLE_SYSTEM_FIELDS}
 	if unknown := given - set(list_data_fields(table.options)):
 		raise ToolError(
-			f"Rows of {table.fieldname} have no field {', '.join(map(repr, sorted(unknown)))} that can be set."
+			f"Rows of {table.fieldname} have no field {', '.join(sorted(unknown))} that can be set."
 		)
 	if forbidden := given - set(list_data_fields(table.options, levels)):
 		raise frappe.PermissionError(

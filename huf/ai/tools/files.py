@@ -104,7 +104,9 @@ def write_xlsx(text: str, rows: Rows) -> bytes:
 			cell = book.active.cell(number, place, value)
 			if isinstance(value, str):
 				if len(value) > MAX_CELL_CHARS:
-					raise ToolError(f"Row {number}: a cell of an .xlsx has at most {MAX_CELL_CHARS:,} characters.")
+					raise ToolError(
+						f"Row {number}: a cell of an .xlsx has at most {MAX_CELL_CHARS:,} characters."
+					)
 				cell.data_type = "s"
 			if number == 1:
 				cell.font = Font(bold=True)

@@ -74,6 +74,21 @@ class TestExporting(PackTestCase):
 		self.assertEqual(self.snapshot(), before)
 		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
 
+	def test_tables_come_with_their_own_doctypes(self):
+		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
+		make("DocType", name=leaf, module="Huf", custom=1, istable=1, fields=fields)
+		plant = frappe.get_doc("DocType", self.plant)
+		plant.append(
+			"fields", {"fieldname": "leaves", "fieldtype": "Table", "label": "Leaves", "options": leaf}
+		)
+		plant.save()
+		files = export_pack("mine", agents=[self.agent])
+		self.assertEqual([each["name"] for each in json.loads(files["doctypes.json"])], [leaf, self.plant])
+		plant.fields.pop()
+		plant.save()
+		frappe.delete_doc("DocType", leaf)
+		frappe.db.commit()
+
 	def test_only_what_is_asked_for_is_in_it(self):
 		files = export_pack("mine", agents=[self.agent])
 		self.assertEqual(

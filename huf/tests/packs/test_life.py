@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs.removing import remove_pack
-from huf.tests.factories import make, make_user
+from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
 
@@ -81,11 +81,40 @@ class TestFaults(PackTestCase):
 					self.install()
 				self.assertFalse(frappe.db.exists("Agent Pack", self.name))
 
+	def test_rows_of_a_wrong_kind_are_refused(self):
+		for before, after, told in (
+			(
+				"tools: [list",
+				"tools: [{requires_approval: 1}, list",
+				"Line 10: tools must be a list of names",
+			),
+			("tools: [list", "chat_models: [x]\n    tools: [list", "Line 10: chat_models must be a list of"),
+			("prompt.md", "[x]", "Line 8: instructions_file must be text"),
+			("tool_name: list", "tool_name: [a]  #", "Line 12: tool_name must be text"),
+			("types: Get List", "types: [a]", "Line 12 .Agent Tool Function.: "),
+		):
+			with self.subTest(after):
+				self.write()
+				self.put("pack.yaml", (self.folder / "pack.yaml").read_text().replace(before, after))
+				with self.assertRaisesRegex(UsageError, told):
+					self.install()
+		self.write()
+		(doctype,) = json.loads((self.folder / "doctypes.json").read_text())
+		for key in ("fields", "permissions"):
+			self.put("doctypes.json", json.dumps([{**doctype, key: ["x"]}]))
+			with self.assertRaisesRegex(UsageError, f"document 1: {key} must be a list of objects"):
+				self.install()
+
 	def test_json_too(self):
 		for text, told in {
 			"[\n{,\n]": "records.json: Line 2: this is not JSON",
 			"[{}]": "records.json: document 1: a document needs its doctype",
 			'[{"doctype": "ToDo", "colour": 1}]': "document 1: ToDo has no field 'colour'",
+			'[{"doctype": "No Such Type"}]': "document 1 .No Such Type.: DocType No Such Type not found",
+			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
+			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",
+			'[{"doctype": "Agent", "agent_name": "x", "agent_tool": "x"}]': "document 1: agent_tool must be a list",
+			"[" * 5000 + "]" * 5000: "records.json: this is nested too deeply",
 		}.items():
 			with self.subTest(text):
 				self.put("records.json", text)
@@ -132,6 +161,45 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(values, ("Water them twice.", 1))
 		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here and is kept."])
 		self.assertEqual(self.install().kept, report.kept)
+
+	def test_a_field_that_a_person_filled_in_before_the_pack_did_stays(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.description = "Ours."
+		agent.save(ignore_version=False)
+		text = (self.folder / "pack.yaml").read_text()
+		both = "    temperature: 0.2\n    description: Theirs.\n    starters: Hello\n"
+		self.put("pack.yaml", text.replace("    temperature: 0.2\n", both))
+		for _ in range(2):
+			report = self.install()
+			values = frappe.db.get_value("Agent", self.agent, ["description", "starters"])
+			self.assertEqual(values, ("Ours.", "Hello"))
+			self.assertEqual(report.kept, [f"Agent {self.agent}: description was changed here and is kept."])
+
+	def test_what_the_pack_has_no_more_stays_where_it_is_in_use(self):
+		model = f"cohere/test-{self.key}"
+		text = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", text.replace("temperature: 0.2", f"model: {model}"))
+		self.install()
+		provider = frappe.get_doc("AI Provider", frappe.db.get_value("AI Model", model, "provider"))
+		provider.api_key = "sk-of-a-person-123456"
+		provider.save()
+		user = make_user(self.role)
+		mine = make("Agent", agent_name=unique("Mine"), agent_tool=[{"tool": f"list_{self.key}"}])
+		text = text[: text.index("tools:\n  -")].replace(f"list_{self.key}, ", "")
+		self.put("pack.yaml", text.replace(f"roles: [{self.role}]", ""))
+		doctypes = json.loads((self.folder / "doctypes.json").read_text())
+		doctypes[0]["permissions"].pop()
+		self.put("doctypes.json", json.dumps(doctypes))
+		report = self.install()
+		self.assertEqual(report.removed, [f"AI Model {model}", f"Role {self.role}"])
+		in_use = "the pack no longer has it, but it is in use and is kept."
+		tool = f"Agent Tool Function list_{self.key}: {in_use}"
+		self.assertEqual(report.kept, [f"AI Provider {provider.name}: {in_use}", tool])
+		self.assertNotIn(self.role, frappe.get_roles(user))
+		self.assertEqual(frappe.local.message_log, [])
+		for doc in (mine, frappe.get_doc("Agent Tool Function", f"list_{self.key}"), provider):
+			doc.delete()
+		frappe.db.commit()
 
 	def test_a_tool_that_a_person_added_stays(self):
 		agent = frappe.get_doc("Agent", self.agent)

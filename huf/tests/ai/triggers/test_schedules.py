@@ -138,7 +138,10 @@ class TestSchedule(TriggerTestCase):
 		for interval, number in (("Weekly", 2_000_000_000), ("Yearly", 9_000)):
 			values = {"cron": None, "scheduled_interval": interval, "interval_count": number}
 			for start in (None, at("10:00")):
-				with self.subTest(f"{interval} {start}"), self.assertRaisesRegex(frappe.ValidationError, "9999"):
+				with (
+					self.subTest(f"{interval} {start}"),
+					self.assertRaisesRegex(frappe.ValidationError, "9999"),
+				):
 					self.trigger("Schedule", run_as=self.user, starts_on=start, **values)
 
 	def test_a_time_that_the_clock_skips_in_spring_is_not_missed(self):

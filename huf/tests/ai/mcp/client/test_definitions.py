@@ -51,7 +51,10 @@ class TestDefinitions(unittest.TestCase):
 			{"properties": {"a": {"description": "x" * 50_000}}},
 			{"properties": {"a": {"type": "nonsense"}}},
 			{"properties": {"a": {"allOf": [{}] * 5_000}}},
-			{"properties": {f"p{i}": {"$ref": "#/$defs/d"} for i in range(50)}, "$defs": {"d": {"allOf": [{}] * 40}}},
+			{
+				"properties": {f"p{i}": {"$ref": "#/$defs/d"} for i in range(50)},
+				"$defs": {"d": {"allOf": [{}] * 40}},
+			},
 			["not", "an", "object"],
 		):
 			with self.subTest(str(schema)[:60]), self.assertRaises(UnusableTool):
