@@ -7,6 +7,7 @@ import yaml
 
 from huf.ai.core.errors import UsageError
 
+MAX_VALUES = 200_000
 TYPE_NAMES = {
 	str: "text",
 	int: "a whole number",
@@ -48,12 +49,29 @@ LineLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, const
 def load_yaml(text: str) -> Any:
 	"""Parse YAML; mappings are LineMapping. Raises UsageError that names the line of a syntax error."""
 	try:
-		return yaml.load(text, Loader=LineLoader)  # noqa: S506 (a SafeLoader)
+		value = yaml.load(text, Loader=LineLoader)  # noqa: S506 (a SafeLoader)
 	except yaml.MarkedYAMLError as error:
 		mark = error.problem_mark or error.context_mark
 		raise line_error(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem}.") from None
 	except yaml.YAMLError as error:
 		raise line_error(1, f"this is not YAML: {error}.") from None
+	except RecursionError:
+		raise line_error(1, "this is nested too deeply.") from None
+	except ValueError as error:
+		raise line_error(1, f"a value cannot be read: {error}.") from None
+	check_value_count(value)
+	return value
+
+
+def check_value_count(value: Any) -> None:
+	"""Raises UsageError for more than MAX_VALUES; a few lines of aliases (*name) can stand for billions."""
+	left, count = [value], 0
+	while left:
+		each = left.pop()
+		count += 1
+		left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+		if count + len(left) > MAX_VALUES:
+			raise line_error(1, f"this has more than {MAX_VALUES:,} values.")
 
 
 def line_error(line: int, message: str) -> UsageError:

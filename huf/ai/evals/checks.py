@@ -75,8 +75,9 @@ def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckCon
 	count = sum(
 		call.tool == tool and call.ok and has_values(call.arguments, expected) for call in trace.calls
 	)
-	if "times" in check and count != check["times"]:
-		return f"{tool} was called {count} times, not {check['times']}"
+	if "times" in check:
+		times = check["times"]
+		return None if count == times else f"{tool} was called {count} times, not {times}"
 	return (
 		None if count else f"{tool} was not called{format_values(expected)}{format_other_calls(trace, tool)}"
 	)
@@ -160,9 +161,19 @@ def matches_expected(value: Any, expected: Any) -> bool:
 		return has_values(value, expected)
 	if isinstance(expected, list) and isinstance(value, list):
 		return len(value) == len(expected) and all(map(matches_expected, value, expected))
-	if isinstance(expected, bool | int | float) and isinstance(value, bool | int | float):
-		return abs(float(value) - float(expected)) < 1e-6
+	if isinstance(expected, bool | int | float) and not isinstance(value, Mapping | list):
+		number = to_float(value)
+		if number is not None:
+			return abs(number - expected) < 1e-6
 	return to_comparable(value) == to_comparable(expected)
+
+
+def to_float(value: Any) -> float | None:
+	"""A number, or a text that is one: models write 3 and "3.0", and databases decimals."""
+	try:
+		return float(value)
+	except (TypeError, ValueError, OverflowError):
+		return None
 
 
 def to_comparable(value: Any) -> str:

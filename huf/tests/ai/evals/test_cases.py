@@ -1,10 +1,19 @@
 """Eval cases as YAML, and what is expected of a trace. Needs no site."""
 
 import unittest
+from decimal import Decimal
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import CHECKS, dump_definition, parse_case, parse_cases
-from huf.ai.evals.checks import CHECKERS, CheckContext, Trace, TracedCall, estimate_pass_hat, find_faults
+from huf.ai.evals.checks import (
+	CHECKERS,
+	CheckContext,
+	Trace,
+	TracedCall,
+	estimate_pass_hat,
+	find_faults,
+	matches_expected,
+)
 
 GOOD = """
 - case: one
@@ -37,6 +46,17 @@ class TestReading(unittest.TestCase):
 				parse_cases(f"{GOOD}{more}\n")
 
 
+	def test_a_text_that_would_become_huge_or_cannot_be_a_value_is_refused(self):
+		levels = "\n".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))
+		for history, told in (
+			(f"\n- &a0 [x]\n{levels}", "more than 200,000 values"),
+			("[" * 5000 + "]" * 5000, "nested too deeply"),
+			("[2026-13-45]", "a value cannot be read"),
+		):
+			with self.subTest(told), self.assertRaisesRegex(UsageError, f"Line 1: .*{told}"):
+				parse_case("one", "Clerk", "?", f"expect: [{{says: x}}]\nhistory: {history}\n")
+
+
 class TestChecks(unittest.TestCase):
 	trace = Trace(
 		"There are 3 Books.",
@@ -59,6 +79,7 @@ class TestChecks(unittest.TestCase):
 			({"matches": r"\d+ books"}, {"matches": r"^\d"}),
 			({"calls": "count", "with": {"of": "books"}}, {"calls": "count", "with": {"of": "pens"}}),
 			({"calls": "count", "times": 1}, {"calls": "count", "times": 2}),
+			({"calls": "sell", "times": 0}, {"calls": "count", "times": 0}),
 			({"calls_not": "burn"}, {"calls_not": "count"}),
 			({"fails": "burn", "with": {"all": True}}, {"fails": "count"}),
 			({"record": "Book", "values": {"pages": 100}}, {"record": "Book", "values": {"pages": 99}}),
@@ -68,6 +89,13 @@ class TestChecks(unittest.TestCase):
 			with self.subTest(good):
 				self.assertEqual(self.faults(good, rows=[row]), [])
 				self.assertEqual(len(self.faults(bad, rows=[row])), 1, bad)
+
+	def test_a_number_equals_its_text(self):
+		for value in ("3.0", "3", 3, Decimal("3.00")):
+			self.assertTrue(matches_expected(value, 3))
+			self.assertFalse(matches_expected(value, 4))
+		self.assertFalse(matches_expected(None, 0))
+		self.assertFalse(matches_expected("three", 3))
 
 	def test_every_kind_that_may_be_written_is_judged(self):
 		self.assertEqual(set(CHECKS), set(CHECKERS))
