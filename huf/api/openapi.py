@@ -42,13 +42,13 @@ def create(
 	document = read_document(url, content, allow_private)
 	return openapi_import.import_tools(
 		document,
-		read_json(operations, "operations"),
+		read_text_list(operations, "operations"),
 		source=url,
 		base_url=base_url,
 		prefix=prefix,
 		digest=digest,
-		headers=read_json(headers or "{}", "headers"),
-		replace=read_json(replace or "[]", "replace"),
+		headers=read_given_headers(headers),
+		replace=read_text_list(replace or [], "replace"),
 		allow_private=bool(cint(allow_private)),
 	)
 
@@ -60,3 +60,17 @@ def read_document(url: str, content: str, allow_private: bool | int | str) -> di
 		raise UsageError(_("Enter the URL of an OpenAPI document, or its text."))
 	text = content or openapi_document.fetch_text(url, bool(cint(allow_private)))
 	return openapi_document.parse_document(text)
+
+
+def read_text_list(given: list | str, name: str) -> list[str]:
+	values = read_json(given, name)
+	if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+		raise UsageError(f"{name} must be a list of texts.")
+	return values
+
+
+def read_given_headers(given: dict | str | None) -> dict[str, str]:
+	headers = read_json(given or {}, "headers")
+	if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
+		raise UsageError("headers must be an object whose values are texts.")
+	return headers

@@ -30,7 +30,8 @@ def preview_import(
 		frappe.get_all(TOOL, {"name": ["in", names]}, pluck="name", order_by="name asc", limit_page_length=0)
 	)
 	tools = [{**describe_plan(plan), "exists": plan.tool in existing} for plan in plans]
-	title = str((document.get("info") or {}).get("title") or "")[:140]
+	info = document.get("info")
+	title = str(info.get("title") or "")[:140] if isinstance(info, Mapping) else ""
 	return {"title": title, "digest": digest_document(document), "tools": tools, "refused": refused}
 
 

@@ -109,8 +109,12 @@ def choose_server(sources: Iterable[Mapping], source: str, base_url: str) -> str
 	url = server["url"]
 	for name, variable in (server.get("variables") or {}).items():
 		url = url.replace(f"{{{name}}}", str(variable.get("default", "")))
-	url = urljoin(source, url) if source else url
-	parts = urlsplit(url)
+	try:
+		url = urljoin(source, url) if source else url
+		parts = urlsplit(url)
+		_port = parts.port  # ValueError for one that there cannot be
+	except ValueError:
+		raise UnusableTool(_("{0} is not an address.").format(strip_invisible(url)[:200])) from None
 	if parts.scheme not in ("http", "https") or not parts.hostname or "{" in url:
 		raise UnusableTool(_("The document does not say which server it is for. Enter a base URL."))
 	if parts.username or parts.query or parts.fragment:

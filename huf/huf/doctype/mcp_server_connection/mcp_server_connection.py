@@ -64,7 +64,11 @@ class MCPServerConnection(Document):
 			except UsageError as error:
 				frappe.throw(str(error))
 			return
-		parts = urlsplit(self.url or "")
+		try:
+			parts = urlsplit(self.url or "")
+			_port = parts.port  # ValueError for one that there cannot be
+		except ValueError:
+			frappe.throw(_("{0} is not an address.").format(self.url))
 		if parts.scheme not in ("http", "https") or not parts.hostname:
 			frappe.throw(_("URL must begin with http:// or https://"))
 		if parts.username or parts.password:

@@ -45,7 +45,6 @@ class TestReading(unittest.TestCase):
 			with self.subTest(more), self.assertRaisesRegex(UsageError, told):
 				parse_cases(f"{GOOD}{more}\n")
 
-
 	def test_a_text_that_would_become_huge_or_cannot_be_a_value_is_refused(self):
 		levels = "\n".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))
 		for history, told in (

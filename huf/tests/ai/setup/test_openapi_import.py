@@ -204,6 +204,19 @@ class TestPreview(ImportTestCase):
 		reasons = {each["operation"]: each["reason"] for each in refused}
 		self.assertRegex(reasons["POST /orders"], "more than 30,000 characters|nested more")
 
+	def test_a_malformed_document_is_refused_with_a_reason(self):
+		for server in ("http://[::1", "http://h.example:99999"):
+			for more in ({"servers": [{"url": server}]}, {}):
+				base_url = "" if more else server
+				content = json.dumps({**make_document(), **more, "info": ["x"]})
+				found = openapi.preview(content=content, base_url=base_url)
+				self.assertEqual((found["title"], found["tools"]), ("", []))
+				self.assertIn("is not an address", found["refused"][0]["reason"])
+		values = {"operations": ["GET /orders"], "digest": "", "content": json.dumps(make_document())}
+		for wrong in ({"operations": "5"}, {"operations": [["GET"]]}, {"replace": "5"}, {"headers": '["x"]'}):
+			with self.subTest(str(wrong)), self.assertRaisesRegex(UsageError, "must be"):
+				openapi.create(**{**values, **wrong})
+
 
 class TestImport(ImportTestCase):
 	def test_an_imported_tool_is_called_by_a_run_with_the_key_that_no_record_shows(self):

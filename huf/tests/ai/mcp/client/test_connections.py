@@ -125,6 +125,8 @@ class TestRefresh(ConnectionTestCase):
 	def test_what_cannot_work_is_refused_with_the_reason(self):
 		for values, reason in (
 			({"url": "notes.example.com"}, "must begin"),
+			({"url": "http://[::1/mcp"}, "is not an address"),
+			({"url": "http://notes.example.com:99999"}, "is not an address"),
 			({"url": "https://me:secret@example.com/mcp"}, "Authentication"),
 			({"url": "https://example.com", "name_prefix": "a b"}, "prefix"),
 			({"url": "https://example.com", "auth": "Bearer"}, "bearer token"),
