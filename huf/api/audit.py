@@ -7,6 +7,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.times import from_utc
 from huf.ai.queries.audit import MAX_ENTRIES, Entry, read_audit
 from huf.ai.queries.contacts import list_destinations, read_contacts
 
@@ -57,7 +58,9 @@ def write_lines(entries: list[Entry]) -> Response:
 
 
 def read_time(text: str) -> datetime | None:
+	"""A time in the site's time zone, also from one that names another."""
 	try:
-		return datetime.fromisoformat(text) if text else None
-	except ValueError:
+		moment = datetime.fromisoformat(text) if text else None
+		return from_utc(moment) if moment and moment.tzinfo else moment
+	except (ValueError, OverflowError):
 		raise UsageError("Write times as 2026-01-31 or 2026-01-31 09:00:00.") from None

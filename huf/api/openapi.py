@@ -5,7 +5,7 @@ from frappe import _
 from frappe.utils import cint
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import read_json, read_text_list
 from huf.ai.setup import openapi_document, openapi_import
 
 TOOL = "Agent Tool Function"
@@ -60,13 +60,6 @@ def read_document(url: str, content: str, allow_private: bool | int | str) -> di
 		raise UsageError(_("Enter the URL of an OpenAPI document, or its text."))
 	text = content or openapi_document.fetch_text(url, bool(cint(allow_private)))
 	return openapi_document.parse_document(text)
-
-
-def read_text_list(given: list | str, name: str) -> list[str]:
-	values = read_json(given, name)
-	if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-		raise UsageError(f"{name} must be a list of texts.")
-	return values
 
 
 def read_given_headers(given: dict | str | None) -> dict[str, str]:

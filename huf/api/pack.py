@@ -5,7 +5,7 @@ For System Managers and Huf Managers.
 
 import frappe
 
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import read_text_list
 from huf.ai.packs import exporting, listing, removing
 from huf.ai.packs.install import install_pack
 from huf.ai.packs.shipped import find_pack
@@ -65,10 +65,10 @@ def export(
 	that name.
 	"""
 	check_pack_manager()
-	agents, doctypes = read_json(agents, "agents"), read_json(doctypes, "doctypes")
+	agents, doctypes = read_text_list(agents or [], "agents"), read_text_list(doctypes or [], "doctypes")
 	if not (agents or doctypes):
 		agents, doctypes = exporting.read_pack_contents(name)
-	return exporting.export_pack(name, agents or (), doctypes or (), with_records)
+	return exporting.export_pack(name, agents, doctypes, with_records)
 
 
 def check_pack_manager() -> None:

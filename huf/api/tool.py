@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import read_json, read_text_list
 from huf.ai.setup import doctype_requests
 from huf.ai.setup.tool_check import try_tool
 from huf.ai.setup.tool_templates import make_tools
@@ -48,7 +48,7 @@ def make_for(doctype: str, kinds: list | str):
 	`kinds`: any of list, read, create, update, delete. Returns the tools' names.
 	"""
 	frappe.has_permission(TOOL, "create", throw=True)
-	return make_tools(doctype, read_json(kinds, "kinds"))
+	return make_tools(doctype, read_text_list(kinds, "kinds"))
 
 
 @frappe.whitelist(methods=["POST"])

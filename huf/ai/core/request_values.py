@@ -32,6 +32,14 @@ def read_json(given: Any, name: str) -> Any:
 	return value if isinstance(value, str) else frappe.parse_json(value)
 
 
+def read_text_list(given: Any, name: str) -> list[str]:
+	"""A list of texts, which may be JSON. Raises UsageError."""
+	values = read_json(given, name)
+	if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+		raise UsageError(f"{name} must be a list of texts.")
+	return values
+
+
 def clamp_start(start: int) -> int:
 	"""The number of rows that a list skips."""
 	return max(0, min(int(start), MAX_START))

@@ -10,6 +10,7 @@ import frappe
 from frappe import _
 from frappe.utils import strip_html
 
+from huf.ai.core.errors import UsageError
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
 from huf.ai.tools.types import FIELDTYPES_NOT_OFFERED
 
@@ -128,6 +129,8 @@ def list_records(
 	"""Records that the user may read, last modified first: {name, modified, docstatus, title, columns}."""
 	meta = frappe.get_meta(doctype)
 	columns = describe_doctype(doctype)["columns"]
+	if meta.issingle:
+		raise UsageError(f"{doctype} has one record, which is not listed. Open it by its name.")
 	title = [meta.title_field] if meta.title_field else []
 	return frappe.get_list(
 		doctype,

@@ -52,6 +52,8 @@ class TestRest(ShippedPackCase):
 	def test_a_folder_is_no_name(self):
 		with self.assertRaisesRegex(UsageError, "There is no pack '../packs/pharmacy'"):
 			pack.install("../packs/pharmacy")
+		with self.assertRaisesRegex(UsageError, "agents must be a list of texts"):
+			pack.export("mine", agents="5")
 
 
 class TestToolsOfPacks(PackTestCase):

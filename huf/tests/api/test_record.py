@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.api import record
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make, make_user, unique
@@ -35,6 +36,9 @@ class TestRecords(SiteTestCase):
 		read = record.get_record("AI Provider", name)
 		self.assertNotIn(SECRET, str(read))
 		self.assertTrue(read["can"]["delete"])
+
+	def test_the_one_record_of_a_doctype_is_not_listed(self):
+		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")
 
 	def test_a_card_shows_the_title_and_the_columns_of_a_list_to_those_who_may_read_it(self):
 		name = make("ToDo", description="<p>Call <b>Anna</b></p>" + "x" * 300, priority="High").name

@@ -24,7 +24,8 @@ class TestToolMaking(SiteTestCase):
 		self.assertRaises(frappe.PermissionError, tool.make_for, "ToDo", ["list"])
 		frappe.set_user(manager)
 		self.assertRaises(frappe.PermissionError, tool.make_for, "Error Log", ["list"])
-		self.assertRaises(UsageError, tool.make_for, "ToDo", ["drop"])
+		for kinds in (["drop"], "5", [["list"]]):
+			self.assertRaises(UsageError, tool.make_for, "ToDo", kinds)
 
 	def test_system_managers_are_asked_for_a_doctype_once_a_day_and_request(self):
 		# A site of many tests has more System Managers than are asked.

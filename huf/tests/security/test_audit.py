@@ -1,10 +1,12 @@
 """The audit log says who changed agents, tools, settings and permissions, and who approved what; never a secret."""
 
 import json
+from urllib.parse import quote
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.core.times import to_utc
 from huf.ai.queries.audit import read_audit
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make, make_agent, make_user, unique
@@ -104,5 +106,10 @@ class TestAudit(SiteTestCase):
 		self.assertNotIn("User", {line.get("doctype") for line in lines})
 		first = Client("Huf Manager").send(f"{PATH}?since={self.since.isoformat(' ')}&limit=1")
 		self.assertEqual(first.get_data(as_text=True).count("\n"), 1)
+		for path in (PATH, PATH.replace("export", "contacts")):
+			since = quote(f"{to_utc(self.since).isoformat()}")
+			self.assertEqual(Client("Huf Manager").send(f"{path}?since={since}&limit=1").status_code, 200)
+		zoned = Client("Huf Manager").send(f"{PATH}?since={since}&limit=1")
+		self.assertEqual(zoned.get_data(), first.get_data())
 		for query in ("since=yesterday", "limit=0", "limit=100000"):
 			self.assertIn(Client("Huf Manager").send(f"{PATH}?{query}").status_code, (400, 417))
