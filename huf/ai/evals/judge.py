@@ -9,6 +9,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
+from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
 from huf.ai.loop.run_context import RunContext
@@ -38,7 +39,8 @@ def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) ->
 	calls = [{"tool": each.tool, "arguments": each.arguments, "ok": each.ok} for each in trace.calls]
 	subject = {"question": question, "asked": prompt, "calls": calls, "answer": trace.answer}
 	message = json.dumps(subject, ensure_ascii=False, default=str)
-	context = RunContext(messages=opening_messages(INSTRUCTIONS, (), message), guards=[StepCap(1)])
+	opening = opening_messages(INSTRUCTIONS, (), message)
+	context = RunContext(messages=opening, guards=[StepCap(1)], journal=BudgetedJournal())
 	agent = RunnableAgent(name="Judge", instructions=INSTRUCTIONS, model=model)
 	outcome = run_coroutine(RunProvider.run(agent, message, row.provider, model, context))
 	if outcome.status is not RunStatus.SUCCESS:

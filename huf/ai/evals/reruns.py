@@ -13,11 +13,11 @@ from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.request_values import parse_request_json
-from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult, Usage
+from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult
+from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.cases import EvalCase
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
-from huf.ai.loop.journal import MeasureCost, NoJournal
 from huf.ai.loop.run_context import RunContext
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs import admission
@@ -26,7 +26,6 @@ from huf.ai.runs.model_input import read_model_input
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.replay import compare, read, read_ended_run, steps_of
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
-from huf.ai.storage.standalone_calls import budgeted_call
 
 EDITABLE_ROLES = ("system", "user")
 MAX_EDITED_CHARS = 200_000
@@ -101,29 +100,18 @@ class RerunTools(CaseDryRuns):
 		)
 
 
-class RerunJournal(NoJournal):
-	"""Keeps the steps, numbered as in the run, and reserves what each model call may cost."""
+class RerunJournal(BudgetedJournal):
+	"""Keeps the steps, numbered as in the run."""
 
 	def __init__(self, first_step: int):
 		self.offset = first_step - 1
 		self.steps: dict[int, dict] = {}
 
-	def start_model_call(self, step: int, measure_cost: MeasureCost) -> None:
-		self.call = budgeted_call(measure_cost())
-		self.used = self.call.__enter__()
-
-	def end_model_call(self, usage: Usage | None) -> None:
-		self.used.usage = usage
-		self.call.__exit__(None, None, None)
-
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
-		self.end_model_call(reply.usage)
+		super().finish_model_call(step, reply)
 		number = step + self.offset
 		call = {"name": f"rerun-{number}", "text": reply.text, "reasoning": reply.reasoning}
 		self.steps[number] = {"step": number, "model_calls": [call], "tool_calls": []}
-
-	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
-		self.end_model_call(usage)
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
 		request = tool_result.call.request

@@ -17,15 +17,27 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, RunStatus, Tool, ToolResult
+from huf.ai.core.types import (
+	OFFLINE,
+	AgentRequest,
+	CallRequest,
+	ModelReply,
+	Outcome,
+	RunStatus,
+	Tool,
+	ToolResult,
+)
+from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.cases import EvalCase, parse_case
 from huf.ai.evals.checks import CheckContext, Trace, TracedCall, estimate_pass_hat, find_faults
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
+from huf.ai.loop.journal import NoJournal
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.sdk_agent import run_sdk_agent
+from huf.ai.runs.admission import check_stops
 from huf.ai.runs.provider import RunProvider
 
 CASE = "Agent Eval Case"
@@ -213,10 +225,12 @@ class EvalRunner:
 				ToolFailures(settings.max_tool_failures),
 				Stall(self.doc.stall_message or NUDGE),
 			],
+			journal=NoJournal() if self.model in (RECORDED, OFFLINE) else BudgetedJournal(),
 		)
 		if self.model == RECORDED:
 			return await run_sdk_agent(agent, prompt, RecordedModel(case), context)
 		provider = None if self.model == OFFLINE else self.manager.provider
+		check_stops(AgentRequest(self.doc.name, prompt, frappe.session.user), provider)
 		return await RunProvider.run(agent, prompt, provider, self.model, context)
 
 

@@ -7,6 +7,8 @@ from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, evaluate_agent, format_result, format_summary
 from huf.ai.mail.store import insert_mail
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage.stops import add_stop, remove_stop
+from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.mail import make_mailbox
@@ -168,11 +170,15 @@ class TestModels(EvalTestCase):
 				lambda body: tool_call(self.update, {"name": made(body), "values": {"status": "Closed"}}),
 				lambda body: text(f"Closed {made(body)}."),
 			)
-			before = what_there_is()
+			before = self.what_there_is_but_calls()
 			report = self.run_cases(model)
 		self.assertEqual(report.results[0].attempts[0].faults, ())
-		self.assertEqual(what_there_is(), before)
+		self.assertEqual(self.what_there_is_but_calls(), before)
 		self.assertEqual(set(writes), {0})
+
+	def what_there_is_but_calls(self) -> dict:
+		"""Model calls stay on record without their contents, as what the eval has cost."""
+		return {**what_there_is(), "tabAgent LLM Call": 0}
 
 	def test_a_judge_decides_what_rules_cannot(self):
 		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
@@ -189,6 +195,27 @@ class TestModels(EvalTestCase):
 	def test_without_a_judge_nobody_passes_for_good(self):
 		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
 		self.assertIn("nobody can judge", self.faults()[0])
+
+	def test_model_calls_count_towards_budgets_and_end_with_a_stop(self):
+		self.case({"says": "yes"}, {"judge": "Is it polite?"})
+		user = make_user("System Manager")
+		with ModelServer() as server, acting_as(user):
+			model = make_model(server)
+			frappe.db.commit()
+			server.script(text("Yes."), text("PASS"))
+			self.assertEqual(self.faults(model=model, judge=model), [])
+			spent = {"owner": user, "model": model, "call_type": "outside", "status": "Success"}
+			self.assertEqual(frappe.db.count("Agent LLM Call", spent), 2)
+			asked = len(server.requests)
+			with settings(user_daily_cost_limit=0.000001):
+				self.assertIn("ended as Stopped", self.faults(model=model)[0])
+			for scope, target in (("All", None), ("Agent", self.agent)):
+				stop = add_stop(scope, target, "for the test")
+				frappe.db.commit()
+				self.assertIn("was stopped by", self.faults(model=model)[0])
+				remove_stop(stop["name"])
+				frappe.db.commit()
+			self.assertEqual(len(server.requests), asked)
 
 	def test_how_often_it_passes_is_counted(self):
 		self.case({"says": "yes"})
