@@ -1,4 +1,4 @@
-"""Reserves and settles the model calls of runs that leave no run on record: evals, their judge, and reruns."""
+"""Reserves and settles the model calls of what leaves no run on record: evals, their judge, and reruns."""
 
 from huf.ai.core.types import ModelReply, Usage
 from huf.ai.loop.journal import MeasureCost, NoJournal
