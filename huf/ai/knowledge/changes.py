@@ -26,31 +26,37 @@ def mark_items(doc, method: str | None = None, *names) -> None:
 	if method in ("after_delete", "after_rename"):
 		for name in {str(doc.name), *map(str, names[:2])}:
 			store.delete_items(store.find_document_items(doc.doctype, name))
+	if method == "after_rename":
+		# Frappe has changed the files of the document in the database alone.
+		for file in sources.list_files(doc.doctype, [doc.name]):
+			frappe.clear_document_cache("File", file.name)
 	if method != "after_delete" and not doc.flags.in_delete:
 		for source in sources_by_doctype[doc.doctype]:
 			update_source(source, doc)
 
 
 def update_source(source: str, doc) -> None:
-	"""Queue a document for indexing in a source, or remove it if the source no longer covers it."""
+	"""Queue a document for indexing in a source, or remove it if the source no longer covers it; also the
+	files that are attached to it.
+	"""
 	reference = Reference(doc.doctype, str(doc.name))
-	name = reference.item_name(source)
 	frappe.db.savepoint(SAVEPOINT)
 	try:
-		is_covered = frappe.db.exists(SOURCE, source) and source_contains(
-			frappe.get_cached_doc(SOURCE, source), doc
-		)
+		found = frappe.get_cached_doc(SOURCE, source) if frappe.db.exists(SOURCE, source) else None
+		is_covered = bool(found) and source_contains(found, doc)
 	except UsageError:
 		# Broken filters must not prevent a save. The job finds them as well, and says so in the source.
 		frappe.db.rollback(save_point=SAVEPOINT)
 		enqueue_index(source, gather=True)
 		return
+	with_files = bool(found) and found.with_attachments and doc.doctype != "File"
+	references = [reference, *(sources.list_files(doc.doctype, [doc.name]) if with_files else ())]
 	if is_covered:
-		store.insert_items(source, [reference])
-		store.mark_waiting({"name": name})
+		store.insert_items(source, references)
+		store.mark_waiting({"name": reference.item_name(source)})
 		enqueue_index(source)
 	else:
-		store.delete_items([name])
+		store.delete_items([each.item_name(source) for each in references])
 
 
 def check_file(doc, method: str | None = None) -> None:

@@ -195,6 +195,20 @@ class TestDocuments(SiteTestCase):
 		index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 2)
 
+	def test_files_come_and_go_with_what_the_filters_take_and_follow_a_rename(self):
+		doc = make_case(title="Roof", status="Closed")
+		attach(CASE, doc.name, "a.txt", f"The invoice {self.word}")
+		source = self.source(with_attachments=1, filters='{"status": "Open"}')
+		for status, count in (("Closed", 0), ("Open", 1), ("Closed", 0), ("Open", 1)):
+			doc.update({"status": status}).save()
+			frappe.db.commit()
+			index_source(source, gather=False)
+			self.assertEqual(len(find(self.word, source)), count, status)
+		frappe.rename_doc(CASE, doc.name, f"{doc.name}-2", force=True)
+		frappe.db.commit()
+		index_source(source, gather=False)
+		self.assertEqual(len(find(self.word, source)), 1)
+
 	def test_nothing_is_written_where_nothing_has_changed(self):
 		make_case(title=f"Roof {self.word}")
 		source = self.source()
