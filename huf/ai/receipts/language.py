@@ -80,6 +80,8 @@ ADJECTIVE_BEFORE = {
 	"cs": r"(?!)",
 }
 """Directly before a participle: it describes a noun, such as "the updated list"."""
+SUCCESSFULLY = re.compile(r"\b(?:successfully|erfolgreich|exitosamente|con éxito|úspěšně)\b", re.IGNORECASE)
+"""Before a participle that begins a sentence without a subject: the author did it."""
 CLAUSE_END = re.compile(
 	r"[,;:–—()]|\s-\s|\b(?:and|but|while|whereas|und|aber|sowie|doch|pero|mientras|ale|zatímco)\b"
 	r"|(?<=\s)(?-i:y|e|a)(?=\s)",
@@ -205,7 +207,7 @@ def judge(language: str, clause: str, match: re.Match, is_first: bool, is_contin
 		return False
 	if language == "cs" and re.search(r"l[aioy]?$", match[0]):
 		return True if is_continued else None
-	if not re.search(r"\w", before):
+	if not re.search(r"\w", SUCCESSFULLY.sub("", before)):
 		return True
 	if language == "en" and re.match(r"\s+(?:the|a|an|it|this|that|him|her|them|your|my|his|their)\b", after):
 		return True if is_continued else None

@@ -45,6 +45,16 @@ class TestClaims(unittest.TestCase):
 			(claim,) = check_answer("There are 2.", Evidence((call,)))
 			self.assertTrue(claim.is_confirmed)
 
+	def test_successfully_is_no_subject_of_somebody_else(self):
+		for answer in (
+			"Successfully created the task.",
+			"The rest:\n- Successfully sent an email to Anna.",
+			"Erfolgreich angelegt: die Aufgabe.",
+			"Úspěšně smazáno.",
+		):
+			claims = check_answer(answer, Evidence(()))
+			self.assertEqual([claim.is_confirmed for claim in claims], [False], answer)
+
 	@classmethod
 	def setUpClass(cls):
 		cls.runs = read_runs()
