@@ -28,7 +28,7 @@ def parse_schema(text: str) -> dict:
 	try:
 		schema = json.loads(text)
 		Draft202012Validator.check_schema(schema)
-	except (ValueError, SchemaError) as error:
+	except (ValueError, SchemaError, RecursionError) as error:
 		raise UsageError(f"Result Schema is not a JSON schema: {str(error).splitlines()[0]}") from None
 	if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
 		raise UsageError("Result Schema must be a JSON schema with properties.")

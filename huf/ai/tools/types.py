@@ -334,13 +334,23 @@ def row_schema(row) -> dict:
 	schema: dict[str, Any] = {"type": JSON_TYPES[row.type]}
 	if row.description:
 		schema["description"] = row.description
-	if options := (row.options or "").split("\n") if row.options else None:
-		schema["enum"] = [option.strip() for option in options if option.strip()]
+	if options := list_row_options(row):
+		schema["enum"] = [parse_row_value(row, option) for option in options]
 	if row.default_value:
-		schema["default"] = (
-			frappe.parse_json(row.default_value) if row.type != "string" else row.default_value
-		)
+		schema["default"] = parse_row_value(row, row.default_value)
 	return schema
+
+
+def list_row_options(row) -> list[str]:
+	return [option.strip() for option in (row.options or "").split("\n") if option.strip()]
+
+
+def parse_row_value(row, text: str) -> Any:
+	"""An option or the default of a parameter, as its type has it; the text if that is not possible."""
+	try:
+		return text if row.type == "string" else frappe.parse_json(text)
+	except ValueError:
+		return text
 
 
 def list_form_fields(doctype: str) -> list:

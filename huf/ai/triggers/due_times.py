@@ -4,6 +4,7 @@ Pure. Times are naive, in the site's time zone. When its clock is set back an ho
 due once.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +20,8 @@ STEPS = {
 	"Daily": timedelta(days=1),
 	"Weekly": timedelta(weeks=1),
 }
+RANDOM = re.compile(r"(?<![A-Z])R(?![A-Z])", re.IGNORECASE)
+"""In a field, croniter draws a number at each reading, so such a schedule would have no next time."""
 MONTHS = {"Monthly": 1, "Yearly": 12}
 
 
@@ -79,7 +82,11 @@ class Plan:
 
 def check_cron(expression: str) -> str | None:
 	"""What is wrong with a cron expression, or None."""
-	if not croniter.is_valid(expression) or not (expression.startswith("@") or len(expression.split()) == 5):
+	if (
+		RANDOM.search(expression)
+		or not croniter.is_valid(expression)
+		or not (expression.startswith("@") or len(expression.split()) == 5)
+	):
 		return "It takes five fields: minute, hour, day, month and weekday, such as 0 9 * * 1-5."
 	try:
 		croniter(expression, datetime(2000, 1, 1)).get_next(datetime)

@@ -17,6 +17,7 @@ from huf.ai.tools.extraction import parse_schema
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
+	JSON_TYPES,
 	MCP_TOOL,
 	NO_PARAMETERS,
 	RUN_AGENT,
@@ -24,7 +25,9 @@ from huf.ai.tools.types import (
 	TOOL_TYPES,
 	build_description,
 	build_parameters,
+	list_row_options,
 	list_tool_names,
+	parse_row_value,
 )
 
 CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent", MCP_TOOL}
@@ -89,6 +92,17 @@ class AgentToolFunction(Document):
 				)
 			if names.count(name) > 1:
 				frappe.throw(_("The parameter {0} is listed twice.").format(name))
+		for row in self.parameters:
+			check_field_values(row)
+			self.check_parameter_values(row)
+
+	def check_parameter_values(self, row):
+		from jsonschema import Draft202012Validator
+
+		schema = Draft202012Validator({"type": JSON_TYPES[row.type or "string"]})
+		for text in [*list_row_options(row), *([row.default_value] if row.default_value else ())]:
+			if not schema.is_valid(parse_row_value(row, text)):
+				frappe.throw(_("{0}: {1} is not of the type {2}.").format(row.fieldname, text, row.type))
 
 	def check_address(self):
 		if self.headers and not self.base_url:

@@ -37,7 +37,17 @@ class TestAgentToolFunction(SiteTestCase):
 		self.assertLess(len(said), 350)
 		self.assertTrue(json.loads(said)["more"])
 
+	def test_options_and_defaults_have_the_type_of_their_parameter(self):
+		number = {"fieldname": "a", "type": "integer", "options": "1\n2", "default_value": "2"}
+		text = {"fieldname": "b", "type": "string", "options": "1\n2", "default_value": "2"}
+		properties = self.parameters("GET", base_url="https://example.com", parameters=[number, text])[
+			"properties"
+		]
+		self.assertEqual((properties["a"]["enum"], properties["a"]["default"]), ([1, 2], 2))
+		self.assertEqual((properties["b"]["enum"], properties["b"]["default"]), (["1", "2"], "2"))
+
 	def test_what_cannot_work_is_refused_with_the_reason(self):
+		number = {"fieldname": "a", "type": "integer"}
 		for values, reason in (
 			({"types": "Get List"}, "needs"),
 			({"types": "Get List", "reference_doctype": "Agent Tool"}, "child table"),
@@ -46,6 +56,12 @@ class TestAgentToolFunction(SiteTestCase):
 			({"types": "GET", "base_url": "example.com"}, "must begin"),
 			({"types": "GET", "parameters": [{"fieldname": "a b", "type": "string"}]}, "cannot be"),
 			({"types": "GET", "parameters": [{"fieldname": "a", "type": "string"}] * 2}, "twice"),
+			({"types": "GET", "parameters": [{"fieldname": "a", "type": "texts"}]}, "cannot be texts"),
+			(
+				{"types": "GET", "parameters": [{**number, "default_value": "ten"}]},
+				"a: ten is not of the type",
+			),
+			({"types": "GET", "parameters": [{**number, "options": "1\n2.5"}]}, "a: 2.5 is not of the type"),
 		):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
 				make_tool(**values)

@@ -88,7 +88,7 @@ class AgentTrigger(Document):
 		if not self.cron and not self.scheduled_interval:
 			frappe.throw(_("A schedule needs a cron expression or an interval."))
 		if self.cron:
-			self.cron = " ".join(self.cron.split())
+			self.cron = " ".join(cstr(self.cron).split())
 			self.scheduled_interval = self.starts_on = None
 			if wrong := check_cron(self.cron):
 				frappe.throw(_("{0} is not a cron expression. {1}").format(self.cron, wrong))
@@ -111,7 +111,7 @@ class AgentTrigger(Document):
 		self.webhook_slug = self.webhook_slug or re.sub(r"[^a-z0-9]+", "-", self.trigger_name.lower()).strip(
 			"-"
 		)
-		if not SLUG.fullmatch(self.webhook_slug):
+		if not SLUG.fullmatch(cstr(self.webhook_slug)):
 			frappe.throw(_("Use at least three small letters, digits and - in the slug."))
 		other = frappe.db.get_value(
 			"Agent Trigger", {"webhook_slug": self.webhook_slug, "name": ["!=", self.name]}

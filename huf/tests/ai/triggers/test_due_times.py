@@ -44,6 +44,6 @@ class TestPlan(unittest.TestCase):
 	def test_a_cron_expression_has_five_fields_and_a_day_that_comes(self):
 		for good in ("0 9 * * 1-5", "*/5 * * * *", "@daily"):
 			self.assertIsNone(check_cron(good), good)
-		for bad in ("", "0 9 * *", "* * * * * *", "61 * * * *", "every day"):
+		for bad in ("", "0 9 * *", "* * * * * *", "61 * * * *", "every day", "R R * * *", "0 r(1-5) * * *"):
 			self.assertIn("five fields", check_cron(bad), bad)
 		self.assertIn("no such day", check_cron("0 0 31 2 *"))
