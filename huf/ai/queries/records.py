@@ -3,7 +3,7 @@
 Read-only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 
 import frappe
@@ -128,14 +128,15 @@ def list_records(
 ):
 	"""Records that the user may read, last modified first: {name, modified, docstatus, title, columns}."""
 	meta = frappe.get_meta(doctype)
-	columns = describe_doctype(doctype)["columns"]
+	described = describe_doctype(doctype)
+	columns, readable = described["columns"], {field["fieldname"] for field in described["fields"]}
 	if meta.issingle:
 		raise UsageError(f"{doctype} has one record, which is not listed. Open it by its name.")
-	title = [meta.title_field] if meta.title_field else []
+	title = [meta.title_field] if meta.title_field in readable else []
 	return frappe.get_list(
 		doctype,
 		filters=filters or {},
-		or_filters=[[doctype, name, "like", f"%{text}%"] for name in list_search_fields(meta)]
+		or_filters=[[doctype, name, "like", f"%{text}%"] for name in list_search_fields(meta, readable)]
 		if text
 		else None,
 		fields=[f"`{name}`" for name in dict.fromkeys(["name", "modified", "docstatus", *title, *columns])],
@@ -145,13 +146,17 @@ def list_records(
 	)
 
 
-def list_search_fields(meta) -> list[str]:
+def list_search_fields(meta, readable: Container[str]) -> list[str]:
 	named = [name.strip() for name in (meta.search_fields or "").split(",")]
 	listed = [df.fieldname for df in meta.fields if df.in_list_view]
 	wanted = {meta.title_field, *named, *listed}
 	return [
 		"name",
-		*(df.fieldname for df in meta.fields if df.fieldname in wanted and df.fieldtype in SEARCHABLE_TYPES),
+		*(
+			df.fieldname
+			for df in meta.fields
+			if df.fieldname in wanted and df.fieldname in readable and df.fieldtype in SEARCHABLE_TYPES
+		),
 	]
 
 

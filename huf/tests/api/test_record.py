@@ -5,7 +5,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.api import record
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import SECRET, make, make_user, unique
+from huf.tests.factories import SECRET, make, make_tool, make_user, unique
 
 
 class TestRecords(SiteTestCase):
@@ -36,6 +36,20 @@ class TestRecords(SiteTestCase):
 		read = record.get_record("AI Provider", name)
 		self.assertNotIn(SECRET, str(read))
 		self.assertTrue(read["can"]["delete"])
+
+	def test_a_search_leaves_out_fields_that_the_person_may_not_read(self):
+		rules = [{"role": "System Manager", "read": 1, "create": 1, "write": 1}, {"role": "Huf User", "read": 1}]
+		secret = {"fieldname": "fee", "fieldtype": "Data", "label": "Fee", "permlevel": 1, "in_list_view": 1}
+		shown = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "in_list_view": 1}
+		doctype = unique("Searched Type")
+		values = {"module": "Huf", "custom": 1, "fields": [shown, secret], "title_field": "fee"}
+		make("DocType", name=doctype, autoname="hash", permissions=[*rules, {**rules[0], "permlevel": 1}], **values)
+		make(doctype, title="Bolt 4711", fee="Fee 4712")
+		make_tool("Get List", reference_doctype=doctype)
+		frappe.set_user(make_user("Huf User"))
+		self.assertEqual([row.title for row in record.get_records(doctype, text="4711")], ["Bolt 4711"])
+		self.assertEqual(record.get_records(doctype, text="4712"), [])
+		self.assertEqual([row["doctype"] for row in record.find("Bolt 4711")], [doctype])
 
 	def test_the_one_record_of_a_doctype_is_not_listed(self):
 		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")
