@@ -228,10 +228,18 @@ def attach_file_to_document(
 
 
 def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> dict:
-	"""Columns and rows of a report the user may run: {doctype, name, columns, rows, count, more}."""
+	"""Columns and rows of a report the user may run: {doctype, name, columns, rows, count, more}.
+
+	Raises ToolError for a report that Frappe prepares in a job and has not prepared.
+	"""
 	from frappe.desk.query_report import run
 
 	result = run(report, filters=dict(filters or {}))
+	if result.get("prepared_report") and not result.get("doc"):
+		raise ToolError(
+			f"The report {report} is made in advance, and not yet with these filters: it has no rows to show. "
+			"A person can generate it on its page on Desk; then call this again with the same filters."
+		)
 	rows = result.get("result") or []
 	record_reads(frappe.db.get_value("Report", report, "ref_doctype"), [None])
 	columns = [

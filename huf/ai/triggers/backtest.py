@@ -6,6 +6,7 @@ is known.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,6 +28,7 @@ MAX_TIMES = 50_000
 MAX_EXAMPLES = 5
 DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
+WRITTEN_NUMBER = re.compile(r"-?\d[\d.,'\s]*")
 NUMBER_TYPES = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rating"}
 
 
@@ -213,10 +215,11 @@ def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[PastCha
 	"""The changes of one document, newest first, each with the values before it."""
 	state = doc.as_dict()
 	created = get_datetime(doc.creation)
+	decimal_sign = find_decimal_sign() if versions else ""
 	for version in versions:
 		data = json.loads(version.data or "{}")
 		if "changed" in data:
-			before = revert_version(state, data, doc.meta)
+			before = revert_version(state, data, doc.meta, decimal_sign)
 			yield PastChange(version.creation, version.owner, state, before)
 			state = before
 	modified = get_datetime(doc.modified)
@@ -226,11 +229,11 @@ def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[PastCha
 		yield PastChange(created, doc.owner, {**state, "docstatus": DRAFT})
 
 
-def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta) -> dict:
+def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta, decimal_sign: str) -> dict:
 	"""The values of a document before the change that a Version's data describes."""
 	before = dict(state)
 	for fieldname, old, _new in data.get("changed") or ():
-		before[fieldname] = parse_version_value(old, meta.get_field(fieldname))
+		before[fieldname] = parse_version_value(old, meta.get_field(fieldname), decimal_sign)
 	for fieldname, row in data.get("added") or ():
 		before[fieldname] = [one for one in before.get(fieldname) or () if one.get("name") != row.get("name")]
 	for fieldname, row in data.get("removed") or ():
@@ -243,11 +246,22 @@ def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta) -> d
 	return before
 
 
-def parse_version_value(value: Any, field) -> Any:
+def parse_version_value(value: Any, field, decimal_sign: str) -> Any:
 	"""A value from a Version, where numbers may be formatted as the user saw them."""
 	if field and field.fieldtype in NUMBER_TYPES and isinstance(value, str):
-		return flt("".join(sign for sign in value if sign.isdigit() or sign in ".-"))
+		found = WRITTEN_NUMBER.search(value)
+		signs = (
+			sign for sign in (found[0] if found else "") if sign.isdigit() or sign in ("-", decimal_sign)
+		)
+		return flt("".join("." if sign == decimal_sign else sign for sign in signs))
 	return value
+
+
+def find_decimal_sign() -> str:
+	"""The decimal sign in which the site writes numbers; "" if it writes none."""
+	number_format = frappe.db.get_singles_dict("System Settings").get("number_format") or "#,###.##"
+	signs = [sign for sign in number_format if sign != "#"]
+	return signs[-1] if len(set(signs)) > 1 else ""
 
 
 def list_deleted_documents(

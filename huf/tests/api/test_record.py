@@ -38,12 +38,21 @@ class TestRecords(SiteTestCase):
 		self.assertTrue(read["can"]["delete"])
 
 	def test_a_search_leaves_out_fields_that_the_person_may_not_read(self):
-		rules = [{"role": "System Manager", "read": 1, "create": 1, "write": 1}, {"role": "Huf User", "read": 1}]
+		rules = [
+			{"role": "System Manager", "read": 1, "create": 1, "write": 1},
+			{"role": "Huf User", "read": 1},
+		]
 		secret = {"fieldname": "fee", "fieldtype": "Data", "label": "Fee", "permlevel": 1, "in_list_view": 1}
 		shown = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "in_list_view": 1}
 		doctype = unique("Searched Type")
 		values = {"module": "Huf", "custom": 1, "fields": [shown, secret], "title_field": "fee"}
-		make("DocType", name=doctype, autoname="hash", permissions=[*rules, {**rules[0], "permlevel": 1}], **values)
+		make(
+			"DocType",
+			name=doctype,
+			autoname="hash",
+			permissions=[*rules, {**rules[0], "permlevel": 1}],
+			**values,
+		)
 		make(doctype, title="Bolt 4711", fee="Fee 4712")
 		make_tool("Get List", reference_doctype=doctype)
 		frappe.set_user(make_user("Huf User"))

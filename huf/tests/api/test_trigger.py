@@ -2,12 +2,14 @@
 
 import json
 from datetime import timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
+from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value
 from huf.api import trigger as api
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
 from huf.tests.factories import make_agent, make_user, unique
@@ -234,6 +236,20 @@ class TestBacktest(TriggerTestCase):
 			found = api.backtest(values={**values, "condition": f"doc.title == {mark!r}"})
 		self.assertEqual(found["times"], 0)
 		self.assertIn("Not counted: 1 change by users", found["notes"][0])
+
+	def test_numbers_of_the_history_are_read_as_the_site_writes_them(self):
+		amount = frappe.get_meta(CASE).get_field("amount")
+		for number_format, written, value in (
+			("#.###,##", "€ 1.234,50", 1234.5),
+			("# ###,##", "1 234,50", 1234.5),
+			("#,###.##", "Fr. -1,234.50", -1234.5),
+			("#,###", "1,234", 1234),
+			("#.###", "1.234", 1234),
+		):
+			with patch.object(frappe.db, "get_singles_dict", return_value={"number_format": number_format}):
+				sign = find_decimal_sign()
+			self.assertEqual(parse_version_value(written, amount, sign), value, number_format)
+		self.assertEqual(parse_version_value(7, amount, "."), 7)
 
 	def test_deletions_are_not_told_to_who_may_not_read_them(self):
 		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])

@@ -6,6 +6,7 @@ Custom fields, server scripts and workflows are of a bench; embedded refuses the
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from unittest.mock import patch
 
 import frappe
 
@@ -150,6 +151,17 @@ class TestSubmittedDocuments(ErpTestCase):
 			frappe.db.commit()
 			changed = {"items": [{**kept, "rate": 9}]}
 			self.refused(frappe.UpdateAfterSubmitError, lambda: tools.update_document(INVOICE, name, changed))
+
+
+class TestPreparedReports(ErpTestCase):
+	def test_a_report_that_is_not_prepared_has_not_no_rows(self):
+		for known, error in ((None, ToolError), ({"name": "made before"}, None)):
+			prepared = {"prepared_report": True, "doc": known}
+			with patch("frappe.desk.query_report.run", return_value=prepared):
+				if error:
+					self.refused(error, lambda: tools.get_report_result("Agent Costs"), "made in advance")
+				else:
+					self.assertEqual(tools.get_report_result("Agent Costs")["rows"], [])
 
 
 class TestValues(ErpTestCase):
