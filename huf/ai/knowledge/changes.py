@@ -49,7 +49,7 @@ def update_source(source: str, doc) -> None:
 		frappe.db.rollback(save_point=SAVEPOINT)
 		enqueue_index(source, gather=True)
 		return
-	with_files = bool(found) and found.with_attachments and doc.doctype != "File"
+	with_files = found and found.with_attachments and doc.doctype != "File"
 	references = [reference, *(sources.list_files(doc.doctype, [doc.name]) if with_files else ())]
 	if is_covered:
 		store.insert_items(source, references)

@@ -237,7 +237,7 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 	result = run(report, filters=dict(filters or {}))
 	if result.get("prepared_report") and not result.get("doc"):
 		raise ToolError(
-			f"The report {report} is made in advance, and not yet with these filters: it has no rows to show. "
+			f"The report {report} is made in advance, and has not been made with these filters. "
 			"A person can generate it on its page on Desk; then call this again with the same filters."
 		)
 	rows = result.get("result") or []
