@@ -187,7 +187,10 @@ class EvalRunner:
 
 	def run_case(self, name: str, times: int) -> CaseResult:
 		row = frappe.get_doc(CASE, name)
-		case = parse_case(row.case_name, row.agent, row.prompt or "", row.definition)
+		try:
+			case = parse_case(row.case_name, row.agent, row.prompt or "", row.definition)
+		except UsageError as error:
+			return CaseResult(row.case_name, (fail_attempt("this case cannot be read", error),) * times)
 		if self.model == RECORDED and not case.answers:
 			return CaseResult(row.case_name, skipped="It has no answers on record.")
 		return CaseResult(row.case_name, tuple(self.attempt(case) for _ in range(times)))

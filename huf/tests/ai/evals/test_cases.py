@@ -45,6 +45,12 @@ class TestReading(unittest.TestCase):
 			with self.subTest(more), self.assertRaisesRegex(UsageError, told):
 				parse_cases(f"{GOOD}{more}\n")
 
+	def test_a_time_of_day_stays_text(self):
+		given = "expect: [{calls: book, with: {at: 10:30, until: 9:05:00, seats: 3, price: 1.5, day: 2026-11-25}}]"
+		values = parse_case("one", "Clerk", "?", given).expect[0]["with"]
+		self.assertEqual((values["at"], values["until"]), ("10:30", "9:05:00"))
+		self.assertEqual((values["seats"], values["price"], str(values["day"])), (3, 1.5, "2026-11-25"))
+
 	def test_a_text_that_would_become_huge_or_cannot_be_a_value_is_refused(self):
 		levels = "\n".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))
 		for history, told in (

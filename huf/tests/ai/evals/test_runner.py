@@ -55,6 +55,15 @@ class TestCases(EvalTestCase):
 		self.assertEqual(str(found).count(str(made["name"])), 1)
 		self.assertEqual(what_there_is(), before)
 
+	def test_a_case_that_cannot_be_read_fails_alone(self):
+		self.case({"says": "Done"}, name="a good one", answers=[{"say": "Done."}])
+		broken = self.case({"says": "Done"}, name="broken", answers=[{"say": "Done."}])
+		frappe.db.set_value("Agent Eval Case", broken, "definition", "expect: [{shouts: x}]")
+		frappe.db.commit()
+		faults = {each["case"]: each["faults"] for each in self.run_cases().as_dict()["cases"]}
+		self.assertEqual(faults["a good one"], [])
+		self.assertIn("this case cannot be read: Line 1: expect one of these", faults["broken"][0])
+
 	def test_a_case_whose_records_do_not_fit_the_site_fails_alone(self):
 		answers = [{"say": "Done."}]
 		self.case({"says": "Done"}, name="a good one", answers=answers)
