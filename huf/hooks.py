@@ -120,6 +120,7 @@ before_request = [
 	"huf.api.addresses.rewrite_path",
 	"huf.api.keys.take_bearer_key",
 	"huf.api.keys.take_access_token",
+	"huf.api.page_language.take_page_language",
 	"huf.ai.core.connections.begin_read_committed",
 ]
 before_job = ["huf.ai.core.connections.begin_read_committed"]

@@ -1,6 +1,7 @@
 """Endpoints that manage the users of a site, for System Managers."""
 
 import frappe
+from frappe import _
 
 from huf.ai.core.request_values import clamp_start, clip_search
 from huf.ai.setup import people
@@ -54,4 +55,4 @@ def hand_out_link(user: str, by_mail: int) -> str | None:
 
 def require_system_manager() -> None:
 	if "System Manager" not in frappe.get_roles():
-		raise frappe.PermissionError
+		raise frappe.PermissionError(_("Only a System Manager may manage people."))

@@ -62,7 +62,7 @@ def search_records(text: str) -> list[dict]:
 					"kind": "record",
 					"doctype": doctype,
 					"name": row.name,
-					"title": row.get(title) or row.name,
+					"title": records.shorten_field(row.get(title)) or row.name,
 					"detail": doctype,
 				}
 			)

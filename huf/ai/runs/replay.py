@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ModelError, UsageError
@@ -191,16 +192,16 @@ def compare(left: dict | None, right: dict | None) -> dict:
 	"""{same, left, right, differences} of one step of two runs; None stands for a missing step."""
 	differences = []
 	if left is None or right is None:
-		differences.append("only one of the runs came so far")
+		differences.append(_("only one of the runs came so far"))
 	else:
 		if left["text"] != right["text"]:
-			differences.append("the models said different things")
+			differences.append(_("the models said different things"))
 		if [c["tool"] for c in left["calls"]] != [c["tool"] for c in right["calls"]]:
-			differences.append("they called different tools")
+			differences.append(_("they called different tools"))
 		elif [c["arguments"] for c in left["calls"]] != [c["arguments"] for c in right["calls"]]:
-			differences.append("they called the same tools with different arguments")
+			differences.append(_("they called the same tools with different arguments"))
 		elif [c["result"] for c in left["calls"]] != [c["result"] for c in right["calls"]]:
-			differences.append("the same calls had different results")
+			differences.append(_("the same calls had different results"))
 	return {"same": not differences, "left": left, "right": right, "differences": differences}
 
 

@@ -57,7 +57,7 @@ class TestChatsPage(PageTestCase):
 			self.use_scripted_model(model)
 			with self.open_page("/huf/chat?agent=Counter") as page:
 				say(page, "How many?")
-				page.get_by_test_id("regenerate").click()
+				page.get_by_test_id("regenerate").dblclick()
 				page.get_by_test_id("versions").filter(has_text="2/2").wait_for()
 				page.get_by_text("Five.", exact=True).wait_for()
 				self.assertEqual(self.said(page), ["How many?"])
@@ -68,8 +68,9 @@ class TestChatsPage(PageTestCase):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			run = page.get_by_test_id("run-footer").get_attribute("data-run")
-			page.get_by_test_id("rate-Good").click()
+			page.get_by_test_id("rate-Good").press("Enter")
 			page.locator("[data-testid=rating][data-verdict=Good]").wait_for(state="attached")
+			page.locator("[data-testid=rate-Good]:focus").wait_for()
 			self.assertEqual(
 				self.call(f"/api/resource/Agent Run/{run}".replace(" ", "%20"))["data"]["verdict"], "Good"
 			)
@@ -78,6 +79,7 @@ class TestChatsPage(PageTestCase):
 			self.assertEqual(faults_of(page), [])
 			page.get_by_test_id("rating-case").click()
 			page.get_by_text("Saved as an eval case").wait_for()
+			page.locator("[data-testid=rate-Bad]:focus").wait_for()
 			page.reload()
 			page.locator("[data-testid=rating][data-verdict=Bad]").wait_for(state="attached")
 			cases = self.call("/api/method/huf.api.eval.get_cases?agent=Office%20Assistant")["message"][

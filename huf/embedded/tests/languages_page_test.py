@@ -37,6 +37,11 @@ class TestLanguages(PageTestCase):
 				state="attached"
 			)
 
+	def test_the_site_s_own_texts_are_in_the_language_of_the_page(self):
+		for locale, words in {"de-DE": "kam keine Anfrage an", "cs-CZ": "nepřišel žádný požadavek"}.items():
+			with self.open_page("/huf/programs", locale=locale) as page:
+				page.get_by_text(words).wait_for()
+
 	def test_records_are_called_what_they_are_called_in_the_language_of_the_page(self):
 		with self.open_page("/huf/records", locale="de-DE") as page:
 			page.get_by_test_id("doctype").filter(has_text="Aufgabe").click()

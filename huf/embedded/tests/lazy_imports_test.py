@@ -66,6 +66,10 @@ class TestLazyImports(unittest.TestCase):
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		self.assertEqual(self.imported(SERVE, home), [])
 
+	def test_the_script_that_takes_pictures_can_be_imported(self):
+		command = [sys.executable, "-c", "import huf.embedded.tests.pictures"]
+		self.assertEqual(subprocess.run(command, capture_output=True, text=True, timeout=120).stderr, "")
+
 	def test_of_bench_s_commands_only_a_worker_loads_what_runs_need(self):
 		read = "import sys, huf.embedded; huf.embedded.install(); sys.argv[1:] = {}; import huf.commands"
 		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])

@@ -29,6 +29,7 @@ class TestMailActions(PageTestCase):
 		page.get_by_test_id("reclassify").click()
 		page.get_by_test_id("category").select_option("question")
 		page.get_by_test_id("category-save").click()
+		page.locator("[data-testid=reply]:focus").wait_for()
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
 		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "Yes, we do.")
 		page.locator("[data-testid=mail][data-status=Done]").wait_for()

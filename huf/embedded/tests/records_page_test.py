@@ -75,6 +75,9 @@ class TestRecordsPage(PageTestCase):
 			for article in ("Nails", "Hammer"):
 				page.get_by_test_id("row-add").click()
 				page.get_by_test_id("field-article").fill(article)
+			for button in ("row-up", "row-down", "row-add", "row-remove"):
+				page.get_by_test_id(button).press("Enter")
+				page.locator(f"[data-testid={'row-add' if button == 'row-add' else 'row-open'}]:focus").wait_for()
 			page.keyboard.press("Control+s")
 			page.wait_for_url("**/huf/records/Order/*")
 			record = page.locator("[data-testid=record]:not([data-name=''])")

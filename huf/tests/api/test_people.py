@@ -34,7 +34,7 @@ class TestPeople(SiteTestCase):
 	def test_only_system_managers_manage_people(self):
 		for user in (self.user, make_user("Huf Manager"), "Guest"):
 			with acting_as(user):
-				self.assertRaises(frappe.PermissionError, people.get_people)
+				self.assertRaisesRegex(frappe.PermissionError, "System Manager", people.get_people)
 				self.assertRaises(frappe.PermissionError, people.invite, self.address, "Eva")
 				self.assertRaises(frappe.PermissionError, people.make_link, user)
 				self.assertRaises(frappe.PermissionError, people.save_person, user, ["System Manager"], 1)

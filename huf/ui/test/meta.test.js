@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffLines } from "../src/lib/lineDiff.ts";
-import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
+import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, titleOf, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -92,6 +92,15 @@ test("a table of only links is recognized, and values fit on a line", () => {
 	assert.equal(onlyLink([{ fieldname: "role", fieldtype: "Link" }]).fieldname, "role");
 	assert.equal(showValue({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");
 	assert.equal(showValue({ fieldtype: "Check" }, 0), "");
+	assert.equal(showValue({ fieldtype: "Data" }, "a < b  > c"), "a < b > c");
+});
+
+test("a record is called by the text of its title, else by its name", () => {
+	const meta = { title_field: "description", fields: [{ fieldname: "description", fieldtype: "Text Editor" }] };
+	const html = '<div class="ql-editor"><p>Meier &amp; Sons &lt;b&gt;</p></div>';
+	assert.equal(titleOf(meta, { name: "x1", description: html }), "Meier & Sons <b>");
+	assert.equal(titleOf(meta, { name: "x1", description: "" }), "x1");
+	assert.equal(titleOf({ ...meta, title_field: null }, { name: "x1" }), "x1");
 });
 
 test("two texts are compared line by line", () => {

@@ -103,6 +103,9 @@ class TestReplay(SiteTestCase):
 		steps = diff(left, right)
 		self.assertEqual([step["same"] for step in steps], [False, True])
 		self.assertIn("different arguments", steps[0]["differences"][0])
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		self.assertIn("verschiedenen Argumenten", diff(left, right)[0]["differences"][0])
 
 	def test_another_user_s_run_is_not_told(self):
 		run = self.run_with([text("My secret.")])

@@ -1,4 +1,5 @@
 /** Uploads attachments as private Files of the user; sending the message links them to the conversation. */
+import { currentLocale } from "../i18n/index.ts";
 import { boot } from "../state/session.ts";
 import { ApiError, readError } from "./errors.ts";
 import { isSignedIn } from "./http.ts";
@@ -19,6 +20,7 @@ export function uploadFile(
 	wire.open("POST", "/api/method/upload_file");
 	wire.setRequestHeader("Accept", "application/json");
 	wire.setRequestHeader("X-Frappe-CSRF-Token", boot.csrf_token || "");
+	wire.setRequestHeader("X-Huf-Language", currentLocale());
 	wire.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0);
 	signal.addEventListener("abort", () => wire.abort());
 	return new Promise((resolve, reject) => {

@@ -68,15 +68,19 @@ export function serverMessage(body: ErrorBody): string {
 		const entry = parseJson(item as string) ?? item;
 		return plainText(typeof entry === "object" ? entry.message : entry);
 	});
-	if (texts.some(Boolean)) return texts.filter(Boolean).join(" ");
+	if (texts.some(Boolean)) return joinSentences(texts.filter(Boolean));
 	const own = body._error_message || body.message || lastLine(body.exception);
 	return plainText(typeof own === "string" ? own : "");
 }
 
-/** "frappe.exceptions.ValidationError: Title is missing" -> "Title is missing" */
+/** Most of Frappe's own messages end without a full stop. */
+const joinSentences = ([first, ...others]: string[]): string =>
+	others.reduce((before, text) => `${before}${/[.!?:…]$/.test(before) ? "" : "."} ${text}`, first);
+
+/** "frappe.exceptions.ValidationError: Title is missing" -> "Title is missing"; without a message "" */
 function lastLine(exception: unknown): string {
 	return String(exception || "")
-		.replace(/^[\w.]+(Error|Exception)?:\s*/, "")
+		.replace(/^[\w.]+((Error|Exception)$|:\s*)/, "")
 		.split("\n")
 		.at(-1)!;
 }

@@ -1,4 +1,5 @@
 /** Calls whitelisted functions of the site: JSON in, JSON out, errors as ApiError. Keeps no state but the boot data. */
+import { currentLocale } from "../i18n/index.ts";
 import { boot } from "../state/session.ts";
 import { ApiError, readError } from "./errors.ts";
 
@@ -36,6 +37,7 @@ export async function request(url: string, options: RequestInit): Promise<Respon
 	const headers = {
 		Accept: "application/json",
 		"X-Frappe-CSRF-Token": boot.csrf_token || "",
+		"X-Huf-Language": currentLocale(),
 		...options.headers,
 	};
 	const response = await fetch(url, { credentials: "same-origin", ...options, headers }).catch((error) => {

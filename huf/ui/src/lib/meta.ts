@@ -20,6 +20,9 @@ export interface Section {
 const BREAKS = ["Section Break", "Column Break", "Tab Break"];
 const TABLES = ["Table", "Table MultiSelect"];
 const SILENT = [...BREAKS, "HTML", "Button", "Heading", "Fold", "Image", "Geolocation", "Signature", "Icon"];
+const HTML = ["Text Editor", "HTML Editor"];
+/** What Frappe escapes in HTML, and what its editor writes. */
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: " " };
 const NUMBERS = ["Int", "Long Int", "Float", "Currency", "Percent", "Rating", "Duration"];
 /** What Frappe answers in the place of a stored password. */
 const STARS = /^\*+$/;
@@ -231,8 +234,15 @@ export function showValue(field: Field, value: any): string {
 	if (kindOf(field) === "table") return String(value.length || "");
 	if (kindOf(field) === "password") return "•••";
 	if (kindOf(field) === "choice") return labelOf(field, value);
-	return String(value)
-		.replace(/<[^>]*>/g, " ")
-		.replace(/\s+/g, " ")
-		.trim();
+	const text = String(value);
+	return (HTML.includes(field.fieldtype) ? textOf(text) : text).replace(/\s+/g, " ").trim();
+}
+
+const textOf = (html: string): string =>
+	html.replace(/<[^>]*>/g, " ").replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
+
+/** What a record is called: its title on one line, else its name. */
+export function titleOf(meta: Pick<Meta, "fields" | "title_field">, record: Values): string {
+	const field = meta.fields.find(({ fieldname }) => fieldname === meta.title_field);
+	return (field && showValue(field, record[field.fieldname])) || record.name;
 }

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readError, serverMessage } from "../src/api/errors.ts";
+
+const packed = (...texts) => JSON.stringify(texts.map((message) => JSON.stringify({ message })));
+
+test("messages of the site become sentences", () => {
+	assert.equal(serverMessage({ _server_messages: packed("Not <b>allowed</b>", "", "No access.", "Ask") }), "Not allowed. No access. Ask");
+	assert.equal(serverMessage({ exception: "frappe.exceptions.ValidationError: Title is missing" }), "Title is missing");
+});
+
+test("the name of an exception is not shown to people", async () => {
+	const body = { exc_type: "PermissionError", exception: "frappe.exceptions.PermissionError" };
+	const error = await readError(new Response(JSON.stringify(body), { status: 403 }), async () => true);
+	assert.deepEqual([error.kind, error.message], ["permission", "You do not have permission for this."]);
+});
