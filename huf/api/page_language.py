@@ -4,7 +4,7 @@ import frappe
 
 
 def take_page_language() -> None:
-	"""before_request: use the page's language. Frappe uses the user's own, else the site's, never the browser's."""
+	"""before_request: use the page's language. Frappe uses the user's, else the site's, not the browser's."""
 	language = frappe.local.request.environ.get("HTTP_X_HUF_LANGUAGE")
 	if language:
 		from huf.ai.queries.records import LANGUAGES

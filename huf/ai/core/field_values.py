@@ -4,9 +4,11 @@ from typing import Any
 
 import frappe
 from frappe import _
-from frappe.utils import get_datetime
+from frappe.utils import flt, get_datetime
 
 NUMBERS = ("Int", "Float", "Currency", "Percent")
+MAX_INT = 2**31 - 1
+"""Of a database's integer. Frappe does not check it in DocTypes with a single record."""
 
 
 def check_field_values(doc: Any) -> None:
@@ -26,6 +28,8 @@ def check_field_values(doc: Any) -> None:
 def describe_wrong_value(field: Any, value: Any) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
+	if field.fieldtype == "Int" and abs(flt(value)) > MAX_INT:
+		return _("{0} can be at most {1}.").replace("{1}", str(MAX_INT))
 	if field.fieldtype == "Datetime" and not is_time(value):
 		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
 	if field.fieldtype == "Select" and field.options and str(value).strip() not in field.options.split("\n"):

@@ -7,10 +7,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import huf.embedded
-
-huf.embedded.install()
-
 from huf.embedded.tests.browser import open_browser, say, sign_in
 from huf.embedded.tests.office import SCRIPT, SLOW, WISHES, open_office
 from huf.embedded.tests.server_test import Server

@@ -29,6 +29,8 @@ FIELDS = [
 	{"fieldname": "secret", "fieldtype": "Password", "label": "Secret"},
 	{"fieldname": "margin", "fieldtype": "Percent", "label": "Margin", "permlevel": 1},
 ]
+MOVES = {"row-up": "row-open", "row-down": "row-open", "row-add": "row-add", "row-remove": "row-open"}
+"""Buttons of a row, and what has the focus once they were pressed."""
 LINE_FIELDS = [
 	{"fieldname": "article", "fieldtype": "Data", "label": "Article", "reqd": 1, "in_list_view": 1},
 	{"fieldname": "count", "fieldtype": "Int", "label": "Count", "default": "1", "in_list_view": 1},
@@ -75,9 +77,9 @@ class TestRecordsPage(PageTestCase):
 			for article in ("Nails", "Hammer"):
 				page.get_by_test_id("row-add").click()
 				page.get_by_test_id("field-article").fill(article)
-			for button in ("row-up", "row-down", "row-add", "row-remove"):
+			for button, next_button in MOVES.items():
 				page.get_by_test_id(button).press("Enter")
-				page.locator(f"[data-testid={'row-add' if button == 'row-add' else 'row-open'}]:focus").wait_for()
+				page.locator(f"[data-testid={next_button}]:focus").wait_for()
 			page.keyboard.press("Control+s")
 			page.wait_for_url("**/huf/records/Order/*")
 			record = page.locator("[data-testid=record]:not([data-name=''])")

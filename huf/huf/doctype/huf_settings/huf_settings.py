@@ -1,7 +1,7 @@
 import frappe
 from frappe import _
 from frappe.model.document import Document
-from frappe.utils import flt
+from frappe.utils import cint, flt
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
@@ -10,15 +10,30 @@ from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_personal_fields
 from huf.ai.routing.safe_pattern import check_safe_pattern
 
+MAX_HOURS, MAX_DAYS = 876_000, 36_500
+"""A hundred years: what is added to today's date must stay one."""
+MAX_VALUES = {
+	"draft_expiry_hours": MAX_HOURS,
+	"pass_on_hours": MAX_HOURS,
+	"keep_contents_days": MAX_DAYS,
+	"keep_runs_days": MAX_DAYS,
+}
+
 
 class HufSettings(Document):
 	def validate(self):
 		check_field_values(self)
+		self.check_durations()
 		self.keep_triggers_changed()
 		self.check_patterns()
 		require_secret_again(self, "search_base_url", "search_api_key")
 		self.check_threshold()
 		self.check_route_patterns()
+
+	def check_durations(self):
+		for field, most in MAX_VALUES.items():
+			if cint(self.get(field)) > most:
+				frappe.throw(_("{0} can be at most {1}.").format(_(self.meta.get_field(field).label), most))
 
 	def check_patterns(self):
 		try:

@@ -12,6 +12,8 @@ WRONG = (
 	("Agent Trigger", {"scheduled_interval": "Fortnightly"}, "cannot be Fortnightly"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": "x"}, "must be a number"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": "tomorrow"}, "must be a date and time"),
+	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": 40_000}, "at most 36500"),
+	("Agent Trigger", {"scheduled_interval": "Yearly", "interval_count": 10**22}, "at most 2147483647"),
 	("AI Model", {"input_price": "cheap"}, "must be a number"),
 )
 
@@ -42,6 +44,13 @@ class TestFieldValues(SiteTestCase):
 			with self.subTest(doctype, **values):
 				with self.assertRaisesRegex(frappe.ValidationError, message):
 					self.make(doctype, **values)
+
+	def test_settings_hold_no_number_that_would_end_runs(self):
+		for field, value in (("history_limit", 10**22), ("draft_expiry_hours", 2_000_000_000)):
+			settings = frappe.get_doc("Huf Settings")
+			settings.set(field, value)
+			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, "can be at most"):
+				settings.save()
 
 	def test_numbers_and_times_as_forms_send_them(self):
 		agent = self.make("Agent", temperature="0.5", daily_cost_limit="1,000").reload()

@@ -4,6 +4,7 @@ import frappe
 
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.runs.admission import acting_as
+from huf.ai.tools.document_tools import create_document, get_list
 from huf.ai.tools.types import TOOL_TYPES
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CASE, EDITOR, LEAD, OWNER, READER, TEAM, make_case, make_doctypes
@@ -195,6 +196,16 @@ class TestToolPermissions(SiteTestCase):
 		doc = frappe.get_doc(CASE, self.case.name)
 		self.assertEqual((doc.status, doc.docstatus), ("Open", 0))
 		self.assertFalse(frappe.db.exists("File", {"attached_to_name": self.case.name}))
+
+
+class TestToDos(SiteTestCase):
+	def test_everybody_creates_to_dos_of_their_own(self):
+		user = make_user("Huf User")
+		frappe.set_user(user)
+		self.assertEqual(create_document("ToDo", {"description": "Call Anna"})["assigned_by"], user)
+		self.assertEqual(get_list("ToDo")["count"], 1)
+		other = {"description": "Spy", "assigned_by": "Administrator"}
+		self.assertRaises(frappe.PermissionError, create_document, "ToDo", other)
 
 
 class TestRunAgentPermissions(SiteTestCase):
