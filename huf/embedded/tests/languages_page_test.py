@@ -48,6 +48,7 @@ class TestLanguages(PageTestCase):
 			page.get_by_role("heading", name="Aufgabe").wait_for()
 			page.get_by_test_id("new-record").click()
 			page.get_by_role("heading", name="Neu: Aufgabe").wait_for()
+			page.get_by_label("Fällig am").wait_for()
 			page.get_by_role("link", name="Aufgabe", exact=True).wait_for()
 
 	def test_times_are_those_of_the_reader_s_zone(self):
