@@ -31,9 +31,9 @@ class HufSettings(Document):
 		self.check_route_patterns()
 
 	def check_durations(self):
-		for field, most in MAX_VALUES.items():
-			if cint(self.get(field)) > most:
-				frappe.throw(_("{0} can be at most {1}.").format(_(self.meta.get_field(field).label), most))
+		for field, limit in MAX_VALUES.items():
+			if cint(self.get(field)) > limit:
+				frappe.throw(_("{0} can be at most {1}.").format(_(self.meta.get_field(field).label), limit))
 
 	def check_patterns(self):
 		try:
