@@ -232,11 +232,11 @@ def readable(document):
 	is_open = not any(row.meta.get_high_permlevel_fields() for row in rows)
 	if is_open or frappe.session.user == "Administrator":
 		return document
-	shown, levels = copy.copy(document), document.get_permlevel_access("read")
+	visible, levels = copy.copy(document), document.get_permlevel_access("read")
 	for fieldname in document._table_fieldnames:
-		shown.__dict__[fieldname] = [copy.copy(row) for row in document.get(fieldname) or ()]
-	for row in (shown, *shown.get_all_children()):
+		visible.__dict__[fieldname] = [copy.copy(row) for row in document.get(fieldname) or ()]
+	for row in (visible, *visible.get_all_children()):
 		for field in row.meta.get_high_permlevel_fields():
 			if field.permlevel not in levels and row.get(field.fieldname) != "":
 				row.set(field.fieldname, None)
-	return shown
+	return visible

@@ -12,7 +12,7 @@ WRONG = (
 	("Agent Trigger", {"scheduled_interval": "Fortnightly"}, "cannot be Fortnightly"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": "x"}, "must be a number"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": "tomorrow"}, "must be a date and time"),
-	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": 40_000}, "at most 36500"),
+	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": 4_000_000}, "too many"),
 	("Agent Trigger", {"scheduled_interval": "Yearly", "interval_count": 10**22}, "at most 2147483647"),
 	("AI Model", {"input_price": "cheap"}, "must be a number"),
 )
