@@ -174,7 +174,9 @@ class TestRecords(SourceCase):
 		for doctype, name in (("Agent Mail", mail), ("Note", self.note_of("Guest"))):
 			with self.subTest(doctype):
 				about = {"attached_to_doctype": doctype, "attached_to_name": name}
-				file = make_file(f"{STRANGER[:40]} {unique('x')}.txt", "Tea", self.person, **about)
+				file = make_file(f"{STRANGER[:40]} {unique('x')}.txt", "Tea", **about)
+				frappe.db.set_value("File", file, "owner", self.person)
+				frappe.db.commit()
 				self.assert_asks(
 					"Get Value", {"name": file, "fieldname": "file_name"}, reference_doctype="File"
 				)
