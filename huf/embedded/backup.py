@@ -148,6 +148,8 @@ def unpack(file: Path, target: Path) -> dict:
 	try:
 		with zipfile.ZipFile(file) as package:
 			manifest = json.loads(package.read(MANIFEST))
+			if not isinstance(manifest, dict) or not isinstance(manifest["sha256"], dict):
+				raise BackupFault("The file is not a backup: its manifest lists no files.")
 			if set(package.namelist()) != {MANIFEST, *manifest["sha256"]}:
 				raise BackupFault("The backup does not contain the files that its manifest lists.")
 			for name, expected in manifest["sha256"].items():

@@ -155,6 +155,13 @@ class TestMaintenance(unittest.TestCase):
 					self.assertFalse((self.folder / "other").exists(), "nothing was made")
 			self.file.unlink()
 
+	def test_a_zip_with_another_manifest_is_refused(self):
+		for manifest in ([], {"sha256": ["site.db"]}, {"sha256": None}):
+			with zipfile.ZipFile(self.file, "w") as package:
+				package.writestr(backup.MANIFEST, json.dumps(manifest))
+			answer = self.huf("restore", self.file, home=self.folder / "other")
+			self.assertIn("was not restored", answer.output)
+
 	def test_a_backup_does_not_write_outside_of_its_site(self):
 		self.huf("backup", self.file)
 		with zipfile.ZipFile(self.file) as package:
