@@ -16,6 +16,7 @@ from huf.ai.tools.fields import (
 	check_writable,
 	clean_filters,
 	clean_order,
+	complete_tables,
 	list_default_fields,
 	list_readable_fields,
 	list_summary_fields,
@@ -119,7 +120,7 @@ def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
 	doc = get_permitted_document(doctype, name, "write")
 	state, values = take_state(doc, values)
 	if values or not state:
-		doc.update(values)
+		doc.update(complete_tables(doc, values))
 		doc.save()
 	return to_visible_dict(move_to_state(doc, state) if state else doc)
 

@@ -44,7 +44,7 @@ def to_visible_dict(doc) -> dict:
 
 def to_visible_row(row: Mapping[str, Any], levels: Sequence[int]) -> dict:
 	"""A row of a child table; `levels`: the permission levels that the user has on the document."""
-	allowed = set(list_data_fields(row["doctype"], levels)) - set(STANDARD_FIELDS)
+	allowed = {"name", *list_data_fields(row["doctype"], levels)} - set(STANDARD_FIELDS[1:])
 	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
 
 
@@ -210,6 +210,32 @@ def check_rows_writable(meta, table, rows: Any) -> None:
 		)
 	for row in rows:
 		check_value_formats(frappe.get_meta(table.options), row)
+
+
+def complete_tables(doc, values: Mapping[str, Any]) -> dict:
+	"""The values to set on a stored document: rows with the name of a stored row keep what they leave out."""
+	tables = (table for table in doc.meta.get_table_fields() if values.get(table.fieldname))
+	return {**values, **{each.fieldname: complete_rows(doc, each, values[each.fieldname]) for each in tables}}
+
+
+def complete_rows(doc, table, rows: Sequence[Mapping[str, Any]]) -> list[dict]:
+	"""Raises ToolError for names that are not stored or given twice, and where a value would be lost that the
+	user cannot see.
+	"""
+	stored = {row.name: row.as_dict() for row in doc.get(table.fieldname)}
+	named = [row["name"] for row in rows if row.get("name")]
+	if len(set(named) & stored.keys()) < len(named):
+		raise ToolError(
+			f"Rows of {table.fieldname} are {', '.join(stored)}. Name each once; new rows have none."
+		)
+	visible = list_data_fields(table.options, doc.meta.get_permlevel_access("read"))
+	hidden = set(list_data_fields(table.options)).difference(visible)
+	removed = [row for name, row in stored.items() if name not in named]
+	if len(named) < len(rows) and any(row.get(field) for row in removed for field in hidden):
+		raise ToolError(
+			f"Rows of {table.fieldname} have values that you may not see. Name each row that stays."
+		)
+	return [{**stored.get(row.get("name"), {}), "idx": place, **row} for place, row in enumerate(rows, 1)]
 
 
 def check_value_formats(meta, values: Mapping[str, Any]) -> None:

@@ -127,7 +127,9 @@ def create_schema(tool) -> tuple[dict, list[str]]:
 
 
 def update_schema(tool) -> tuple[dict, list[str]]:
-	values = create_schema(tool)[0] | state_property(tool.reference_doctype)
+	fields = list_form_fields(tool.reference_doctype)
+	values = {df.fieldname: field_schema(df, is_stored=True) for df in fields}
+	values |= state_property(tool.reference_doctype)
 	return {**NAME_PROPERTY, "values": closed_object(values, [], "The fields to change")}, ["name", "values"]
 
 
@@ -353,6 +355,14 @@ def parse_row_value(row, text: str) -> Any:
 		return text
 
 
+ROW_NAME = {
+	"name": text_schema(
+		"Name of the stored row, which keeps the fields that are left out; none for a new row. "
+		"Stored rows that are not given are removed."
+	)
+}
+
+
 def list_form_fields(doctype: str) -> list:
 	"""Fields that a person can fill in on the form."""
 	return [
@@ -371,13 +381,14 @@ def join_field_names(tool) -> str:
 	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
 
 
-def field_schema(df) -> dict:
-	"""JSON schema of one DocType field."""
+def field_schema(df, is_stored: bool = False) -> dict:
+	"""JSON schema of one field of a DocType, whose document `is_stored` or new."""
 	label = df.label or df.fieldname
 	if df.fieldtype == "Table":
 		children = list_form_fields(df.options)
 		required = [child.fieldname for child in children if child.reqd and not child.default]
-		items = closed_object({child.fieldname: field_schema(child) for child in children}, required)
+		properties = {child.fieldname: field_schema(child) for child in children}
+		items = closed_object(properties | ROW_NAME, []) if is_stored else closed_object(properties, required)
 		return {"type": "array", "items": items, "description": label}
 	schema: dict[str, Any] = {
 		"type": FIELD_TYPES.get(df.fieldtype, "string"),

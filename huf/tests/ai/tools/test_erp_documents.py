@@ -191,6 +191,29 @@ class TestValues(ErpTestCase):
 				values = {"customer": customer, "lines": [{"item": "Bolt", **line}]}
 				self.refused(error, partial(tools.create_document, ORDER, values), *line)
 
+	def test_a_row_that_is_given_by_its_name_keeps_what_is_left_out_and_what_nobody_sees(self):
+		make_doctypes()
+		customer = make(CUSTOMER, title=unique("Customer")).name
+		lines = [{"item": "Bolt", "qty": 2, "margin": 5}, {"item": "Nail", "qty": 3, "margin": 6}]
+		order = make(ORDER, customer=customer, lines=lines).name
+		frappe.db.commit()
+		change = partial(tools.update_document, ORDER, order)
+		with acting_as(make_user("Huf User", EDITOR)):
+			bolt, nail = tools.get_document(ORDER, order)["lines"]
+			for rows, told in (
+				([{"item": "Bolt"}, {"item": "Nail"}], "Name each row that stays"),
+				([{"name": "none", "item": "Bolt"}], "Name each once"),
+				([{"name": bolt["name"]}] * 2, "Name each once"),
+			):
+				self.refused(ToolError, partial(change, {"lines": rows}), told)
+			rows = [{"name": nail["name"], "qty": 4}, {"item": "Screw"}, {"name": bolt["name"]}]
+			changed = change({"lines": rows})["lines"]
+		self.assertEqual([row["item"] for row in changed], ["Nail", "Screw", "Bolt"])
+		stored = frappe.get_doc(ORDER, order).lines
+		self.assertEqual(
+			[(row.item, row.qty, row.margin) for row in stored][::2], [("Nail", 4, 6), ("Bolt", 2, 5)]
+		)
+
 
 class TestAmendments(ErpTestCase):
 	def cancelled(self) -> str:
