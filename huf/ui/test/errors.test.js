@@ -5,7 +5,7 @@ import { readError, serverMessage } from "../src/api/errors.ts";
 const packed = (...texts) => JSON.stringify(texts.map((message) => JSON.stringify({ message })));
 
 test("messages of the site become sentences", () => {
-	assert.equal(serverMessage({ _server_messages: packed("Not <b>allowed</b>", "", "No access.", "Ask") }), "Not allowed. No access. Ask");
+	assert.equal(serverMessage({ _server_messages: packed("Not <b>allowed</b>", "", "No access.<br>Ask") }), "Not allowed. No access. Ask");
 	assert.equal(serverMessage({ exception: "frappe.exceptions.ValidationError: Title is missing" }), "Title is missing");
 });
 

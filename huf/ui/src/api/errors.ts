@@ -64,11 +64,11 @@ export async function readError(response: Response, isSignedIn: () => Promise<bo
 /** Frappe packs what it wants to tell people twice: a JSON list of JSON objects. */
 export function serverMessage(body: ErrorBody): string {
 	const list: unknown[] = parseJson(body._server_messages || "[]") || [];
-	const texts = list.map((item) => {
+	const texts = list.flatMap((item) => {
 		const entry = parseJson(item as string) ?? item;
-		return plainText(typeof entry === "object" ? entry.message : entry);
+		return linesOf(typeof entry === "object" ? entry.message : entry);
 	});
-	if (texts.some(Boolean)) return joinSentences(texts.filter(Boolean));
+	if (texts.length) return joinSentences(texts);
 	const own = body._error_message || body.message || lastLine(body.exception);
 	return plainText(typeof own === "string" ? own : "");
 }
@@ -84,6 +84,9 @@ function lastLine(exception: unknown): string {
 		.split("\n")
 		.at(-1)!;
 }
+
+const linesOf = (html: unknown): string[] =>
+	String(html ?? "").split(/<br\s*\/?>|<\/(?:p|li|div)>/i).map(plainText).filter(Boolean);
 
 function plainText(html: unknown): string {
 	return String(html ?? "")
