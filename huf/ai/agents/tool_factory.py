@@ -18,6 +18,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.tools.call_policy import find_call_concern
 from huf.ai.tools.origins import find_result_origins, name_origin
+from huf.ai.tools.schemas import closed_object
 from huf.ai.tools.second_person import read_approval_rule
 from huf.ai.tools.types import (
 	CODE_TYPES,
@@ -28,7 +29,6 @@ from huf.ai.tools.types import (
 	READ_DOCUMENT,
 	RUN_AGENT,
 	TOOL_TYPES,
-	closed_object,
 )
 
 CREATING_TYPES = ("Create Document", "Create Multiple Documents")

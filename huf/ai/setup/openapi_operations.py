@@ -18,7 +18,7 @@ from huf.ai.mcp.client.definitions import (
 	strip_invisible,
 )
 from huf.ai.tools.operations import METHODS, RESERVED_HEADERS, Operation
-from huf.ai.tools.types import closed_object
+from huf.ai.tools.schemas import closed_object
 
 MAX_OPERATIONS = 1_000
 MAX_DESCRIPTION_CHARS = 1_000

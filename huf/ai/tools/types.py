@@ -12,6 +12,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import Effect
+from huf.ai.tools.schemas import closed_object, field_schema, join_field_names, list_form_fields, text_schema
 from huf.ai.tools.workflows import state_property
 
 JSON_TYPES = {
@@ -23,33 +24,7 @@ JSON_TYPES = {
 	"object": "object",
 	"array": "array",
 }
-FIELD_TYPES = {
-	"Int": "integer",
-	"Check": "integer",
-	"Rating": "number",
-	"Duration": "number",
-	"Float": "number",
-	"Currency": "number",
-	"Percent": "number",
-}
-FIELDTYPES_NOT_OFFERED = {
-	"Section Break",
-	"Column Break",
-	"Tab Break",
-	"HTML",
-	"Button",
-	"Heading",
-	"Fold",
-	"Image",
-	"Table MultiSelect",
-	"Password",
-}
-"""Field types that an agent neither reads nor writes: layout, passwords, and tables of links."""
 SCALAR_SCHEMA = {"type": ["string", "number", "integer", "boolean", "null"]}
-
-
-def text_schema(description: str) -> dict:
-	return {"type": "string", "description": description}
 
 
 NAME_PROPERTY = {"name": text_schema("The document's name (its ID)")}
@@ -313,12 +288,6 @@ def build_description(tool) -> str:
 	return f"{tool.description.rstrip('.')}. Returns key fields; {detail} returns a whole document."
 
 
-def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:
-	"""An object schema that accepts only these properties."""
-	schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-	return {**schema, "description": description} if description else schema
-
-
 def build_parameters(tool) -> dict:
 	"""JSON schema of the arguments. Rows under Parameters add to or replace the type's own properties."""
 	properties, required = TOOL_TYPES[tool.types].schema(tool)
@@ -353,60 +322,3 @@ def parse_row_value(row, text: str) -> Any:
 		return text if row.type == "string" else frappe.parse_json(text)
 	except ValueError:
 		return text
-
-
-ROW_NAME = {
-	"name": text_schema(
-		"Name of the stored row, which keeps the fields that are left out; none for a new row. "
-		"Stored rows that are not given are removed."
-	)
-}
-
-
-def list_form_fields(doctype: str) -> list:
-	"""Fields that a person can fill in on the form."""
-	return [
-		df
-		for df in frappe.get_meta(doctype).fields
-		if df.fieldtype not in FIELDTYPES_NOT_OFFERED and not df.read_only and not df.hidden
-	]
-
-
-def join_field_names(tool) -> str:
-	names = [
-		df.fieldname
-		for df in frappe.get_meta(tool.reference_doctype).fields
-		if df.fieldtype not in FIELDTYPES_NOT_OFFERED
-	]
-	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
-
-
-def field_schema(df, is_stored: bool = False) -> dict:
-	"""JSON schema of one field of a DocType, whose document `is_stored` or new."""
-	label = df.label or df.fieldname
-	if df.fieldtype == "Table":
-		children = list_form_fields(df.options)
-		required = [child.fieldname for child in children if child.reqd and not child.default]
-		properties = {child.fieldname: field_schema(child) for child in children}
-		items = closed_object(properties | ROW_NAME, []) if is_stored else closed_object(properties, required)
-		return {"type": "array", "items": items, "description": label}
-	schema: dict[str, Any] = {
-		"type": FIELD_TYPES.get(df.fieldtype, "string"),
-		"description": describe_docfield(df, label),
-	}
-	if df.fieldtype == "Select" and df.options:
-		schema["enum"] = df.options.split("\n")
-	if df.fieldtype == "Check":
-		schema["enum"] = [0, 1]
-	return schema
-
-
-def describe_docfield(df, label: str) -> str:
-	about = {
-		"Date": "a date, YYYY-MM-DD",
-		"Datetime": "a time, YYYY-MM-DD HH:MM:SS",
-		"Time": "a time of day, HH:MM:SS",
-		"Link": f"name of a {df.options}",
-		"JSON": "JSON text",
-	}.get(df.fieldtype)
-	return f"{label}: {about}" if about else label

@@ -1,9 +1,6 @@
-"""Sessions, tokens, keys, files, pages and streams over the WSGI application."""
+"""Sessions, tokens, keys, pages and streams over the WSGI application."""
 
-import gzip
-import io
 import re
-import threading
 import unittest
 from pathlib import Path
 from unittest.mock import patch
@@ -11,12 +8,9 @@ from unittest.mock import patch
 import frappe
 import frappe.app
 from frappe import sessions
-from frappe.core.doctype.file.file import files_at
-from frappe.site_local import opened
 from frappe.www.login import get_safe_path
 
 import huf
-from huf.embedded.site import SITE
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
 
 HUF_PAGE = Path(huf.__file__).parent / "www" / "huf.html"
@@ -234,118 +228,6 @@ class TestStreams(SiteTestCase):
 		answer = self.admin().open(f"{SAMPLES}.stream")
 		self.assertEqual(answer.content_type, "text/event-stream; charset=utf-8")
 		self.assertEqual(answer.text.split("\n\n")[2], "data: Administrator Administrator")
-
-
-class TestFiles(SiteTestCase):
-	OUTSIDE = (
-		"/files/../site_config.json",
-		"/files/../../site_config.json",
-		"/files/..%2f..%2fsite_config.json",
-		"/files/%2e%2e/%2e%2e/site_config.json",
-		"/files//etc/passwd",
-		"/files/..\\..\\site_config.json",
-		"/private/files/../../site_config.json",
-		"/assets/huf/../hooks.py",
-		"/assets/huf/%2e%2e/hooks.py",
-		"/assets/huf/../../pyproject.toml",
-		"/assets/frappe/../app.py",
-		"/assets/os/path.py",
-		"/assets/../site_config.json",
-		"/..%2f..%2fsite_config",
-		"/../www/login",
-	)
-
-	def test_no_path_leads_out_of_its_folder(self):
-		admin = self.admin()
-		for path in self.OUTSIDE:
-			answer = admin.open(path)
-			self.assertIn(answer.status_code, (403, 404), path)
-			self.assertNotIn(b"encryption_key", answer.data)
-
-	def test_assets_are_sent_compressed(self):
-		browser = Browser()
-		page = HUF_PAGE.read_text()
-		assets = set(re.findall(r"/assets/huf/frontend/[\w.-]+\.(?:js|css|woff2)", page))
-		for url in assets:
-			plain = browser.open(url, headers={"Accept-Encoding": "identity"})
-			small = browser.open(url, headers={"Accept-Encoding": "gzip, br"})
-			self.assertEqual(small.headers["Cache-Control"], plain.headers["Cache-Control"])
-			self.assertEqual(small.content_type, plain.content_type)
-			self.assertIsNone(plain.headers.get("Content-Encoding"))
-			if len(plain.data) > 1024 and not url.endswith(".woff2"):
-				self.assertEqual(
-					(small.headers["Content-Encoding"], small.headers["Vary"]), ("br", "Accept-Encoding")
-				)
-				gzipped = browser.open(url, headers={"Accept-Encoding": "gzip"})
-				self.assertEqual(gzip.decompress(gzipped.data), plain.data)
-		self.assertGreaterEqual(len(assets), 3)
-
-	def upload(self, browser, name, content, **form):
-		file = (io.BytesIO(content), name)
-		return browser.post("/api/method/upload_file", data={"file": file, **form})
-
-	def test_an_uploaded_page_is_saved_not_run(self):
-		admin = self.admin()
-		url = self.upload(admin, "evil.html", b"<script>alert(1)</script>").json["message"]["file_url"]
-		answer = admin.open(url)
-		self.assertTrue(answer.headers["Content-Disposition"].startswith("attachment"))
-		self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
-		self.assertIn("sandbox", answer.headers["Content-Security-Policy"])
-
-	def test_a_private_file_is_for_those_who_may_read_it(self):
-		admin = self.admin()
-		url = self.upload(admin, "secret.txt", b"mine", is_private="1").json["message"]["file_url"]
-		self.assertTrue(url.startswith("/private/files/"))
-		self.assertEqual(admin.open(url).data, b"mine")
-		other = Browser()
-		other.login(self.make_user("reader@example.com"))
-		for browser in (other, Browser()):
-			self.assertEqual(browser.open(url).status_code, 403)
-
-	def test_naming_the_address_of_a_private_file_does_not_open_it(self):
-		url = self.upload(self.admin(), "plan.txt", b"mine", is_private="1").json["message"]["file_url"]
-		thief = Browser()
-		thief.login(self.make_user("thief@example.com"))
-		for marks in ({"is_private": 1}, {"is_private": 0}):
-			row = {"doctype": "File", "file_name": "x.txt", "file_url": url, **marks}
-			for path, body in (
-				("/api/resource/File", {"json": row}),
-				("/api/method/frappe.client.insert", {"json": {"doc": row}}),
-				("/api/method/upload_file", {"data": {"file_url": url, **marks}}),
-			):
-				self.assertEqual(thief.post(path, **body).status_code, 403, path)
-		own = self.upload(thief, "own.txt", b"theirs", is_private="1").json["message"]["name"]
-		change = thief.open(f"/api/resource/File/{own}", "PUT", json={"file_url": url})
-		self.assertEqual(change.status_code, 403)
-		self.assertEqual(thief.open(url).status_code, 403)
-
-	def test_content_that_is_uploaded_again_while_its_file_is_deleted_stays(self):
-		values = {"doctype": "File", "file_name": "again.txt", "content": "the same"}
-		first = frappe.get_doc(values).insert()
-		frappe.db.commit()
-		threads = []
-
-		def upload():
-			with opened(SITE, self.sites_path):
-				frappe.get_doc(values).insert()
-				frappe.db.commit()
-
-		def upload_meanwhile(url):
-			found = files_at(url)
-			if not threads:
-				threads.append(threading.Thread(target=upload))
-				threads[0].start()
-				threads[0].join(0.3)
-			return found
-
-		first.delete()
-		with patch("frappe.core.doctype.file.file.files_at", upload_meanwhile):
-			frappe.db.commit()
-		threads[0].join()
-		self.assertEqual(self.admin().open(first.file_url).get_data(as_text=True), "the same")
-
-	def test_guests_upload_nothing(self):
-		self.assertEqual(self.upload(Browser(), "a.txt", b"x").status_code, 403)
 
 
 class TestPages(SiteTestCase):

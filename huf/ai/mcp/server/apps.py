@@ -33,7 +33,7 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.results import describe_result
 from huf.ai.storage import drafts
-from huf.ai.tools.types import closed_object, text_schema
+from huf.ai.tools.schemas import closed_object, text_schema
 
 CARD = "ui://huf/approval"
 ANSWER = "answer_approval"

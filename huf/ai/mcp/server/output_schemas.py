@@ -10,7 +10,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import Effect
-from huf.ai.tools.types import DETAIL_SUFFIX, READ_DOCUMENT, TOOL_TYPES, text_schema
+from huf.ai.tools.schemas import text_schema
+from huf.ai.tools.types import DETAIL_SUFFIX, READ_DOCUMENT, TOOL_TYPES
 
 TOOL = "Agent Tool Function"
 

@@ -20,7 +20,7 @@ from huf.ai.mcp.server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agen
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_route_choice
-from huf.ai.tools.types import closed_object, text_schema
+from huf.ai.tools.schemas import closed_object, text_schema
 
 CHANNEL = "mcp"
 MAX_NAME_CHARS = 64

@@ -12,7 +12,7 @@ from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.results import build_refusal
-from huf.ai.tools.types import closed_object, text_schema
+from huf.ai.tools.schemas import closed_object, text_schema
 from huf.ai.undo.scope import parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 

@@ -6,7 +6,6 @@ Custom fields, server scripts and workflows are of a bench; embedded refuses the
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from unittest.mock import patch
 
 import frappe
 
@@ -17,10 +16,7 @@ from huf.ai.tools.types import build_parameters
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import (
 	ALL,
-	CUSTOMER,
-	EDITOR,
 	LEAD,
-	ORDER,
 	PLAIN,
 	controller,
 	field,
@@ -151,68 +147,6 @@ class TestSubmittedDocuments(ErpTestCase):
 			frappe.db.commit()
 			changed = {"items": [{**kept, "rate": 9}]}
 			self.refused(frappe.UpdateAfterSubmitError, lambda: tools.update_document(INVOICE, name, changed))
-
-
-class TestPreparedReports(ErpTestCase):
-	def test_a_report_that_is_not_prepared_has_not_no_rows(self):
-		for known, error in ((None, ToolError), ({"name": "made before"}, None)):
-			prepared = {"prepared_report": True, "doc": known}
-			with patch("frappe.desk.query_report.run", return_value=prepared):
-				if error:
-					self.refused(error, lambda: tools.get_report_result("Agent Costs"), "made in advance")
-				else:
-					self.assertEqual(tools.get_report_result("Agent Costs")["rows"], [])
-
-
-class TestValues(ErpTestCase):
-	def test_a_text_that_is_no_number_or_time_is_refused_and_nothing_is_stored(self):
-		with acting_as(self.user):
-			name = self.create()["name"]
-			frappe.db.commit()
-			for field, value, asked in (
-				("printed", "many", "1234.5"),
-				("printed", "1.234,50", "1234.5"),
-				("due_on", "soon", "YYYY-MM-DD"),
-				("items", "Bolt", "list of rows"),
-			):
-				with self.subTest(f"{field}: {value}"):
-					set_it = partial(tools.set_value, INVOICE, name, field, value)
-					self.refused(ToolError, set_it, field, asked)
-			self.refused(ToolError, lambda: self.create(items=[{"item": "Bolt", "rate": "5 EUR"}]), "5 EUR")
-			self.assertEqual(tools.set_value(INVOICE, name, "printed", "2")["printed"], 2)
-
-	def test_a_field_of_a_row_that_would_not_be_stored_is_refused(self):
-		make_doctypes()
-		customer = make(CUSTOMER, title=unique("Customer")).name
-		frappe.db.commit()
-		editor = make_user("Huf User", EDITOR)
-		with acting_as(editor):
-			for line, error in (({"margin": 5}, frappe.PermissionError), ({"colour": "red"}, ToolError)):
-				values = {"customer": customer, "lines": [{"item": "Bolt", **line}]}
-				self.refused(error, partial(tools.create_document, ORDER, values), *line)
-
-	def test_a_row_that_is_given_by_its_name_keeps_what_is_left_out_and_what_nobody_sees(self):
-		make_doctypes()
-		customer = make(CUSTOMER, title=unique("Customer")).name
-		lines = [{"item": "Bolt", "qty": 2, "margin": 5}, {"item": "Nail", "qty": 3, "margin": 6}]
-		order = make(ORDER, customer=customer, lines=lines).name
-		frappe.db.commit()
-		change = partial(tools.update_document, ORDER, order)
-		with acting_as(make_user("Huf User", EDITOR)):
-			bolt, nail = tools.get_document(ORDER, order)["lines"]
-			for rows, told in (
-				([{"item": "Bolt"}, {"item": "Nail"}], "Name each row that stays"),
-				([{"name": "none", "item": "Bolt"}], "Name each once"),
-				([{"name": bolt["name"]}] * 2, "Name each once"),
-			):
-				self.refused(ToolError, partial(change, {"lines": rows}), told)
-			rows = [{"name": nail["name"], "qty": 4}, {"item": "Screw"}, {"name": bolt["name"]}]
-			changed = change({"lines": rows})["lines"]
-		self.assertEqual([row["item"] for row in changed], ["Nail", "Screw", "Bolt"])
-		stored = frappe.get_doc(ORDER, order).lines
-		self.assertEqual(
-			[(row.item, row.qty, row.margin) for row in stored][::2], [("Nail", 4, 6), ("Bolt", 2, 5)]
-		)
 
 
 class TestAmendments(ErpTestCase):

@@ -1,0 +1,28 @@
+"""Tools refuse values that would be stored as something else."""
+
+from functools import partial
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools import document_tools as tools
+from huf.tests.ai.tools.test_erp_documents import INVOICE, ErpTestCase
+
+
+class TestValues(ErpTestCase):
+	def test_a_text_that_is_no_number_or_time_is_refused_and_nothing_is_stored(self):
+		with acting_as(self.user):
+			name = self.create()["name"]
+			frappe.db.commit()
+			for field, value, asked in (
+				("printed", "many", "1234.5"),
+				("printed", "1.234,50", "1234.5"),
+				("due_on", "soon", "YYYY-MM-DD"),
+				("items", "Bolt", "list of rows"),
+			):
+				with self.subTest(f"{field}: {value}"):
+					set_it = partial(tools.set_value, INVOICE, name, field, value)
+					self.refused(ToolError, set_it, field, asked)
+			self.refused(ToolError, lambda: self.create(items=[{"item": "Bolt", "rate": "5 EUR"}]), "5 EUR")
+			self.assertEqual(tools.set_value(INVOICE, name, "printed", "2")["printed"], 2)

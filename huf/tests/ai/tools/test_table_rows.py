@@ -1,0 +1,48 @@
+"""Tools change the rows of a table as Desk does: row by row."""
+
+from functools import partial
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools import document_tools as tools
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, make_doctypes
+from huf.tests.factories import make, make_user, unique
+
+
+class TestTableRows(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		make_doctypes()
+		self.customer = make(CUSTOMER, title=unique("Customer")).name
+		frappe.db.commit()
+		self.editor = make_user("Huf User", EDITOR)
+
+	def test_a_field_that_would_not_be_stored_is_refused(self):
+		for line, error in (({"margin": 5}, frappe.PermissionError), ({"colour": "red"}, ToolError)):
+			values = {"customer": self.customer, "lines": [{"item": "Bolt", **line}]}
+			with acting_as(self.editor), self.assertRaisesRegex(error, next(iter(line))):
+				tools.create_document(ORDER, values)
+			frappe.db.rollback()
+
+	def test_a_row_that_is_given_by_its_name_keeps_what_is_left_out_and_what_nobody_sees(self):
+		lines = [{"item": "Bolt", "qty": 2, "margin": 5}, {"item": "Nail", "qty": 3, "margin": 6}]
+		order = make(ORDER, customer=self.customer, lines=lines).name
+		frappe.db.commit()
+		change = partial(tools.update_document, ORDER, order)
+		with acting_as(self.editor):
+			bolt, nail = tools.get_document(ORDER, order)["lines"]
+			for rows, told in (
+				([{"item": "Bolt"}, {"item": "Nail"}], "Name each row that stays"),
+				([{"name": "none", "item": "Bolt"}], "Name each once"),
+				([{"name": bolt["name"]}] * 2, "Name each once"),
+			):
+				with self.assertRaisesRegex(ToolError, told):
+					change({"lines": rows})
+			rows = [{"name": nail["name"], "qty": 4}, {"item": "Screw"}, {"name": bolt["name"]}]
+			changed = change({"lines": rows})["lines"]
+		self.assertEqual([row["item"] for row in changed], ["Nail", "Screw", "Bolt"])
+		stored = [(row.item, row.qty, row.margin) for row in frappe.get_doc(ORDER, order).lines]
+		self.assertEqual(stored, [("Nail", 4, 6), ("Screw", 1, 0), ("Bolt", 2, 5)])
