@@ -65,6 +65,8 @@ class TestProfilePage(PageTestCase):
 			page.get_by_test_id("send").click()
 			page.wait_for_function("() => window.said?.includes('Answer')")
 			heard = len(page.evaluate("window.said"))
+			# An answer that is still under way would bring the cookie back.
+			page.wait_for_load_state("networkidle")
 			page.context.clear_cookies()
 			page.get_by_test_id("composer").fill("And how many users?")
 			page.get_by_test_id("send").click()

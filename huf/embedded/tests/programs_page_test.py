@@ -3,6 +3,7 @@
 import asyncio
 import queue
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -17,33 +18,49 @@ from huf.embedded.tests.pages import PageTestCase
 from huf.tests.api.test_mcp_oauth import Storage
 
 CLERK = "clerk@example.com"
-RETURN = "http://127.0.0.1:9/callback"
+
+
+class ReturnHandler(BaseHTTPRequestHandler):
+	"""Where the browser comes back to after signing in."""
+
+	def do_GET(self):
+		self.server.answers.put(self.path)
+		self.send_response(200)
+		self.end_headers()
+		self.wfile.write(b"You may close this window.")
+
+	def log_message(self, *args):
+		pass
 
 
 class Program(threading.Thread):
-	"""The SDK's client: `addresses` gets where the user signs in, `answers` where the browser returned to."""
+	"""The SDK's client; `addresses` gets where the user signs in."""
 
 	def __init__(self, url: str):
 		super().__init__(daemon=True)
 		self.url = url
 		self.addresses: queue.Queue[str] = queue.Queue()
-		self.answers: queue.Queue[str] = queue.Queue()
 		self.tools: list[str] = []
 		self.start()
 
 	def run(self) -> None:
-		asyncio.run(self.list_tools())
+		with ThreadingHTTPServer(("127.0.0.1", 0), ReturnHandler) as self.server:
+			self.server.answers = queue.Queue()
+			threading.Thread(target=self.server.serve_forever, daemon=True).start()
+			asyncio.run(self.list_tools())
+			self.server.shutdown()
 
 	async def list_tools(self) -> None:
 		async def open_browser(address: str) -> None:
 			self.addresses.put(address)
 
 		async def come_back() -> AuthorizationCodeResult:
-			address = await asyncio.to_thread(self.answers.get, timeout=30)
+			address = await asyncio.to_thread(self.server.answers.get, timeout=30)
 			found = {key: values[0] for key, values in parse_qs(urlsplit(address).query).items()}
 			return AuthorizationCodeResult(code=found["code"], state=found["state"], iss=found["iss"])
 
-		metadata = OAuthClientMetadata(client_name="Desk helper", redirect_uris=[RETURN])
+		back = f"http://127.0.0.1:{self.server.server_port}/callback"
+		metadata = OAuthClientMetadata(client_name="Desk helper", redirect_uris=[back])
 		auth = OAuthClientProvider(self.url, metadata, Storage(), open_browser, come_back)
 		async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
 			async with Client(streamable_http_client(self.url, http_client=http)) as client:
@@ -75,9 +92,8 @@ class TestProgramsPage(PageTestCase):
 			program = Program(address)
 			page.goto(program.addresses.get(timeout=30))
 			page.get_by_role("heading", name="Allow Desk helper to connect?").wait_for()
-			with page.expect_request(f"{RETURN}*") as back:
-				page.get_by_role("button", name="Allow").click()
-			program.answers.put(back.value.url)
+			page.get_by_role("button", name="Allow").click()
+			page.get_by_text("You may close this window.").wait_for()
 			program.join(30)
 			self.assertIn("ask_office_assistant", program.tools)
 			page.goto("/huf/programs")

@@ -31,7 +31,8 @@ class TestCases(HelenaTestCase):
 		)
 		found = self.as_user(tools.read_akte_detail, case)
 		self.assertEqual(found["sachverhalt"], "Schimmel im Bad")
-		self.assertEqual(found["beteiligte"], [{"beteiligter": "Jana Sommer", "rolle": "Mandant"}])
+		(row,) = found["beteiligte"]
+		self.assertEqual((row["beteiligter"], row["rolle"]), ("Jana Sommer", "Mandant"))
 
 	def test_the_list_has_the_users_cases_by_status(self):
 		closed = self.make_case(anwalt=self.user, status="Abgeschlossen")
