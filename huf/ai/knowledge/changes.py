@@ -60,11 +60,18 @@ def update_source(source: str, doc) -> None:
 
 
 def check_file(doc, method: str | None = None) -> None:
-	"""Document event: only users who may change a Knowledge Source attach files to it: agents search them."""
-	is_attached_here = doc.attached_to_doctype == SOURCE and doc.attached_to_name
+	"""Document event: only users who may change a document attach files to it that agents then search."""
+	doctype, name = doc.attached_to_doctype, doc.attached_to_name
 	is_new_place = doc.has_value_changed("attached_to_name") or doc.has_value_changed("attached_to_doctype")
-	if is_attached_here and is_new_place and frappe.db.exists(SOURCE, doc.attached_to_name):
-		frappe.get_doc(SOURCE, doc.attached_to_name).check_permission("write")
+	is_searched = doctype == SOURCE or (not doc.flags.ignore_permissions and covers_files_of(doctype))
+	if name and is_new_place and is_searched and frappe.db.exists(doctype, name):
+		frappe.get_doc(doctype, name).check_permission("write")
+
+
+def covers_files_of(doctype: str) -> bool:
+	"""Whether a source covers the files that are attached to documents of this DocType."""
+	sources_by_doctype = get_sources_by_doctype()
+	return not set(sources_by_doctype.get("File", ())).isdisjoint(sources_by_doctype.get(doctype, ()))
 
 
 def source_contains(source, doc) -> bool:

@@ -10,12 +10,13 @@ from huf.ai.dry_run.preview import preview_changes
 from huf.ai.knowledge import indexing, sources, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
+from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import CASE, ORDER, make_case, make_doctypes, make_order
-from huf.tests.factories import make, unique
+from huf.tests.doctypes import CASE, ORDER, READER, make_case, make_doctypes, make_order
+from huf.tests.factories import make, make_user, unique
 from huf.tests.knowledge import attach, find, make_source, texts
 
 
@@ -28,6 +29,14 @@ class TestFiles(SiteTestCase):
 		self.assertEqual((cited["page"], cited["position"], cited["score"]), (2, "page 2", 1.0))
 		self.assertEqual(cited["link"], f"{file.file_url}#page=2")
 		self.assertEqual(cited["source"], source)
+
+	def test_only_who_may_change_a_document_attaches_files_that_are_searched(self):
+		make_doctypes()
+		make_source(reference_doctype=ORDER, with_attachments=1)
+		order = make_order()
+		with acting_as(make_user("Huf User", READER)), self.assertRaises(frappe.PermissionError):
+			attach(ORDER, order.name, "note.txt", "The roof leaks")
+		frappe.db.rollback()
 
 	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
 		source = make_source(("a.docx", b"no docx"), ("b.txt", "The roof leaks"))
