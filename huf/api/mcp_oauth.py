@@ -76,11 +76,11 @@ def consent(request=None, decision=None, **_):
 	if asked is None:
 		return Response(frappe._("This request has expired. Connect the program again."), 400)
 	if frappe.local.request.method != "POST":
-		return ask_user(str(request), asked)
+		return show_consent_page(str(request), asked)
 	return redirect(oauth.allow(asked) if decision == "allow" else oauth.deny(asked))
 
 
-def ask_user(sealed: str, asked: dict) -> Response:
+def show_consent_page(sealed: str, asked: dict) -> Response:
 	target = urlsplit(asked["redirect_uri"])
 	name, user = asked["client_name"], frappe.utils.get_fullname(frappe.session.user)
 	texts = {

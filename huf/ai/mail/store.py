@@ -20,7 +20,7 @@ from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
-CLERK = "Mail Clerk"
+DEFAULT_AGENT = "Mail Clerk"
 CLERK_INSTRUCTIONS = (
 	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
 )
@@ -337,13 +337,13 @@ def find_clerk() -> str | None:
 		return settings.mail_agent
 	if not settings.default_model:
 		return None
-	if not frappe.db.exists("Agent", CLERK):
+	if not frappe.db.exists("Agent", DEFAULT_AGENT):
 		values = {
-			"agent_name": CLERK,
+			"agent_name": DEFAULT_AGENT,
 			"description": "Sorts mail and drafts replies",
 			"instructions": CLERK_INSTRUCTIONS,
 		}
 		doc = frappe.get_doc({"doctype": "Agent", **values, "allow_chat": 0, "persist_conversation": 0})
 		doc.insert(ignore_permissions=True, ignore_if_duplicate=True)
 		frappe.db.commit()
-	return CLERK
+	return DEFAULT_AGENT

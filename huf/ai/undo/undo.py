@@ -35,7 +35,7 @@ class DocumentPlan:
 
 	target: Target
 	conflicts: tuple[Conflict, ...]
-	is_left: bool
+	is_kept: bool
 	"""The caller decided to leave it as it is."""
 
 
@@ -114,15 +114,15 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	folded = revert_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
 	target = Target(doctype, name, current, folded.target, content)
-	return DocumentPlan(target, tuple(folded.conflicts), is_left(doctype, name, decisions))
+	return DocumentPlan(target, tuple(folded.conflicts), is_kept(doctype, name, decisions))
 
 
 def list_undone(found: UndoScope, decisions: Decisions) -> list[Any]:
 	"""The changes that are undone; those of documents left as they are can be undone later."""
-	return [row for row in found.changes if not is_left(row.reference_doctype, row.reference_name, decisions)]
+	return [row for row in found.changes if not is_kept(row.reference_doctype, row.reference_name, decisions)]
 
 
-def is_left(doctype: str, name: str, decisions: Decisions) -> bool:
+def is_kept(doctype: str, name: str, decisions: Decisions) -> bool:
 	return decisions.get(to_key(doctype, name)) == KEEP
 
 
@@ -147,7 +147,7 @@ def parse(image: str | None) -> dict | None:
 
 
 def list_targets(plans: list[DocumentPlan]) -> list[Target]:
-	return [plan.target for plan in plans if not plan.is_left and plan.target.action]
+	return [plan.target for plan in plans if not plan.is_kept and plan.target.action]
 
 
 def check_decisions(decisions: Decisions | str | None) -> Decisions:
@@ -181,7 +181,7 @@ def describe_undo(
 	document could not get back. `external` and `untraced`: calls that are not undone. `hidden`: the number of
 	conflicts and problems that the user may not read.
 	"""
-	named = [(plan.target, conflict) for plan in plans if not plan.is_left for conflict in plan.conflicts]
+	named = [(plan.target, conflict) for plan in plans if not plan.is_kept for conflict in plan.conflicts]
 	conflicts = [describe_conflict(target, conflict, decisions) for target, conflict in named]
 	unreadable = [each for each in problems if not may_read(each.doctype, each.name)]
 	return {
@@ -194,7 +194,7 @@ def describe_undo(
 			for each in problems
 			if each not in unreadable
 		],
-		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_left],
+		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_kept],
 		"notes": [each.as_dict() for each in restored if each.note or each.left],
 		"external": list(found.external),
 		"untraced": list(found.untraced),

@@ -120,7 +120,7 @@ class Planner:
 		if getter and request.operation == "list" and following and following[0].is_id:
 			return self.call(request, getter, {"name": following[0].text})
 		if tool.operation == "get":
-			return self.ask_name(request, match)
+			return self.request_name(request, match)
 		writer = find_offered_tool(self.tools, tool.doctype, "update", "create") or OfflineTool("", "", {})
 		arguments, unused = read_filters(request, match, writer, self.today)
 		return self.call(request, tool, arguments, unused)
@@ -130,14 +130,14 @@ class Planner:
 		tool, name = match.tool, read_name(request, match)
 		is_delete = tool.operation == "delete"
 		if not name or (is_delete and request.strip(request.tokens[match.end + 1 :])):
-			return self.ask_name(request, match)
+			return self.request_name(request, match)
 		values, unused = ({}, []) if is_delete else read_change(request, match, self.today)
 		if is_delete or values:
 			return self.call(request, tool, {"name": name} | ({"values": values} if values else {}), unused)
 		examples = [f"{name} = {options[0]}" for name, options in tool.choices.items()]
 		return OfflineReply(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
 
-	def ask_name(self, request: Request, match: ToolMatch) -> OfflineReply:
+	def request_name(self, request: Request, match: ToolMatch) -> OfflineReply:
 		"""Ask which record is meant; the name in the reply is inserted after the noun."""
 		end = request.tokens[match.end - 1].end
 		tail = request.text[end:] if match.tool.operation == "update" else ""
