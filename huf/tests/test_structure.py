@@ -108,7 +108,8 @@ class TestPackages(unittest.TestCase):
 		users = {
 			name_of(path)
 			for path in sources()
-			if "ignore_permissions" in path.read_text() and name_of(path).startswith(("ai", "api"))
+			if re.search(r"ignore_permissions\W*[=:]", path.read_text())
+			and name_of(path).startswith(("ai", "api"))
 		}
 		storing = {name for name in users if name.startswith("ai.storage.") or name.endswith(".store")}
 		self.assertEqual(users - storing, set())

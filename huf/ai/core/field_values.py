@@ -9,6 +9,8 @@ from frappe.utils import flt, get_datetime
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 MAX_INT = 2**31 - 1
 """Of a database's integer. Frappe does not check it in DocTypes with a single record."""
+MAX_TOKENS = 2**53
+"""Of a limit in Huf Settings, which have no columns. Numbers beyond are not exact in a page."""
 
 
 def check_field_values(doc: Any) -> None:
@@ -28,8 +30,10 @@ def check_field_values(doc: Any) -> None:
 def describe_wrong_value(field: Any, value: Any) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
-	if field.fieldtype == "Int" and abs(flt(value)) > MAX_INT:
-		return _("{0} can be at most {1}.").replace("{1}", str(MAX_INT))
+	is_token_limit = field.parent == "Huf Settings" and field.fieldname.endswith("_token_limit")
+	most = MAX_TOKENS if is_token_limit else MAX_INT
+	if field.fieldtype == "Int" and abs(flt(value)) > most:
+		return _("{0} can be at most {1}.").replace("{1}", str(most))
 	if field.fieldtype == "Datetime" and not is_time(value):
 		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
 	if field.fieldtype == "Select" and field.options and str(value).strip() not in field.options.split("\n"):

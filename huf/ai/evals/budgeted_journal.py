@@ -1,5 +1,6 @@
 """Reserves and settles the model calls of what leaves no run on record: evals, their judge, and reruns."""
 
+from huf.ai.core.costs import Grant
 from huf.ai.core.types import ModelReply, Usage
 from huf.ai.loop.journal import MeasureCost, NoJournal
 from huf.ai.storage.standalone_calls import budgeted_call
@@ -8,9 +9,10 @@ from huf.ai.storage.standalone_calls import budgeted_call
 class BudgetedJournal(NoJournal):
 	"""Counts each model call towards the budgets of the user and the site. Commits."""
 
-	def start_model_call(self, step: int, measure_cost: MeasureCost) -> None:
+	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		self.call = budgeted_call(measure_cost())
 		self.used = self.call.__enter__()
+		return self.used.grant
 
 	def end_model_call(self, usage: Usage | None) -> None:
 		self.used.usage = usage

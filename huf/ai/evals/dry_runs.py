@@ -2,13 +2,13 @@
 effect.
 
 A later call must see the changes of earlier ones, and no transaction may stay open while a model is called.
-So each dry run first repeats the write calls before it. Documents with generated names get new names each
-time; the agent always reads those of the first time. External tools are not called: the case contains their
-results.
+So each dry run first repeats the write calls before it. Documents and rows with generated names get new names
+each time; the agent always reads those of the first time. External tools are not called: the case contains
+their results.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -50,6 +50,7 @@ class CaseDryRuns:
 		self.run = frappe.generate_hash(length=10)
 		self.write_calls: list[tuple[EffectTool, dict]] = []
 		self.first_documents: list[tuple[str, str]] = []
+		self.first_rows: list[list[str]] = []
 		self.remaining_results = {
 			name: list(each) if isinstance(each, list) else None for name, each in case.results.items()
 		}
@@ -89,9 +90,11 @@ class CaseDryRuns:
 
 	def call(self, tool: EffectTool, arguments: dict) -> str:
 		with self.dry_run() as names:
-			result = names.to_first(run_tool(tool, names.to_current(arguments)))
+			known = names.pairs()
+			result = rename_all(run_tool(tool, names.to_current(arguments)), known)
 			if tool.effect is Effect.WRITE:
 				self.first_documents = names.all_documents()
+				self.first_rows.append([dict(known).get(row, row) for row in names.list_rows()])
 		if tool.effect is Effect.WRITE:
 			self.write_calls.append((tool, arguments))
 		return result
@@ -124,9 +127,10 @@ class CaseDryRuns:
 			with acting_as("Administrator"), isolation.isolated(), tracking(is_dry_run=True) as changes:
 				self.set_up()
 				with acting_as(self.user):
-					names = NameMap(changes, self.first_documents)
-					for tool, arguments in self.write_calls:
+					names = NameMap(changes, self.first_documents, self.first_rows)
+					for names.step, (tool, arguments) in enumerate(self.write_calls):
 						run_tool(tool, names.to_current(arguments))
+					names.step = len(self.write_calls)
 					yield names
 		finally:
 			frappe.flags.huf_run = before
@@ -224,33 +228,55 @@ def run_tool(tool: EffectTool, arguments: dict) -> str:
 
 
 class NameMap:
-	"""Translates names of documents between the current dry run and the first one in which they were made.
+	"""Translates names of documents and of rows of their tables between the current dry run and the first one
+	in which they were made.
 
 	`first_documents`: (DocType, name) in the order in which the documents were changed, the same in every dry
-	run.
+	run. `first_rows`: the rows' first names after so many write calls, in the order of `list_rows`.
 	"""
 
-	def __init__(self, changes: ChangeTracker, first_documents: list[tuple[str, str]]):
-		self.changes, self.first_documents = changes, first_documents
+	def __init__(
+		self, changes: ChangeTracker, first_documents: list[tuple[str, str]], first_rows: list[list[str]]
+	):
+		self.changes, self.first_documents, self.first_rows = changes, first_documents, first_rows
+		self.step = 0
+		if not first_rows:
+			first_rows.append(self.list_rows())
 
 	def pairs(self) -> list[tuple[str, str]]:
-		"""(current name, first name) of documents whose names differ."""
+		"""(current name, first name) of documents and rows whose names differ, after `step` write calls."""
 		both = zip(list(self.changes.documents), self.first_documents, strict=False)
-		return [(now[1], first[1]) for now, first in both if now[0] == first[0] and now[1] != first[1]]
+		documents = [(now[1], first[1]) for now, first in both if now[0] == first[0]]
+		rows = zip(self.list_rows(), self.first_rows[self.step], strict=False)
+		return [(now, first) for now, first in (*documents, *rows) if now != first]
+
+	def list_rows(self) -> list[str]:
+		"""Names of the rows of the documents changed so far."""
+		return [
+			str(row)
+			for doctype, name in self.changes.documents
+			for table in frappe.get_meta(doctype).get_table_fields()
+			for row in frappe.get_all(
+				table.options,
+				{"parenttype": doctype, "parent": name, "parentfield": table.fieldname},
+				pluck="name",
+				order_by="idx asc",
+				limit_page_length=0,
+			)
+		]
 
 	def all_documents(self) -> list[tuple[str, str]]:
 		"""All documents changed so far, with their first names."""
 		return [*self.first_documents, *list(self.changes.documents)[len(self.first_documents) :]]
 
-	def to_first(self, value: Any) -> Any:
-		for current, first in self.pairs():
-			value = replace_name(value, current, first)
-		return value
-
 	def to_current(self, value: Any) -> Any:
-		for current, first in self.pairs():
-			value = replace_name(value, first, current)
-		return value
+		return rename_all(value, [(first, current) for current, first in self.pairs()])
+
+
+def rename_all(value: Any, pairs: Iterable[tuple[str, str]]) -> Any:
+	for old, new in pairs:
+		value = replace_name(value, old, new)
+	return value
 
 
 def replace_name(value: Any, old: str, new: str) -> Any:

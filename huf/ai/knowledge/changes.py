@@ -60,10 +60,14 @@ def update_source(source: str, doc) -> None:
 
 
 def check_file(doc, method: str | None = None) -> None:
-	"""Document event: only users who may change a document attach files to it that agents then search."""
+	"""Document event: only users who may change a document attach files to it that agents then search.
+
+	A web form attaches what belongs to the document that it has just made.
+	"""
 	doctype, name = doc.attached_to_doctype, doc.attached_to_name
 	is_new_place = doc.has_value_changed("attached_to_name") or doc.has_value_changed("attached_to_doctype")
-	is_searched = doctype == SOURCE or (not doc.flags.ignore_permissions and covers_files_of(doctype))
+	is_trusted = doc.flags.ignore_permissions or frappe.flags.in_web_form
+	is_searched = doctype == SOURCE or (not is_trusted and covers_files_of(doctype))
 	if name and is_new_place and is_searched and frappe.db.exists(doctype, name):
 		frappe.get_doc(doctype, name).check_permission("write")
 

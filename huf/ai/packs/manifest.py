@@ -167,7 +167,10 @@ def read_agent(values: LineMapping, folder: Path) -> LineMapping:
 		with naming_file(f"Line {values.lines['instructions_file']}"):
 			values["instructions"] = read_pack_file(folder, file).strip()
 	tools = values.pop("tools", [])
-	rows = [{"tool": each} if isinstance(each, str) else each for each in tools or ()]
+	rows = [
+		{"tool": each} if isinstance(each, str) else each
+		for each in (tools if isinstance(tools, list) else ())
+	]
 	if not isinstance(tools, list) or not is_list_of_rows(rows, "tool"):
 		raise line_error(values.lines["tools"], "tools must be a list of names.")
 	values["agent_tool"] = [dict(row) for row in rows]

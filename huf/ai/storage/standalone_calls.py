@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.costs import WorstCase
+from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import ModelReply, Usage
@@ -28,9 +28,10 @@ OUTSIDE = "outside"
 
 @dataclass
 class CallUsage:
-	"""The usage of a call; until it is known, the whole reservation."""
+	"""The usage of a call, until it is known, the whole reservation; and what its answer may have."""
 
 	usage: Usage | None = None
+	grant: Grant | None = None
 
 
 @contextmanager
@@ -42,8 +43,9 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	BudgetReserved, and UsageError while a stop covers the user.
 	"""
 	refuse_if_stopped({"run_as": frappe.session.user}, "No model is called until it is released.")
-	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
+	limits = read_limits_outside_runs(frappe.session.user)
 	reservation = reserve_budget(limits, worst) if limits else None
+	used = CallUsage(grant=reservation.grant if reservation else None)
 	name = insert_row(CALL, build_start_values(worst) | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
 	try:

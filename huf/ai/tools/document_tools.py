@@ -20,6 +20,7 @@ from huf.ai.tools.fields import (
 	list_default_fields,
 	list_readable_fields,
 	list_summary_fields,
+	rename_rows,
 	to_visible_dict,
 )
 from huf.ai.tools.reads import record_reads
@@ -98,7 +99,7 @@ def get_value(doctype: str, fieldname: str | list[str], name: str | None = None,
 def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 	"""Insert a document; return what was stored."""
 	check_writable(doctype, values, new=True)
-	doc = frappe.get_doc({**values, "doctype": doctype})
+	doc = frappe.get_doc({**rename_rows(doctype, values), "doctype": doctype})
 	# Without a role for to-dos, one may create those that one assigns or is to do.
 	if doctype == "ToDo" and not doc.assigned_by and not frappe.has_permission(doctype, "create", doc=doc):
 		doc.assigned_by = frappe.session.user
@@ -180,6 +181,7 @@ def amend_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
 	if frappe.db.exists(doctype, {"amended_from": name}):
 		raise ToolError(f"{doctype} {name} has been amended already.")
 	amendment = frappe.copy_doc(doc)
+	values = rename_rows(doctype, values)
 	amendment.update({**values, "amended_from": name, "docstatus": 0, **first_state(doctype)})
 	amendment.insert()
 	return to_visible_dict(amendment)

@@ -5,7 +5,7 @@ Errors are for the model: a ToolError names the fields it may use.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,7 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.tools.typed_filters import NUMBERS, fit_filter
 
+TABLES = ("Table", "Table MultiSelect")
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
 READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
@@ -44,8 +45,9 @@ def to_visible_dict(doc) -> dict:
 
 def to_visible_row(row: Mapping[str, Any], levels: Sequence[int]) -> dict:
 	"""A row of a child table; `levels`: the permission levels that the user has on the document."""
-	allowed = {"name", *list_data_fields(row["doctype"], levels)} - set(STANDARD_FIELDS[1:])
-	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
+	allowed = set(list_data_fields(row["doctype"], levels)) - set(STANDARD_FIELDS)
+	visible = {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
+	return visible | {"name": str(row["name"])} if row.get("name") else visible
 
 
 def list_data_fields(doctype: str, levels: Sequence[int] | None = None) -> list[str]:
@@ -63,7 +65,7 @@ def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	return [*READABLE_SYSTEM_FIELDS, *list_data_fields(doctype, levels)]
 
 
-CLOCK = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?")
+CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
 
 
 def is_moment(text: str) -> bool:
@@ -72,7 +74,7 @@ def is_moment(text: str) -> bool:
 
 
 def is_clock_time(text: str) -> bool:
-	return bool(CLOCK.fullmatch(text) and time.fromisoformat(text) is not None)
+	return bool(CLOCK.fullmatch(text))
 
 
 VALUE_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
@@ -190,7 +192,7 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	check_value_formats(meta, values)
 	for field, value in values.items():
 		df = meta.get_field(field)
-		if df and df.fieldtype == "Table" and value:
+		if df and df.fieldtype in TABLES and value:
 			check_rows_writable(meta, df, value)
 
 
@@ -222,8 +224,8 @@ def complete_rows(doc, table, rows: Sequence[Mapping[str, Any]]) -> list[dict]:
 	"""Raises ToolError for names that are not stored or given twice, and where a value would be lost that the
 	user cannot see.
 	"""
-	stored = {row.name: row.as_dict() for row in doc.get(table.fieldname)}
-	named = [row["name"] for row in rows if row.get("name")]
+	stored = {str(row.name): row.as_dict() for row in doc.get(table.fieldname)}
+	named = [str(row["name"]) for row in rows if row.get("name")]
 	if len(set(named) & stored.keys()) < len(named):
 		raise ToolError(
 			f"Rows of {table.fieldname} are {', '.join(stored)}. Name each once; new rows have none."
@@ -235,7 +237,23 @@ def complete_rows(doc, table, rows: Sequence[Mapping[str, Any]]) -> list[dict]:
 		raise ToolError(
 			f"Rows of {table.fieldname} have values that you may not see. Name each row that stays."
 		)
-	return [{**stored.get(row.get("name"), {}), "idx": place, **row} for place, row in enumerate(rows, 1)]
+	return [
+		{**stored.get(str(row.get("name")), {}), "idx": place, **drop_name(row)}
+		for place, row in enumerate(rows, 1)
+	]
+
+
+def rename_rows(doctype: str, values: Mapping[str, Any]) -> dict:
+	"""The values for a new document, whose rows get names of their own: an agent may have copied them."""
+	tables = {table.fieldname for table in frappe.get_meta(doctype).get_table_fields()}
+	return {
+		field: [drop_name(row) for row in value] if field in tables and value else value
+		for field, value in values.items()
+	}
+
+
+def drop_name(row: Mapping[str, Any]) -> dict:
+	return {key: value for key, value in row.items() if key != "name"}
 
 
 def check_value_formats(meta, values: Mapping[str, Any]) -> None:

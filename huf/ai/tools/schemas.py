@@ -40,8 +40,8 @@ def closed_object(properties: dict, required: list[str], description: str | None
 
 ROW_NAME = {
 	"name": text_schema(
-		"Name of the stored row, which keeps the fields that are left out; none for a new row. "
-		"Stored rows that are not given are removed."
+		"Name of a stored row, which keeps the fields that are left out; none for a new row. "
+		"An update removes stored rows that are not given."
 	)
 }
 
@@ -70,8 +70,8 @@ def field_schema(df, is_stored: bool = False) -> dict:
 	if df.fieldtype == "Table":
 		children = list_form_fields(df.options)
 		required = [child.fieldname for child in children if child.reqd and not child.default]
-		properties = {child.fieldname: field_schema(child) for child in children}
-		items = closed_object(properties | ROW_NAME, []) if is_stored else closed_object(properties, required)
+		properties = {child.fieldname: field_schema(child) for child in children} | ROW_NAME
+		items = closed_object(properties, [] if is_stored else required)
 		return {"type": "array", "items": items, "description": label}
 	schema: dict[str, Any] = {
 		"type": FIELD_TYPES.get(df.fieldtype, "string"),

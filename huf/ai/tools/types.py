@@ -318,6 +318,8 @@ def list_row_options(row) -> list[str]:
 
 def parse_row_value(row, text: str) -> Any:
 	"""An option or the default of a parameter, as its type has it; the text if that is not possible."""
+	if row.type == "boolean" and text in ("0", "1"):
+		return text == "1"
 	try:
 		return text if row.type == "string" else frappe.parse_json(text)
 	except ValueError:

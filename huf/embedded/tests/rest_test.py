@@ -150,6 +150,12 @@ class TestHiddenValues(SiteTestCase):
 				answer = self.browser.open("/api/resource/Payslip", query_string=query)
 				self.assertEqual(answer.status_code, 417, answer.text)
 
+	def test_a_list_is_sorted_and_grouped_by_a_field_of_a_link_that_is_not_selected(self):
+		self.make_payslips()
+		for key in ("order_by", "group_by"):
+			answer = self.admin().open("/api/resource/Payslip", query_string={key: "person.full_name"})
+			self.assertEqual(answer.status_code, 200, answer.text)
+
 	def test_a_name_is_never_a_filter(self):
 		error = frappe.get_doc({"doctype": "Error Log", "method": "x", "error": "hunter2"}).insert()
 		frappe.db.commit()

@@ -250,6 +250,8 @@ class TestBacktest(TriggerTestCase):
 				sign = find_decimal_sign()
 			self.assertEqual(parse_version_value(written, amount, sign), value, number_format)
 		self.assertEqual(parse_version_value(7, amount, "."), 7)
+		percent = frappe._dict(fieldtype="Percent")
+		self.assertEqual(parse_version_value("12.5%", percent, ","), 12.5)
 
 	def test_deletions_are_not_told_to_who_may_not_read_them(self):
 		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])

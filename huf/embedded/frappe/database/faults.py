@@ -18,7 +18,7 @@ OF_SYSTEM = {
 }
 OF_DATABASE = (
 	("locked", BUSY),
-	("full", FULL),
+	("disk is full", FULL),
 	("readonly", READ_ONLY),
 	("unable to open", READ_ONLY),
 	("not a database", DAMAGED),

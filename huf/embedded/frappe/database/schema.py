@@ -231,7 +231,8 @@ def to_number(value, fieldtype: str, column: str):
 	return round(float(value), 9)
 
 
-TIME = re.compile(r"\d{1,3}:\d{1,2}(:\d{1,2}(?:\.\d+)?)?")
+TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}:\d{1,2})(:\d{1,2}(?:\.\d+)?)?")
+"""MariaDB, too, takes the time of a date and time."""
 DAY = datetime.timedelta(days=1)
 
 
@@ -244,7 +245,7 @@ def parse_time_of_day(value, column: str) -> str:
 	found = TIME.fullmatch(text) if isinstance(text, str) else None
 	if not found:
 		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
-	return text if found[1] else f"{text}:00"
+	return f"{found[1]}{found[2] or ':00'}"
 
 
 LOOSE_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")

@@ -78,18 +78,18 @@ class DatabaseQuery(MatchConditions):
 		return [row[pluck] for row in rows] if pluck else rows
 
 	def sql(self, distinct, group_by, order_by, limit, start) -> str:
-		tables = self.table + "".join(f" LEFT JOIN {table} ON {on}" for table, on in self.joins.values())
-		query = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(self.columns)} FROM {tables}"
-		if self.conditions:
-			query += f" WHERE {' AND '.join(self.conditions)}"
-		if group_by:
-			query += f" GROUP BY {self.qualified_order(group_by)}"
 		if order_by == "KEEP_DEFAULT_ORDERING":
 			order_by = "" if distinct else self.default_order()
 		elif order_by:
 			self.refuse_ambiguous(order_by)
-		if order_by:
-			query += f" ORDER BY {self.qualified_order(order_by)}"
+		# Before the tables are listed: each may join one more.
+		group = f" GROUP BY {self.qualified_order(group_by)}" if group_by else ""
+		order = f" ORDER BY {self.qualified_order(order_by)}" if order_by else ""
+		tables = self.table + "".join(f" LEFT JOIN {table} ON {on}" for table, on in self.joins.values())
+		query = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(self.columns)} FROM {tables}"
+		if self.conditions:
+			query += f" WHERE {' AND '.join(self.conditions)}"
+		query += group + order
 		if (limit := cint(limit)) < 0 or cint(start) < 0:
 			raise frappe.db.ProgrammingError("A list cannot begin or end before its first row")
 		if limit:

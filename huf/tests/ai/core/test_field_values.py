@@ -52,6 +52,12 @@ class TestFieldValues(SiteTestCase):
 			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, "can be at most"):
 				settings.save()
 
+	def test_a_limit_of_the_site_may_be_larger_than_a_column(self):
+		settings = frappe.get_doc("Huf Settings")
+		settings.site_monthly_token_limit = 3_000_000_000
+		settings.save()
+		frappe.db.rollback()
+
 	def test_numbers_and_times_as_forms_send_them(self):
 		agent = self.make("Agent", temperature="0.5", daily_cost_limit="1,000").reload()
 		self.assertEqual((agent.temperature, agent.daily_cost_limit), (0.5, 1000))

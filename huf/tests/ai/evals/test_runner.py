@@ -10,6 +10,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.storage.stops import add_stop, remove_stop
 from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import CUSTOMER, ORDER, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -184,6 +185,31 @@ class TestModels(EvalTestCase):
 		self.assertEqual(report.results[0].attempts[0].faults, ())
 		self.assertEqual(self.what_there_is_but_calls(), before)
 		self.assertEqual(set(writes), {0})
+
+	def test_rows_keep_one_name_throughout_and_are_changed_by_it(self):
+		make_doctypes()
+		customer = make(CUSTOMER, title=unique("Customer")).name
+		create = make_tool("Create Document", reference_doctype=ORDER)
+		update = make_tool("Update Document", reference_doctype=ORDER)
+		self.agent = make_agent(tools=(create, update))
+		self.case({"record": "Huf Test Order Line", "where": {"item": "Nail"}, "values": {"qty": 4}})
+
+		def change(body, place: int, **row):
+			order = frappe.parse_json(body["messages"][-1]["content"])
+			rows = [{"name": order["lines"][place]["name"], **row}, {"item": "Screw"}]
+			return tool_call(update, {"name": order["name"], "values": {"lines": rows}})
+
+		with ModelServer() as server:
+			model = make_model(server)
+			frappe.db.commit()
+			server.script(
+				tool_call(create, {"customer": customer, "lines": [{"item": "Bolt"}, {"item": "Nail"}]}),
+				lambda body: change(body, 1, qty=3),
+				lambda body: change(body, 0, qty=4),
+				text("Done."),
+			)
+			report = self.run_cases(model)
+		self.assertEqual(report.results[0].attempts[0].faults, ())
 
 	def what_there_is_but_calls(self) -> dict:
 		"""Model calls stay on record without their contents, as what the eval has cost."""

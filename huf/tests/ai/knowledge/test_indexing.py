@@ -7,7 +7,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.dry_run.preview import preview_changes
-from huf.ai.knowledge import indexing, sources, store
+from huf.ai.knowledge import changes, indexing, sources, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
 from huf.ai.runs.admission import acting_as
@@ -37,6 +37,12 @@ class TestFiles(SiteTestCase):
 		with acting_as(make_user("Huf User", READER)), self.assertRaises(frappe.PermissionError):
 			attach(ORDER, order.name, "note.txt", "The roof leaks")
 		frappe.db.rollback()
+		# Of a web form's document, a visitor may not be able to change it.
+		frappe.flags.in_web_form = True
+		self.addCleanup(frappe.flags.pop, "in_web_form")
+		changes.check_file(
+			frappe.get_doc({"doctype": "File", "attached_to_doctype": ORDER, "attached_to_name": order})
+		)
 
 	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
 		source = make_source(("a.docx", b"no docx"), ("b.txt", "The roof leaks"))

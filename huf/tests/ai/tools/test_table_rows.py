@@ -27,6 +27,15 @@ class TestTableRows(SiteTestCase):
 				tools.create_document(ORDER, values)
 			frappe.db.rollback()
 
+	def test_rows_that_are_copied_become_rows_of_the_new_document(self):
+		order = make(ORDER, customer=self.customer, lines=[{"item": "Bolt"}]).name
+		frappe.db.commit()
+		with acting_as(self.editor):
+			(row,) = tools.get_document(ORDER, order)["lines"]
+			copy = tools.create_document(ORDER, {"customer": self.customer, "lines": [row]})
+		self.assertNotEqual(copy["lines"][0]["name"], row["name"])
+		self.assertEqual(frappe.db.get_value("Huf Test Order Line", row["name"], "parent"), order)
+
 	def test_a_row_that_is_given_by_its_name_keeps_what_is_left_out_and_what_nobody_sees(self):
 		lines = [{"item": "Bolt", "qty": 2, "margin": 5}, {"item": "Nail", "qty": 3, "margin": 6}]
 		order = make(ORDER, customer=self.customer, lines=lines).name

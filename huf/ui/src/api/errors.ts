@@ -75,7 +75,7 @@ export function serverMessage(body: ErrorBody): string {
 
 /** Most of Frappe's own messages end without a full stop. */
 const joinSentences = ([first, ...others]: string[]): string =>
-	others.reduce((before, text) => `${before}${/[.!?:…]$/.test(before) ? "" : "."} ${text}`, first);
+	others.reduce((before, text) => `${before}${/[.,;:!?…]$/.test(before) ? "" : "."} ${text}`, first);
 
 /** "frappe.exceptions.ValidationError: Title is missing" -> "Title is missing"; without a message "" */
 function lastLine(exception: unknown): string {

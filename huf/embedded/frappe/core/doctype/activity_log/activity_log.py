@@ -7,6 +7,8 @@ import frappe
 from frappe.model.document import Document
 
 KEEP_DAYS = 90
+MAX_NAMES = 10_000
+"""In one statement: SQLite limits its variables."""
 
 
 class ActivityLog(Document):
@@ -17,14 +19,16 @@ class ActivityLog(Document):
 
 
 def clear_old_logs(days: int = KEEP_DAYS):
-	"""Delete old rows of logs and of the mail queue, as Log Settings of a bench do."""
+	"""Delete old rows of logs, and mails that were sent: of others, it must stay known whom they reached."""
 	oldest = frappe.utils.get_datetime_str(frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days))
 	for doctype in ("Activity Log", "Error Log"):
 		frappe.db.delete(doctype, {"modified": ["<", oldest]})
-	ended = {"modified": ["<", oldest], "status": ["in", ["Sent", "Error"]]}
-	if mails := frappe.get_all("Email Queue", ended, pluck="name", order_by="name asc"):
-		frappe.db.delete("Email Queue Recipient", {"parent": ["in", mails]})
-		frappe.db.delete("Email Queue", {"name": ["in", mails]})
+	sent = {"modified": ["<", oldest], "status": "Sent"}
+	mails = frappe.get_all("Email Queue", sent, pluck="name", order_by="name asc")
+	for start in range(0, len(mails), MAX_NAMES):
+		names = ["in", mails[start : start + MAX_NAMES]]
+		frappe.db.delete("Email Queue Recipient", {"parent": names})
+		frappe.db.delete("Email Queue", {"name": names})
 
 
 def add_authentication_log(subject: str, user: str, operation: str = "Login", status: str = "Success"):
