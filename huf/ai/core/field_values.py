@@ -31,9 +31,9 @@ def describe_wrong_value(field: Any, value: Any) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
 	is_token_limit = field.parent == "Huf Settings" and field.fieldname.endswith("_token_limit")
-	most = MAX_TOKENS if is_token_limit else MAX_INT
-	if field.fieldtype == "Int" and abs(flt(value)) > most:
-		return _("{0} can be at most {1}.").replace("{1}", str(most))
+	largest = MAX_TOKENS if is_token_limit else MAX_INT
+	if field.fieldtype == "Int" and abs(flt(value)) > largest:
+		return _("{0} can be at most {1}.").replace("{1}", str(largest))
 	if field.fieldtype == "Datetime" and not is_time(value):
 		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
 	if field.fieldtype == "Select" and field.options and str(value).strip() not in field.options.split("\n"):

@@ -232,7 +232,7 @@ class NameMap:
 	in which they were made.
 
 	`first_documents`: (DocType, name) in the order in which the documents were changed, the same in every dry
-	run. `first_rows`: the rows' first names after so many write calls, in the order of `list_rows`.
+	run. `first_rows`: the rows' first names, in the order of `list_rows`, after 0, 1, 2 ... write calls.
 	"""
 
 	def __init__(

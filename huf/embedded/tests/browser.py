@@ -32,7 +32,7 @@ HARMLESS = ("Failed to load resource",)
 def needs_browser(test):
 	"""Skip without Chromium; try a failed test once more.
 
-	Three processes share the clock of a page's test. The runner's last line counts what was tried again.
+	Several processes share the cores during a test. The runner's last line counts what was tried again.
 	"""
 	return pytest.mark.flaky(reruns=1)(unittest.skipUnless(CHROMIUM, "Chromium is not installed")(test))
 
