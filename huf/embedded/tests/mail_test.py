@@ -229,19 +229,18 @@ class TestQueue(SiteTestCase):
 		left = frappe.get_all("Email Queue", {"sender": "silent@office.example"}, pluck="retry")
 		self.assertEqual((len(left), set(left)), (12, {0, 1}))
 
-	def test_mail_that_has_ended_is_deleted_after_90_days(self):
-		states = ("Sent", "Error", "Not Sent")
-		for status in states:
+	def test_mail_that_was_sent_is_deleted_after_90_days(self):
+		for status in ("Sent", "Error", "Not Sent"):
 			mail = frappe.sendmail(recipients=[f"{status}@old.example"], sender="old@office.example")
 			old = {"status": status, "modified": "2020-01-01"}
 			frappe.db.set_value("Email Queue", mail.name, old, update_modified=False)
 		clear_old_logs()
 		left = frappe.get_all("Email Queue", {"sender": "old@office.example"}, ["name", "status"])
-		self.assertEqual([row.status for row in left], ["Not Sent"])
+		self.assertEqual({row.status for row in left}, {"Error", "Not Sent"})
 		recipients = frappe.get_all(
 			"Email Queue Recipient", {"recipient": ["like", "%@old.example"]}, ["parent"]
 		)
-		self.assertEqual([row.parent for row in recipients], [left[0].name])
+		self.assertEqual({row.parent for row in recipients}, {row.name for row in left})
 
 	def test_a_mail_whose_worker_died_is_not_sent_again(self):
 		frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello")
