@@ -3,6 +3,7 @@
 from functools import partial
 
 import frappe
+import frappe.client
 
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
@@ -26,6 +27,15 @@ class TestTableRows(SiteTestCase):
 			with acting_as(self.editor), self.assertRaisesRegex(error, next(iter(line))):
 				tools.create_document(ORDER, values)
 			frappe.db.rollback()
+
+	def test_a_row_that_is_deleted_over_rest_is_taken_out_of_its_document(self):
+		order = make(ORDER, customer=self.customer, lines=[{"item": "Bolt"}, {"item": "Nail"}])
+		frappe.db.commit()
+		with acting_as(self.editor):
+			frappe.client.delete("Huf Test Order Line", order.lines[0].name)
+			self.assertRaises(frappe.DoesNotExistError, frappe.client.delete, "Huf Test Order Line", "none")
+		order.reload()
+		self.assertEqual([(row.item, row.idx) for row in order.lines], [("Nail", 1)])
 
 	def test_rows_that_are_copied_become_rows_of_the_new_document(self):
 		order = make(ORDER, customer=self.customer, lines=[{"item": "Bolt"}]).name
