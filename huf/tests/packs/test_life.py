@@ -191,6 +191,7 @@ class TestUpdating(PackTestCase):
 		doctypes = json.loads((self.folder / "doctypes.json").read_text())
 		doctypes[0]["permissions"].pop()
 		self.put("doctypes.json", json.dumps(doctypes))
+		frappe.clear_messages()
 		report = self.install()
 		self.assertEqual(report.removed, [f"AI Model {model}", f"Role {self.role}"])
 		in_use = "the pack no longer has it, but it is in use and is kept."

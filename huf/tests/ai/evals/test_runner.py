@@ -192,7 +192,7 @@ class TestModels(EvalTestCase):
 		create = make_tool("Create Document", reference_doctype=ORDER)
 		update = make_tool("Update Document", reference_doctype=ORDER)
 		self.agent = make_agent(tools=(create, update))
-		self.case({"record": "Huf Test Order Line", "where": {"item": "Nail"}, "values": {"qty": 4}})
+		self.case({"calls": update, "times": 2})
 
 		def change(body, place: int, **row):
 			order = frappe.parse_json(body["messages"][-1]["content"])

@@ -168,7 +168,7 @@ class TestPreview(ImportTestCase):
 			({"content": "[" * 100_000}, "not an OpenAPI document|nested too deep"),
 			# Built by the C library, these would end the process.
 			({"content": "- " * 900_000}, "nested too deep"),
-			({"content": "a: " + "[" * 900_000}, "nested too deep"),
+			({"content": "a: " + "[" * 900_000}, "not an OpenAPI document|nested too deep"),
 			({}, "Enter the URL"),
 		):
 			with self.subTest(str(values)[:60]), self.assertRaisesRegex(UsageError, reason):
