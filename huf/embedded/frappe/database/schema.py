@@ -233,16 +233,11 @@ def to_number(value, fieldtype: str, column: str):
 
 TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}:\d{1,2})(:\d{1,2}(?:\.\d+)?)?")
 """MariaDB, too, takes the time of a date and time."""
-DAY = datetime.timedelta(days=1)
 
 
 def parse_time_of_day(value, column: str) -> str:
 	"""Hours, minutes and seconds; a text may lack the seconds."""
-	text = to_column(value)
-	if isinstance(value, datetime.timedelta) and value >= DAY:
-		hours, rest = divmod(value, datetime.timedelta(hours=1))
-		text = f"{hours}:{str(rest).partition(':')[2]}"
-	found = TIME.fullmatch(text) if isinstance(text, str) else None
+	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
 		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
 	return f"{found[1]}{found[2] or ':00'}"
