@@ -111,7 +111,7 @@ def connected(home: Path, user: str = "Administrator"):
 	if not site.exists(home):
 		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
 	with site.opened(home) as frappe:
-		frappe.set_user(find_user(frappe, user))
+		frappe.set_user(resolve_user(frappe, user))
 		try:
 			yield frappe
 		except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
@@ -119,7 +119,7 @@ def connected(home: Path, user: str = "Administrator"):
 		frappe.db.commit()
 
 
-def find_user(frappe, user: str) -> str:
+def resolve_user(frappe, user: str) -> str:
 	"""The name as it is stored: the database also finds `administrator`, which is nobody elsewhere."""
 	name = frappe.db.get_value("User", {"name": user})
 	if not name:
@@ -263,7 +263,7 @@ def migrate(home):
 def set_password(home, user, password):
 	"""Set a user's password and end their sessions."""
 	with connected(home) as frappe:
-		user = find_user(frappe, user)
+		user = resolve_user(frappe, user)
 	password = password or click.prompt("New password", hide_input=True, confirmation_prompt=True)
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions
@@ -285,7 +285,7 @@ def set_password(home, user, password):
 def api_key(home, user):
 	"""Give a user a new API key for scripts, and print KEY:SECRET. The previous secret stops working."""
 	with connected(home) as frappe:
-		doc = frappe.get_doc("User", find_user(frappe, user))
+		doc = frappe.get_doc("User", resolve_user(frappe, user))
 		doc.api_key = doc.api_key or frappe.generate_hash(length=15)
 		doc.api_secret = secret = frappe.generate_hash(length=15)
 		doc.save()

@@ -1,5 +1,6 @@
 """Checks the types of a document's values, which Frappe does only after `validate`, or not at all."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import frappe
@@ -9,31 +10,28 @@ from frappe.utils import flt, get_datetime
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 MAX_INT = 2**31 - 1
 """Of a database's integer. Frappe does not check it in DocTypes with a single record."""
-MAX_TOKENS = 2**53
-"""Of a limit in Huf Settings, which have no columns. Numbers beyond are not exact in a page."""
 
 
-def check_field_values(doc: Any) -> None:
-	"""Throw for a value that is not one of the choices, no number or no time.
+def check_field_values(doc: Any, maximums: Mapping[str, int] | None = None) -> None:
+	"""Throw for a value that is not one of the choices, no number, too large or no time.
 
-	Frappe stores 0 for a number that it cannot read, which in a limit means no limit.
+	`maximums`: of the Int fields whose maximum is not MAX_INT. Frappe stores 0 for a number that it cannot
+	read, which in a limit means no limit.
 	"""
 	for field in doc.meta.fields:
 		value = doc.get(field.fieldname)
 		if value in (None, ""):
 			continue
-		message = describe_wrong_value(field, value)
+		message = describe_wrong_value(field, value, (maximums or {}).get(field.fieldname, MAX_INT))
 		if message:
 			frappe.throw(message.format(_(field.label), value))
 
 
-def describe_wrong_value(field: Any, value: Any) -> str | None:
+def describe_wrong_value(field: Any, value: Any, limit: int) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
-	is_token_limit = field.parent == "Huf Settings" and field.fieldname.endswith("_token_limit")
-	largest = MAX_TOKENS if is_token_limit else MAX_INT
-	if field.fieldtype == "Int" and abs(flt(value)) > largest:
-		return _("{0} can be at most {1}.").replace("{1}", str(largest))
+	if field.fieldtype == "Int" and abs(flt(value)) > limit:
+		return _("{0} can be at most {1}.").replace("{1}", str(limit))
 	if field.fieldtype == "Datetime" and not is_time(value):
 		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
 	if field.fieldtype == "Select" and field.options and str(value).strip() not in field.options.split("\n"):

@@ -21,7 +21,7 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, upd
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
 DEFAULT_AGENT = "Mail Clerk"
-CLERK_INSTRUCTIONS = (
+DEFAULT_AGENT_INSTRUCTIONS = (
 	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
 )
 OVERDUE_AFTER_S = 60
@@ -341,7 +341,7 @@ def find_clerk() -> str | None:
 		values = {
 			"agent_name": DEFAULT_AGENT,
 			"description": "Sorts mail and drafts replies",
-			"instructions": CLERK_INSTRUCTIONS,
+			"instructions": DEFAULT_AGENT_INSTRUCTIONS,
 		}
 		doc = frappe.get_doc({"doctype": "Agent", **values, "allow_chat": 0, "persist_conversation": 0})
 		doc.insert(ignore_permissions=True, ignore_if_duplicate=True)

@@ -133,7 +133,7 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 		with naming_entry(entry):
 			doc = frappe.get_doc(entry.doctype, name)
 			write_parts(doc, deepcopy(merged.changes))
-			doc.save(ignore_version=True)  # its history has the changes of people
+			doc.save(ignore_version=True)  # versions are for changes made by people
 		if entry.untrusted:
 			mark_record(entry.doctype, name, [entry.untrusted], None)
 	stored = read_stored_parts(entry.doctype, name, given)

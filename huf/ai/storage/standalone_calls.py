@@ -28,7 +28,7 @@ OUTSIDE = "outside"
 
 @dataclass
 class CallUsage:
-	"""The usage of a call, until it is known, the whole reservation; and what its answer may have."""
+	"""A call's usage and the grant for its answer. While `usage` is None, the whole reservation counts."""
 
 	usage: Usage | None = None
 	grant: Grant | None = None

@@ -228,14 +228,14 @@ def complete_rows(doc, table, rows: Sequence[Mapping[str, Any]]) -> list[dict]:
 	named = [str(row["name"]) for row in rows if row.get("name")]
 	if len(set(named) & stored.keys()) < len(named):
 		raise ToolError(
-			f"Rows of {table.fieldname} are {', '.join(stored)}. Name each once; new rows have none."
+			f"The rows of {table.fieldname} are {', '.join(stored)}. Give each name once; a new row has none."
 		)
 	visible = list_data_fields(table.options, doc.meta.get_permlevel_access("read"))
 	hidden = set(list_data_fields(table.options)).difference(visible)
 	removed = [row for name, row in stored.items() if name not in named]
 	if len(named) < len(rows) and any(row.get(field) for row in removed for field in hidden):
 		raise ToolError(
-			f"Rows of {table.fieldname} have values that you may not see. Name each row that stays."
+			f"{table.fieldname} has values that you may not see. Give the names of all rows that stay."
 		)
 	return [
 		{**stored.get(str(row.get("name")), {}), "idx": place, **drop_name(row)}

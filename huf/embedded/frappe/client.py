@@ -148,13 +148,7 @@ def set_value(doctype: str, name: str, fieldname: str | dict, value=None):
 	several = None if value else _parse(fieldname)
 	values = field_values(doctype, several if isinstance(several, dict) else {fieldname: value or ""})
 	if frappe.get_meta(doctype).istable:
-		parent = frappe.db.get_value(doctype, name, ["parenttype", "parent"])
-		if not parent:
-			raise frappe.DoesNotExistError
-		document = frappe.get_doc(*parent, for_update=True)
-		row = next((row for row in document.get_all_children() if row.name.lower() == name.lower()), None)
-		if not row:
-			raise frappe.DoesNotExistError
+		document, row = load_row(doctype, name)
 		row.update(values)
 	else:
 		document = frappe.get_doc(doctype, name, for_update=True)
@@ -209,13 +203,21 @@ def delete(doctype: str, name: str):
 	if not frappe.get_meta(doctype).istable:
 		frappe.delete_doc(doctype, name, ignore_missing=False)
 		return
-	parent = frappe.db.get_value(doctype, {"name": name}, ["parenttype", "parent", "name"])
-	if not parent:
-		frappe.throw(_("{0} {1} not found").format(doctype, name), frappe.DoesNotExistError)
-	document = frappe.get_doc(*parent[:2], for_update=True)
-	rows = (row for row in document.get_all_children() if (row.doctype, row.name) == (doctype, parent[2]))
-	document.remove(next(rows))
+	document, row = load_row(doctype, name)
+	document.remove(row)
 	document.save()
+
+
+def load_row(doctype: str, name: str):
+	"""A child row and its document, locked: (document, row). Raises DoesNotExistError."""
+	found = frappe.db.get_value(doctype, {"name": name}, ["parenttype", "parent", "name"])
+	if not found:
+		frappe.throw(_("{0} {1} not found").format(doctype, name), frappe.DoesNotExistError)
+	document = frappe.get_doc(*found[:2], for_update=True)
+	rows = (row for row in document.get_all_children() if (row.doctype, row.name) == (doctype, found[2]))
+	if not (row := next(rows, None)):
+		raise frappe.DoesNotExistError
+	return document, row
 
 
 @frappe.whitelist(methods=["POST", "PUT"])

@@ -1,4 +1,4 @@
-"""Tests of the embedded runtime and of the pages. Scripts such as `pictures` import from here without pytest."""
+"""Tests of the embedded runtime and of the pages. Scripts such as `pictures` run without pytest."""
 
 import huf.embedded
 

@@ -170,7 +170,7 @@ class TestAccessibility(unittest.TestCase):
 
 
 def walk(page) -> Iterator[dict]:
-	"""Press Tab until the focus leaves the page; gives each stop."""
+	"""Press Tab until the focus leaves the page, and yield each stop."""
 	for _ in range(MAX_STOPS):
 		page.keyboard.press("Tab")
 		at = page.evaluate(FOCUSED)

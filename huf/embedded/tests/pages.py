@@ -96,14 +96,14 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def open_guest_page(cls, **options) -> AbstractContextManager:
-		"""A page of a fresh profile, signed out, in the browser that the class shares; options are `open_page`'s."""
+		"""A page of a fresh profile, signed out, in the class's browser; options as for `browser.open_page`."""
 		if cls.browser is None:
 			cls.browser = enter(cls, start_browser())
 		return open_page(cls.browser, cls.server.url, **options)
 
 	@contextmanager
 	def open_page(self, address: str = "/huf/chat", user: str = ADMIN, **options) -> Iterator:
-		"""A page in a user's session, without the way through the sign-in page; options are `open_guest_page`'s."""
+		"""A page of a user who is signed in already; options as for `open_guest_page`."""
 		with self.open_guest_page(**options) as page:
 			name, value = self.sessions[user].split("=")
 			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])

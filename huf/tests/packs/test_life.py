@@ -1,4 +1,4 @@
-"""Packs are installed, updated and removed: nothing twice, nothing of a person's lost, nothing left behind."""
+"""Packs are installed, updated and removed. Nothing is doubled, lost or left behind."""
 
 import json
 

@@ -232,7 +232,7 @@ def to_number(value, fieldtype: str, column: str):
 
 
 TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}:\d{1,2})(:\d{1,2}(?:\.\d+)?)?")
-"""MariaDB, too, takes the time of a date and time."""
+"""A date before the time is ignored, as on MariaDB."""
 
 
 def parse_time_of_day(value, column: str) -> str:

@@ -1,7 +1,7 @@
 import frappe
 from frappe import _
 from frappe.model.document import Document
-from frappe.utils import cint, flt
+from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
@@ -12,28 +12,28 @@ from huf.ai.routing.safe_pattern import check_safe_pattern
 
 MAX_HOURS, MAX_DAYS = 876_000, 36_500
 """A hundred years: what is added to today's date must stay one."""
-MAX_VALUES = {
+MAX_TOKENS = 2**53
+"""These limits have no column in the database. Larger numbers are not exact in a browser."""
+MAXIMUMS = {
 	"draft_expiry_hours": MAX_HOURS,
 	"pass_on_hours": MAX_HOURS,
 	"keep_contents_days": MAX_DAYS,
 	"keep_runs_days": MAX_DAYS,
+	"run_token_limit": MAX_TOKENS,
+	"agent_daily_token_limit": MAX_TOKENS,
+	"user_daily_token_limit": MAX_TOKENS,
+	"site_monthly_token_limit": MAX_TOKENS,
 }
 
 
 class HufSettings(Document):
 	def validate(self):
-		check_field_values(self)
-		self.check_durations()
+		check_field_values(self, MAXIMUMS)
 		self.keep_triggers_changed()
 		self.check_patterns()
 		require_secret_again(self, "search_base_url", "search_api_key")
 		self.check_threshold()
 		self.check_route_patterns()
-
-	def check_durations(self):
-		for field, limit in MAX_VALUES.items():
-			if cint(self.get(field)) > limit:
-				frappe.throw(_("{0} can be at most {1}.").format(_(self.meta.get_field(field).label), limit))
 
 	def check_patterns(self):
 		try:

@@ -54,9 +54,9 @@ class TestTableRows(SiteTestCase):
 		with acting_as(self.editor):
 			bolt, nail = tools.get_document(ORDER, order)["lines"]
 			for rows, told in (
-				([{"item": "Bolt"}, {"item": "Nail"}], "Name each row that stays"),
-				([{"name": "none", "item": "Bolt"}], "Name each once"),
-				([{"name": bolt["name"]}] * 2, "Name each once"),
+				([{"item": "Bolt"}, {"item": "Nail"}], "Give the names of all rows"),
+				([{"name": "none", "item": "Bolt"}], "Give each name once"),
+				([{"name": bolt["name"]}] * 2, "Give each name once"),
 			):
 				with self.assertRaisesRegex(ToolError, told):
 					change({"lines": rows})

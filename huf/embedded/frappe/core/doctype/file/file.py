@@ -190,7 +190,7 @@ def delete_unused_content(file_url: str, path: Path):
 	def delete():
 		lock = get_db(frappe.db.path)
 		try:
-			if frappe.db.write_began() is None:  # else this thread has the lock
+			if frappe.db.write_began() is None:  # otherwise this thread already holds the lock
 				lock.begin()  # nobody uploads the same content in the meantime
 			if not files_at(file_url):
 				path.unlink(missing_ok=True)
