@@ -8,14 +8,12 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import read_json
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
-from huf.ai.providers.models import find_listed_model, is_local_provider
-from huf.ai.providers.price_table import supports_vision
+from huf.ai.providers.models import find_listed_model, is_local_provider, supports_vision
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import parse_names, run_agent
-from huf.ai.setup.agents import make_agent
+from huf.ai.setup.agents import create_proposed, make_agent
 from huf.ai.setup.proposals import propose_agent
-from huf.ai.setup.proposed_agents import create_proposed
 from huf.api.wire.agui import describe_finished
 from huf.api.wire.json_body import json_response, read_string, refusing
 from huf.api.wire.sse import stream_events

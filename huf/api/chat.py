@@ -16,7 +16,7 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import parse_names
 from huf.ai.runs.routing import check_escalation
-from huf.ai.storage.chat_versions import list_versions_of_chat
+from huf.ai.storage.chats import list_versions_of_chat
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	json_error,

@@ -10,8 +10,14 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start, clip_search
 from huf.ai.queries import chat_versions, chats
 from huf.ai.queries.chats import get_readable_conversation
-from huf.ai.storage.chat_versions import create_version, show_version
-from huf.ai.storage.chats import branch_chat, read_shares, share_chat, unshare_chat
+from huf.ai.storage.chats import (
+	branch_chat,
+	create_version,
+	read_shares,
+	share_chat,
+	show_version,
+	unshare_chat,
+)
 
 MAX_ROWS = 100
 

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.providers.local_servers import fetch_server_models, find_local_servers
-from huf.ai.providers.price_table import list_provider_models
+from huf.ai.providers.models import list_provider_models
 from huf.ai.setup import models
 from huf.ai.setup.model_check import try_model
 

@@ -5,8 +5,7 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers import webhooks
-from huf.ai.triggers.webhook_signatures import Delivery
-from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, DeliveryRefused
+from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, Delivery, DeliveryRefused
 from huf.api.wire.json_body import json_response
 
 PAGE = "agent/hook/"

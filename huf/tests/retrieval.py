@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.search import search_knowledge
-from huf.ai.knowledge.stemming import STOP_WORDS
+from huf.ai.knowledge.terms import STOP_WORDS
 from huf.tests.factories import make
 from huf.tests.knowledge import make_source
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import frappe
 from frappe.sessions import get_csrf_token
 
-from huf.ai.runs.attached_files import describe_limits
+from huf.ai.runs.messages import describe_limits
 from huf.permissions import is_manager
 
 no_cache = 1

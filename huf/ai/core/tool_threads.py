@@ -19,7 +19,6 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.connections import connect
 from huf.ai.core.errors import ToolError
 
 COPIED = ("session", "flags")
@@ -33,6 +32,8 @@ CANCEL_GRACE_S = 0.8
 _thread = threading.local()
 IDLE_S = 10
 _idle: deque[SimpleQueue] = deque()
+
+
 os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -224,3 +225,28 @@ def settle(future: asyncio.Future, outcome: tuple) -> None:
 
 def get_running_calls() -> list[RunningCall]:
 	return _thread.__dict__.setdefault("calls", [])
+
+
+def connect() -> None:
+	"""Give this context a connection of its own, and leave its user as it is."""
+	frappe.connect(set_admin_as_user=False)
+	end_first_transaction()
+
+
+def begin_read_committed(method: str = "") -> None:
+	"""Hook of requests and jobs (`method`: the job's function), for Huf's own calls."""
+	request = None if method else frappe.local.request
+	path = request.path if request else method
+	if path.split("/")[-1].startswith("huf."):
+		end_first_transaction()
+
+
+def end_first_transaction() -> None:
+	"""Make the first transaction of a connection like the later ones.
+
+	On Postgres, Frappe begins it as REPEATABLE READ, in which an update fails if another worker has changed
+	the row since. Every later one is READ COMMITTED, the database's default: an update waits and then sees
+	what was committed, as on MariaDB.
+	"""
+	if frappe.db.db_type == "postgres":
+		frappe.db.commit()

@@ -2,7 +2,7 @@
 
 from huf.ai.core.costs import Grant
 from huf.ai.core.types import ModelReply, Usage
-from huf.ai.loop.journal import MeasureCost, NoJournal
+from huf.ai.loop.run_context import MeasureCost, NoJournal
 from huf.ai.storage.standalone_calls import budgeted_call
 
 

@@ -13,8 +13,7 @@ from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.runs.admission import acting_as
-from huf.ai.storage.opening import read_opening
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
 from huf.ai.storage.rows import clip, update_row
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.taint import find_origins

@@ -21,7 +21,7 @@ from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import RunContext
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs import admission
-from huf.ai.runs.attached_files import add_file_reader
+from huf.ai.runs.messages import add_file_reader
 from huf.ai.runs.model_input import read_model_input
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.replay import compare, read, read_ended_run, steps_of

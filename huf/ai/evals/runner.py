@@ -33,9 +33,8 @@ from huf.ai.evals.checks import CheckContext, Trace, TracedCall, estimate_pass_h
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
-from huf.ai.loop.journal import NoJournal
 from huf.ai.loop.model import FreeModel, OnText
-from huf.ai.loop.run_context import RunContext
+from huf.ai.loop.run_context import NoJournal, RunContext
 from huf.ai.providers.sdk_agent import run_sdk_agent
 from huf.ai.runs.admission import check_stops
 from huf.ai.runs.provider import RunProvider

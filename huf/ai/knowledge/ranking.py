@@ -11,8 +11,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from huf.ai.core.tokenizer import normalize_words, split_spelled_words
-from huf.ai.knowledge.stemming import stem_in_all_languages
-from huf.ai.knowledge.terms import IndexTerm
+from huf.ai.knowledge.terms import IndexTerm, stem_in_all_languages
 
 BM25_K1 = 1.2
 BM25_B = 0.6

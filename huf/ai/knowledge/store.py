@@ -14,7 +14,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.tokenizer import split_spelled_words
-from huf.ai.knowledge import fulltext, stemming
+from huf.ai.knowledge import fulltext, terms
 from huf.ai.storage.rows import clip, digest, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
@@ -326,7 +326,7 @@ def make_index_text(
 	"""
 	texts = [heading, text] if fields else [title, heading, text]
 	words = split_spelled_words("\n".join(filter(None, texts)))
-	return fulltext.encode_words(stemming.stem_text(words, language))
+	return fulltext.encode_words(terms.stem_text(words, language))
 
 
 def find_language(texts: Iterable[str]) -> str | None:
@@ -336,7 +336,7 @@ def find_language(texts: Iterable[str]) -> str | None:
 		words += split_spelled_words(text)
 		if len(words) > LANGUAGE_WORDS:
 			break
-	return stemming.detect_stemming_language(words[:LANGUAGE_WORDS])
+	return terms.detect_stemming_language(words[:LANGUAGE_WORDS])
 
 
 # --- upgrade ---

@@ -9,12 +9,10 @@ from huf.ai.core.errors import ModelError, RunStopped
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
-from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model
 from huf.ai.loop.model_calls import ModelCaller, TranscriptView
-from huf.ai.loop.run_context import Approve, Review, ignore
-from huf.ai.loop.tool_calls import prepare
-from huf.ai.loop.tool_runner import ToolRunner
+from huf.ai.loop.run_context import Approve, Journal, NoJournal, Review, ignore
+from huf.ai.loop.tool_calls import ToolRunner, prepare
 
 FINAL_ANSWER = "final_answer"
 """Name of a tool by which models return their answer."""

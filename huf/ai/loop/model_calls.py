@@ -13,11 +13,18 @@ from huf.ai.core.costs import Grant
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage
-from huf.ai.loop.context_window import Room, TooLong, fit
+from huf.ai.loop.context_window import (
+	MIN_EXCERPT_CHARS,
+	PIECE_CHARS,
+	READ_MORE,
+	ResultReader,
+	Room,
+	TooLong,
+	fit,
+)
 from huf.ai.loop.guards import Guard, Progress
-from huf.ai.loop.journal import Journal
 from huf.ai.loop.model import Model
-from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, READ_MORE, ResultReader
+from huf.ai.loop.run_context import Journal
 from huf.ai.loop.waiting import watched
 
 RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.2, 20.0

@@ -1,14 +1,18 @@
-"""The context that a run passes to its provider. All fields are optional."""
+"""What a run passes to its provider: its context, whose fields are all optional, and the interface of its
+journal.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Protocol
 
+from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.events import Emit, EventKind
-from huf.ai.core.types import Call
+from huf.ai.core.types import Call, ModelReply, ToolResult, Usage
 from huf.ai.loop.guards import Guard, StepCap
-from huf.ai.loop.journal import Journal, NoJournal
 
+MeasureCost = Callable[[], WorstCase | None]
 DEFAULT_STEPS = 10
 Approve = Callable[[int, Call, Sequence[Call]], Awaitable[Call]]
 """`(step, call, later)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused,
@@ -19,9 +23,74 @@ LargerModel = Callable[[bool], tuple[str | None, str] | None]
 
 The argument says whether the current one is unreachable.
 """
-
 Review = Callable[[str], str | None]
 """Returns a message that says why the model must revise its answer, or None."""
+
+
+class Journal(Protocol):
+	"""Records each step before the next begins; rows of calls that are safe to repeat may be written with the
+	next one.
+
+	`provider` and `model` are those of the current model. An interrupted run is resumed by calling
+	`find_reply` and `find_tool_result` first.
+	"""
+
+	provider: str | None
+	model: str
+
+	def find_reply(self, step: int) -> ModelReply | None: ...
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
+		"""The recorded result of a call, or None. Called once for each call of a turn, in order, before the
+		first is made.
+		"""
+
+	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
+		"""Record the call and, if limits apply, reserve its worst case. Raises BudgetReserved, RunStopped."""
+
+	def finish_model_call(self, step: int, reply: ModelReply) -> None: ...
+
+	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
+		"""`usage`: that of the failed call; None if unknown."""
+
+	def waiting(self) -> AbstractContextManager[None]:
+		"""Entered while the run waits for its model, or before it calls it again."""
+
+	def start_tool_call(self, step: int, call: Call) -> None: ...
+
+	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
+
+	def withdraw_tool_call(self, call: Call) -> None:
+		"""Delete the record of a started call: it waits for a person, and is made again when the run
+		resumes.
+		"""
+
+	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None: ...
+
+
+class NoJournal:
+	"""A journal that records nothing, for uses of the loop without a run."""
+
+	provider: str | None = None
+	model: str = ""
+
+	def find_reply(self, step: int) -> ModelReply | None:
+		return None
+
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
+		return None
+
+	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
+		return None
+
+	def waiting(self) -> AbstractContextManager[None]:
+		return nullcontext()
+
+	def finish_model_call(self, step: int, reply: ModelReply) -> None: ...
+	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None: ...
+	def start_tool_call(self, step: int, call: Call) -> None: ...
+	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
+	def withdraw_tool_call(self, call: Call) -> None: ...
+	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None: ...
 
 
 def ignore(kind: EventKind, data: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 import frappe
 from frappe.utils.background_jobs import get_job_status
 
-from huf.ai.core.egress import find_outsiders
+from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
 from huf.ai.core.trigger_types import Origin

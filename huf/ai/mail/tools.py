@@ -6,14 +6,14 @@ writes over a person's draft or, without approval, to an address outside the thr
 
 import frappe
 
-from huf.ai.core.egress import find_outsiders
+from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import MailEvent
 from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
-from huf.ai.receipts.answers import list_unconfirmed_claims
+from huf.ai.receipts.claims import list_unconfirmed_claims
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 from huf.ai.storage.rows import clip
 from huf.ai.tools.registry import tool

@@ -35,15 +35,13 @@ from huf.ai.providers.models import (
 	UnsavedProvider,
 	estimate_max_tokens,
 	hides_tools,
-	read_model_facts,
-	uses_planner,
-)
-from huf.ai.providers.price_table import (
 	list_providers,
 	listed,
 	listed_answer,
 	listed_prices,
 	load_table,
+	read_model_facts,
+	uses_planner,
 )
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter, count_text

@@ -15,8 +15,7 @@ from huf.ai.providers.litellm import (
 	read_key,
 )
 from huf.ai.providers.litellm_module import load
-from huf.ai.providers.models import read_model_facts
-from huf.ai.providers.price_table import prices_of
+from huf.ai.providers.models import prices_of, read_model_facts
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 

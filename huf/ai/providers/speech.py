@@ -6,7 +6,7 @@ from typing import Any
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Usage
-from huf.ai.providers.price_table import listed, prices_of
+from huf.ai.providers.models import listed, prices_of
 
 MIN_BYTES_PER_SECOND, MIN_WAV_BYTES_PER_SECOND = 500, 8_000
 """Lower bounds, compressed and uncompressed, to estimate the length of a recording by its size."""

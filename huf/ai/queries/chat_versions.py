@@ -2,8 +2,7 @@
 
 import frappe
 
-from huf.ai.storage.chat_versions import find_base, find_version, list_versions_of_chat
-from huf.ai.storage.chats import CONVERSATION
+from huf.ai.storage.chats import CONVERSATION, find_base, find_version, list_versions_of_chat
 
 
 def list_versions(name: str) -> list[dict]:

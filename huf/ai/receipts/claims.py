@@ -1,10 +1,14 @@
-"""Matches what an answer claims with what its run did. Pure: text and evidence in, claims out."""
+"""Matches what an answer claims with what its run did, by the run's journal."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+import frappe
+
+from huf.ai.core.arguments import parse_result
 from huf.ai.receipts.evidence import CallEvidence, Evidence, parse_number
 from huf.ai.receipts.language import (
 	EXISTENCE_NONE,
@@ -13,6 +17,8 @@ from huf.ai.receipts.language import (
 	split_sentences,
 	verb_patterns,
 )
+from huf.ai.storage.agent_changes import CHANGE
+from huf.ai.storage.recorded_run import read_opening
 
 MAX_CLAIMS = 100
 MAX_ANSWER_CHARS = 10_000
@@ -51,6 +57,12 @@ KNOWN_WORDS = frozenset(
 	okay done yes sure""".split()
 )
 """Capitalised words that name no record."""
+MAX_PROMPT_CHARS = 20_000
+OBJECTION = (
+	"Your answer was not sent yet, because no result of your tools confirms this:\n{}\n\n"
+	"Do what is missing with your tools if it was asked for, or correct the answer. "
+	"Then write the whole answer again, without a word about this check."
+)
 
 
 @dataclass(frozen=True)
@@ -212,4 +224,70 @@ def looks_like_name(code: str) -> bool:
 	return (
 		not re.fullmatch(r"#?\d+(?:[./:-]\d+)*\w{0,3}|[A-Za-z]{1,2}\d{0,1}|\d+[a-zA-Z]+", code)
 		and len(code) > 3
+	)
+
+
+def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
+	"""The claims of an answer, each with the calls that prove it; see `Claim.as_dict`.
+
+	`opening`: the messages that began the run. Numbers of its instructions are known.
+	Takes two statements, and some milliseconds for answers of usual length.
+	"""
+	if not answer:
+		return []
+	users = [message for message in opening if message["role"] == "user"]
+	given = text_of(users[-1]) if users else ""
+	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
+	evidence = Evidence(read_run_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
+	return [claim.as_dict() for claim in check_answer(answer, evidence)]
+
+
+def build_correction(run: str, answer: str, opening: list[dict]) -> str | None:
+	"""A message that asks the model to correct the unconfirmed claims of its answer, or None."""
+	claims = list_unconfirmed(run, answer, opening)
+	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
+
+
+def list_unconfirmed_claims(run: str, text: str) -> list[str]:
+	"""Sentences of a text, such as a mail, that claim something the run has not done so far."""
+	opening = frappe.db.get_value("Agent Run", run, "opening")
+	return list_unconfirmed(run, text, read_opening(opening))
+
+
+def list_unconfirmed(run: str, text: str, opening: list[dict]) -> list[str]:
+	return list(
+		dict.fromkeys(each["text"] for each in check_run(run, text, opening) if not each["confirmed"])
+	)
+
+
+def text_of(message: dict) -> str:
+	content = message.get("content") or ""
+	return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def read_run_calls(run: str) -> tuple[CallEvidence, ...]:
+	"""The tool calls of a run in order, with the documents that each changed."""
+	rows = frappe.get_all(
+		"Agent Tool Call",
+		{"run": run},
+		["name", "tool", "effect", "status", "arguments", "result"],
+		order_by="step asc, position asc",
+	)
+	changes: dict[str, list[tuple[str, str, str]]] = {}
+	if any(row.effect != "read" for row in rows):
+		fields = ["tool_call", "reference_doctype", "reference_name", "action"]
+		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
+			change = (each.reference_doctype, each.reference_name, each.action)
+			changes.setdefault(each.tool_call, []).append(change)
+	return tuple(
+		CallEvidence(
+			row.name,
+			row.tool,
+			row.effect,
+			row.status == "Success",
+			parse_result(row.arguments),
+			parse_result(row.result),
+			tuple(changes.get(row.name, ())),
+		)
+		for row in rows
 	)

@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass
 
 from huf.ai.routing.complexity import remove_accents
-from huf.ai.routing.languages import detect_language
-from huf.ai.routing.texts import get_text
+from huf.ai.routing.languages import detect_language, get_text
 
 MAX_ANSWER_CHARS = 4_000
 MAX_PROMISE_WORDS = 40

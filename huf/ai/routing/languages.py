@@ -1,6 +1,12 @@
-"""Guesses which of four languages a message is in, by function words and diacritics."""
+"""Guesses which of four languages a message is in, by function words and diacritics, and has the router's
+texts for people in each (`texts.json`).
+"""
 
+import json
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
 
 FUNCTION_WORDS = {
 	"en": (
@@ -32,6 +38,7 @@ DIACRITICS = {"es": "ñ¿¡", "de": "äöüß", "cs": "ěščřžýůťďň"}
 WORD = re.compile(r"[^\W\d_]+")
 DIACRITIC_WEIGHT = 1.5
 _WORDS = {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()}
+TEXTS_FILE = Path(__file__).with_name("texts.json")
 
 
 def detect_language(text: str, default: str = "en") -> str:
@@ -46,3 +53,23 @@ def detect_language(text: str, default: str = "en") -> str:
 	best = max(scores.values())
 	leading = [language for language, score in scores.items() if score == best]
 	return leading[0] if best and (len(leading) == 1 or default not in leading) else default
+
+
+@lru_cache(maxsize=1)
+def read_texts() -> dict[str, dict[str, str]]:
+	"""{key: {language: text}}; the keys plan_* are named after the `Need`s of a decision."""
+	return json.loads(TEXTS_FILE.read_text(encoding="utf-8"))
+
+
+def get_text(key: str, language: str) -> str:
+	"""The text of a key; any other text, such as a reason that a site wrote, is returned unchanged."""
+	texts = read_texts().get(key)
+	if texts is None:
+		return key
+	return texts.get(language, texts["en"])
+
+
+def suggest_plan(needs: Iterable[str], language: str) -> tuple[str, ...]:
+	"""Suggested steps for tool needs, the last being the answer."""
+	steps = [f"plan_{need}" for need in needs if f"plan_{need}" in read_texts()]
+	return tuple(get_text(key, language) for key in [*steps, "plan_answer"])

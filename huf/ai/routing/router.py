@@ -14,9 +14,8 @@ from huf.ai.routing.classifier import load_model
 from huf.ai.routing.complexity import Complexity, measure_complexity
 from huf.ai.routing.continuity import Previous, continues_task
 from huf.ai.routing.heuristics import PatternMatch, find_match
-from huf.ai.routing.languages import detect_language
+from huf.ai.routing.languages import detect_language, get_text, suggest_plan
 from huf.ai.routing.patterns import Pattern
-from huf.ai.routing.texts import get_text, suggest_plan
 from huf.ai.routing.types import DEFAULT_THRESHOLD, Need, Route, RouteDecision, Stage
 
 UNSURE_CONFIDENCE = 0.5

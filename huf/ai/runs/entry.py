@@ -18,9 +18,9 @@ from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open
-from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import end_run, end_run_async, enqueue_run
 from huf.ai.runs.routing import (
+	HeldChat,
 	find_takeover,
 	may_escalate,
 	needs_agent,

@@ -23,11 +23,10 @@ from huf.ai.core.types import (
 )
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import Review, RunContext
-from huf.ai.receipts.answers import build_correction
+from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.approvals import Approvals
-from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
-from huf.ai.runs.messages import build_messages
+from huf.ai.runs.messages import add_file_reader, build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.stop_rules import apply_stop_rules

@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, Call, Mode, Outcome, RunResult, RunStatus, StopReason
-from huf.ai.receipts.answers import check_run
+from huf.ai.receipts.claims import check_run
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases, notifications, outgoing_mail
 from huf.ai.storage.budgets import settle_lost_runs

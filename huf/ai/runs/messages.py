@@ -1,17 +1,61 @@
-"""Builds the messages that begin a run: instructions, summary, history, prompt and files."""
+"""Builds the messages that begin a run: instructions, summary, history, prompt and files.
+
+A message's files are read with the user's permissions. `storage/message_files.py` then attaches them to the
+conversation, which makes them readable to its readers.
+"""
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.core.attachments import opening_messages
+from huf.ai.core.attachments import (
+	IMAGE_TYPES,
+	READ_ATTACHMENT,
+	MessageFile,
+	MessageFiles,
+	opening_messages,
+	render_files,
+)
+from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.files import get_ending, get_full_file_name, read_file_content
+from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest
+from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.memory import offer_facts
+from huf.ai.knowledge.reader_process import read_file
+from huf.ai.knowledge.reading import READERS
+from huf.ai.loop.context_window import DEFAULT_WINDOW, PIECE_CHARS, read_rest
+from huf.ai.providers.models import find_context_window, read_model_facts
+from huf.ai.runs.admission import admit_file
 from huf.ai.storage.history import read_history
-from huf.ai.storage.opening import Opening, open_with_history
+from huf.ai.storage.message_files import read_conversation_files
+from huf.ai.storage.recorded_run import Opening, open_with_history
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
+
+MAX_FILES = 10
+"""Per message."""
+MAX_BYTES = 20_000_000
+MAX_IMAGE_BYTES = 3_750_000
+"""5 MB when encoded, the least that all providers accept."""
+MAX_TEXT_CHARS = 200_000
+"""Limit for the text of a message's files, however large the context window."""
+DESCRIPTION = (
+	"Read more of an attached file that was truncated. Returns its text from `offset` on; with `find`, from "
+	"the next match at or after `offset`."
+)
+PARAMETERS = {
+	"type": "object",
+	"properties": {
+		"file": {"type": "string", "description": "The file's name"},
+		"offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out"},
+		"find": {"type": "string", "description": "Words to look for"},
+	},
+	"required": ["file"],
+	"additionalProperties": False,
+}
 
 
 def build_messages(
@@ -65,3 +109,101 @@ def add_facts(
 
 def read_holder(conversation: str) -> dict | None:
 	return frappe.db.get_value("Agent Conversation", conversation, ["owner", "channel"], as_dict=True)
+
+
+def describe_limits() -> dict:
+	"""Limits of attachments: {endings, images: endings, max_files, max_bytes, max_image_bytes}."""
+	return {
+		"endings": sorted(READERS),
+		"images": sorted(IMAGE_TYPES),
+		"max_files": MAX_FILES,
+		"max_bytes": MAX_BYTES,
+		"max_image_bytes": MAX_IMAGE_BYTES,
+	}
+
+
+def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
+	"""Read the Files (by name or URL) that the user attaches to a message. Writes nothing.
+
+	Raises PermissionError for a file that the user may not read, UsageError for files that are too large, too
+	many or unreadable.
+	"""
+	if len(wanted) > MAX_FILES:
+		raise UsageError(f"At most {MAX_FILES} files fit into one message.")
+	files, texts = [], []
+	for each in dict.fromkeys(wanted):
+		file = admit_file(each, user)
+		message_file, text = read_attached_file(file)
+		files.append(message_file)
+		if text is not None:
+			texts.append((message_file.file_name, text))
+	images = [each.file_name for each in files if each.kind == "image"]
+	# As many characters as the window has tokens: about a quarter of it.
+	max_chars = min(
+		MAX_TEXT_CHARS,
+		read_model_facts(model).window or find_context_window(provider, model) or DEFAULT_WINDOW,
+	)
+	return MessageFiles(tuple(files), render_files(texts, images, max_chars))
+
+
+def read_attached_file(file) -> tuple[MessageFile, str | None]:
+	"""A File and its text, which is empty for images. Raises UsageError."""
+	name = get_full_file_name(file)
+	try:
+		content = read_file_content(file)
+	except OSError:
+		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
+	ending = get_ending(name)
+	is_image = ending in IMAGE_TYPES
+	max_bytes = MAX_IMAGE_BYTES if is_image else MAX_BYTES
+	if len(content) > max_bytes:
+		raise UsageError(f"{name} is too large: at most {max_bytes / 1_000_000:g} MB can be attached.")
+	kind = "image" if is_image else "text"
+	title = " ".join((file.file_name or name).split())
+	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)
+	return message_file, None if is_image else read_file_text(name, content)
+
+
+def read_file_text(name: str, content: bytes) -> str:
+	"""The text of a file. Raises UsageError if it is unreadable or has none."""
+	text = "\n\n".join(map(render_part, read_file(name, content)))
+	if not text:
+		raise UsageError(f"No text could be read from {name}. If it is a scan, send its pages as images.")
+	return text
+
+
+def render_part(part: Part) -> str:
+	"""A part of a file, preceded by its page or sheet. Headings are already in its text."""
+	place = f"[Page {part.page}]" if part.page else part.heading and f"# {part.heading}"
+	return part.text if not place or part.text.lstrip().startswith("#") else f"{place}\n{part.text}"
+
+
+def add_file_reader(agent, messages: Sequence[dict], conversation: str):
+	"""The agent, with a tool that continues reading the conversation's files if one was cut off."""
+	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
+		return agent
+	from huf.ai.agents.function_tool import create_function_tool
+
+	read_it = partial(read_attachment, conversation)
+	timeout = get_settings().tool_timeout
+	tool = create_function_tool(READ_ATTACHMENT, DESCRIPTION, PARAMETERS, read_it, timeout=timeout)
+	return agent.clone(tools=[*agent.tools, tool])
+
+
+def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "") -> str:
+	"""Read a part of a file of the conversation, if the user may read it. Raises ToolError."""
+	named = {each.file_name: each for each in read_conversation_files(conversation) if each.kind == "text"}
+	if file not in named:
+		raise ToolError(f"There is no file {file!r} here. The files are: {', '.join(named) or 'none'}.")
+	admit_file(named[file].name, frappe.session.user)
+	return read_rest(file, whole_text(frappe.local.site, named[file].name), PIECE_CHARS, offset, find)
+
+
+@lru_cache(maxsize=8)
+def whole_text(site: str, name: str) -> str:
+	file = frappe.get_doc("File", name)
+	try:
+		content = read_file_content(file)
+	except OSError:
+		raise ToolError(f"{file.file_name} is no longer on this site.") from None
+	return read_file_text(get_full_file_name(file), content)

@@ -16,8 +16,7 @@ from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
 from huf.ai.runs.replay import ReplayJournal, read_ended_run, recorded_tools, stall_message, step_cap
-from huf.ai.storage.opening import read_opening
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
 
 
 class InputRecorder(FreeModel):

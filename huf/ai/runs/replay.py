@@ -16,13 +16,11 @@ from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import ENDED_STATUSES, Call, Effect, ModelReply, Outcome, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
-from huf.ai.loop.journal import NoJournal
 from huf.ai.loop.model import FreeModel, Model
-from huf.ai.loop.run_context import RunContext
-from huf.ai.runs.attached_files import add_file_reader
+from huf.ai.loop.run_context import NoJournal, RunContext
+from huf.ai.runs.messages import add_file_reader
 from huf.ai.runs.provider import RunProvider
-from huf.ai.storage.opening import read_opening
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
 from huf.ai.storage.run_rows import digest_transcript
 
 

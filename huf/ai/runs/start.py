@@ -13,15 +13,13 @@ from huf.ai.core.json_text import make_encodable
 from huf.ai.core.routed import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
-from huf.ai.runs.attached_files import read_attached_files
-from huf.ai.runs.messages import build_messages
+from huf.ai.runs.messages import build_messages, read_attached_files
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
-from huf.ai.storage.opening import Opening, read_opening
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import Opening, RecordedRun, read_opening, read_recorded
 from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.run_rows import insert_run, store_opening
 from huf.ai.storage.untrusted_records import mark_conversations

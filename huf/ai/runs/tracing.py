@@ -18,7 +18,7 @@ from huf.ai.core.arguments import mask_secrets
 from huf.ai.core.costs import Grant
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, ModelReply, RunResult, RunStatus, ToolResult, Usage
-from huf.ai.loop.journal import MeasureCost
+from huf.ai.loop.run_context import MeasureCost
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage.journal import RunJournal
 

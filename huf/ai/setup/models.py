@@ -9,8 +9,7 @@ from frappe import _
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.local_servers import is_local_address, read_window
-from huf.ai.providers.models import TOKENS_PER_PRICE, UnsavedProvider, read_model_facts
-from huf.ai.providers.price_table import find_price
+from huf.ai.providers.models import TOKENS_PER_PRICE, UnsavedProvider, find_price, read_model_facts
 from huf.ai.setup.model_check import check_model, store_findings
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")

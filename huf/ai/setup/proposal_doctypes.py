@@ -8,7 +8,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.tokenizer import fold_text, split_words
-from huf.ai.knowledge.stemming import STEMMERS, stem_word
+from huf.ai.knowledge.terms import STEMMERS, stem_word
 from huf.ai.queries.records import list_used_doctypes
 
 RIGHTS = {"list": "read", "read": "read", "create": "create", "update": "write"}

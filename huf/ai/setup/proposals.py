@@ -1,6 +1,6 @@
 """Proposes an agent from one sentence: by the site's default model, else from the words of the sentence.
 
-A proposal is data for a person to review; `huf.ai.setup.proposed_agents` creates what they accept. Whether a
+A proposal is data for a person to review; `huf.ai.setup.agents` creates what they accept. Whether a
 model or a browser wrote it, `read_proposal` takes only known fields, and only tools that the user may use.
 """
 

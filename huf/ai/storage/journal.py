@@ -47,7 +47,7 @@ from huf.ai.storage.waiting_runs import Wait, waiting_runs
 
 
 class RunJournal:
-	"""Writes the record of one run; see `huf.ai.loop.journal.Journal`.
+	"""Writes the record of one run; see `huf.ai.loop.run_context.Journal`.
 
 	`conversations` gets the messages of each step. `recorded` is what an earlier worker wrote, if the run is
 	resumed. `limits` bound its model calls. `changes` records what a tool call changes.

@@ -9,8 +9,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.contacts import record_contact
-from huf.ai.core.egress import (
+from huf.ai.core.contacts import (
 	GATEWAY_TYPES,
 	MAX_FOLLOWED_LINKS,
 	TOOLS_WITH_FIXED_DESTINATION,
@@ -21,6 +20,7 @@ from huf.ai.core.egress import (
 	is_plain_link,
 	list_urls,
 	parse_host,
+	record_contact,
 )
 from huf.ai.core.errors import ToolError
 from huf.ai.core.flow import (

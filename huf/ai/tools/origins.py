@@ -2,7 +2,7 @@
 
 import re
 
-from huf.ai.core.egress import list_urls, parse_host
+from huf.ai.core.contacts import list_urls, parse_host
 from huf.ai.core.flow import TYPED
 from huf.ai.tools.extraction import is_closed, parse_schema
 from huf.ai.tools.taint import find_origins

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
-from huf.ai.storage.opening import read_opening
+from huf.ai.storage.recorded_run import read_opening
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 import frappe
 from frappe.utils import strip_html
 
-from huf.ai.undo.images import differing, pick, read_stored_image
+from huf.ai.undo.capture import differing, pick, read_stored_image
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2

@@ -16,9 +16,8 @@ from huf.ai.core.request_values import read_json
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
-from huf.ai.undo.capture import CallChanges
+from huf.ai.undo.capture import CallChanges, read_stored_image
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
-from huf.ai.undo.images import read_stored_image
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
 from huf.ai.undo.scope import UndoScope, UndoSelection, read_scope

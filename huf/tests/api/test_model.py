@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.providers.price_table import find_price, list_provider_models
+from huf.ai.providers.models import find_price, list_provider_models
 from huf.api import model
 from huf.tests.base import SiteTestCase, keep_default_model
 from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique

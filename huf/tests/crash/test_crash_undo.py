@@ -6,7 +6,7 @@ import unittest
 
 import frappe
 
-from huf.ai.undo.images import read_stored_image
+from huf.ai.undo.capture import read_stored_image
 from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import Worker

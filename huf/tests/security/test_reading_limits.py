@@ -23,7 +23,7 @@ from huf.ai.mail.quoting import extract_new_text
 from huf.ai.providers.masking import Masker
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import parse_calls
-from huf.ai.setup.agent_exports import parse_export
+from huf.ai.setup.agent_import import parse_export
 from huf.tests.measuring import assert_bounded, time_thread
 
 TOOLS = {"get_list": {"type": "object", "properties": {"doctype": {"type": "string"}}}}

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import time
 
-from huf.ai.triggers.webhook_signatures import MAX_AGE_S
+from huf.ai.triggers.webhooks import MAX_AGE_S
 from huf.tests.triggers import SECRET, WebhookTestCase, events_of
 
 

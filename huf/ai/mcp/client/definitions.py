@@ -1,5 +1,5 @@
 """Tool definitions of MCP servers: cleans them, compares them with the accepted ones, and names them for
-models.
+models. Converts the results of such tools.
 
 Descriptions and schemas are untrusted data that goes to the model: they are bounded, and invisible characters
 and keywords that would make validation slow or fetch other documents are removed.
@@ -16,6 +16,7 @@ from typing import Any
 
 from frappe import _
 
+from huf.ai.core.errors import ToolError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import Effect
 
@@ -46,6 +47,7 @@ DROPPED = {
 """Keywords that are inlined, or left to the server: a hostile pattern can keep a regular expression busy for
 hours.
 """
+MAX_ERROR_CHARS = 4_000
 
 
 class UnusableTool(ValueError):
@@ -191,3 +193,30 @@ def make_tool_name(prefix: str, name: str, taken: Iterable[str] = ()) -> str:
 		return wanted
 	suffix = hashlib.sha256(name.encode()).hexdigest()[:6]
 	return f"{wanted[: MAX_TOOL_NAME_CHARS - 7]}_{suffix}"
+
+
+def read_call_result(result: Any) -> dict:
+	"""{text, structured, left_out} of a CallToolResult, without empty keys. Raises ToolError for an error.
+
+	The nesting keeps a server's data from passing as a record of this site that answers cite
+	(`tools/sources.py`).
+	"""
+	texts = [each.text for each in result.content if each.type == "text"]
+	text = strip_invisible("\n".join(texts))
+	if result.is_error:
+		raise ToolError(text[:MAX_ERROR_CHARS] or "The server reports an error without saying more.")
+	left_out = [describe_block(each) for each in result.content if each.type != "text"]
+	structured = strip_invisible_json(result.structured_content)
+	found = {"text": text, "structured": structured, "left_out": left_out}
+	if structured is not None and len(texts) == 1:
+		# Servers repeat structured content as text for older clients.
+		del found["text"]
+	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
+
+
+def describe_block(block: Any) -> str:
+	"""Describe a content block that is not passed to the model."""
+	resource = getattr(block, "resource", block)
+	kind = getattr(resource, "mime_type", None) or ""
+	address = str(getattr(resource, "uri", None) or "")
+	return strip_invisible(" ".join(filter(None, (block.type, kind, address))))[:300]

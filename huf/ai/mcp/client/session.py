@@ -98,7 +98,7 @@ async def call_tool(
 	`on_call` is called before the arguments are sent. Raises ToolError, or ToolChanged with the current
 	definition.
 	"""
-	from huf.ai.mcp.client.results import read_call_result
+	from huf.ai.mcp.client.definitions import read_call_result
 
 	context = target.context or copy_context()
 

@@ -2,7 +2,7 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.chat.approvals import end_runs_of
-from huf.ai.storage.chat_versions import show_remaining
+from huf.ai.storage.chats import show_remaining
 
 EDITABLE = ("title", "is_active")
 

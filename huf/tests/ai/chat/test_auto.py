@@ -11,8 +11,8 @@ from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server.tools import name_of_agent
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.routing import HeldChat
 from huf.ai.runs.start import start_run
 from huf.tests.api.test_mcp import META, REVISION
 from huf.tests.base import SiteTestCase, enter

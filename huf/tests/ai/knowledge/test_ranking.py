@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.knowledge.ranking import Passage, fuse_rankings, score_passages
-from huf.ai.knowledge.stemming import detect_stemming_language, stem_in_all_languages, stem_text
-from huf.ai.knowledge.terms import build_terms
+from huf.ai.knowledge.terms import build_terms, detect_stemming_language, stem_in_all_languages, stem_text
 
 
 def stem(text: str) -> str:

@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from huf.ai.core.types import MAX_RESULT_CHARS
-from huf.ai.loop.context_window import Fitted, Room, TooLong, estimate, fit
-from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS
+from huf.ai.loop.context_window import MIN_EXCERPT_CHARS, Fitted, Room, TooLong, estimate, fit
 
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 ASKED = {"role": "user", "content": "What is due?"}

@@ -7,7 +7,7 @@ from huf.ai.core.errors import ModelError
 from huf.ai.core.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Cancelled, StepCap
-from huf.ai.loop.journal import NoJournal
+from huf.ai.loop.run_context import NoJournal
 from huf.tests.ai.loop.models import FunctionModel
 
 ASKED = [{"role": "user", "content": "Hi"}]

@@ -8,7 +8,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
-from huf.ai.loop.tool_runner import MAX_CALLS_PER_TURN
+from huf.ai.loop.tool_calls import MAX_CALLS_PER_TURN
 from huf.tests.ai.loop.models import FunctionModel
 
 ASKED = [{"role": "user", "content": "Hi"}]

@@ -12,7 +12,7 @@ from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.plan_prompts import ANSWER, to_conversation
 from huf.ai.loop.planner import make_request, parse_plan, shorten_tools
-from huf.ai.queries.replayed_events import replay_events
+from huf.ai.queries.event_stream import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.tools.registry import tool

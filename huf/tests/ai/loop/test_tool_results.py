@@ -5,7 +5,7 @@ import unittest
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Call, CallRequest, CallStatus, Outcome, ToolResult
-from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, ResultReader, excerpt
+from huf.ai.loop.context_window import MIN_EXCERPT_CHARS, PIECE_CHARS, ResultReader, excerpt
 
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 

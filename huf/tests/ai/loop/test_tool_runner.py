@@ -4,10 +4,8 @@ import asyncio
 import unittest
 
 from huf.ai.core.types import CallRequest, Effect, Tool
-from huf.ai.loop.journal import NoJournal
-from huf.ai.loop.run_context import ignore
-from huf.ai.loop.tool_calls import prepare
-from huf.ai.loop.tool_runner import ToolRunner
+from huf.ai.loop.run_context import NoJournal, ignore
+from huf.ai.loop.tool_calls import ToolRunner, prepare
 
 ANY = {"type": "object", "properties": {}}
 

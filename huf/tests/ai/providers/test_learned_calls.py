@@ -13,7 +13,7 @@ import frappe
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect, Tool
 from huf.ai.loop.model import ignore_text
-from huf.ai.providers import learned_calls, price_table
+from huf.ai.providers import learned_calls, models
 from huf.ai.providers.direct_path import DirectPath
 from huf.ai.providers.direct_path_check import learn_call
 from huf.ai.providers.learned_calls import CallStore, find_learned, open_site_store
@@ -193,8 +193,8 @@ class TestLearnedCalls(SiteTestCase):
 
 	def test_litellm_s_files_say_what_it_says(self):
 		litellm = load()
-		self.assertEqual(price_table.list_providers(), {each.value for each in litellm.provider_list})
-		table = dict(price_table.load_table())
+		self.assertEqual(models.list_providers(), {each.value for each in litellm.provider_list})
+		table = dict(models.load_table())
 		table.pop("fallback_generalizations", None)
 		self.assertEqual(table, litellm.model_cost)
 

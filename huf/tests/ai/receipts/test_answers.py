@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
-from huf.ai.queries.replayed_events import replay_events
+from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique

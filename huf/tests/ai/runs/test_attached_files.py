@@ -10,10 +10,10 @@ from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_messag
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
-from huf.ai.providers.price_table import find_context_window, supports_vision
+from huf.ai.providers.models import find_context_window, supports_vision
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.attached_files import MAX_FILES, MAX_IMAGE_BYTES
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.messages import MAX_FILES, MAX_IMAGE_BYTES
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.replay import replay
 from huf.ai.storage import retention

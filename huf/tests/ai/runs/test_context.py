@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import MAX_RESULT_CHARS, AgentRequest
-from huf.ai.loop.tool_results import READ_MORE
+from huf.ai.loop.context_window import READ_MORE
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.replay import replay
 from huf.ai.tools.registry import tool

@@ -7,7 +7,7 @@ import frappe
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.answers import MAX_REASONING_CHARS
-from huf.ai.queries.replayed_events import replay_events
+from huf.ai.queries.event_stream import replay_events
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.replay import replay

@@ -5,8 +5,7 @@ import unittest
 import frappe
 
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.runs.summaries import INSTRUCTIONS
-from huf.ai.runs.summary_facts import find_facts, loses_facts, trim
+from huf.ai.runs.summaries import INSTRUCTIONS, find_facts, loses_facts, trim
 from huf.ai.storage.history import read_summary
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool

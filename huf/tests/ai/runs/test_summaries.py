@@ -17,7 +17,7 @@ from huf.ai.runs.summaries import INSTRUCTIONS
 from huf.ai.storage import leases, retention
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.history import move_watermark, read_history, read_summary, read_unsummarised
-from huf.ai.storage.opening import read_opening
+from huf.ai.storage.recorded_run import read_opening
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, text, tool_call

@@ -5,8 +5,7 @@ import json
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.setup.agent_exports import parse_export
-from huf.ai.setup.agent_import import import_agents
+from huf.ai.setup.agent_import import import_agents, parse_export
 from huf.tests.agent_exports import BUILDER, make_workflow
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_model, make_user, unique

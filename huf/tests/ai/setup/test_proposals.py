@@ -6,8 +6,8 @@ from unittest.mock import ANY
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.setup.agents import create_proposed
 from huf.ai.setup.proposals import MAX_TOOL_DOCTYPES, propose_agent, read_proposal
-from huf.ai.setup.proposed_agents import create_proposed
 from huf.tests.base import SiteTestCase, enter, keep_default_model
 from huf.tests.factories import make_model, make_user, unique
 from huf.tests.model_server import ModelServer, error, text

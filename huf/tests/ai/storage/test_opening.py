@@ -8,7 +8,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import load_run, start_run
 from huf.ai.storage import leases, retention
-from huf.ai.storage.opening import read_opening
+from huf.ai.storage.recorded_run import read_opening
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call

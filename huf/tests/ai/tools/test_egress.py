@@ -5,7 +5,7 @@ import unittest
 
 import frappe
 
-from huf.ai.core.egress import find_outsiders, is_allowed_address, is_allowed_host, parse_host
+from huf.ai.core.contacts import find_outsiders, is_allowed_address, is_allowed_host, parse_host
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.drafting import Shop
 from huf.tests.factories import make, make_agent, make_model, make_tool

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from huf.ai.storage.agent_changes import insert_changes
 from huf.ai.storage.rows import insert_row
-from huf.ai.undo.capture import CallChanges
-from huf.ai.undo.images import read_stored_image
+from huf.ai.undo.capture import CallChanges, read_stored_image
 from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.base import SiteTestCase
