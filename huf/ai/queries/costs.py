@@ -1,4 +1,4 @@
-"""The cost of runs by day and group, the use of budgets, and a forecast.
+"""What models cost by day and group, the use of budgets, and a forecast.
 
 Read-only, with the user's permissions.
 """
@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.queries.reports import RUN, build_conditions, run_query, sum_costs
+from huf.ai.queries.reports import run_query, select_spending, sum_costs
 from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
 from huf.permissions import is_manager
 
@@ -28,14 +28,12 @@ def read_costs(first: date, last: date, group: str) -> dict:
 def list_days(first: date, last: date) -> list[dict]:
 	"""Every day of a period: [{day, runs, cost, unpriced}].
 
-	The cost of `unpriced` runs is not fully known.
+	The cost of `unpriced` runs, and of model calls outside runs, is not fully known.
 	"""
 	period = {"from_date": str(first), "to_date": str(last)}
 	rows = run_query(
-		f"""select date(creation) as day, count(*) as runs, sum(total_cost) as cost,
-		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run` where {build_conditions(RUN, period)}
-		group by date(creation) order by date(creation)""",
+		f"""select date(creation) as day, sum(runs) as runs, sum(cost) as cost, sum(unpriced) as unpriced
+		from {select_spending(period)} group by date(creation) order by date(creation)""",
 		period,
 	)
 	found = {str(row["day"]): row for row in rows}

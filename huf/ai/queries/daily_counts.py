@@ -1,4 +1,4 @@
-"""Counts and costs of runs by day, with the user's permissions. Read-only."""
+"""Counts of runs and costs of models by day, with the user's permissions. Read-only."""
 
 from datetime import date, timedelta
 
@@ -6,6 +6,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.types import RunStatus
+from huf.ai.queries.reports import run_query, select_spending
 from huf.ai.storage.shared_values import share_value
 from huf.permissions import list_condition
 
@@ -19,7 +20,7 @@ def count_days(days: int) -> list[dict]:
 	"""The last `days` days up to today, in the site's time zone: [{day, done, failed, other, cost,
 	unpriced}].
 
-	`cost` is in USD; `unpriced` counts runs whose cost is not fully known.
+	`cost` is in USD, with model calls outside runs; `unpriced` counts what has no known cost.
 	"""
 	today = now_datetime().date()
 	first = today - timedelta(days=days - 1)
@@ -29,7 +30,7 @@ def count_days(days: int) -> list[dict]:
 		day = found.get(str(row.day))
 		if day is None:
 			continue
-		day[classify_status(row.status)] += row.runs
+		day[classify_status(row.status)] += int(row.runs)
 		day["cost"] += row.cost or 0
 		day["unpriced"] += row.unpriced or 0
 	return [{"day": day, **figures} for day, figures in found.items()]
@@ -39,7 +40,7 @@ def create_day() -> dict:
 	return {"done": 0, "failed": 0, "other": 0, "cost": 0.0, "unpriced": 0}
 
 
-def classify_status(status: str) -> str:
+def classify_status(status: str | None) -> str:
 	if status == RunStatus.SUCCESS.value:
 		return "done"
 	return "failed" if status in FAILED_STATUSES else "other"
@@ -51,14 +52,12 @@ def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
 	key = f"huf_daily_counts|{first}|{end}|{own}"
 	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
 		return cached
-	rows = frappe.db.sql(
-		f"""select date(creation) as day, status, count(*) as runs, sum(total_cost) as cost,
-		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run`
-		where creation >= %(first)s {"and creation < %(end)s" if end else ""} {f"and {own}" if own else ""}
+	period = {"from_date": str(first)} | ({"to_date": str(end - timedelta(days=1))} if end else {})
+	rows = run_query(
+		f"""select date(creation) as day, status, sum(runs) as runs, sum(cost) as cost,
+		sum(unpriced) as unpriced from {select_spending(period)}
 		group by date(creation), status order by date(creation), status""",
-		{"first": str(first), "end": str(end)},
-		as_dict=True,
+		period,
 	)
 	if sum(row.runs for row in rows) > MAX_UNCACHED_RUNS:
 		share_value(key, rows, cache_ttl_s)

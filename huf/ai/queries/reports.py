@@ -5,8 +5,8 @@ import frappe
 from huf.permissions import list_condition
 
 MAX_ROWS = 1000
-GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as", "Trigger": "`trigger`"}
-RUN, CALL = "Agent Run", "Agent Tool Call"
+GROUPS = {"Agent": "agent", "Model": "model", "User": "person", "Trigger": "cause"}
+RUN, CALL, MODEL_CALL = "Agent Run", "Agent Tool Call", "Agent LLM Call"
 
 
 def build_conditions(doctype: str, filters: dict, *fields: str) -> str:
@@ -28,6 +28,20 @@ def run_query(query: str, filters: dict) -> list[dict]:
 	return frappe.db.sql(query, values, as_dict=True)
 
 
+def select_spending(filters: dict) -> str:
+	"""A subquery with a row for each run, and for each model call outside runs, such as those of evals,
+	vectors and route decisions: creation, agent, model, person, cause, status, runs, tokens, cost, unpriced.
+	"""
+	return f"""(select creation, agent, model, run_as as person, `trigger` as cause, status, 1 as runs,
+		total_tokens as tokens, total_cost as cost, case when unpriced_calls > 0 then 1 else 0 end as unpriced
+		from `tabAgent Run` where {build_conditions(RUN, filters)}
+		union all
+		select creation, null, nullif(model, ''), owner, null, null, 0,
+		coalesce(input_tokens, 0) + coalesce(output_tokens, 0), cost,
+		case when status = 'Success' and cost_known = 0 then 1 else 0 end
+		from `tabAgent LLM Call` where run is null and {build_conditions(MODEL_CALL, filters)}) spending"""
+
+
 def list_report_runs(filters: dict) -> list[dict]:
 	"""The newest runs, at most MAX_ROWS."""
 	return run_query(
@@ -39,16 +53,16 @@ def list_report_runs(filters: dict) -> list[dict]:
 
 
 def sum_costs(filters: dict) -> list[dict]:
-	"""Runs, tokens and USD by `group_by` (one of GROUPS); the cost of `unpriced` runs is not fully
-	known.
+	"""Runs, tokens and USD by `group_by` (one of GROUPS). The cost of `unpriced` runs and calls is not fully
+	known. Model calls outside runs belong to no agent and no trigger.
 	"""
 	group = GROUPS.get(filters.get("group_by") or "", "agent")
 	return run_query(
-		f"""select {group} as grouped, count(*) as runs,
-		sum(case when status = 'Success' then 1 else 0 end) as successes, sum(total_tokens) as tokens,
-		sum(total_cost) as cost, sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run` where {build_conditions(RUN, filters)}
-		group by {group} order by cost desc, {group}""",
+		f"""select {group} as grouped, sum(runs) as runs,
+		sum(case when status = 'Success' then 1 else 0 end) as successes, sum(tokens) as tokens,
+		sum(cost) as cost, sum(unpriced) as unpriced from {select_spending(filters)}
+		group by {group} having sum(runs) > 0 or sum(tokens) > 0 or sum(cost) > 0
+		order by cost desc, {group}""",
 		filters,
 	)
 

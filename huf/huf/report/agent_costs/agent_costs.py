@@ -1,4 +1,4 @@
-"""What runs cost, by agent, model or user. The rows are read by `huf.ai.queries.reports`."""
+"""What models cost, by agent, model or user. The rows are read by `huf.ai.queries.reports`."""
 
 from frappe import _
 
@@ -17,7 +17,10 @@ COLUMNS = (
 
 def execute(filters=None):
 	columns = [{**column, "label": _(column["label"])} for column in COLUMNS]
-	rows = reports.sum_costs(filters or {})
+	rows = reports.sum_costs(filters := filters or {})
+	if filters.get("group_by") in (None, "", "Agent"):
+		for row in rows:
+			row.grouped = row.grouped or _("Outside runs")
 	return columns, rows, None, draw(rows)
 
 

@@ -35,6 +35,21 @@ class TestReports(SiteTestCase):
 		[row] = self.ours(execute({"group_by": "Agent"})[1], "grouped", self.agent)
 		self.assertEqual((row.runs, row.successes, row.tokens, row.cost), (2, 1, 15, 2.0))
 
+	def test_model_calls_outside_runs_are_costs_too(self):
+		before = {group: self.spent_outside(group) for group in reports.GROUPS}
+		called = {"call_type": "outside", "status": "Success", "input_tokens": 4, "output_tokens": 1}
+		self.add("Agent LLM Call", cost=0.25, cost_known=1, **called)
+		self.add("Agent LLM Call", run=self.first, cost=9, **{**called, "call_type": "agent"})
+		for group, (cost, tokens) in before.items():
+			self.assertEqual(self.spent_outside(group), (cost + 0.25, tokens + 5), group)
+		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])
+
+	def spent_outside(self, group: str) -> tuple[float, int]:
+		"""(cost, tokens) of what belongs to no agent, model or trigger, or of Administrator."""
+		name = "Administrator" if group == "User" else None
+		found = self.ours(reports.sum_costs({"group_by": group}), "grouped", name)
+		return sum(row.cost or 0 for row in found), sum(row.tokens or 0 for row in found)
+
 	def test_the_dearest_are_drawn_above_the_rows(self):
 		*_, drawn = execute({"group_by": "Agent"})
 		self.assertEqual(drawn["data"]["labels"][0], reports.sum_costs({})[0].grouped)
