@@ -34,3 +34,24 @@ test("messages that were read before a run was sent do not replace its answer", 
 	await reading;
 	assert.deepEqual(saidIn(chat), ["How many?", "Two."]);
 });
+
+test("of two reads that overtake each other the later one counts", async (context) => {
+	const waiting = [];
+	const answers = {
+		"huf.api.draft.get_drafts": async () => Response.json({ message: [] }),
+		"huf.ai.agent_chat.get_agent_chat_messages": () => new Promise((resolve) => waiting.push(resolve)),
+	};
+	context.mock.method(globalThis, "fetch", (url) => answers[url.split("/").at(-1).split("?")[0]]());
+	const answer = (...texts) => {
+		const messages = texts.map((content, at) => ({ name: `M${at}`, sequence: at, role: "user", content, run: `R${at}` }));
+		return Response.json({ message: { conversation: { ...CONVERSATION, name: "D" }, messages, runs: {} } });
+	};
+
+	const chat = openChat("D");
+	const reads = [loadChat(chat), loadChat(chat)];
+	waiting[1](answer("One.", "Two."));
+	await reads[1];
+	waiting[0](answer("One."));
+	await reads[0];
+	assert.deepEqual(saidIn(chat).filter(Boolean), ["One.", "Two."]);
+});

@@ -11,7 +11,7 @@ import { buildTurns } from "../lib/storedTurns.ts";
 import { applyEvent } from "../lib/turnEvents.ts";
 import { type AgentTurn, isOver, newAgentTurn, type Turn } from "../lib/turns.ts";
 import { effectOf } from "./agents.ts";
-import { type Chat, openChats } from "./chats.ts";
+import { type Chat, nextNumber, openChats } from "./chats.ts";
 import type { RunNews } from "./realtime.ts";
 
 const POLL_MS = 2_500;
@@ -27,9 +27,11 @@ export async function loadChat(chat: Chat): Promise<void> {
 	const isFirst = !chat.isLoaded;
 	if (isFirst) chat.phase = "loading";
 	try {
-		const { streams } = chat;
+		const asked = nextNumber();
 		const stored = await readStored(chat.conversation);
-		if (chat.streams === streams) takeStored(chat, stored);
+		if (asked < chat.newest) return;
+		chat.newest = asked;
+		takeStored(chat, stored);
 	} catch (error) {
 		if (isFirst) chat.loadError = error as ApiError;
 		else {
@@ -132,7 +134,7 @@ async function follow(chat: Chat, run: string): Promise<void> {
 	// Read back from the chat: only that object is reactive.
 	const turn = chat.turns[place] as AgentTurn;
 	const controller = new AbortController();
-	Object.assign(chat, { live: { controller, run, turn }, streams: chat.streams + 1, phase: "running" });
+	Object.assign(chat, { live: { controller, run, turn }, newest: nextNumber(), phase: "running" });
 	const onEvent: api.StreamOptions["onEvent"] = (kind, data) => {
 		applyEvent(turn, kind, data);
 		if (kind === "progress") chat.progress = data;

@@ -8,7 +8,7 @@ import { chosenModel, knownAgent } from "./agents.ts";
 import { moveAttachments } from "./attachments.ts";
 import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
-import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
+import { type Chat, type LiveRun, nameChat, NEW, nextNumber, openChat } from "./chats.ts";
 import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
 import { recall, remember } from "./storage.ts";
 
@@ -23,7 +23,7 @@ let nextKey = 1;
 export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
 	if (isBusy(chat)) return queuePrompt(chat, prompt, attachments);
 	const live = beginLive(chat, prompt, attachments);
-	Object.assign(chat, { live, streams: chat.streams + 1, phase: "running", problem: null, agent: agent || chat.agent });
+	Object.assign(chat, { live, newest: nextNumber(), phase: "running", problem: null, agent: agent || chat.agent });
 	const request = {
 		agent: chat.agent,
 		prompt,

@@ -45,8 +45,8 @@ export interface Chat {
 	live: LiveRun | null;
 	/** A version of another chat that takes its place in the list once a message is sent. */
 	isUnlisted: boolean;
-	/** Counts the runs streamed here: an answer that was asked for before one of them began is out of date. */
-	streams: number;
+	/** When what is shown was asked for, or began to be streamed, by `nextNumber`: an earlier answer is out of date. */
+	newest: number;
 	/** The run that goes on without this page. */
 	ongoing: string | null;
 	/** A run that goes on and could not be followed: its record is read now and then. */
@@ -57,6 +57,10 @@ export interface Chat {
 	progress: { run?: string; [field: string]: unknown } | null;
 	poll: ReturnType<typeof setTimeout> | undefined;
 }
+
+let number = 0;
+/** Numbers what chats ask for, in order. */
+export const nextNumber = (): number => ++number;
 
 const chats = shallowReactive(new Map<string, Chat>());
 
@@ -77,7 +81,7 @@ function createChat(conversation: string | null): Chat {
 		problem: null,
 		live: null,
 		isUnlisted: false,
-		streams: 0,
+		newest: 0,
 		ongoing: null,
 		unfollowed: null,
 		waiting: null,
