@@ -115,7 +115,7 @@ def create_function_tool(
 
 @dataclass(frozen=True)
 class ToolFunction:
-	"""The function of one tool, and how its calls are checked and made."""
+	"""The function of one tool; checks and makes its calls."""
 
 	name: str
 	parameters: dict

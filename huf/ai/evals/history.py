@@ -15,7 +15,7 @@ from huf.ai.storage.rows import clip, insert_row, update_row
 EVAL = "Agent Eval Run"
 RUNNING = ("Queued", "Started")
 MAX_HOURS = 1
-"""As long as the job may take: one that says nothing for longer was lost."""
+"""The time limit of the job; an eval that reports nothing for longer has lost its worker."""
 MAX_EVALS = 50
 MAX_ERROR_CHARS = 500
 FIELDS = [

@@ -117,7 +117,7 @@ class IndexTerm:
 
 	@property
 	def is_strict(self) -> bool:
-		"""Whether the exact words count, which the index does not have."""
+		"""Whether the words themselves must match; the index has only their stems."""
 		return self.term.is_prefix or self.term.is_quoted
 
 	@property

@@ -105,5 +105,5 @@ def is_signed_in(mailbox) -> bool:
 
 
 def xoauth2_string(user: str, token: str) -> str:
-	"""What XOAUTH2 sends, before base64."""
+	"""The initial response of XOAUTH2, before it is encoded in base64."""
 	return f"user={user}\1auth=Bearer {token}\1\1"

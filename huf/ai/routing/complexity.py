@@ -23,7 +23,7 @@ UNKNOWN: Group = ("-",)
 
 @dataclass(frozen=True)
 class Complexity:
-	"""How much of what only tools can do a message asks for; each dimension from 0 to 1."""
+	"""What a message asks for that only tools can do, by dimension: each a score from 0 to 1."""
 
 	own: float
 	fresh: float

@@ -258,7 +258,7 @@ def find_unsupported(parameter: Mapping, schema: Any) -> str | None:
 
 
 class OpenApiSchemaCleaner(SchemaCleaner):
-	"""Also translates what OpenAPI 3.0 writes in its own way, and drops what only answers have."""
+	"""Also translates the keywords of OpenAPI 3.0, and drops properties that only responses have."""
 
 	def clean_object(self, node: Mapping, depth: int, inlined: tuple[str, ...]) -> dict:
 		kept = {

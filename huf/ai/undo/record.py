@@ -32,7 +32,7 @@ def record_undo(
 		calls[each.doctype, each.name] = insert_call(run, position, each)
 	first = next(iter(calls.values()), None) or insert_call(run, 0, None)
 	for position, change in enumerate(changes):
-		# What a controller changed besides belongs to the first call.
+		# What a controller changed in addition belongs to the first call.
 		call = calls.get((change["reference_doctype"], change["reference_name"]), first)
 		insert_changes(run, call, [{**change, "position": position}])
 	mark_redone(filter_undos(found.runs), undone)
