@@ -143,7 +143,9 @@ def render_form(translate: Callable, csrf_token: str) -> str:
 def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
 	for change in difference.get("changes") or ():
 		action = translate(change["action"].title())
-		yield f"<h2>{escape(' '.join([action, change['doctype'], str(change['name'] or '')]))}</h2>"
+		name, title = str(change["name"] or ""), change.get("title") or ""
+		called = f"{title} ({name})" if title not in ("", name) else name
+		yield f"<h2>{escape(' '.join([action, change['doctype'], called]))}</h2>"
 		yield f"<table>{''.join(render_fields(change, translate))}</table>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:

@@ -1,9 +1,9 @@
 """Compares two states of a document, field by field and row by row. Checks no permission.
 
-A change is a dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname,
-label, doctype, row, idx, action, fields}]}. The action of a document is create, update, submit, cancel or
-delete, that of a row add, change or remove. None and "" are equal; in created and deleted documents and rows,
-so is 0.
+A change is a dict: {doctype, name, action, fields: [{fieldname, label, fieldtype, before, after}], rows:
+[{fieldname, label, doctype, row, idx, action, fields}]}. The action of a document is create, update, submit,
+cancel or delete, that of a row add, change or remove. None and "" are equal; in created and deleted documents
+and rows, so is 0.
 """
 
 from collections.abc import Mapping
@@ -111,8 +111,9 @@ def compare_fields(doctype: str, before: Mapping | None, after: Mapping | None) 
 	for fieldname in before or after or {}:
 		was, now = (before or {}).get(fieldname), (after or {}).get(fieldname)
 		if was != now and (whole or was or now):
-			label = meta.get_label(fieldname)
-			found.append({"fieldname": fieldname, "label": label, "before": was, "after": now})
+			df = meta.get_field(fieldname)
+			described = {"fieldname": fieldname, "label": df.label, "fieldtype": df.fieldtype}
+			found.append({**described, "before": was, "after": now})
 	return found
 
 

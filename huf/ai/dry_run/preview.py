@@ -6,19 +6,19 @@ else uncommitted. `isolation.py` contains the side effects.
 """
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import frappe
-from frappe.utils import get_datetime, now_datetime
+from frappe.utils import get_datetime, now_datetime, strip_html
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.diff import compare_states, read_document_state
 from huf.ai.dry_run.isolation import isolated
-from huf.ai.storage.rows import digest
+from huf.ai.storage.rows import clip_line, digest
 from huf.ai.tools.fields import list_readable_fields
 
 Key = tuple[str, str]
@@ -26,6 +26,7 @@ Key = tuple[str, str]
 
 STABLE_NAMING_RULES = ("field:", "prompt")
 """Naming rules by which a new document gets the same name every time."""
+MAX_TITLE_CHARS = 80
 MIN_REPLACED_NAME_CHARS = 8
 """Provisional names of at least this length are replaced inside other texts as well."""
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
@@ -39,8 +40,8 @@ class Preview:
 	"""A difference as the session's user may see it."""
 
 	changes: tuple[dict, ...]
-	"""As `diff.py` describes them. `provisional` marks a name or a value that will differ when the write is
-	applied; `hidden` counts the fields that the user may not see.
+	"""As `diff.py` describes them, with the `title` of an existing document. `provisional` marks a name or a
+	value that will differ when the write is applied; `hidden` counts the fields that the user may not see.
 	"""
 	digest: str
 	"""Identifies all changes and tables, visible to the user or not."""
@@ -260,7 +261,16 @@ def to_visible_change(change: dict, outcome: DryRunResult) -> dict:
 	]
 	hidden = len(change["fields"]) - len(fields) + len(change["rows"]) - len(visible_rows)
 	hidden += sum(len(row["fields"]) for row in visible_rows) - sum(len(row["fields"]) for row in rows)
-	return {**change, "fields": fields, "rows": rows, "hidden": hidden}
+	title = find_title(change["doctype"], outcome.before.get(key), readable)
+	named = {"title": title} if title else {}
+	return {**change, **named, "fields": fields, "rows": rows, "hidden": hidden}
+
+
+def find_title(doctype: str, before: Mapping | None, readable: Collection[str]) -> str | None:
+	"""The title that an existing document had; people do not know it by a random name."""
+	field = frappe.get_meta(doctype).title_field
+	value = before["fields"].get(field) if before and field in readable else None
+	return clip_line(strip_html(str(value)), MAX_TITLE_CHARS) if value else None
 
 
 def may_read_changed(doctype: str, name: str, before: Mapping | None) -> bool:

@@ -30,8 +30,8 @@ test("a change is rows of label, before and after, and what is provisional is ma
 	const fields = [field("note", "old", "new", { label: "Note" }), field("at", null, "12:00", { provisional: true })];
 	const [seen] = readDifference(draft([change("update", "Order", "O-1", { fields, hidden: 2 })])).changes;
 	assert.deepEqual(seen.fields, [
-		{ key: "note", label: "Note", before: "old", after: "new", isProvisional: false },
-		{ key: "at", label: "at", before: null, after: "12:00", isProvisional: true },
+		{ key: "note", label: "Note", fieldtype: undefined, before: "old", after: "new", isProvisional: false },
+		{ key: "at", label: "at", fieldtype: undefined, before: null, after: "12:00", isProvisional: true },
 	]);
 	assert.equal(seen.hidden, 2);
 });
@@ -88,7 +88,7 @@ test("a headline says what is to be done with what", () => {
 test("the gist of a draft is one line of what would be", () => {
 	const fields = [field("note", "a", "b\nc", { label: "Note" }), field("qty", 1, null), field("paid", 0, 1)];
 	assert.equal(gistOf(draft([change("update", "Order", "O-1", { fields })])), "Note: b c, paid: 1");
-	assert.equal(gistOf(draft([change("update", "Order", "O-1", { fields })]), 8).length, 8);
+	assert.equal(gistOf(draft([change("update", "Order", "O-1", { fields })]), String, 8).length, 8);
 	assert.equal(gistOf({ difference: { request: { tool: "x" } } }), "");
 });
 
@@ -99,4 +99,11 @@ test("only long texts and those of several lines stand below one another", () =>
 test("the changes of one turn stand together in the list", () => {
 	const drafts = [{ run: "R1", step: 1 }, { run: "R2", step: 1 }, { run: "R1", step: 1 }, { run: "R1", step: 2 }];
 	assert.deepEqual(groupByTurn(drafts).map((turn) => turn.length), [2, 1, 1]);
+});
+
+test("a document is called by its title with its name, or by its name alone", () => {
+	const titled = (name, title) => headlineOf(draft([change("update", "ToDo", name, { title })])).name;
+	assert.equal(titled("2rcgvko6l0", "Call Anna"), "Call Anna (2rcgvko6l0)");
+	assert.equal(titled("Anna", "Anna"), "Anna");
+	assert.equal(titled("2rcgvko6l0"), "2rcgvko6l0");
 });

@@ -39,7 +39,8 @@ function showFields(fields, parent) {
 
 function showChange(change, parent) {
 	const name = change.provisional ? "" : change.name || "";
-	element("h2", `${texts.actions[change.action] || change.action}: ${change.doctype} ${name}`, parent);
+	const called = change.title && change.title !== name ? `${change.title} (${name})` : name;
+	element("h2", `${texts.actions[change.action] || change.action}: ${change.doctype} ${called}`, parent);
 	showFields(change.fields || [], parent);
 	for (const row of change.rows || []) {
 		element("p", `${row.label || row.fieldname} ${row.idx}: ${texts.actions[row.action] || row.action}`, parent).className = "muted";

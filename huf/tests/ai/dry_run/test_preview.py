@@ -71,9 +71,18 @@ class TestDifference(PreviewTestCase):
 		case = make_case()
 		change = self.single(lambda: tools.set_value(CASE, case.name, "status", "Closed"))
 		self.assertEqual((change["action"], change["name"]), ("update", case.name))
-		expected = {"fieldname": "status", "label": "Status", "before": "Open", "after": "Closed"}
-		self.assertEqual(change["fields"], [expected])
+		described = {"fieldname": "status", "label": "Status", "fieldtype": "Select"}
+		self.assertEqual(change["fields"], [{**described, "before": "Open", "after": "Closed"}])
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "status"), "Open")
+
+	def test_a_document_with_a_random_name_is_told_by_its_title_as_it_was(self):
+		todo = frappe.get_doc({"doctype": "ToDo", "description": "<p>Call <b>Anna</b></p>"}).insert()
+		frappe.db.commit()
+		for field, value in (("priority", "High"), ("description", "Call Ben")):
+			change = self.single(lambda: tools.set_value("ToDo", todo.name, field, value))  # noqa: B023
+			self.assertEqual((change["name"], change["title"]), (todo.name, "Call Anna"))
+		created = self.single(lambda: tools.create_document("ToDo", {"description": "Call Ben"}))
+		self.assertNotIn("title", created)
 
 	def test_rows_added_changed_and_removed_by_their_names(self):
 		order = make_order("nail", "saw")
@@ -82,9 +91,8 @@ class TestDifference(PreviewTestCase):
 		change = self.single(lambda: save(order.name, lines=kept))
 		rows = {row["action"]: row for row in change["rows"]}
 		self.assertEqual((rows["remove"]["row"], rows["change"]["row"]), (nail.name, saw.name))
-		self.assertEqual(
-			rows["change"]["fields"], [{"fieldname": "qty", "label": "Qty", "before": 1, "after": 4}]
-		)
+		described = {"fieldname": "qty", "label": "Qty", "fieldtype": "Int"}
+		self.assertEqual(rows["change"]["fields"], [{**described, "before": 1, "after": 4}])
 		self.assertEqual(rows["add"]["fields"][0]["after"], "glue")
 
 	def test_submitting_cancelling_and_deleting(self):

@@ -37,9 +37,8 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual((result["success"], result["stop_reason"]), (False, None))
 		card = result["draft"]
 		(change,) = card["difference"]["changes"]
-		self.assertEqual(
-			change["fields"], [{"fieldname": "note", "label": "Note", "before": "old", "after": "new"}]
-		)
+		described = {"fieldname": "note", "label": "Note", "fieldtype": "Text"}
+		self.assertEqual(change["fields"], [{**described, "before": "old", "after": "new"}])
 		self.assertEqual((card["tool"], card["approver"]), (self.update, self.user))
 		row = self.draft(result)
 		self.assertEqual((row.reference_doctype, row.reference_name), (ORDER, self.order.name))

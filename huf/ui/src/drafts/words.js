@@ -1,6 +1,7 @@
 /** A draft in words: what it wants, and how it stands. */
-import { t } from "../i18n/index.ts";
+import { currentLocale, t } from "../i18n/index.ts";
 import { headlineOf } from "../lib/drafts.ts";
+import { formatValue } from "../lib/format.ts";
 import { boot } from "../state/session.ts";
 
 export const nameOf = (user) => (user === boot.user ? t("draft.you") : user);
@@ -8,6 +9,12 @@ export const nameOf = (user) => (user === boot.user ? t("draft.you") : user);
 export function headline(draft) {
 	const { key, ...values } = headlineOf(draft);
 	return t(`proposal.${key}`, values);
+}
+
+/** A field's value as people read it. */
+export function valueOf(value, fieldtype) {
+	if (fieldtype === "Check") return t(Number(value) ? "condition.yes" : "condition.no");
+	return formatValue(value, fieldtype, currentLocale());
 }
 
 /** Whose turn it is, or how it ended. */

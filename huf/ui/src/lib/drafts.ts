@@ -19,8 +19,8 @@ interface ChangedTable {
  * A draft's difference -> {request, changes, tables, kept}
  *
  * request: {line, isUntried, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
- * first, each {key, action, doctype, name, isNew, hidden, fields: [{key, label, before, after, isProvisional}], tables:
- * [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
+ * first, each {key, action, doctype, name, title, isNew, hidden, fields: [{key, label, fieldtype, before, after, isProvisional}],
+ * tables: [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
  */
 export function readDifference({ difference, reference_doctype: doctype, reference_name: name }: Proposal) {
 	const { request = null, changes = [], tables = [], kept = {} } = difference || {};
@@ -47,6 +47,7 @@ function readChange(change: DocumentChange, at: number) {
 		action: change.action,
 		doctype: change.doctype,
 		name: change.provisional ? null : change.name,
+		title: change.title,
 		isNew,
 		hidden: change.hidden || 0,
 		fields: change.fields.map(readField),
@@ -54,9 +55,13 @@ function readChange(change: DocumentChange, at: number) {
 	};
 }
 
-function readField({ fieldname, label, before, after, provisional }: FieldChange) {
-	return { key: fieldname, label: label || fieldname, before, after, isProvisional: Boolean(provisional) };
+function readField({ fieldname, label, fieldtype, before, after, provisional }: FieldChange) {
+	return { key: fieldname, label: label || fieldname, fieldtype, before, after, isProvisional: Boolean(provisional) };
 }
+
+/** What a changed document is called: its title with its name, or the name alone; null where neither is known. */
+export const calledOf = ({ title, name }: { title?: string; name: string | null }): string | null =>
+	title && title !== name ? `${title} (${name})` : name;
 
 function groupRows(rows: RowChange[]) {
 	const tables = new Map<string, ChangedTable>();
@@ -74,18 +79,19 @@ export function headlineOf(draft: Proposal & { tool?: string }): { key: string; 
 	if (request) return { key: "request", line: request.line };
 	const [main, ...others] = changes;
 	if (!main) return { key: "tool", tool: draft.tool };
-	const { action, doctype, name } = main;
+	const { action, doctype } = main;
+	const name = calledOf(main);
 	const alike = others.length > 0 && others.every((c) => c.action === action && c.doctype === doctype);
 	if (alike) return { key: `${action}.many`, doctype, count: changes.length };
 	return { key: name ? action : `${action}.new`, doctype, name };
 }
 
-/** What would become of the first fields, as one line: "Priority: High, Note: …". */
-export function gistOf(draft: Proposal, max = 120): string {
+/** What would become of the first fields, as one line: "Priority: High, Note: …". `show` gives a value of a fieldtype as text. */
+export function gistOf(draft: Proposal, show: (value: unknown, fieldtype?: string) => string = String, max = 120): string {
 	const [main] = readDifference(draft).changes;
 	const fields = (main?.fields || []).filter(({ after }) => !isNothing(after));
 	const line = fields
-		.map(({ label, after }) => `${label}: ${after}`)
+		.map(({ label, after, fieldtype }) => `${label}: ${show(after, fieldtype)}`)
 		.join(", ")
 		.replace(/\s+/g, " ");
 	return line.length > max ? `${line.slice(0, max - 1)}…` : line;

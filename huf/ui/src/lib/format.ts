@@ -20,6 +20,22 @@ export function formatCost(value: number, locale = "en") {
 	return new Intl.NumberFormat(locale, { style: "currency", currency: "USD", ...digits }).format(value);
 }
 
+const AMOUNTS = ["Currency", "Float", "Percent"];
+/** As many places as a database keeps: nothing that changes is hidden by rounding. */
+const MAX_DIGITS = 9;
+
+/** A date or an amount of a record in the reader's language; other values as they are. */
+export function formatValue(value: unknown, fieldtype = "", locale = "en"): string {
+	const text = String(value);
+	if (fieldtype === "Date" && /^\d{4}-\d\d-\d\d$/.test(text))
+		return new Intl.DateTimeFormat(locale, { dateStyle: "medium" }).format(new Date(`${text}T12:00`));
+	if (AMOUNTS.includes(fieldtype) && typeof value === "number") {
+		const minimumFractionDigits = fieldtype === "Currency" ? 2 : 0;
+		return new Intl.NumberFormat(locale, { minimumFractionDigits, maximumFractionDigits: MAX_DIGITS }).format(value);
+	}
+	return text;
+}
+
 export function initials(name: string | null | undefined): string {
 	const words = String(name || "?")
 		.trim()

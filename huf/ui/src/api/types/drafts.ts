@@ -4,6 +4,7 @@ import type { Effect, Json, JsonObject } from "./values.ts";
 export interface FieldChange {
 	fieldname: string;
 	label?: string;
+	fieldtype?: string;
 	before?: Json;
 	after?: Json;
 	provisional?: boolean;
@@ -21,6 +22,8 @@ export interface RowChange {
 export interface DocumentChange {
 	doctype: string;
 	name: string | null;
+	/** Of a document that existed before, where it has one that the reader may see. */
+	title?: string;
 	action: string;
 	provisional?: boolean;
 	hidden?: number;
