@@ -17,12 +17,12 @@ from datetime import timedelta
 
 def main(site: str, sites_path: str) -> None:
 	os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-	preload()
+	preload(site, sites_path)
 	for line in sys.stdin:
 		print(json.dumps(fork_worker(site, sites_path, json.loads(line))), flush=True)
 
 
-def preload() -> None:
+def preload(site: str, sites_path: str) -> None:
 	import huf.embedded
 
 	huf.embedded.install()
@@ -32,6 +32,16 @@ def preload() -> None:
 	from huf.ai.providers import litellm
 
 	asyncio.run(litellm.warm_up())
+	import frappe
+
+	# Many modules are loaded when a site first writes a document.
+	frappe.init(site, sites_path=sites_path)
+	frappe.connect()
+	for doctype in ("Agent Run", "Email Queue", "Note"):
+		frappe.new_doc(doctype)
+	frappe.get_doc({"doctype": "ToDo", "description": "Loads what a write needs"}).insert()
+	frappe.db.rollback()
+	frappe.destroy()
 
 
 def fork_worker(site: str, sites_path: str, order: dict) -> dict:
