@@ -29,11 +29,10 @@ THREAD_LOCAL_NAMES = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 CANCEL_GRACE_S = 0.8
 """How long a call that is apart may take to clean up; less than `loop/waiting.py` waits for it."""
-_thread = threading.local()
 IDLE_S = 10
+"""How long a thread without a call is kept."""
+_thread = threading.local()
 _idle: deque[SimpleQueue] = deque()
-
-
 os.register_at_fork(after_in_child=_idle.clear)
 
 

@@ -28,12 +28,12 @@ from huf.ai.tools.fields import list_data_fields
 MAX_FILE_BYTES = 4_000_000
 """A larger file that a call deletes cannot be restored."""
 NOTED_EVENTS = ("after_insert", "after_delete", "on_change")
-_lock = Lock()
 TABLE_FIELDTYPES = ("Table", "Table MultiSelect")
 DECIMALS = 9
 """Decimal places of numbers in MariaDB."""
 TREE_FIELDS = ("lft", "rgt", "old_parent")
 """Frappe computes the positions in a tree."""
+_lock = Lock()
 
 
 class Capture:

@@ -97,7 +97,9 @@ class TestDraftsPage(PageTestCase):
 		)
 		with self.open_chat("Move my to-do up") as page:
 			card = page.get_by_test_id("draft")
-			self.assertIn(f"Change ToDo Call Anna ({self.todo})", card.get_by_test_id("draft-headline").inner_text())
+			self.assertIn(
+				f"Change ToDo Call Anna ({self.todo})", card.get_by_test_id("draft-headline").inner_text()
+			)
 			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Berta"))
 			self.assertEqual(self.field(card, "priority"), ("Low", "High"))
 			self.assertEqual(self.stored()["description"], "Call Anna")
