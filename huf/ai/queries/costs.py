@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.queries.reports import run_query, select_spending, sum_costs
+from huf.ai.queries.reports import DAY, run_query, select_spending, sum_costs
 from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
 from huf.permissions import is_manager
 
@@ -32,8 +32,8 @@ def list_days(first: date, last: date) -> list[dict]:
 	"""
 	period = {"from_date": str(first), "to_date": str(last)}
 	rows = run_query(
-		f"""select date(creation) as day, sum(runs) as runs, sum(cost) as cost, sum(unpriced) as unpriced
-		from {select_spending(period)} group by date(creation) order by date(creation)""",
+		f"""select grouped as day, sum(runs) as runs, sum(cost) as cost, sum(unpriced) as unpriced
+		from {select_spending(period, DAY, DAY)} group by grouped order by grouped""",
 		period,
 	)
 	found = {str(row["day"]): row for row in rows}

@@ -6,7 +6,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.types import RunStatus
-from huf.ai.queries.reports import run_query, select_spending
+from huf.ai.queries.reports import DAY, run_query, select_spending
 from huf.ai.storage.shared_values import share_value
 from huf.permissions import list_condition
 
@@ -27,12 +27,10 @@ def count_days(days: int) -> list[dict]:
 	found = {str(first + timedelta(days=number)): create_day() for number in range(days)}
 	earlier = read_daily_rows(first, today, EARLIER_TTL_S)
 	for row in (*earlier, *read_daily_rows(today, None, TODAY_TTL_S)):
-		day = found.get(str(row.day))
-		if day is None:
-			continue
-		day[classify_status(row.status)] += int(row.runs)
-		day["cost"] += row.cost or 0
-		day["unpriced"] += row.unpriced or 0
+		if day := found.get(str(row.day)):
+			done, failed = int(row.successes), int(row.failures)
+			day |= {"done": done, "failed": failed, "other": int(row.runs) - done - failed}
+			day |= {"cost": row.cost or 0, "unpriced": int(row.unpriced)}
 	return [{"day": day, **figures} for day, figures in found.items()]
 
 
@@ -40,23 +38,17 @@ def create_day() -> dict:
 	return {"done": 0, "failed": 0, "other": 0, "cost": 0.0, "unpriced": 0}
 
 
-def classify_status(status: str | None) -> str:
-	if status == RunStatus.SUCCESS.value:
-		return "done"
-	return "failed" if status in FAILED_STATUSES else "other"
-
-
 def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
-	"""A row for each day from `first` to before `end` and status. Cached if there are many runs to count."""
+	"""A row for each day from `first` to before `end`. Cached if there are many runs to count."""
 	own = list_condition(frappe.session.user, "Agent Run")
 	key = f"huf_daily_counts|{first}|{end}|{own}"
 	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
 		return cached
 	period = {"from_date": str(first)} | ({"to_date": str(end - timedelta(days=1))} if end else {})
 	rows = run_query(
-		f"""select date(creation) as day, status, sum(runs) as runs, sum(cost) as cost,
-		sum(unpriced) as unpriced from {select_spending(period)}
-		group by date(creation), status order by date(creation), status""",
+		f"""select grouped as day, sum(runs) as runs, sum(successes) as successes, sum(failures) as failures,
+		sum(cost) as cost, sum(unpriced) as unpriced
+		from {select_spending(period, DAY, DAY)} group by grouped order by grouped""",
 		period,
 	)
 	if sum(row.runs for row in rows) > MAX_UNCACHED_RUNS:

@@ -5,7 +5,14 @@ import frappe
 from huf.permissions import list_condition
 
 MAX_ROWS = 1000
-GROUPS = {"Agent": "agent", "Model": "model", "User": "person", "Trigger": "cause"}
+GROUPS = {
+	"Agent": ("agent", "null"),
+	"Model": ("model", "nullif(model, '')"),
+	"User": ("run_as", "owner"),
+	"Trigger": ("`trigger`", "null"),
+}
+"""What costs are grouped by: columns of Agent Run and of Agent LLM Call."""
+DAY = "date(creation)"
 RUN, CALL, MODEL_CALL = "Agent Run", "Agent Tool Call", "Agent LLM Call"
 
 
@@ -28,18 +35,23 @@ def run_query(query: str, filters: dict) -> list[dict]:
 	return frappe.db.sql(query, values, as_dict=True)
 
 
-def select_spending(filters: dict) -> str:
-	"""A subquery with a row for each run, and for each model call outside runs, such as those of evals,
-	vectors and route decisions: creation, agent, model, person, cause, status, runs, tokens, cost, unpriced.
+def select_spending(filters: dict, run_key: str, call_key: str = "null") -> str:
+	"""A subquery of what models cost by a key: grouped, runs, successes, failures, tokens, cost, unpriced.
+
+	It counts runs, and model calls outside runs, such as those of evals, vectors and route decisions. A key
+	may have two rows: one of runs, one of calls.
 	"""
-	return f"""(select creation, agent, model, run_as as person, `trigger` as cause, status, 1 as runs,
-		total_tokens as tokens, total_cost as cost, case when unpriced_calls > 0 then 1 else 0 end as unpriced
-		from `tabAgent Run` where {build_conditions(RUN, filters)}
+	return f"""(select {run_key} as grouped, count(*) as runs,
+		sum(case when status = 'Success' then 1 else 0 end) as successes,
+		sum(case when status in ('Failed', 'Stopped') then 1 else 0 end) as failures,
+		sum(total_tokens) as tokens, sum(total_cost) as cost,
+		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
+		from `tabAgent Run` where {build_conditions(RUN, filters)} group by 1
 		union all
-		select creation, null, nullif(model, ''), owner, null, null, 0,
-		coalesce(input_tokens, 0) + coalesce(output_tokens, 0), cost,
-		case when status = 'Success' and cost_known = 0 then 1 else 0 end
-		from `tabAgent LLM Call` where run is null and {build_conditions(MODEL_CALL, filters)}) spending"""
+		select {call_key}, 0, 0, 0, sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost),
+		sum(case when status = 'Success' and cost_known = 0 then 1 else 0 end)
+		from `tabAgent LLM Call`
+		where run is null and {build_conditions(MODEL_CALL, filters)} group by 1) spending"""
 
 
 def list_report_runs(filters: dict) -> list[dict]:
@@ -56,13 +68,12 @@ def sum_costs(filters: dict) -> list[dict]:
 	"""Runs, tokens and USD by `group_by` (one of GROUPS). The cost of `unpriced` runs and calls is not fully
 	known. Model calls outside runs belong to no agent and no trigger.
 	"""
-	group = GROUPS.get(filters.get("group_by") or "", "agent")
+	keys = GROUPS.get(filters.get("group_by") or "", GROUPS["Agent"])
 	return run_query(
-		f"""select {group} as grouped, sum(runs) as runs,
-		sum(case when status = 'Success' then 1 else 0 end) as successes, sum(tokens) as tokens,
-		sum(cost) as cost, sum(unpriced) as unpriced from {select_spending(filters)}
-		group by {group} having sum(runs) > 0 or sum(tokens) > 0 or sum(cost) > 0
-		order by cost desc, {group}""",
+		f"""select grouped, sum(runs) as runs, sum(successes) as successes, sum(tokens) as tokens,
+		sum(cost) as cost, sum(unpriced) as unpriced from {select_spending(filters, *keys)}
+		group by grouped having sum(runs) > 0 or sum(tokens) > 0 or sum(cost) > 0
+		order by cost desc, grouped""",
 		filters,
 	)
 
