@@ -2,10 +2,11 @@
 
 import json
 import re
+from typing import Any
 
 from huf.ai.agents.runnable import RunnableAgent
 from huf.ai.core.attachments import opening_messages
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
@@ -13,6 +14,8 @@ from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
 from huf.ai.loop.run_context import RunContext
+from huf.ai.providers.masking import make_masker, masks_for
+from huf.ai.providers.models import is_local_provider
 from huf.ai.runs.provider import RunProvider
 
 INSTRUCTIONS = (
@@ -25,10 +28,13 @@ VERDICT = re.compile(r"\W*(PASS|FAIL)\b[\s:.,-]*(.*)", re.IGNORECASE | re.DOTALL
 NO_JUDGE = "nobody can judge: {question} (choose a model with --judge, or a Default Model in Huf Settings)"
 
 
-def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) -> str | None:
+def judge_answer(
+	model: str | None, prompt: str, trace: Trace, question: str, judged: Any = None
+) -> str | None:
 	"""Return None if the answer to `question` is yes, else a failure message.
 
-	`model` is an AI Model; None: the site's Default Model. Raises UsageError for an unknown model.
+	`model` is an AI Model; None: the site's Default Model. `judged`: the Agent document; the judge reads
+	placeholders where the agent masks personal data. Raises UsageError for an unknown model.
 	"""
 	model = model or get_settings().default_model
 	if not model:
@@ -39,6 +45,11 @@ def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) ->
 	calls = [{"tool": each.tool, "arguments": each.arguments, "ok": each.ok} for each in trace.calls]
 	subject = {"question": question, "asked": prompt, "calls": calls, "answer": trace.answer}
 	message = json.dumps(subject, ensure_ascii=False, default=str)
+	if masks_for(judged, is_local_provider(row.provider)):
+		try:
+			message = make_masker().mask(message)
+		except ModelError as error:
+			return f"the judge could not be asked: {error}"
 	opening = opening_messages(INSTRUCTIONS, (), message)
 	context = RunContext(messages=opening, guards=[StepCap(1)], journal=BudgetedJournal())
 	agent = RunnableAgent(name="Judge", instructions=INSTRUCTIONS, model=model)

@@ -210,7 +210,8 @@ class EvalRunner:
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))
 		frappe.db.rollback()
-		evidence = CheckContext(dry_runs.find_records, partial(judge_answer, self.judge, prompt, trace))
+		judge = partial(judge_answer, self.judge, prompt, trace, judged=self.doc)
+		evidence = CheckContext(dry_runs.find_records, judge)
 		return CaseAttempt(tuple(find_faults(case, trace, evidence)), trace)
 
 	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:

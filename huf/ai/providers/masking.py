@@ -17,7 +17,7 @@ from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.timed_pattern import TimedPattern
-from huf.ai.core.types import PAST, ModelReply, Tool
+from huf.ai.core.types import FACTS, PAST, ModelReply, Tool
 from huf.ai.loop.model import Model, OnText, WrappedModel
 from huf.ai.providers.personal_patterns import (
 	AT,
@@ -168,13 +168,14 @@ class Masker:
 		return PLACEHOLDER.sub(lambda found: self.values.get(found[0], found[0]), text)
 
 	def mask_message(self, message: dict) -> dict:
-		"""A masked message in OpenAI's format. System messages, which the agent's author wrote, are not
-		masked.
+		"""A masked message in OpenAI's format. Of a system message the author's part is not masked: facts and
+		a summary of the conversation follow it.
 		"""
 		if message["role"] != "system":
 			return self.mask_within(message)
-		own, mark, past = message["content"].partition(PAST)
-		return {**message, "content": own + mark + self.mask(past)} if mark else message
+		text = message["content"]
+		start = min((text.index(mark) for mark in (FACTS, PAST) if mark in text), default=len(text))
+		return {**message, "content": text[:start] + self.mask(text[start:])}
 
 	def mask_within(self, value: Any) -> Any:
 		if isinstance(value, dict):

@@ -227,6 +227,19 @@ class TestModels(EvalTestCase):
 		self.assertEqual(said[1], [])
 		self.assertIn("neither PASS nor FAIL", said[2][0])
 
+	def test_the_judge_of_an_agent_that_masks_personal_data_reads_placeholders(self):
+		frappe.get_doc("Agent", self.agent).update({"mask_personal_data": 1}).save()
+		said = {"say": "Wrote to anna@example.org."}
+		self.case({"judge": "Is it polite?"}, prompt="Write to anna@example.org", answers=[said])
+		with ModelServer() as server:
+			judge = make_model(server)
+			frappe.db.commit()
+			server.script(text("PASS"))
+			self.assertEqual(self.faults(judge=judge), [])
+		sent = server.requests[0]["messages"][1]["content"]
+		self.assertIn("Wrote to [EMAIL-1].", sent)
+		self.assertNotIn("anna@", sent)
+
 	def test_without_a_judge_nobody_passes_for_good(self):
 		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
 		self.assertIn("nobody can judge", self.faults()[0])

@@ -147,6 +147,17 @@ class TestMaskedRun(SiteTestCase):
 		run_agent_sync(self.agent, "Really?", conversation_id=first["conversation"])
 		self.assertNotIn("@example.com", json.dumps(self.server.requests[-1]))
 
+	def test_the_facts_that_a_run_begins_with_are_masked_too(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.append("agent_tool", {"tool": make_tool("Recall")})
+		agent.save()
+		make("Agent Memory", agent=self.agent, scope="User", fact="Anna reads mail at anna@example.org")
+		frappe.db.commit()
+		self.server.script(text("Fine."))
+		run_agent_sync(self.agent, "Hello", channel_id=unique("c"))
+		instructions = self.server.requests[0]["messages"][0]["content"]
+		self.assertIn("Anna reads mail at [EMAIL-1]", instructions)
+
 	def test_an_agent_that_does_not_ask_for_it_masks_nothing(self):
 		frappe.db.set_value("Agent", self.agent, "mask_personal_data", 0)
 		frappe.db.commit()
