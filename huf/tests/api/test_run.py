@@ -49,6 +49,15 @@ class TestRunSearch(SiteTestCase):
 		):
 			self.assertCountEqual(self.find(**filters), wanted, filters)
 
+	def test_only_managers_read_the_instructions_in_a_record(self):
+		for user, is_shown in ((self.owner, False), (make_user("Huf Manager"), True)):
+			with acting_as(user):
+				(row,) = frappe.get_list("Agent Run", {"name": self.name}, ["*"])
+				doc = frappe.get_doc("Agent Run", self.name)
+				doc.apply_fieldlevel_read_permissions()
+			for record in (row, doc):
+				self.assertEqual("You are an agent under test." in (record.get("opening") or ""), is_shown)
+
 	def test_what_is_no_date_is_refused(self):
 		with self.assertRaises(UsageError):
 			self.find(from_date="yesterday")
