@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import wraps
+from traceback import format_exc
 from typing import Any
 
 import frappe
@@ -71,7 +72,7 @@ def to_protocol_error(error: Exception) -> A2AError:
 		return error
 	if isinstance(error, UsageError | frappe.PermissionError | frappe.DoesNotExistError):
 		return InvalidParamsError(str(error) or "You may not do this.")
-	frappe.log_error("A2A request failed")
+	frappe.log_error("A2A request failed", format_exc())
 	return InternalError()
 
 

@@ -153,6 +153,13 @@ def take_rows(result: dict, max_chars: int) -> list:
 	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= max_chars]
 
 
+class SecretText(str):
+	"""Text that does not appear where values are shown, as in Frappe's tracebacks, which list variables."""
+
+	def __repr__(self) -> str:
+		return repr(HIDDEN)
+
+
 def mask_secrets(text: str) -> str:
 	"""Hide what looks like a key or a password in text that a tool fetched."""
 	return KEY_SHAPE.sub(HIDDEN, NAMED_SECRET.sub(rf"\g<1>{HIDDEN}", text))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from mimetypes import guess_type
+from traceback import format_exc
 
 import frappe
 from frappe import _
@@ -133,7 +134,7 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 		raise  # not the mail's fault: the next job reads it again
 	except Exception:  # the boundary around one mail, which anybody can write
 		frappe.db.rollback()
-		frappe.log_error(f"A mail of the mailbox {mailbox.name} could not be read")
+		frappe.log_error(f"A mail of the mailbox {mailbox.name} could not be read", format_exc())
 		return ingest_unreadable(mailbox, fetched.raw, by_person, key)
 
 

@@ -7,6 +7,7 @@ it. Mails that lost their worker or job are enqueued again by `recover_mails`.
 import json
 from dataclasses import replace
 from datetime import datetime
+from traceback import format_exc
 
 import frappe
 from frappe.utils.background_jobs import get_job_status
@@ -256,7 +257,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 			finish_mail(name)
 		except Exception:  # one mail must not hold up all others
 			frappe.db.rollback()
-			frappe.log_error(f"What follows for the mail {name} failed")
+			frappe.log_error(f"What follows for the mail {name} failed", format_exc())
 			frappe.db.commit()
 	for row in store.read_overdue_mails(now):
 		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from huf.ai.core.arguments import SecretText
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_on_model_loop
@@ -186,7 +187,7 @@ def _setup_api_key(
 	if row.api_base:
 		completion_kwargs["api_base"] = row.api_base
 	if api_key:
-		completion_kwargs["api_key"] = api_key
+		completion_kwargs["api_key"] = SecretText(api_key)
 	elif row.is_local or row.api_base:
 		# LiteLLM's clients require a key and would otherwise read one from the environment.
 		completion_kwargs["api_key"] = "not-needed"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from huf.ai.core.arguments import SecretText
 from huf.ai.core.contacts import name_model_host, record_contact
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
@@ -88,7 +89,7 @@ async def search_web(query: str, limit: int) -> list[dict]:
 		"query": query,
 		"search_provider": SEARCH_PROVIDERS[settings.search_provider or ""],
 		"max_results": limit,
-		"api_key": key or None,
+		"api_key": SecretText(key) if key else None,
 		"api_base": settings.search_base_url or None,
 		"timeout": settings.tool_timeout,
 	}

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from traceback import format_exc
 
 import frappe
 
@@ -135,7 +136,8 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 		journal.rollback()
 		journal.commit()
 		recorded = settle_broken_run(run.name)
-		frappe.log_error(f"Agent Run {run.name} failed")
+		# Without a message Frappe adds the values of variables, API keys among them.
+		frappe.log_error(f"Agent Run {run.name} failed", format_exc())
 		return end_with_record(StopReason.ERROR, recorded, error=FAULT)
 
 
@@ -209,7 +211,8 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 		raise
 	except Exception:  # the boundary around the summary, which a run can do without
 		usage = settle_broken_run(run.name).spent
-		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
+		title = f"Agent Run {run.name} begins without a summary of its conversation"
+		frappe.log_error(title, format_exc())
 	run.lease.hold()
 	record = frappe.db.get_value("Agent Run", run.name, ["reference_doctype", "reference_name"])
 	opening = build_messages(manager, run.conversation, run.request, without_runs, record)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from traceback import format_exc
 
 import frappe
 
@@ -46,7 +47,7 @@ def check_claims(run: OpenRun, answer: str) -> list[dict]:
 	try:
 		return check_run(run.name, answer, run.messages)
 	except Exception:  # an answer that was paid for is stored, even if its check fails
-		frappe.log_error(f"The answer of Agent Run {run.name} could not be checked")
+		frappe.log_error(f"The answer of Agent Run {run.name} could not be checked", format_exc())
 		return []
 
 

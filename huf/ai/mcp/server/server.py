@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from traceback import format_exc
 from typing import Any, get_args
 
 import frappe
@@ -106,7 +107,7 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 		raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
 	except Exception:  # the boundary around a request
 		frappe.db.rollback()
-		frappe.log_error(f"MCP request {ctx.method} failed")
+		frappe.log_error(f"MCP request {ctx.method} failed", format_exc())
 		raise MCPError(code=INTERNAL_ERROR, message="Internal error") from None
 
 
