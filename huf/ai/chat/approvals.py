@@ -18,7 +18,7 @@ from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.run_rows import request_cancel
-from huf.permissions import is_manager
+from huf.permissions import is_manager, may_answer
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
@@ -108,7 +108,7 @@ def may_answer_draft(row) -> bool:
 	user = frappe.session.user
 	if row.second_person and user == row.owner:
 		return False
-	return is_manager(user) or (row.approver == user and user != "Guest")
+	return is_manager(user) or (row.approver == user and may_answer(user))
 
 
 def get_open_draft(name: str, digest: str | None):

@@ -9,14 +9,6 @@ from huf.ai.runs.queue import enqueue_work, recover_runs
 from huf.ai.storage import leases, stops
 from huf.permissions import is_manager
 
-TARGETS = {
-	"Agent": "Agent",
-	"Provider": "AI Provider",
-	"User": "User",
-	"Trigger": "Agent Trigger",
-	"Tool": "Agent Tool Function",
-}
-"""DocTypes of targets."""
 MAX_REASON_CHARS = 500
 
 
@@ -66,7 +58,7 @@ def find_target(scope: str, target: str) -> str | None:
 		return None
 	if not target:
 		raise UsageError(f"Say which {scope.lower()} to stop.")
-	stored = frappe.db.get_value(TARGETS[scope], target, "name")
+	stored = frappe.db.get_value(stops.TARGETS[scope], target, "name")
 	if not stored:
 		raise UsageError(f"There is no {scope.lower()} {target!r}.")
 	return stored

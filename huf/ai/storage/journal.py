@@ -196,7 +196,7 @@ class RunJournal:
 		if self.lease.row.cancel_requested:
 			withdraw_model_call(name, reservation)
 			raise RunStopped(StopReason.CANCELLED)
-		self.lease.check_stops()
+		self.lease.check_stops(provider=self.provider)
 		self.commit()
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None

@@ -73,10 +73,16 @@ class Lease:
 			raise LeaseLost(self.run)
 		self.stops = parse_stops(self.row.stops) if self.row.stops else []
 
-	def check_stops(self, tool: str | None = None) -> None:
-		"""Raises RunHeld if a stop covers the run, or a call of `tool`, as of the last `hold` or `read`."""
-		if self.stops and (stop := find_stop(self.stops, self.row, tool)):
-			raise RunHeld(stop)
+	def check_stops(self, tool: str | None = None, provider: str | None = None) -> None:
+		"""Raises RunHeld if a stop covers the run, or a call of `tool` or of a model of `provider`, as of the
+		last `hold` or `read`.
+		"""
+		if not self.stops:
+			return
+		# A run may have changed to a model of another provider.
+		for row in (self.row, {**self.row, "provider": provider}):
+			if stop := find_stop(self.stops, row, tool):
+				raise RunHeld(stop)
 
 
 def read_run_with_stops(run: str) -> Any:

@@ -5,6 +5,9 @@ Since version 16, Frappe caches which DocTypes a Dynamic Link refers to and miss
 
 import frappe
 
+from huf.ai.core.types import OPEN_STATUSES
+from huf.ai.storage.stops import SWITCH, rename_target
+
 TABLES = ("Agent Untrusted Record", "Agent Change", "Agent Draft", "Agent Run", "Agent Trigger Event")
 
 
@@ -16,3 +19,9 @@ def follow_rename(doc, method: str, old: str, new: str, *_merge: bool) -> None:
 		if frappe.db.table_exists(table):
 			query = f"update `tab{table}` set reference_name = %s where {where}"
 			frappe.db.sql(query, (str(new), doc.doctype, str(old)))
+	if frappe.db.table_exists(SWITCH):
+		rename_target(doc.doctype, str(old), str(new))
+	if doc.doctype == "AI Model":
+		# Runs that have not ended go on with it.
+		open_runs = {"model": old, "status": ["in", OPEN_STATUSES]}
+		frappe.db.set_value("Agent Run", open_runs, "model", new, update_modified=False)

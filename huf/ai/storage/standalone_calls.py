@@ -40,13 +40,15 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 
 	Commits, so that no transaction is open during the call. The row lets `settle_abandoned_calls` find the
 	reservation of a lost process, and managers whom the site has contacted. Raises RunStopped,
-	BudgetReserved, and UsageError while a stop covers the user.
+	BudgetReserved, and UsageError while a stop covers the user or the model's provider.
 	"""
-	refuse_if_stopped({"run_as": frappe.session.user}, "No model is called until it is released.")
+	row = build_start_values(worst)
+	covered = {"run_as": frappe.session.user, "provider": row["provider"]}
+	refuse_if_stopped(covered, "No model is called until it is released.")
 	limits = read_limits_outside_runs(frappe.session.user)
 	reservation = reserve_budget(limits, worst) if limits else None
 	used = CallUsage(grant=reservation.grant if reservation else None)
-	name = insert_row(CALL, build_start_values(worst) | (reservation.as_row() if reservation else {}))
+	name = insert_row(CALL, row | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
 	try:
 		yield used

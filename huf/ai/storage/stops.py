@@ -24,6 +24,14 @@ SCOPES = {
 	"Tool": "tool",
 }
 """Scopes, with the column of Agent Run that each compares; a tool is compared with the call's."""
+TARGETS = {
+	"Agent": "Agent",
+	"Provider": "AI Provider",
+	"User": "User",
+	"Trigger": "Agent Trigger",
+	"Tool": "Agent Tool Function",
+}
+"""DocTypes of targets."""
 
 
 def read_stops() -> list[dict]:
@@ -96,6 +104,18 @@ def remove_stop(name: str) -> bool:
 	update_row(STOP, name, {"released_by": frappe.session.user, "released_at": now()})
 	write_switch(rest)
 	return True
+
+
+def rename_target(doctype: str, old: str, new: str) -> None:
+	"""Let active stops cover their target under its new name. Does not commit."""
+	scopes = [scope for scope, each in TARGETS.items() if each == doctype]
+	stops = lock_switch() if scopes else []
+	renamed = [stop for stop in stops if stop["scope"] in scopes and stop["target"] == old]
+	for stop in renamed:
+		stop["target"] = new
+		update_row(STOP, stop["name"], {"target": new})
+	if renamed:
+		write_switch(stops)
 
 
 def lock_switch() -> list[dict]:

@@ -21,7 +21,7 @@ from huf.ai.storage import leases
 from huf.tests.base import end_open_runs
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
-from huf.tests.factories import make_tool, make_trigger, make_user
+from huf.tests.factories import make_tool, make_trigger, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
@@ -264,6 +264,27 @@ class TestAnswers(DraftTestCase):
 			reject_call(result["draft"]["draft"])
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.calls(result["run"])), ("old", [(self.update, "Refused")]))
+
+	def test_an_approver_who_has_lost_their_role_answers_nothing(self):
+		approver = make_user("Huf User")
+		draft = self.start(self.change("new"), agent=self.make_agent(self.update, approver=approver))["draft"]
+		self.assertEqual(draft["approver"], approver)
+		doc = frappe.get_doc("User", approver)
+		doc.roles = []
+		doc.save()
+		frappe.db.commit()
+		with acting_as(approver), self.assertRaises(frappe.PermissionError):
+			approve_call(draft["draft"], draft["digest"])
+
+	def test_a_model_that_is_renamed_meanwhile_answers_as_before(self):
+		result = self.start_change("new", "Changed.")
+		new = unique("renamed")
+		frappe.rename_doc("AI Model", frappe.db.get_value("Agent", self.agent, "model"), new)
+		frappe.db.commit()
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.response, ended.model, self.note()), ("Changed.", new, "new"))
 
 	def test_it_is_done_with_the_permissions_of_the_run_s_user(self):
 		result = self.start_change("new", "Oh.")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import frappe
 
 from huf.ai.chat.approvals import approve_call, cancel_run
+from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import AgentRequest, RunStatus
@@ -13,6 +14,7 @@ from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.stopping import release, stop
+from huf.ai.storage.standalone_calls import complete_within_budget
 from huf.ai.storage.stops import read_stops
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
@@ -93,6 +95,25 @@ class TestStops(SiteTestCase):
 		self.stop_during(1, "Agent", make_agent())
 		result = run_agent(self.request())
 		self.assertEqual((result.status, self.written()), (RunStatus.SUCCESS, 1))
+
+	def test_what_is_renamed_stays_stopped(self):
+		self.stop_during(0, "All", None)
+		stop("Tool", self.tool, "It deletes things")
+		stop("Agent", self.agent, "It deletes things")
+		names = [f"renamed_{frappe.generate_hash(length=8)}" for _ in range(2)]
+		frappe.rename_doc("Agent Tool Function", self.tool, names[0])
+		frappe.rename_doc("Agent", self.agent, names[1])
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, f"The agent {names[1]} was stopped"):
+			run_agent(replace(self.request(), agent=names[1]))
+		self.assertEqual([each["target"] for each in read_stops()], names)
+		stored = frappe.get_all("Agent Stop", {"target": ["in", names]}, pluck="target", order_by="creation")
+		self.assertEqual(stored, names)
+
+	def test_no_model_of_a_stopped_provider_is_called_outside_runs(self):
+		stop("Provider", frappe.db.get_value("AI Model", self.model, "provider"), "It leaks")
+		with self.assertRaisesRegex(UsageError, "It leaks"):
+			complete_within_budget(WorstCase(self.model), lambda: None)
 
 	def test_queued_runs_wait_and_inline_ones_are_refused_with_who_and_why(self):
 		self.stop_during(0, "All", None)

@@ -5,15 +5,17 @@ on.
 import frappe
 
 from huf.ai.agents.manager import ModelTiers
+from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.queries.runs import describe_runs
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
+from huf.ai.runs.stopping import stop
 from huf.tests.ai.routing.test_tiers import SEVERAL
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.factories import make_agent, make_model, make_tool, remove_stops
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
 LADDER = {1: "small", 2: "large", 3: "cloud"}
@@ -84,6 +86,14 @@ class TestRunsByTask(SiteTestCase):
 		self.assertAlmostEqual(sum(each["cost"] for each in result["models"]), result["total_cost"], places=9)
 		shown = describe_runs([result["run"]])[result["run"]]
 		self.assertEqual(shown["models"], result["models"])
+
+	def test_a_run_does_not_change_to_a_provider_that_is_stopped(self):
+		self.addCleanup(remove_stops)
+		stop("Provider", frappe.db.get_value("AI Model", self.models[1], "provider"), "It leaks")
+		self.small.script(error(503, "down"))
+		result = run_agent_sync(self.agent, "What is a delivery note?")
+		self.assertEqual((result["status"], self.large.requests), ("Queued", []))
+		cancel_run(result["run"])
 
 	def test_a_model_that_is_down_is_stood_in_for(self):
 		self.small.script(error(503, "down"))
