@@ -11,6 +11,7 @@ from frappe.utils import get_datetime
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import read_json
+from huf.ai.core.times import from_utc
 from huf.ai.core.types import OPEN_STATUSES, Effect
 from huf.ai.storage.agent_changes import list_agent_changes
 from huf.ai.undo.compensation import describe_compensation
@@ -62,11 +63,19 @@ def parse_scope(
 		raise UsageError("Name the runs to undo, or an agent, a trigger or a record and a time.")
 	if not names and not since:
 		raise UsageError("Say since when to undo what was done.")
-	try:
-		moment = get_datetime(since) if since else None
-	except ValueError:
-		raise UsageError(f"{since!r} is not a time, such as 2026-11-22 09:00.") from None
+	moment = parse_since(since) if since else None
 	return UndoSelection(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
+
+
+def parse_since(text: str) -> datetime:
+	"""A time as stored times are, in the site's time zone. Raises UsageError."""
+	try:
+		moment = get_datetime(text)
+		if moment is not None:
+			return from_utc(moment) if moment.tzinfo else moment
+	except (ValueError, OverflowError):
+		pass
+	raise UsageError(f"{text!r} is not a time, such as 2026-11-22 09:00.")
 
 
 def read_scope(scope: UndoSelection) -> UndoScope:
@@ -118,10 +127,11 @@ def find_runs(scope: UndoSelection) -> list[str]:
 		names = [*list_run_names({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
 		raise UsageError("There is no run since then that did something here and that you may read.")
-	for name in () if scope.record else names:
-		names += [run for run in list_run_names({"parent_run": name}) if run not in names]
+	for name in names:
 		if len(names) > MAX_RUNS:
 			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
+		if not scope.record:
+			names += [run for run in list_run_names({"parent_run": name}) if run not in names]
 	still = frappe.get_all(
 		"Agent Run", {"name": ["in", names], "status": ["in", OPEN_STATUSES]}, pluck="name", order_by="name"
 	)

@@ -1,8 +1,11 @@
 """What is undone: whole runs, an undo, what an agent or a trigger did since a time; and by whom."""
 
+from unittest.mock import patch
+
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.times import to_utc
 from huf.ai.storage.retention import blank_runs
 from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
@@ -65,6 +68,22 @@ class TestScope(UndoTestCase):
 			{"agent": "x", "trigger": "x", "since": since},
 		):
 			self.assertRaises(UsageError, parse_scope, **broken)
+
+	def test_a_time_with_a_time_zone_is_one_of_the_site(self):
+		naive = parse_scope(agent="x", since="2026-11-22 09:00").since
+		aware = parse_scope(agent="x", since=to_utc(naive).isoformat()).since
+		self.assertEqual(aware, naive)
+		for broken in ("0001-01-01", "9999-12-31T23:59:59-14:00", "soon"):
+			with self.assertRaisesRegex(UsageError, "is not a time"):
+				parse_scope(agent="x", since=broken)
+
+	def test_more_runs_than_can_be_undone_at_once_are_refused_for_a_record_too(self):
+		case, since = make_case(amount=1), frappe.utils.now()
+		with patch("huf.ai.undo.scope.MAX_RUNS", 2):
+			for amount in (2, 3, 4):
+				self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": amount}}))
+			with self.assertRaisesRegex(UsageError, "more than 2 runs"):
+				preview_undo(parse_scope(doctype=CASE, name=case.name, since=since))
 
 	def test_calls_to_the_outside_are_listed_with_what_would_take_them_back(self):
 		from huf.ai.storage.rows import insert_row
