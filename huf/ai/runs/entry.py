@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.core.errors import ConversationBusy, UsageError
-from huf.ai.core.event_loops import iterate
+from huf.ai.core.errors import ConversationBusy, LeaseLost, UsageError
+from huf.ai.core.event_loops import iterate, run_coroutine
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
 from huf.ai.core.routed import RouteChoice
@@ -18,7 +18,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open
-from huf.ai.runs.queue import end_run, end_run_async, enqueue_run
+from huf.ai.runs.queue import end_run_async, enqueue_run
 from huf.ai.runs.routing import (
 	HeldChat,
 	find_takeover,
@@ -101,9 +101,20 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 		except ConversationBusy:
 			queued = enqueue_run(replace(request, mode=Mode.BACKGROUND))
 			return describe_open(queued, RunStatus.QUEUED, queued.recorded)
-		result = end_run(run, listeners)
+		result = run_coroutine(end_here(run, listeners))
 		agent = find_takeover(request, result)
 		return run_agent(agent, listeners) if agent else result
+
+
+async def end_here(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""Execute an open run to its end, for a caller that waits for it. Raises UsageError if another worker has
+	taken it over, or it was deleted.
+	"""
+	try:
+		return await end_run_async(run, listeners)
+	except LeaseLost:
+		frappe.db.rollback()
+		raise UsageError(f"The run {run.name} was deleted, or another worker goes on with it.") from None
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -111,7 +122,7 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	queueing the run.
 	"""
 	request = route_task(route_request(request))
-	result = await end_run_async(start_run(request), listeners)
+	result = await end_here(start_run(request), listeners)
 	agent = find_takeover(request, result)
 	return await run_to_end(agent, listeners) if agent else result
 
@@ -160,4 +171,4 @@ def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 		return
 	yield None
-	yield from iterate(lambda put: end_run_async(run, [put]))
+	yield from iterate(lambda put: end_here(run, [put]))

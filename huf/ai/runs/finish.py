@@ -13,7 +13,7 @@ from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases, notifications, outgoing_mail
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager, build_message_row
-from huf.ai.storage.drafts import close_drafts
+from huf.ai.storage.drafts import close_drafts, expire_pending
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.leases import Lease
@@ -148,8 +148,10 @@ def store_end(
 	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
 	for child in leases.read_children(run):
-		# The run could not be closed in time; the worker that takes it over closes it.
+		# The worker that takes it over closes it.
 		request_cancel(child)
+		expire_pending(child, "The run that called it has ended")
+		leases.wake_run(child)
 	last = []
 	if outcome.text and not outcome.is_recorded:
 		last.append(build_message_row("agent", outcome.text, step=outcome.steps))

@@ -1,7 +1,7 @@
 import frappe
 from frappe.model.document import Document
 
-from huf.ai.storage.budgets import delete_run_budget
+from huf.ai.storage.budgets import delete_run_budget, settle_lost_runs
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.ai.tools.taint import find_origins
 
@@ -9,6 +9,8 @@ from huf.ai.tools.taint import find_origins
 class AgentRun(Document):
 	def on_trash(self):
 		"""Delete the run's journal and budget. Messages stay, with the marks of untrusted content."""
+		# Nobody would release what a call has reserved in other budgets.
+		settle_lost_runs([self.name])
 		holders = frappe.get_all(
 			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
 		)

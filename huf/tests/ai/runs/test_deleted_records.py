@@ -2,20 +2,26 @@
 record.
 """
 
+from contextvars import copy_context
 from datetime import timedelta
 
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.chat.approvals import approve_call, expire_drafts
+from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.start import start_run
+from huf.ai.storage.journal import RunJournal
+from huf.ai.storage.limits import read_limits
 from huf.api.agent import get_overview
 from huf.api.chat import delete_conversation
+from huf.tests.contract.connections import elsewhere
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool
 from huf.tests.model_server import text, tool_call
@@ -80,6 +86,43 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual(self.note(), "old")
 		with self.assertRaisesRegex(UsageError, "is disabled"):
 			enqueue_run(AgentRequest(self.agent, "More", self.user))
+
+	def test_a_run_that_it_called_ends_too_and_nobody_is_asked_any_more(self):
+		call_other = make_tool("Run Agent", agent=self.agent)
+		caller = self.make_agent(call_other)
+		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
+		called = result["draft"]["run"]
+		self.assertNotEqual(called, result["run"])
+		self.delete(result["conversation"])
+		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
+		draft = self.draft(result)
+		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it has ended"))
+		self.assertEqual(self.go_on(called).status.value, "Cancelled")
+
+	def test_a_run_that_is_deleted_at_work_leaves_nothing_reserved(self):
+		agent = self.make_agent(daily_token_limit=100_000)
+		run = start_run(AgentRequest(agent, "Hello", self.user, channel="s"))
+		limits = read_limits(run.name, agent, self.user)
+		journal = RunJournal(run.lease, None, run.manager.model, None, limits=limits)
+		journal.start_model_call(1, lambda: WorstCase(run.manager.model, 1000, 500))
+		frappe.delete_doc("Agent Run", run.name)
+		frappe.db.commit()
+		budget = frappe.db.get_value(
+			"Agent Budget", {"scope": "agent", "holder": agent}, ["tokens", "reserved_tokens"]
+		)
+		self.assertEqual(budget, (1500, 0))
+
+	def test_who_waits_for_a_run_that_is_deleted_reads_so(self):
+		context = copy_context()
+
+		def delete_run(request):
+			(run,) = frappe.get_all("Agent Run", {"agent": self.agent}, pluck="name")
+			frappe.delete_doc("Agent Run", run)
+
+		self.server.on_request = lambda request: context.run(elsewhere, delete_run, request)
+		self.server.script(text("Too late."))
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "was deleted"):
+			run_agent(AgentRequest(self.agent, "Hello", self.user, channel="s"))
 
 	def test_a_queued_run_does_not_begin_once_its_agent_is_switched_off(self):
 		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
