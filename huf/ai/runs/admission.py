@@ -109,10 +109,12 @@ def check_stops(request: AgentRequest, provider: str | None) -> None:
 def count_run(request: AgentRequest, agent) -> None:
 	"""Count a run against the user's limit per hour. Raises TooManyRuns.
 
-	Runs started by triggers or by other runs are not counted: no person started them.
+	Runs started by triggers or by other runs are not counted: no person started them. Nor is an agent's run
+	that takes over from a chat: it answers the same message.
 	"""
 	doc = agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings")
-	if doc.runs_per_hour and not request.origin and not request.parent_run:
+	is_takeover = bool(request.routed and request.routed.is_escalated)
+	if doc.runs_per_hour and not (request.origin or request.parent_run or is_takeover):
 		budgets.count_run_start(request.user, request.agent, build_cap(doc, "runs_per_hour"))
 
 

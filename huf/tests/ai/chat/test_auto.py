@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.chat import messages
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest
@@ -78,6 +78,16 @@ class TestAuto(SiteTestCase):
 			"Agent Message", {"conversation": result["conversation"]}, order_by="sequence asc"
 		)
 		self.assertEqual(total, len(rows))
+
+	def test_the_agent_that_takes_over_does_not_count_as_another_run(self):
+		frappe.get_doc("Agent", self.agent).update({"runs_per_hour": 1}).save()
+		frappe.db.commit()
+		self.server.script(text(LACKS), text("None."))
+		result = self.send(SIMPLE)
+		self.assertEqual(result["response"], "None.")
+		self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, "None."])
+		with self.assertRaises(TooManyRuns):
+			self.send(SIMPLE)
 
 	def stream(self, *answers) -> list:
 		self.server.script(*answers)
