@@ -187,8 +187,8 @@ def move_watermark(conversation: str, before: int, until: int, summary: str) -> 
 	return read_summary(conversation) == (summary, until)
 
 
-def blank_summaries(runs: Sequence[str]) -> None:
-	"""Blank the summaries that may quote some runs; the watermark stays."""
-	named = frappe.get_all("Agent Run", {"name": ["in", list(runs)]}, pluck="conversation", order_by="name")
-	for conversation in {name for name in named if name}:
+def blank_summaries(doctype: str, filters: dict) -> None:
+	"""Blank the summaries that may quote matching runs or messages; the watermark stays."""
+	named = frappe.get_all(doctype, filters, pluck="conversation", distinct=True, order_by="conversation asc")
+	for conversation in filter(None, named):
 		update_row("Agent Conversation", conversation, {"summary": None})

@@ -16,6 +16,7 @@ from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_message_files
 from huf.ai.storage.rows import blank_fields, blank_rows, delete_rows, process_in_batches
 
+SAVEPOINT = "huf_retention"
 RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims", "tool_calls_log")
 CONTENTS = {
 	"Agent LLM Call": ("response", "reasoning", "error_message"),
@@ -46,8 +47,11 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 
 
 def blank_conversations(before: datetime) -> None:
-	"""Blank messages whose runs have been deleted, and titles, which begin as the first prompt. Commits."""
+	"""Blank messages whose runs have been deleted, with summaries of them, and titles, which begin as the
+	first prompt. Commits.
+	"""
 	orphaned: dict = {"run": ["is", "not set"], "creation": ["<", before]}
+	blank_summaries("Agent Message", {**orphaned, "content": ["is", "set"]})
 	delete_message_files(orphaned)
 	for field in CONTENTS["Agent Message"]:
 		blank_rows("Agent Message", {**orphaned, field: ["is", "set"]}, [field])
@@ -55,7 +59,9 @@ def blank_conversations(before: datetime) -> None:
 	blank_rows("Agent Conversation", unused, ["title"])
 
 
-def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], None], filters: dict) -> int:
+def process_old_runs(
+	now: datetime, days: int, process: Callable[[list[str]], int | None], filters: dict
+) -> int:
 	"""Process ended runs older than `days` (0 means never) and return how many. Commits each batch."""
 	if not days:
 		return 0
@@ -65,13 +71,25 @@ def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], No
 
 
 def blank_runs(runs: list[str]) -> None:
-	blank_summaries(runs)
+	blank_summaries("Agent Run", {"name": ["in", runs]})
 	delete_message_files({"run": ["in", runs]})
 	for doctype, fields in CONTENTS.items():
 		blank_fields(doctype, {"run": ["in", runs]}, fields)
 	blank_fields("Agent Run", {"name": ["in", runs]}, RUN_CONTENTS)
 
 
-def delete_runs(runs: list[str]) -> None:
-	for run in runs:
+def delete_runs(runs: list[str]) -> int:
+	"""Delete runs; one that a record of the site links to only loses its contents. Returns how many stay."""
+	return sum(not delete_run(run) for run in runs)
+
+
+def delete_run(run: str) -> bool:
+	frappe.db.savepoint(SAVEPOINT)
+	try:
 		frappe.delete_doc("Agent Run", run, ignore_permissions=True, delete_permanently=True)
+	except frappe.LinkExistsError:
+		frappe.db.rollback(save_point=SAVEPOINT)
+		frappe.clear_last_message()
+		blank_runs([run])
+		return False
+	return True

@@ -101,27 +101,37 @@ def commit_before_effect() -> None:
 		frappe.flags.huf_effect_follows = None
 
 
-def process_in_batches(doctype: str, filters: Mapping[str, Any], process: Callable[[list[str]], None]) -> int:
-	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits
+def process_in_batches(
+	doctype: str, filters: Mapping[str, Any], process: Callable[[list[str]], int | None]
+) -> int:
+	"""Pass the names of matching rows, oldest first, to `process`, and return how many it changed. Commits
 	each batch.
 
-	`process` must change the rows so that they no longer match; otherwise this never ends.
+	`process` must change the rows so that they no longer match, and return how many still do; otherwise this
+	never ends.
 	"""
-	done = 0
+	done = left = 0
 	while names := frappe.get_all(
-		doctype, filters=filters, pluck="name", order_by="creation asc", limit=BATCH_ROWS
+		doctype,
+		filters=filters,
+		pluck="name",
+		order_by="creation asc",
+		limit_start=left,
+		limit_page_length=BATCH_ROWS,
 	):
-		process(names)
+		left += process(names) or 0
 		frappe.db.commit()
 		done += len(names)
-	return done
+	return done - left
 
 
 def delete_rows(doctype: str, filters: Mapping[str, Any]) -> int:
 	"""Delete matching rows in batches, without hooks, and return how many there were. Commits."""
-	return process_in_batches(
-		doctype, filters, lambda names: frappe.db.delete(doctype, {"name": ["in", names]})
-	)
+
+	def delete(names: list[str]) -> None:
+		frappe.db.delete(doctype, {"name": ["in", names]})
+
+	return process_in_batches(doctype, filters, delete)
 
 
 def blank_rows(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) -> int:

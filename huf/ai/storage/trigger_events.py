@@ -170,5 +170,6 @@ def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
 
 def blank_trigger_events(before: datetime) -> None:
 	"""Blank prompt, payload and checks of events that ended before a time. Commits each batch."""
-	ended = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
-	blank_rows(EVENT, ended, ("prompt", "payload", "checks"))
+	ended = {"status": ["in", ENDED], "creation": ["<", before]}
+	for field in ("prompt", "payload", "checks"):
+		blank_rows(EVENT, {**ended, field: ["is", "set"]}, [field])

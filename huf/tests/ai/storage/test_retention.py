@@ -12,7 +12,7 @@ from huf.ai.runs.replay import replay
 from huf.ai.runs.start import start_run
 from huf.ai.storage.retention import apply_retention
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.factories import make, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
 SECRET = "the plan nobody may keep"
@@ -47,12 +47,35 @@ class TestRetention(SiteTestCase):
 	def test_contents_are_blanked_in_time_also_if_their_runs_are_deleted_before(self):
 		self.keep(contents=30, runs=7)
 		conversation = frappe.db.get_value("Agent Run", self.result["run"], "conversation")
+		frappe.db.set_value("Agent Conversation", conversation, "summary", f"It was about {SECRET}.")
 		apply_retention(in_days(8))
 		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
 		self.assertIn(SECRET, self.messages(conversation))
 		apply_retention(in_days(31))
 		self.assertNotIn(SECRET, self.messages(conversation))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "title"))
+		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "summary"))
+
+	def test_a_run_that_a_record_of_the_site_links_to_stays_without_contents_and_the_others_go(self):
+		link = {"fieldname": "run", "fieldtype": "Link", "label": "Run", "options": "Agent Run"}
+		permission = {"role": "System Manager", "read": 1}
+		doctype = make(
+			"DocType", name=unique("Case"), module="Huf", custom=1, fields=[link], permissions=[permission]
+		).name
+		record = make(doctype, run=self.result["run"])
+		self.addCleanup(frappe.delete_doc, "DocType", doctype, force=True)
+		with ModelServer() as server:
+			server.script(text("Later."))
+			later = run_agent_sync(make_agent(make_model(server)), "Hello")["run"]
+		self.keep(contents=0, runs=90)
+		apply_retention(in_days(91))
+		self.assertFalse(frappe.db.exists("Agent Run", later))
+		self.assertNotIn(SECRET, frappe.as_json(self.everything()))
+		self.assertGreater(frappe.db.count("Agent Tool Call", {"run": self.result["run"]}), 0)
+		record.delete()
+		frappe.db.commit()
+		apply_retention(in_days(91))
+		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
 
 	def messages(self, conversation: str) -> str:
 		return frappe.as_json(

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import frappe
 from frappe.utils import get_datetime, now_datetime
 
+from huf.ai.storage.rows import insert_row
 from huf.ai.triggers.schedules import clear_old_events, run_due_triggers
 from huf.tests.contract.connections import together
 from huf.tests.factories import unique
@@ -172,8 +173,15 @@ class TestSchedule(TriggerTestCase):
 		work_off(trigger)
 		self.keep_for(contents=10, runs=20)
 		self.addCleanup(self.keep_for, contents=0, runs=0)
+		(event,) = events_of(trigger)
+		failed = {"trigger": trigger.name, "status": "Failed", "payload": "what a service has sent"}
+		without_prompt = insert_row("Agent Trigger Event", failed)
 		clear_old_events(now_datetime() + timedelta(days=11))
-		self.assertEqual([event.prompt for event in events_of(trigger)], [None])
+		kept = frappe.get_all(
+			"Agent Trigger Event", {"trigger": trigger.name}, ["name", "prompt", "payload"], order_by="name"
+		)
+		self.assertEqual({row.name for row in kept}, {event.name, without_prompt})
+		self.assertEqual({(row.prompt, row.payload) for row in kept}, {(None, None)})
 		clear_old_events(now_datetime() + timedelta(days=21))
 		self.assertEqual(events_of(trigger), [])
 
