@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from huf.ai.core.costs import Grant
@@ -172,6 +172,7 @@ class ModelCaller:
 			self.emit(EventKind.TEXT_DONE, {"step": step})
 			# Send the last words to readers of the stream before waiting for the database.
 			await asyncio.sleep(0)
+		reply = renew_call_ids(reply, self.outcome.messages)
 		if grant and grant.short_by and reply.finish_reason == "length":
 			reply = replace(reply, finish_reason="budget", cut_by=grant.short_by)
 		self.journal.finish_model_call(step, reply)
@@ -180,3 +181,17 @@ class ModelCaller:
 	async def wait_for(self, awaited: Awaitable, step: int) -> Any:
 		with self.journal.waiting():
 			return await watched(awaited, self.guards, Progress(step, waiting=True))
+
+
+def renew_call_ids(reply: ModelReply, messages: Sequence[dict]) -> ModelReply:
+	"""The reply with IDs that no other call of the transcript has, because pages and later runs find a call's
+	result by its ID. Some servers number the calls of each reply anew, or give all the same ID.
+	"""
+	known = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+	calls = []
+	for call in reply.calls:
+		numbered = (f"{call.id}_{number}" for number in count(2))
+		call_id = next(each for each in chain([call.id], numbered) if each not in known)
+		known.add(call_id)
+		calls.append(replace(call, id=call_id))
+	return replace(reply, calls=tuple(calls))

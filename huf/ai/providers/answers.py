@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -64,7 +64,8 @@ class AnswerBuilder:
 	def __init__(self, on_text: OnText, tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
 		self.reasoning = ""
-		self.calls: dict[int, dict[str, str]] = {}
+		self.calls: dict[tuple[int, int], dict[str, str]] = {}
+		self.newest: dict[int, int] = {}
 		self.chars = 0
 		self.finish_reason = ""
 		self.usage: Any = None
@@ -121,8 +122,9 @@ class AnswerBuilder:
 		if self.chars > MAX_ANSWER_CHARS:
 			raise AnswerTooLarge(MAX_ANSWER_CHARS, "characters")
 
-	def add_text(self, text: str | None) -> None:
-		self.count(len(text or ""))
+	def add_text(self, content: str | list | None) -> None:
+		text = join_content(content)
+		self.count(len(text))
 		if text and self.repetition:
 			self.repetition.feed(text)
 		if text and self.guard:
@@ -148,25 +150,46 @@ class AnswerBuilder:
 			self.guard.finish()
 
 	def add_call(self, part, index: int) -> None:
-		self.count(CALL_CHARS * (index not in self.calls))
-		call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-		call["id"] = part.id or call["id"]
 		name, arguments = part.function.name or "", part.function.arguments or ""
 		if not isinstance(arguments, str):
 			# Some local servers send an object where text belongs.
 			arguments = json.dumps(arguments)
+		call = self.find_call(index, str(part.id or ""), name)
 		self.count(len(name) + len(arguments))
 		call["name"] += name
 		call["arguments"] += arguments
 
+	def find_call(self, index: int, call_id: str, name: str) -> dict[str, str]:
+		"""The call that a part belongs to. Some servers give all calls the same index: another ID with a name
+		begins another call.
+		"""
+		newest = self.calls.get((index, self.newest.get(index, 0)))
+		is_other = newest and newest["name"] and name and newest["id"] and call_id not in ("", newest["id"])
+		if newest is None or is_other:
+			self.count(CALL_CHARS)
+			self.newest[index] = self.newest.get(index, -1) + 1
+			newest = self.calls[index, self.newest[index]] = {"id": "", "name": "", "arguments": ""}
+		newest["id"] = call_id or newest["id"]
+		return newest
+
+	def list_calls(self) -> Iterator[CallRequest]:
+		for _, call in sorted(self.calls.items()):
+			known = (call["id"] or new_call_id(), call["name"], call["arguments"])
+			yield CallRequest(*map(make_encodable, known))
+
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
-		calls = tuple(
-			CallRequest(*map(make_encodable, (call["id"] or new_call_id(), call["name"], call["arguments"])))
-			for _, call in sorted(self.calls.items())
-		)
+		calls = tuple(self.list_calls())
 		reasoning = make_encodable(self.reasoning).strip()
 		reply = ModelReply(self.text, calls, usage, self.finish_reason, model, reasoning=reasoning)
 		return add_text_calls(reply, self.guard) if self.guard else reply
+
+
+def join_content(content: str | list | None) -> str:
+	"""The text of a message's content. Some servers send it in parts."""
+	if not isinstance(content, list):
+		return content or ""
+	texts = (part.get("text") for part in content if isinstance(part, dict))
+	return "".join(text for text in texts if isinstance(text, str))
 
 
 def add_text_calls(reply: ModelReply, guard: ResponseGuard) -> ModelReply:

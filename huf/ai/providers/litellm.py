@@ -64,6 +64,8 @@ HIDDEN_TOOLS = (
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
 """By default a local model's answer is limited to 1/4 of its context window."""
+MAX_REPORTED_TOKENS = 50_000_000
+"""More than any model reads at once. The sum of a run's calls must fit into a database's integer."""
 WHOLE_ANSWER_TIMEOUT_S = 120
 """Minimum time-out of an answer that is not streamed: no token arrives before its end."""
 
@@ -292,9 +294,9 @@ class ModelCall:
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase:
 		"""The most that this call can cost and use."""
-		prices = self.prices.max_prices if self.prices else (None, None)
-		output = self.fixed.get("max_tokens") or self.answer_tokens
-		return WorstCase(self.model, estimate_max_tokens(messages, tools, counted), output, *prices)
+		tokens = estimate_max_tokens(messages, tools, counted)
+		prices = self.prices.max_prices(tokens) if self.prices else (None, None)
+		return WorstCase(self.model, tokens, self.fixed.get("max_tokens") or self.answer_tokens, *prices)
 
 	def room(self, tools: list[Tool]) -> Room:
 		"""The room in the context window, counted by LiteLLM's tokenizer for the model."""
@@ -306,9 +308,11 @@ class ModelCall:
 		if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
 			# LiteLLM reports zeros if the provider reported nothing.
 			return Usage(cost=None)
-		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
-		tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
-		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
+		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
+		counts = (usage.prompt_tokens, usage.completion_tokens, cached)
+		sent, received, cached = (min(max(0, count or 0), MAX_REPORTED_TOKENS) for count in counts)
+		cost = self.prices.cost(sent, received, cached) if self.prices else None
+		return Usage(sent, received, cached, cost=cost)
 
 
 def count_tokens(model: str, text: str) -> int:

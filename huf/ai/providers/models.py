@@ -5,7 +5,7 @@ LiteLLM's price table. Calls no provider and does not import LiteLLM.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from importlib.util import find_spec
@@ -24,6 +24,7 @@ MAX_BYTES_PER_TOKEN = 8
 FILE = "model_prices_and_context_window_backup.json"
 PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", re.MULTILINE)
 PROVIDER = re.compile(r"^[ \t]+[A-Z][A-Z0-9_]* = \"([^\"]+)\"", re.MULTILINE)
+LONG_PRICE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 """Providers that have another name in the table."""
 
@@ -48,21 +49,27 @@ class UnsavedProvider:
 
 @dataclass(frozen=True)
 class Prices:
-	"""USD per token."""
+	"""USD per token. `long`: the prices of calls with more than `long_above` input tokens, if they differ."""
 
 	input: float
 	output: float
 	cached: float
+	long_above: int = 0
+	long: "Prices | None" = None
 
-	@property
-	def max_prices(self) -> tuple[float, float]:
-		"""The highest price of an input token and of an output token."""
-		return max(self.input, self.cached), self.output
+	def of_call(self, input_tokens: int) -> "Prices":
+		return self.long if self.long and input_tokens > self.long_above else self
+
+	def max_prices(self, input_tokens: int) -> tuple[float, float]:
+		"""The highest price of an input token and of an output token, in a call of this size."""
+		prices = self.of_call(input_tokens)
+		return max(prices.input, prices.cached), prices.output
 
 	def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
+		prices = self.of_call(max(input_tokens, cached_tokens))
 		# Some servers count cached tokens beside the others instead of among them.
 		fresh = max(0, input_tokens - cached_tokens)
-		return fresh * self.input + cached_tokens * self.cached + output_tokens * self.output
+		return fresh * prices.input + cached_tokens * prices.cached + output_tokens * prices.output
 
 
 @dataclass(frozen=True)
@@ -197,12 +204,17 @@ def listed_answer(name: str) -> float:
 def listed_prices(name: str) -> Prices | None:
 	"""A model's prices in the table; None if it has none."""
 	row = listed(name)
-	price = row.get("input_cost_per_token")
-	if price is None:
+	if row.get("input_cost_per_token") is None:
 		return None
-	return Prices(
-		price, row.get("output_cost_per_token") or 0, row.get("cache_read_input_token_cost") or price
-	)
+	limits = sorted(int(found[1]) for found in map(LONG_PRICE.fullmatch, row) if found)
+	long = read_listed_prices(row, f"_above_{limits[0]}k_tokens") if limits else None
+	return replace(read_listed_prices(row), long_above=1000 * limits[0] if limits else 0, long=long)
+
+
+def read_listed_prices(row: dict, suffix: str = "") -> Prices:
+	price, output = row[f"input_cost_per_token{suffix}"], row.get("output_cost_per_token") or 0
+	cached = row.get(f"cache_read_input_token_cost{suffix}") or price
+	return Prices(price, row.get(f"output_cost_per_token{suffix}") or output, cached)
 
 
 def prices_of(model: str, name: str) -> Prices | None:

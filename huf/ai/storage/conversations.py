@@ -16,7 +16,7 @@ from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.leases import claim_conversation, read_active_run
-from huf.ai.storage.rows import clip_line, digest, insert_row, insert_rows
+from huf.ai.storage.rows import clip, clip_line, digest, insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
 MESSAGES_AFTER_S = 1.0
@@ -51,7 +51,7 @@ class ConversationManager:
 		user: str | None = None,
 		shared: bool = False,
 	):
-		self.agent_name, self.channel = agent_name, channel
+		self.agent_name, self.channel = agent_name, shorten_id(channel)
 		self.external_id = shorten_id(external_id) if external_id else external_id
 		self.user = user or frappe.session.user
 		self.owner = SHARED_OWNER if shared else self.user
@@ -211,7 +211,7 @@ class ConversationManager:
 				"name": request.name,
 				"arguments": request.arguments if arguments is None else arguments,
 			}
-			named = {"tool_name": request.name, "tool_call_id": request.id}
+			named = {"tool_name": clip(request.name, MAX_ID_CHARS), "tool_call_id": shorten_id(request.id)}
 			rows.append(
 				{
 					**build_message_row("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step),
@@ -300,4 +300,6 @@ def to_openai_call(row) -> dict:
 	call = json.loads(row.content)
 	arguments = call["arguments"]
 	text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-	return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": text}}
+	# The ID by which the result is stored may be shorter than the model's.
+	function = {"name": call["name"], "arguments": text}
+	return {"id": row.tool_call_id, "type": "function", "function": function}

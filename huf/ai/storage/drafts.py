@@ -18,6 +18,7 @@ from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
+from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.rows import clip, insert_row, update_row
 
 DRAFT = "Agent Draft"
@@ -113,7 +114,7 @@ def insert_draft(
 		"effect": call.effect.value,
 		"step": step,
 		"position": call.position,
-		"call_id": call.request.id,
+		"call_id": shorten_id(call.request.id),
 		"approver": approver,
 		"expires_at": draft_expiry(),
 		"arguments": json.dumps(call.arguments, ensure_ascii=False),

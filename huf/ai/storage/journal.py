@@ -36,7 +36,7 @@ from huf.ai.core.types import (
 )
 from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
 from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_reservation
-from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.conversations import MAX_ID_CHARS, ConversationManager, shorten_id
 from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
@@ -348,10 +348,10 @@ class RunJournal:
 			"run": self.run,
 			"step": step,
 			"position": call.position,
-			"tool": call.request.name,
+			"tool": clip(request.name, MAX_ID_CHARS),
 			"effect": call.effect.value,
 			"status": status.value,
-			"call_id": call.request.id,
+			"call_id": shorten_id(request.id),
 			"idempotency_key": self.keys[call.position],
 			"reason": clip(request.reason, 1000),
 			"arguments": arguments,

@@ -14,6 +14,8 @@ from huf.ai.core.json_text import make_encodable
 
 MAX_TEXT_CHARS = 20_000
 """Limit of a text field in these tables; Agent Message has the whole text."""
+MAX_TEXT_BYTES = 2**16 - 1
+"""Of a field of type Small Text on MariaDB."""
 BATCH_ROWS = 500
 
 
@@ -154,8 +156,14 @@ def clip(text: str, max_chars: int = MAX_TEXT_CHARS) -> str: ...
 @overload
 def clip(text: None, max_chars: int = MAX_TEXT_CHARS) -> None: ...
 def clip(text: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
-	"""The text, cut to `max_chars` with an ellipsis if it is longer."""
-	return text if text is None or len(text) <= max_chars else text[: max_chars - 1] + "…"
+	"""The text, cut to `max_chars` with an ellipsis if it is longer, and so that it fits into the field."""
+	if text is None or len(text) <= min(max_chars, MAX_TEXT_BYTES // 4):
+		return text
+	cut = text if len(text) <= max_chars else text[: max_chars - 1] + "…"
+	encoded = cut.encode("utf-8", "replace")
+	if max_chars > MAX_TEXT_CHARS or len(encoded) <= MAX_TEXT_BYTES:
+		return cut
+	return encoded[: MAX_TEXT_BYTES - 3].decode("utf-8", "ignore") + "…"
 
 
 def clip_line(text: str, max_chars: int) -> str:

@@ -40,6 +40,21 @@ class TestLoop(unittest.TestCase):
 			],
 		)
 
+	def test_calls_to_which_a_server_gives_the_same_id_are_told_apart(self):
+		both = tuple(CallRequest("0", "double", f'{{"n": {number}}}') for number in (1, 2))
+		third = CallRequest("0", "double", '{"n": 3}')
+		outcome = run(ModelReply("", both), ModelReply("", (third,)), ModelReply("Done."))
+		called = {
+			call["id"]: call["function"]["arguments"]
+			for message in outcome.messages
+			for call in message.get("tool_calls") or ()
+		}
+		self.assertEqual(called, {"0": '{"n": 1}', "0_2": '{"n": 2}', "0_3": '{"n": 3}'})
+		answered = {
+			each["tool_call_id"]: each["content"] for each in outcome.messages if each["role"] == "tool"
+		}
+		self.assertEqual(answered, {"0": "2", "0_2": "4", "0_3": "6"})
+
 	def test_an_answer_cut_at_its_limit_is_not_a_success(self):
 		outcome = run(ModelReply("Half an ans", finish_reason="length"))
 		self.assertEqual(

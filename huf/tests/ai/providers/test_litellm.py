@@ -9,12 +9,14 @@ from agents import Agent
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
-from huf.ai.providers.litellm import _normalize_model_name, build_call_arguments
+from huf.ai.providers.answers import AnswerBuilder
+from huf.ai.providers.litellm import MAX_REPORTED_TOKENS, _normalize_model_name, build_call_arguments
 from huf.ai.providers.litellm_module import load
+from huf.ai.providers.models import listed_prices
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make, make_agent, make_model, unique
-from huf.tests.model_server import ModelServer, text
+from huf.tests.factories import SECRET, make, make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 NAMES = (
 	("gpt-4-turbo", "OpenAI", "openai/gpt-4-turbo"),
@@ -60,6 +62,58 @@ class TestLiteLLM(SiteTestCase):
 		provider = make("AI Provider", provide_name=unique("OpenAI")).name
 		with self.assertRaisesRegex(ModelError, "has no API key"):
 			build_call_arguments(provider, "gpt-4-turbo", {}, True)
+
+	def test_a_long_prompt_has_the_price_that_long_prompts_have(self):
+		prices = listed_prices("gemini/gemini-2.5-pro")
+		self.assertAlmostEqual(prices.cost(200_000, 100, 0), 200_000 * 1.25e-6 + 100 * 1e-5)
+		self.assertAlmostEqual(prices.cost(300_000, 100, 100_000), 2e5 * 2.5e-6 + 1e5 * 2.5e-7 + 100 * 1.5e-5)
+		self.assertEqual(prices.max_prices(300_000), (2.5e-6, 1.5e-5))
+		self.assertEqual(listed_prices("gpt-4o-mini").max_prices(300_000), (1.5e-7, 6e-7))
+
+	def test_no_number_of_tokens_and_no_length_of_a_name_keeps_an_answer_from_being_stored(self):
+		with ModelServer() as server:
+			tool = make_tool("Get List", reference_doctype="ToDo")
+			agent = make_agent(make_model(server), (tool,), persist_conversation=0)
+			server.script(
+				tool_call(tool, {}, id="call_" + "x" * 300, usage=usage(10**25, -5)),
+				tool_call("y" * 300),
+				text("Done."),
+				text("Yes."),
+			)
+			result = run_agent_sync(agent, "Look", channel_id="z" * 300)
+			self.assertEqual(
+				(result["response"], result["input_tokens"]), ("Done.", MAX_REPORTED_TOKENS + 200)
+			)
+			run_agent_sync(agent, "Really?", conversation_id=result["conversation"])
+		asked, *_ = [each for each in server.requests[-1]["messages"] if each.get("tool_calls")]
+		answered = [each for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(asked["tool_calls"][0]["id"], answered[0]["tool_call_id"])
+		stored = [
+			*frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["tool", "call_id"], order_by="step"),
+			*frappe.get_all(
+				"Agent Message", {"run": result["run"]}, ["tool_name", "tool_call_id"], order_by="sequence"
+			),
+			frappe.db.get_value("Agent Conversation", result["conversation"], ["channel"], as_dict=True),
+		]
+		self.assertLessEqual(max(len(value or "") for row in stored for value in row.values()), 140)
+
+	def test_an_unexpected_error_is_logged_without_the_key_and_the_prompt(self):
+		def fail(*args):
+			raise AttributeError("no such thing")
+
+		with ModelServer() as server:
+			model = make_model(server)
+			call = build_call_arguments(frappe.db.get_value("AI Model", model, "provider"), model, {}, True)
+			self.assertEqual(call.fixed["api_key"], SECRET)
+			self.assertNotIn(SECRET, repr(call))
+			server.script(text("Yes."))
+			with patch.object(AnswerBuilder, "to_reply", fail), patch("frappe.log_error") as log:
+				result = run_agent_sync(make_agent(model), "Between us")
+		self.assertIn("internal error", result["error"])
+		# Without a message Frappe writes one with the values of all variables.
+		_title, logged = log.call_args.args
+		self.assertIn("no such thing", logged)
+		self.assertNotIn("Between us", logged)
 
 	def test_an_app_adds_a_provider_by_a_hook(self):
 		name, module = unique("Own"), types.ModuleType("huf_test_provider")

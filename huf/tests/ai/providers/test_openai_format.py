@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 from collections import Counter
+from types import SimpleNamespace
 from unittest import TestCase
 
 from hypothesis import example, given, settings
@@ -228,6 +229,41 @@ class TestOpenAIFormat(TestCase):
 			self.assertIsNone(openai_format.read_chunk(line), line)
 		for content in (b"", b"<html>", b"[1]", b"\xff"):
 			self.assertIsNone(openai_format.read_response(content), content)
+
+
+class TestUnusualAnswers(TestCase):
+	def read(self, *deltas):
+		builder = AnswerBuilder(ignore_text)
+		choices = [{"delta": delta, "finish_reason": None} for delta in deltas]
+		chunks = (openai_format.read_part({"choices": [each]}) for each in choices)
+		asyncio.run(builder.read_stream(iterate(chunks)))
+		return builder
+
+	def part(self, call_id, name, arguments, **more):
+		function = {"name": name, "arguments": arguments}
+		return {"tool_calls": [{"id": call_id, "function": function, **more}]}
+
+	def test_calls_that_share_an_index_stay_apart(self):
+		for index in (0, None):
+			with self.subTest(index):
+				first = (
+					self.part("a", "read", '{"n', index=index),
+					self.part(None, None, '": 1}', index=index),
+				)
+				second = self.part("b", "read", '{"n": 2}', index=index)
+				calls = list(self.read(*first, second).list_calls())
+				read = [(each.id, each.name, each.arguments) for each in calls]
+				self.assertEqual(read, [("a", "read", '{"n": 1}'), ("b", "read", '{"n": 2}')])
+
+	def test_a_call_whose_pieces_have_ids_of_their_own_stays_one(self):
+		parts = self.part("a", "read", '{"n', index=0), self.part("b", None, '": 1}', index=0)
+		self.assertEqual([each.arguments for each in self.read(*parts).list_calls()], ['{"n": 1}'])
+
+	def test_ids_that_are_numbers_and_text_in_parts_are_read(self):
+		builder = AnswerBuilder(ignore_text)
+		builder.add_call(SimpleNamespace(id=7, function=SimpleNamespace(name="read", arguments="{}")), 0)
+		builder.add_text([{"type": "text", "text": "Hel"}, {"type": "image"}, {"type": "text", "text": "lo"}])
+		self.assertEqual(([each.id for each in builder.list_calls()], builder.text), (["7"], "Hello"))
 
 
 async def iterate(items):

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.core.errors import ToolError
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
-from huf.ai.storage.rows import insert_row, update_row
+from huf.ai.storage.rows import clip, insert_row, update_row
 from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
 from huf.ai.tools.fields import clean_filters
 from huf.tests.base import SiteTestCase
@@ -63,6 +63,15 @@ class TestValues(SiteTestCase):
 
 	def read(self, name):
 		return frappe.db.get_value("Agent Tool Call", name, ["result", "cached"])
+
+	def test_a_clipped_text_fits_into_a_field_of_mariadb(self):
+		for text in ("a" * 30_000, "ä" * 30_000, "😀" * 18_000, "😀" * 30_000):
+			clipped = clip(text)
+			self.assertLessEqual(len(clipped), 20_000)
+			self.assertLessEqual(len(clipped.encode()), 65_535)
+			self.assertTrue(clipped.endswith("…"))
+		for text in ("a" * 20_000, "😀" * 16_000, "", None):
+			self.assertEqual(clip(text), text)
 
 
 class TestFilters(SiteTestCase):
