@@ -19,7 +19,14 @@ class Agent(Document):
 		self.check_tools()
 		self.check_range("temperature", 2)
 		self.check_range("top_p", 1)
+		self.keep_pending_changes()
 		self.hold_back()
+
+	def keep_pending_changes(self):
+		"""Only `hold_back` sets them, never a form, which can only let them go."""
+		if self.pending_changes:
+			before = self.get_doc_before_save()
+			self.pending_changes = before.pending_changes if before else None
 
 	def hold_back(self):
 		"""Move changes that must pass the eval cases to `pending_changes` and restore the old values."""

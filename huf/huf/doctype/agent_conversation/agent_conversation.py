@@ -2,6 +2,7 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.chat.approvals import end_runs_of
+from huf.ai.core.field_values import check_field_values
 from huf.ai.storage.chats import show_remaining
 
 EDITABLE = ("title", "is_active")
@@ -17,6 +18,7 @@ class AgentConversation(Document):
 		if before := self.get_doc_before_save():
 			restored = [field.fieldname for field in self.meta.fields if field.fieldname not in EDITABLE]
 			self.update({name: before.get(name) for name in restored})
+		check_field_values(self)
 
 	def on_trash(self):
 		"""Delete the messages and end open runs.

@@ -2,11 +2,13 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.evals.cases import parse_case
 
 
 class AgentEvalCase(Document):
 	def validate(self):
+		check_field_values(self)
 		self.check_definition()
 
 	def check_definition(self):

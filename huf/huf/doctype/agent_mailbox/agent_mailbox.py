@@ -4,6 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.mail import oauth, store
 
@@ -19,6 +20,7 @@ class AgentMailbox(Document):
 
 	def validate(self):
 		self.keep_state()
+		check_field_values(self)
 		self.check_address()
 		self.check_run_as()
 		require_secret_again(self, "imap_host", "imap_password")

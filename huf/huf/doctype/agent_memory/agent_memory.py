@@ -2,6 +2,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.field_values import check_field_values
 from huf.permissions import may_use_memory
 
 MAX_FACT_CHARS = 500
@@ -19,6 +20,7 @@ class AgentMemory(Document):
 				self.set(field, None)
 
 	def validate(self):
+		check_field_values(self)
 		self.fact = " ".join((self.fact or "").split())
 		if not 0 < len(self.fact) <= MAX_FACT_CHARS:
 			frappe.throw(_("A fact has 1 to {0} characters.").format(MAX_FACT_CHARS))

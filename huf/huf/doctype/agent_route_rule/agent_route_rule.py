@@ -3,12 +3,14 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.mail.dispatch import preprocessor_names, rule_from_row
 from huf.ai.mail.rules import check_rule
 
 
 class AgentRouteRule(Document):
 	def validate(self):
+		check_field_values(self)
 		self.check_conditions()
 		self.check_preprocessor()
 

@@ -63,6 +63,8 @@ class AgentToolFunction(Document):
 			frappe.throw(_("Use only letters, digits, _ and - in a tool's name, and at most 64 of them."))
 
 	def check_needs(self):
+		if not self.types:
+			frappe.throw(_("{0} is missing.").format(_(self.meta.get_label("types"))))
 		needed = TOOL_TYPES[self.types].needs
 		if needed and not self.get(needed):
 			frappe.throw(
@@ -84,7 +86,7 @@ class AgentToolFunction(Document):
 		self.requires_approval, self.base_url = row.requires_approval, connection.origin
 
 	def check_parameters(self):
-		names = [row.fieldname for row in self.parameters]
+		names = [row.fieldname or "" for row in self.parameters]
 		for name in names:
 			if not name.isidentifier():
 				frappe.throw(

@@ -48,10 +48,11 @@ class HufSettings(Document):
 
 	def check_route_patterns(self):
 		for row in self.route_patterns:
+			check_field_values(row)
 			if not 0 <= flt(row.confidence) <= 1:
 				frappe.throw(_("Row {0}: the confidence must be between 0 and 1.").format(row.idx))
 			try:
-				check_safe_pattern(row.pattern)
+				check_safe_pattern(row.pattern or "")
 			except UsageError as error:
 				frappe.throw(_("Row {0}: {1}").format(row.idx, error))
 

@@ -2,6 +2,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.field_values import check_field_values
 from huf.permissions import may_answer
 
 
@@ -9,6 +10,7 @@ class HufUserSettings(Document):
 	"""What a user has chosen for themselves."""
 
 	def validate(self):
+		check_field_values(self)
 		if self.user != frappe.session.user:
 			frappe.throw(_("Choose these settings for yourself only."), frappe.PermissionError)
 		if self.deputy and (self.deputy == self.user or not may_answer(self.deputy)):

@@ -3,6 +3,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.knowledge import changes, sources, store, vectors
 from huf.ai.knowledge.indexing import request_index
 
@@ -23,6 +24,7 @@ STATE_FIELDS = ("state", "error", "indexed_at", "requested")
 class KnowledgeSource(Document):
 	def validate(self):
 		self.keep_state()
+		check_field_values(self)
 		if self.embedding_model and not vectors.is_available():
 			frappe.throw(_("Embedding models need numpy, which is not installed. Run: pip install numpy"))
 		if self.source_type == "DocType":

@@ -4,6 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.field_values import check_field_values
 from huf.ai.tools.fields import may_read_instructions
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -11,6 +12,7 @@ SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 class MCPServer(Document):
 	def validate(self):
+		check_field_values(self)
 		self.slug = self.slug or re.sub(r"[^a-z0-9]+", "-", self.server_name.lower()).strip("-")
 		if not SLUG.fullmatch(self.slug):
 			frappe.throw(_("Write the address with small letters, digits and hyphens."))

@@ -6,6 +6,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
@@ -27,6 +28,7 @@ class MCPServerConnection(Document):
 
 	def validate(self):
 		self.keep_state()
+		check_field_values(self)
 		self.check_address()
 		self.check_authentication()
 		self.check_secrets()

@@ -1,5 +1,7 @@
 """Values of a wrong type are refused in a sentence, before anything reckons with them."""
 
+from contextlib import suppress
+
 import frappe
 
 from huf.tests.base import SiteTestCase
@@ -14,7 +16,29 @@ WRONG = (
 	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": "tomorrow"}, "must be a date and time"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": 4_000_000}, "too many"),
 	("Agent Trigger", {"scheduled_interval": "Yearly", "interval_count": 10**22}, "at most 2147483647"),
+	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": "2030-01-02T10:00:00Z"}, "date and time"),
+	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": 5}, "must be a date and time"),
 	("AI Model", {"input_price": "cheap"}, "must be a number"),
+	("AI Model", {"input_price": "nan"}, "must be a number"),
+	("AI Model", {"input_price": "inf"}, "must be a number"),
+	("AI Model", {"input_price": 10**13}, "at most 999999999999"),
+	("Agent Tool Function", {"types": ""}, "Type is missing"),
+	("Agent Tool Function", {"parameters": [{}]}, "cannot be a parameter's name"),
+	("Agent Memory", {"expires_on": "soon"}, "must be a date"),
+	("Agent Memory", {"expires_on": 5}, "must be a date"),
+	("Huf User Settings", {"away_until": "soon"}, "must be a date"),
+)
+NUMBERS_AS_TEXT = (
+	("AI Provider", "api_base"),
+	("Agent Tool Function", "base_url"),
+	("Agent Trigger", "webhook_secret"),
+	("Agent Memory", "fact"),
+	("Knowledge Source", "urls"),
+	("Agent Eval Case", "definition"),
+	("Agent Mailbox", "email"),
+	("Agent Route Rule", "rule_name"),
+	("MCP Server", "server_name"),
+	("MCP Server Connection", "url"),
 )
 
 
@@ -34,6 +58,8 @@ class TestFieldValues(SiteTestCase):
 				"run_as": "Administrator",
 			},
 			"AI Model": {"model_name": unique("model")},
+			"Agent Memory": {"fact": "Anna likes tea", "scope": "User"},
+			"Huf User Settings": {"user": "Administrator"},
 		}[doctype]
 		if doctype == "Agent Trigger":
 			required["agent"] = make_agent()
@@ -45,11 +71,20 @@ class TestFieldValues(SiteTestCase):
 				with self.assertRaisesRegex(frappe.ValidationError, message):
 					self.make(doctype, **values)
 
+	def test_a_number_where_text_belongs_is_text(self):
+		for doctype, field in NUMBERS_AS_TEXT:
+			doc = frappe.get_doc({"doctype": doctype, field: 5})
+			with self.subTest(doctype), suppress(frappe.ValidationError):
+				doc.run_method("validate")
+			self.assertEqual(doc.get(field), "5", doctype)
+
 	def test_settings_hold_no_number_that_would_end_runs(self):
-		for field, value in (("history_limit", 10**22), ("draft_expiry_hours", 2_000_000_000)):
+		wrong = (("history_limit", 10**22), ("draft_expiry_hours", 2_000_000_000), ("run_cost_limit", 1e300))
+		for field, value in (*wrong, ("run_cost_limit", "nan"), ("user_daily_cost_limit", "inf")):
 			settings = frappe.get_doc("Huf Settings")
 			settings.set(field, value)
-			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, "can be at most"):
+			message = "can be at most" if (field, value) in wrong else "must be a number"
+			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, message):
 				settings.save()
 
 	def test_a_limit_of_the_site_may_be_larger_than_a_column(self):

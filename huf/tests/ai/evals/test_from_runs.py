@@ -108,6 +108,11 @@ class TestHolding(EvalTestCase):
 			self.assertFalse(pending_changes.try_changes(self.agent, model=model).applied)
 		self.assertEqual(self.instructions(), "You are an agent under test.")
 
+	def test_nobody_else_writes_what_waits(self):
+		self.save(instructions="Say yes.")
+		self.save(pending_changes="[")
+		self.assertEqual(api.get_cases(self.agent)["waiting"], {"instructions": "Say yes."})
+
 	def test_it_can_be_let_go(self):
 		self.save(instructions="Say yes.")
 		api.discard_changes(self.agent)
