@@ -41,6 +41,8 @@ UNKNOWN_HOST = (
 	"Models, or check the network."
 )
 FAULT = "The provider failed. Try again later."
+UNREADABLE = "Invalid response object"
+"""In the error that LiteLLM calls a failed connection, although an answer came."""
 CLIENT_DETAILS = re.compile(r"\[Errno -?\d+\] | ssl:(?:<[^>]*>|\w+)(?= \[)")
 """What clients add for programmers to the reason of a failed connection."""
 
@@ -79,7 +81,7 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""What happened and what the operator can do about it."""
 	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
-	if is_connection_error(error) and status in (None, 500):
+	if is_connection_error(error) and status in (None, 500) and UNREADABLE not in str(error):
 		return describe_connection_error(error).format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)
 

@@ -69,8 +69,8 @@ class Agent(Document):
 		return None
 
 	def on_trash(self):
-		"""Delete the agent's eval cases and their results with it."""
-		for doctype in ("Agent Eval Case", "Agent Eval Run"):
+		"""Delete the agent's eval cases with their results, and the facts that only it reads."""
+		for doctype in ("Agent Eval Case", "Agent Eval Run", "Agent Memory"):
 			frappe.db.delete(doctype, {"agent": self.name})
 
 	def check_tools(self):

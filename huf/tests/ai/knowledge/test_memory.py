@@ -197,6 +197,14 @@ class TestMemory(MemoryTestCase):
 			self.assertIn("Monday is closed", given)
 			frappe.set_user("Administrator")
 
+	def test_facts_go_with_the_only_agent_that_reads_them(self):
+		agent = make_agent()
+		own, shared = (
+			make(MEMORY, fact="Likes tea", scope="User", agent=name).name for name in (agent, None)
+		)
+		frappe.delete_doc("Agent", agent)
+		self.assertEqual([frappe.db.exists(MEMORY, name) for name in (own, shared)], [None, shared])
+
 	def test_a_fact_that_needs_approval_waits_for_it(self):
 		keep = make_tool("Remember", requires_approval=1)
 		agent = make_agent(make_model(self.server), (keep,))

@@ -1,5 +1,6 @@
 """How a provider and a model of the records become a call: names, settings, keys, and providers that apps add."""
 
+import json
 import sys
 import types
 from unittest.mock import patch
@@ -16,7 +17,7 @@ from huf.ai.providers.models import listed_prices
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make, make_agent, make_model, make_tool, unique
-from huf.tests.model_server import ModelServer, text, tool_call, usage
+from huf.tests.model_server import ModelServer, garbage, text, tool_call, usage
 
 NAMES = (
 	("gpt-4-turbo", "OpenAI", "openai/gpt-4-turbo"),
@@ -114,6 +115,15 @@ class TestLiteLLM(SiteTestCase):
 		_title, logged = log.call_args.args
 		self.assertIn("no such thing", logged)
 		self.assertNotIn("Between us", logged)
+
+	def test_an_answer_of_another_form_does_not_read_as_a_failed_connection(self):
+		message = {"role": "assistant", "content": 5}
+		body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+		with ModelServer() as server:
+			server.forever(garbage(json.dumps(body), "application/json"))
+			error = run_agent_sync(make_agent(make_model(server)), "Well?")["error"]
+		self.assertIn("The provider failed", error)
+		self.assertNotIn("could not be reached", error)
 
 	def test_an_app_adds_a_provider_by_a_hook(self):
 		name, module = unique("Own"), types.ModuleType("huf_test_provider")
