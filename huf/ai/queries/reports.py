@@ -1,5 +1,7 @@
 """Queries of the Desk reports, with the session user's permissions. Read-only."""
 
+from typing import Any
+
 import frappe
 
 from huf.permissions import list_condition
@@ -30,7 +32,7 @@ def build_conditions(doctype: str, filters: dict, *fields: str) -> str:
 	return " and ".join(filter(None, parts)) or "1 = 1"
 
 
-def run_query(query: str, filters: dict) -> list[dict]:
+def run_query(query: str, filters: dict) -> list[Any]:
 	values = {**filters, "until": f"{filters.get('to_date')} 23:59:59.999999"}
 	return frappe.db.sql(query, values, as_dict=True)
 
