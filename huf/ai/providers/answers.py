@@ -98,7 +98,7 @@ class AnswerBuilder:
 			for choice in chunk.choices[:1]:
 				self.finish_reason = choice.finish_reason or self.finish_reason
 				self.add_reasoning(choice.delta)
-				self.add_text(choice.delta.content)
+				self.add_text(choice.delta.content or find_refusal(choice.delta))
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
 			if self.repetition and self.repetition.is_endless:
@@ -111,7 +111,7 @@ class AnswerBuilder:
 		for choice in response.choices[:1]:
 			self.finish_reason = choice.finish_reason or ""
 			self.add_reasoning(choice.message)
-			self.add_text(choice.message.content)
+			self.add_text(choice.message.content or find_refusal(choice.message))
 			for index, part in enumerate(choice.message.tool_calls or ()):
 				self.add_call(part, index)
 		self.finish()
@@ -190,6 +190,16 @@ def join_content(content: str | list | None) -> str:
 		return content or ""
 	texts = (part.get("text") for part in content if isinstance(part, dict))
 	return "".join(text for text in texts if isinstance(text, str))
+
+
+def find_refusal(message) -> str:
+	"""The model's reason for refusing, which OpenAI's models send in a field of its own, without content.
+
+	LiteLLM keeps the field of a whole message among `provider_specific_fields`.
+	"""
+	fields = getattr(message, "provider_specific_fields", None) or {}
+	refusal = getattr(message, "refusal", None) or fields.get("refusal")
+	return refusal if isinstance(refusal, str) else ""
 
 
 def add_text_calls(reply: ModelReply, guard: ResponseGuard) -> ModelReply:

@@ -149,11 +149,10 @@ def read_choice(choice: dict) -> SimpleNamespace | None:
 
 def read_output(output: dict, reasoning: Any) -> SimpleNamespace | None:
 	"""Read a message or a delta."""
-	content, calls = output.get("content"), output.get("tool_calls") or ()
+	content, refusal, calls = output.get("content"), output.get("refusal"), output.get("tool_calls") or ()
 	without_index = {isinstance(each, dict) and each.get("index") is None for each in calls}
 	is_usual = (
-		isinstance(content, str | None)
-		and isinstance(reasoning, str | None)
+		all(isinstance(each, str | None) for each in (content, refusal, reasoning))
 		and all(output.get(name) is None for name in RARE_OUTPUT)
 		and len(without_index) <= 1
 		and all(isinstance(each, dict) and is_usual_call(each) for each in calls)
@@ -162,6 +161,7 @@ def read_output(output: dict, reasoning: Any) -> SimpleNamespace | None:
 		return None
 	return SimpleNamespace(
 		content=content,
+		refusal=refusal,
 		reasoning_content=reasoning,
 		tool_calls=[read_call(*each) for each in enumerate(calls)],
 	)

@@ -48,7 +48,7 @@ OUTPUT = {
 	"tool_calls": st.one_of(st.none(), st.lists(CALL, max_size=3)),
 	"reasoning_content": TEXT,
 	"reasoning": TEXT,
-	"refusal": st.none(),
+	"refusal": rarely(st.none(), "No."),
 	"annotations": st.just([]),
 	"function_call": rarely(st.none(), {"name": "look", "arguments": "{}"}),
 	"thinking_blocks": rarely(st.none(), [{"type": "thinking", "thinking": "Hm."}]),
@@ -219,6 +219,25 @@ class TestOpenAIFormat(TestCase):
 	def test_what_runs_usually_send_and_read_has_the_usual_form(self):
 		self.assertIsNotNone(openai_format.write_messages(MESSAGES))
 		self.assertTrue(openai_format.has_usual_tools(TOOLS))
+
+	def test_a_refusal_is_the_answer(self):
+		message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+		content = json.dumps(
+			{"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+		).encode()
+		deltas = ({**message, "refusal": "I cannot "}, {"refusal": "help with that."}, {})
+		reasons = (None, None, "stop")
+		lines = [
+			f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta, 'finish_reason': reason}]})}"
+			for delta, reason in zip(deltas, reasons, strict=True)
+		]
+		read = (
+			summarize(openai_format.read_response(content)),
+			summarize(self.paths[0].parse_response({"messages": MESSAGES}, {}, content)),
+			summarize_stream(iterate(map(openai_format.read_chunk, lines))),
+			summarize_stream(self.paths[0].parse_stream(iterate(lines))),
+		)
+		self.assertEqual([each[0] for each in read], ["I cannot help with that."] * 4)
 
 	def test_lines_without_a_chunk_are_passed_over(self):
 		for line in ("", ": ping", "event: x", "data: [DONE]", "data: [DONE]\r", "retry: 5"):
