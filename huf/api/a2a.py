@@ -3,6 +3,7 @@
 Callers sign in as at /mcp.
 """
 
+import threading
 from urllib.parse import quote
 
 import frappe
@@ -44,4 +45,6 @@ def serve(**_):
 	from huf.api.wire.asgi import respond
 
 	path = CARD if address.endswith(CARD) else "/"
-	return respond(create_a2a_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}")), request, path)
+	left = threading.Event()
+	app = create_a2a_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}"), left)
+	return respond(app, request, path, left)

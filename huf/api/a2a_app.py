@@ -1,5 +1,6 @@
 """The A2A server of one request: the SDK's routes over Huf's handler, acting as the session user."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,16 +12,17 @@ from huf.api.a2a_handler import Handler
 from huf.api.wire.a2a import build_card
 
 
-def create_a2a_app(agent: Any, url: str) -> Callable[..., Any]:
+def create_a2a_app(agent: Any, url: str, left: threading.Event) -> Callable[..., Any]:
 	"""An ASGI application for one request to an Agent document, with its card.
 
 	Args:
 		url: the agent's address for clients
+		left: set when the reader of a stream leaves
 	"""
 	carried = PropagatedContext()
 	routes = [
 		*create_agent_card_routes(build_card(agent, url), cache_control="private, no-cache"),
-		*create_jsonrpc_routes(Handler(agent.name, carried), "/"),
+		*create_jsonrpc_routes(Handler(agent.name, carried, left), "/"),
 	]
 	application = Starlette(routes=routes)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import wraps
@@ -77,10 +78,12 @@ def to_protocol_error(error: Exception) -> A2AError:
 
 
 class Handler(RequestHandler):
-	"""Acts as the session user. `agent`: the name of the agent at this address."""
+	"""Acts as the session user. `agent`: the name of the agent at this address. `left`: set when the reader
+	of a stream leaves.
+	"""
 
-	def __init__(self, agent: str, carried: PropagatedContext):
-		self.agent, self.carried = agent, carried
+	def __init__(self, agent: str, carried: PropagatedContext, left: threading.Event):
+		self.agent, self.carried, self.left = agent, carried, left
 
 	@validate_request_params
 	@guarded
@@ -140,8 +143,10 @@ class Handler(RequestHandler):
 			encoder = EventEncoder(state)
 			yield encode_task(state)
 			for event in follow_run_events(state.run):
-				# During silence the transport sends keep-alives.
+				# During silence the transport sends keep-alives, and notices that the reader has left.
 				await asyncio.sleep(0)
+				if self.left.is_set():
+					return
 				for update in encoder.encode(event) if event else ():
 					yield update
 			for update in encoder.encode_end(read_state(state.run)):

@@ -145,9 +145,9 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = %s, lease_until = %s, held_by = null, attempts = attempts + 1,
 		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end,
-		status = 'Started', started_at = coalesce(started_at, %s)
+		status = 'Started', started_at = coalesce(started_at, %s), modified = %s
 		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
-		(worker, lease_expiry(now), now, run, lease_time(now)),
+		(worker, lease_expiry(now), now, now, run, lease_time(now)),
 	)
 	mine = frappe.db.get_value("Agent Run", run, "worker") == worker
 	frappe.db.commit()
@@ -195,9 +195,9 @@ def suspend_run(lease: Lease) -> None:
 	lease.hold()
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = null, lease_until = null,
-		status = case when cancel_requested = 1 then 'Queued' else 'Waiting' end
+		status = case when cancel_requested = 1 then 'Queued' else 'Waiting' end, modified = %s
 		where name = %s and worker = %s""",
-		(lease.run, lease.worker),
+		(now_datetime(), lease.run, lease.worker),
 	)
 
 
@@ -231,7 +231,8 @@ def read_all_queued_runs() -> list[str]:
 def wake_run(run: str) -> None:
 	"""Queue a run that waits. Does not commit."""
 	frappe.db.sql(
-		"update `tabAgent Run` set status = 'Queued' where name = %s and status = 'Waiting'", (run,)
+		"update `tabAgent Run` set status = 'Queued', modified = %s where name = %s and status = 'Waiting'",
+		(now_datetime(), run),
 	)
 
 

@@ -88,6 +88,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 			"masked": masked,
 			"duration_ms": duration_ms,
 			"ended_at": ended,
+			"modified": ended,
 			"lease_until": None,
 			"transcript_digest": digest(recorded.transcript()),
 			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,

@@ -1,7 +1,8 @@
 """Answers a Werkzeug request with an ASGI application, on an event loop in the request's thread."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+import threading
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
 from itertools import chain
 from typing import Any
 
@@ -9,6 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from huf.ai.core.event_loops import iterate
 from huf.ai.core.tool_threads import is_tool_running
+from huf.api.wire.sse import escape_line_ends
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -20,11 +22,12 @@ HOP_BY_HOP = ("content-length", "connection")
 """Headers that Werkzeug sets itself."""
 
 
-def respond(app: ASGIApp, request: Request, path: str) -> Response:
+def respond(app: ASGIApp, request: Request, path: str, left: threading.Event | None = None) -> Response:
 	"""The application's response to a request, as if it had been sent to `path`.
 
 	A response of several pieces is streamed. Its first pieces are held back while a synchronous tool uses the
-	database connection: Frappe ends the request's transaction as soon as it has the response.
+	database connection: Frappe ends the request's transaction as soon as it has the response. `left` is set
+	when the reader of a stream leaves; the application runs to its end all the same.
 	"""
 	messages = iterate(lambda put: call(app, build_scope(request, path), request.get_data(), put))
 	start = next(message for message in messages if message)
@@ -34,7 +37,8 @@ def respond(app: ASGIApp, request: Request, path: str) -> Response:
 		held.append(piece)
 		if held != [b""] and not is_tool_running():
 			break
-	body: Any = chain(held, pieces) if is_stream(start) else b"".join(chain(held, pieces))
+	streamed = is_stream(start)
+	body: Any = stream_body(held, pieces, left) if streamed else b"".join(chain(held, pieces))
 	headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in start["headers"]}
 	mimetype = headers.pop("content-type", "text/plain").partition(";")[0]
 	kept = {name: value for name, value in headers.items() if name not in HOP_BY_HOP}
@@ -48,7 +52,20 @@ def is_stream(start: Message) -> bool:
 	)
 
 
-def read_pieces(messages: Iterator[Message | None]) -> Iterator[bytes]:
+def stream_body(
+	held: Iterable[bytes], pieces: Generator[bytes, None, None], left: threading.Event | None
+) -> Iterator[bytes]:
+	"""The pieces of a stream. Closing it lets the application end before Frappe closes the database."""
+	try:
+		for piece in chain(held, pieces):
+			yield escape_line_ends(piece.decode()).encode()
+	finally:
+		if left:
+			left.set()
+		pieces.close()
+
+
+def read_pieces(messages: Iterator[Message | None]) -> Generator[bytes, None, None]:
 	"""The pieces of the body; during long silences, comments of server-sent events."""
 	for message in messages:
 		yield b": ping\n\n" if message is None else message.get("body", b"")

@@ -14,6 +14,8 @@ from huf.ai.tools.sources import read_sources
 MAX_RESULT_CHARS = 4000
 PING = ": ping\n\n"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+LINE_ENDS = str.maketrans({each: f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"})
+"""Characters that end a line for some clients, and their escapes in JSON."""
 
 
 def stream_events(events: Iterable[RunEvent | None]) -> Response:
@@ -23,7 +25,7 @@ def stream_events(events: Iterable[RunEvent | None]) -> Response:
 
 def stream_data(data: Iterable[str | None]) -> Response:
 	"""Events that have only `data`, as OpenAI and AG-UI send them."""
-	lines = (PING if each is None else f"data: {each}\n\n" for each in data)
+	lines = (PING if each is None else f"data: {escape_line_ends(each)}\n\n" for each in data)
 	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
 
 
@@ -32,9 +34,15 @@ def encode_events(events: Iterable[RunEvent | None]) -> Iterator[str]:
 		if event is None:
 			yield PING
 			continue
-		data = json.dumps({"run": event.run, **shorten_result(event)}, ensure_ascii=False, default=str)
+		sent = {"run": event.run, **shorten_result(event)}
+		data = escape_line_ends(json.dumps(sent, ensure_ascii=False, default=str))
 		number = f"id: {event.number}\n" if event.number else ""
 		yield f"{number}event: {event.kind.value}\ndata: {data}\n\n"
+
+
+def escape_line_ends(text: str) -> str:
+	"""JSON without characters that only some clients take for the end of a line."""
+	return text if text.isascii() else text.translate(LINE_ENDS)
 
 
 def shorten_result(event: RunEvent) -> dict:

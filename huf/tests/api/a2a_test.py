@@ -26,13 +26,14 @@ from google.protobuf.struct_pb2 import Value
 
 from huf.ai.mcp.server import grants
 from huf.ai.mcp.server.oauth import issue_tokens
+from huf.ai.queries import event_stream
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import enter
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_role, make_user, unique
-from huf.tests.http import send
+from huf.tests.http import leave, send
 from huf.tests.mcp_fixture.server import serve
-from huf.tests.model_server import error, text
+from huf.tests.model_server import error, slow, text
 
 COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
 INPUT_REQUIRED, CANCELED = TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_CANCELED
@@ -90,6 +91,12 @@ class A2ATestCase(DraftTestCase):
 		task = self.ask("Change the order")
 		self.assertEqual(task.status.state, INPUT_REQUIRED)
 		return task, MessageToDict(task.status.message.parts[1].data)
+
+	def leave(self, method: str, params: dict) -> bytes:
+		"""The first piece of a stream whose client leaves then."""
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "A2A-Version": "1.0"}
+		body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+		return leave(self.address(), method="POST", json=body, headers=headers)
 
 	def get(self, task: str, **options):
 		async def work(client):
@@ -168,6 +175,20 @@ class TestMessages(A2ATestCase):
 		self.assertEqual(artifacts[-1].artifact.parts[0].text, "Nothing is due.")
 		self.assertEqual(responses[-1].status_update.status.state, COMPLETED)
 
+	def test_a_stream_is_read_whatever_its_text_contains(self):
+		answer = "One\u2028two\x85three"
+		self.server.script(text(answer))
+		responses = self.send("Due?", streaming=True)
+		self.assertEqual(responses[-2].artifact_update.artifact.parts[0].text, answer)
+
+	def test_a_run_goes_on_to_its_end_when_its_client_leaves(self):
+		self.server.script(slow(0.5, text("Done.")))
+		message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Due?"}]}
+		piece = self.leave("SendStreamingMessage", {"message": message})
+		self.assertIn(b"TASK_STATE_WORKING", piece)
+		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		self.assertEqual((run.status, run.response), ("Success", "Done."))
+
 	def test_a_failed_run_is_a_failed_task_and_no_protocol_error(self):
 		self.server.script(error(401, "No such key"))
 		task = self.ask("Due?")
@@ -224,10 +245,22 @@ class TestTasks(A2ATestCase):
 		first, rest, done = self.use(work)
 		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
 		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
-		frappe.db.set_value("Agent Run", ids[0], "verdict_note", "Read again")
-		frappe.db.commit()
-		first, rest, _ = self.use(work)
-		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], [ids[0], ids[2], ids[1]])
+
+	def test_a_task_is_updated_when_its_state_changes(self):
+		self.server.script(text("Later."), text("Sooner."))
+		early = self.ask("Anna?", immediately=True)
+		late = self.ask("Eve?")
+		self.go_on(early.id)
+		since = late.status.timestamp
+
+		async def work(client):
+			every = await client.list_tasks(ListTasksRequest())
+			new = await client.list_tasks(ListTasksRequest(status_timestamp_after=since))
+			return [[each.id for each in found.tasks] for found in (every, new)]
+
+		every, new = self.use(work)
+		self.assertEqual((every, new), ([early.id, late.id], [early.id]))
+		self.assertGreater(self.get(early.id).status.timestamp.ToDatetime(), since.ToDatetime())
 
 	def test_a_page_token_that_no_list_gave_is_refused(self):
 		for token in ("x", "-1", "٣", "9" * 5000):
@@ -248,6 +281,14 @@ class TestTasks(A2ATestCase):
 		with self.assertRaisesRegex(A2AError, "has ended"):
 			self.use(work)
 		self.assertEqual(self.note(), "old")
+
+	def test_a_reader_who_leaves_does_not_wait_for_the_end(self):
+		task, _ = self.ask_for_change()
+		behind = self.ask("And now?", context_id=task.context_id, immediately=True)
+		with patch.object(event_stream, "KEEPALIVE_S", 0.1):
+			piece = self.leave("SubscribeToTask", {"id": behind.id})
+		self.assertIn(b"TASK_STATE_SUBMITTED", piece)
+		self.assertEqual(self.get(behind.id).status.state, SUBMITTED)
 
 	def test_a_reader_joins_and_leaves_where_the_task_waits(self):
 		task, _ = self.ask_for_change()

@@ -19,6 +19,12 @@ class TestServerSentEvents(unittest.TestCase):
 		(line,) = encode_events([tool_finished("ok")])
 		self.assertTrue(line.startswith("event: "))
 
+	def test_no_character_of_a_text_ends_a_line(self):
+		ends = "\x0b\x85\u2028\u2029"
+		(line,) = encode_events([tool_finished(ends)])
+		self.assertEqual(len(line.splitlines()), 3)
+		self.assertEqual(json.loads(line.split("data: ")[1])["result"], ends)
+
 	def test_nothing_yet_is_a_comment(self):
 		self.assertEqual(list(encode_events([None])), [PING])
 		self.assertEqual(stream_data(iter([None, "{}"])).get_data(as_text=True), f"{PING}data: {{}}\n\n")
