@@ -6,6 +6,7 @@ is `token`. The hooks run for every request of the site, so they check the path 
 """
 
 import json
+from urllib.parse import quote
 
 import frappe
 from frappe.utils import get_url
@@ -35,7 +36,7 @@ PLAIN_PATHS = (
 	"/agent/hook/",
 )
 """Endpoints whose errors are {error, code, suggestion}."""
-BROKEN_JSON = "The body is not valid JSON."
+BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -74,7 +75,7 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 		return
 	is_a2a = request.path.startswith(A2A_PATH)
 	resource = "/a2a" if is_a2a else request.environ.get("huf.address", "/mcp")
-	metadata = get_url(f"/.well-known/oauth-protected-resource{resource}")
+	metadata = get_url(f"/.well-known/oauth-protected-resource{quote(resource)}")
 	# Newer versions of Frappe set this header after this hook, then apply `response_headers`.
 	headers = getattr(frappe.local, "response_headers", response.headers)
 	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
@@ -93,7 +94,7 @@ def answer_parse_error(response: Response | None = None, request=None) -> None:
 	function = find_function(request.path)
 	path = f"/api/method/{function}" if function else request.path
 	body = describe_broken_json(path)
-	if body and not is_json(request.get_data()):
+	if body and not is_json_body(request.get_data()):
 		response.status_code, response.content_type = 400, "application/json"
 		response.set_data(json.dumps(body))
 
@@ -111,12 +112,14 @@ def describe_broken_json(path: str) -> dict | None:
 	return None
 
 
-def is_json(text: bytes) -> bool:
+def is_json_body(text: bytes) -> bool:
+	"""Whether Frappe reads it: an object or a list, in UTF-8. NaN and its like are not JSON."""
 	try:
-		parse_request_json(text)
+		value = parse_request_json(text.decode("utf-8-sig"))
+		json.dumps(value, allow_nan=False)
 	except ValueError:
 		return False
-	return True
+	return isinstance(value, dict | list)
 
 
 def record_mcp_request(response: Response | None = None, request=None) -> None:

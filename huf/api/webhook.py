@@ -5,7 +5,7 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers import webhooks
-from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, Delivery, DeliveryRefused
+from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, Delivery, DeliveryRefused, InvalidBody
 from huf.api.wire.json_body import json_response
 
 PAGE = "agent/hook/"
@@ -51,4 +51,4 @@ def accept(slug: str) -> Response:
 	except DeliveryRefused:
 		return json_response({"error": WRONG_SECRET}, 403)
 	except UsageError as error:
-		return json_response({"error": str(error)}, 409)
+		return json_response({"error": str(error)}, 400 if isinstance(error, InvalidBody) else 409)

@@ -62,6 +62,10 @@ class Delivery:
 	content_type: str = ""
 
 
+class InvalidBody(UsageError):
+	"""The body is not the JSON that its content type says it is."""
+
+
 def accept_delivery(delivery: Delivery) -> dict:
 	"""Dispatch a delivery and return {event, status, run, repeated, reason?}. Commits.
 
@@ -119,7 +123,7 @@ def parse_body(delivery: Delivery) -> Any:
 		return parse_request_json(text)
 	except ValueError:
 		if "json" in delivery.content_type:
-			raise UsageError("The body is not valid JSON.") from None
+			raise InvalidBody("The body is not valid JSON.") from None
 		return text
 
 

@@ -93,6 +93,26 @@ class TestJson(MalformedTestCase):
 				method = "GET" if ".get_" in path else "POST"
 				self.check_refused(f"/api/method/{path}", body, method=method)
 
+	def test_a_body_that_is_neither_an_object_nor_a_list_is_refused_in_each_address_s_own_form(self):
+		for path, key in (
+			("/v1/chat/completions", "error"),
+			("/v1/responses", "error"),
+			("/agent/chat", "suggestion"),
+			("/copilotkit/stream", "suggestion"),
+			("/agent/hook/any", "suggestion"),
+			("/mcp", "jsonrpc"),
+			("/a2a/any", "jsonrpc"),
+			("/mcp-oauth/register", "error_description"),
+		):
+			for body in (b'"x"', b"null", b"5", b'{"a": NaN}', '{"a": 1}'.encode("utf-16")):
+				with self.subTest(path, body=body):
+					response = send(path, method="POST", data=body, content_type="application/json")
+					# Frappe reads some of them, and then asks for a sign-in.
+					self.assertIn(response.status_code, (400, 401, 403))
+					if response.status_code == 400:
+						self.assertIn(key, response.json)
+		self.check_unlogged()
+
 	def test_what_cannot_be_stored_is_no_json(self):
 		for broken in (DEEP, SURROGATE, DEEP + "]" * len(DEEP), "{", ""):
 			with self.assertRaises(ValueError):
@@ -157,6 +177,13 @@ class TestTriggers(WebhookTestCase):
 			headers = {"X-Huf-Secret": WEBHOOK_SECRET}
 			response = send(path, method="POST", data=body, content_type="text/plain", headers=headers)
 			self.assertEqual(response.status_code, 202, response.get_data(as_text=True)[:300])
+
+	def test_text_that_says_it_is_json_is_refused_if_it_is_not(self):
+		path = f"/agent/hook/{self.webhook().webhook_slug}"
+		for content_type in ("application/json", "text/json"):
+			options = {"content_type": content_type, "headers": {"X-Huf-Secret": WEBHOOK_SECRET}}
+			response = send(path, method="POST", data='{"a":', **options)
+			self.assertEqual(response.status_code, 400, content_type)
 
 	def test_a_payload_that_is_no_json_is_text(self):
 		headers = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}

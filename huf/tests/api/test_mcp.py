@@ -3,6 +3,7 @@
 import json
 from itertools import product
 from unittest.mock import patch
+from urllib.parse import quote
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
@@ -12,11 +13,11 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import recover_runs
 from huf.ai.storage import leases
 from huf.tests.api.test_openai import SECRET, make_key
-from huf.tests.doctypes import ORDER, make_order
+from huf.tests.doctypes import CUSTOMER, ORDER, make_order
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
-from huf.tests.http import send
-from huf.tests.model_server import text
+from huf.tests.http import leave, send
+from huf.tests.model_server import slow, text
 
 REVISION = "2026-07-28"
 META = {
@@ -95,12 +96,28 @@ class TestSignIn(McpTestCase):
 		self.assertEqual(response.status_code, 401)
 		self.assertTrue(response.headers["WWW-Authenticate"].startswith("Bearer"))
 
+	def test_an_address_of_any_characters_is_named_in_the_sign_in(self):
+		for path in ("/mcp/%E6%97%A5", "/mcp/%00", "/mcp/%22x"):
+			with self.subTest(path):
+				response = send(path, method="POST")
+				self.assertEqual(response.status_code, 401)
+				self.assertIn(f'{path}"', response.headers["WWW-Authenticate"])
+
 	def test_a_key_is_taken_as_bearer_and_as_frappe_s_own_token(self):
 		key = self.headers["Authorization"].partition(" ")[2]
 		self.assertEqual(self.names(headers={"Authorization": f"token {key}"}), self.names())
 
 
 class TestTools(McpTestCase):
+	def test_a_run_goes_on_to_its_end_when_its_client_leaves(self):
+		self.server.script(slow(0.5, text("Done.")))
+		agent = next(name for name in self.names() if name.startswith("ask_"))
+		params = {"name": agent, "arguments": {"message": "Hi"}}
+		request = self.build_request("tools/call", params, meta={"progressToken": 1})
+		self.assertIn(b"begins", leave(**request))
+		run = frappe.get_last_doc("Agent Run", {"agent": self.asked})
+		self.assertEqual((run.status, run.response), ("Success", "Done."))
+
 	def test_a_tool_is_called_in_a_run_of_the_server_s_agent(self):
 		description = unique("Call Anna")
 		result = self.call(self.create, {"description": description, "allocated_to": self.user})
@@ -121,6 +138,23 @@ class TestTools(McpTestCase):
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
 		self.assertEqual(second["content"][0]["text"], "Anna, I said.")
 		self.assertIn("Anna.", [each["content"] for each in self.server.requests[-1]["messages"]])
+
+
+class TestDocuments(McpTestCase):
+	def test_names_are_completed_whatever_they_contain(self):
+		word = frappe.generate_hash(length=8)
+		for middle in "_x%":
+			make(CUSTOMER, title=f"{word}{middle}b", city="Brno")
+		self.slug = self.make_server(self.asked)
+		doc = frappe.get_doc("MCP Server", {"slug": self.slug})
+		doc.append("offers", {"offer_type": "DocType", "offer": CUSTOMER})
+		doc.save()
+		frappe.db.commit()
+		ref = {"type": "ref/resource", "uri": f"huf://document/{quote(CUSTOMER)}/{{name}}"}
+		for middle in "_x%":
+			argument = {"name": "name", "value": f"{word}{middle}"}
+			found = self.result("completion/complete", {"ref": ref, "argument": argument})["completion"]
+			self.assertEqual(found["values"], [f"{word}{middle}b"])
 
 
 class TestApproval(McpTestCase):
@@ -348,6 +382,19 @@ class TestUndo(McpTestCase):
 		self.assertTrue(self.call("undo", {**scope, "digest": "other"})["isError"])
 		self.assertFalse(self.call("undo", {**scope, "digest": preview["digest"]})["isError"])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{title}%"]}))
+
+	def test_a_tool_of_its_name_does_not_replace_it(self):
+		tool = make_tool("Get List", "undo", reference_doctype="ToDo")
+		agent = make_agent(make_model(self.server), (tool,))
+		self.slug = self.make_server(agent, (tool,), offer_undo=1)
+		server = frappe.db.get_value("MCP Server", {"slug": self.slug})
+		try:
+			self.assertEqual(self.names(), ["undo"])
+			self.assertIn("Name the runs to undo", self.call("undo")["content"][0]["text"])
+		finally:
+			for doctype, name in (("MCP Server", server), ("Agent", agent), ("Agent Tool Function", tool)):
+				frappe.delete_doc(doctype, name, force=True)
+			frappe.db.commit()
 
 	def test_a_user_takes_back_only_what_they_may(self):
 		server = self.make_server(self.asked, (self.create,), offer_undo=1)

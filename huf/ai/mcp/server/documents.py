@@ -83,12 +83,16 @@ class Documents(Catalog):
 
 def list_names(doctype: str, limit: int, prefix: str = "") -> list[str]:
 	"""Names of documents that the user may read, most recently modified first."""
-	plain = prefix.replace("%", "").replace("_", r"\_")
-	filters = [[doctype, "name", "like", f"{plain}%"]] if prefix else []
+	filters = [[doctype, "name", "like", f"{prefix}%"]] if prefix else []
 	names = frappe.get_list(
-		doctype, filters=filters, pluck="name", order_by="modified desc, name asc", limit_page_length=limit
+		doctype,
+		filters=filters,
+		pluck="name",
+		order_by="modified desc, name asc",
+		limit_page_length=MAX_LISTED,
 	)
-	return list(map(str, names))
+	# Not every database has an escape for the wildcards _ and %.
+	return [name for name in map(str, names) if name.lower().startswith(prefix.lower())][:limit]
 
 
 class Knowledge(Catalog):

@@ -27,6 +27,7 @@ from mcp_types import (
 	ListToolsResult,
 	PaginatedRequestParams,
 	ReadResourceRequestParams,
+	Tool,
 )
 
 import huf
@@ -43,7 +44,8 @@ from huf.ai.mcp.server.starters import Starters
 from huf.ai.mcp.server.tasks import add_tasks
 from huf.ai.mcp.server.undo import Undo
 
-CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills, Apps)
+CATALOGS = (Undo, Apps, Tools, Documents, Knowledge, Starters, Skills)
+"""The first tool of a name counts, so that no record replaces `undo` or the answer to an approval."""
 PAGE_SIZE = 100
 CURSOR = re.compile("[0-9]{1,9}")
 CACHE_TTL_MS = 60_000
@@ -118,7 +120,10 @@ class Handlers:
 		self.catalogs = catalogs
 
 	async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> ListToolsResult:
-		items, cursor = cut_page((each.list_tools() for each in self.catalogs), params)
+		tools: dict[str, Tool] = {}
+		for tool in (tool for each in self.catalogs for tool in each.list_tools()):
+			tools.setdefault(tool.name, tool)
+		items, cursor = cut_page([[*tools.values()]], params)
 		return ListToolsResult(tools=offer_cards(ctx, items), next_cursor=cursor)
 
 	def find_input_schema(self, name: str) -> dict[str, Any] | None:
