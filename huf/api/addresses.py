@@ -28,6 +28,7 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/.well-known/oauth-protected-resource/mcp", "huf.api.mcp_oauth.describe_resource"),
 	("/.well-known/oauth-protected-resource/mcp/*", "huf.api.mcp_oauth.describe_resource"),
 	("/.well-known/oauth-authorization-server/mcp-oauth", "huf.api.mcp_oauth.describe_server"),
+	("/mcp-oauth/.well-known/oauth-authorization-server", "huf.api.mcp_oauth.describe_server"),
 	("/mcp-oauth/consent", "huf.api.mcp_oauth.consent"),
 	("/mcp-oauth/*", "huf.api.mcp_oauth.serve"),
 	("/.well-known/oauth-protected-resource/a2a", "huf.api.mcp_oauth.describe_resource"),

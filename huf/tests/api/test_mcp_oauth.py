@@ -25,6 +25,7 @@ from huf.ai.mcp.server import client_documents, grants
 from huf.tests.api.test_mcp import REVISION, McpTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make, unique
+from huf.tests.http import send
 from huf.tests.mcp_fixture.server import SERVED_URL, serve_site
 
 OLDER_REVISIONS = ("2025-06-18", "2025-11-25")
@@ -220,6 +221,17 @@ class TestOAuth(OAuthTestCase):
 		frappe.db.commit()
 		self.assertEqual([self.ask_with(each) for each in (token, f"{token}x")], [200, 401])
 
+	def test_a_code_is_good_once_also_after_its_grant_was_deleted(self):
+		made = [grants.insert_grant(self.slug, self.user, "client", "A client", self.url) for _ in range(4)]
+		self.assertEqual(made[1:], [None] * 3)
+		self.assertFalse(frappe.db.exists(grants.GRANT, made[0]))
+
+	def test_a_client_that_would_sign_in_by_basic_gets_another_method(self):
+		values = {"redirect_uris": [RETURN], "token_endpoint_auth_method": "client_secret_basic"}
+		answer = requests.post(f"{self.base}/mcp-oauth/register", json=values).json()
+		self.assertEqual(answer["token_endpoint_auth_method"], "client_secret_post")
+		self.assertTrue(answer["client_secret"])
+
 	def test_a_stranger_is_told_where_to_sign_in(self):
 		answer = requests.post(self.url, json={})
 		self.assertEqual(answer.status_code, 401)
@@ -231,9 +243,16 @@ class TestOAuth(OAuthTestCase):
 		server = requests.get(f"{self.base}/.well-known/oauth-authorization-server/mcp-oauth").json()
 		self.assertEqual((server["issuer"], server["code_challenge_methods_supported"]), (issuer, ["S256"]))
 		self.assertTrue(server["authorization_response_iss_parameter_supported"])
+		appended = requests.get(f"{issuer}/.well-known/oauth-authorization-server")
+		self.assertEqual(appended.json(), server)
 
 	def test_only_safe_addresses_are_returned_to(self):
-		for uri in ("http://evil.example/x", "javascript:alert(1)//x", "https://a.example/b#c"):
+		for uri in (
+			"http://evil.example/x",
+			"javascript:alert(1)//x",
+			"https://a.example/b#c",
+			"https://a.example@evil.example/b",
+		):
 			answer = requests.post(f"{self.base}/mcp-oauth/register", json={"redirect_uris": [uri]})
 			self.assertEqual((answer.status_code, answer.json()["error"]), (400, "invalid_redirect_uri"), uri)
 
@@ -305,6 +324,11 @@ class TestClientDocuments(OAuthTestCase):
 		self.assertEqual(self.ask_with(answer.json()["access_token"]), 200)
 		self.assertEqual(len(self.host.asked), 1)
 
+	def test_its_name_is_one_short_line(self):
+		self.publish(client_name="Cloud\n\u202ereal" + "x" * 200)
+		page = self.sign_in().get(self.begin().headers["Location"]).text
+		self.assertIn(f"Cloud real{'x' * 70} (127.0.0.1", page)
+
 	def test_any_port_of_the_user_s_computer_is_returned_to_and_no_other_place(self):
 		self.publish(redirect_uris=["http://127.0.0.1/callback"])
 		self.assertEqual(self.begin(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
@@ -349,6 +373,12 @@ class TestClientDocuments(OAuthTestCase):
 		with patch.dict(frappe.local.conf, {"host_name": "https://erp.example"}):
 			self.assertFalse(client_documents.is_document_address(self.address))
 			self.assertIsNone(asyncio.run(client_documents.fetch_document(self.address)))
+		path = f"/mcp-oauth/authorize?client_id={self.address}"
+		for near in (
+			{"environ_overrides": {"REMOTE_ADDR": "192.0.2.1"}},
+			{"headers": {"X-Forwarded-For": "::1"}},
+		):
+			self.assertEqual(send(path, base_url="http://localhost", **near).status_code, 400)
 		self.assertEqual(self.host.asked, [])
 
 	@unittest.skipIf(SERVED_URL, "the limit is that of another process")

@@ -53,14 +53,18 @@ def sign_in(doc: Any, target: ServerTarget) -> str | None:
 	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
 	vault = ConnectionVault(doc.name)
 	before = vault.read()
+	kept = {key: before[key] for key in ("tokens", "expires_at") if key in before}
 	vault.write({key: value for key, value in before.items() if key == "client"})
 	try:
 		run_coroutine(session.read_offer(target))
 	except SignInNeeded as needed:
+		# The tokens work until the person has signed in again, which they may not do.
+		vault.write({**vault.read(), **kept})
 		return needed.url
 	except ToolError as error:
 		vault.write(before)
 		raise UsageError(str(error)) from None
+	vault.write(before)
 	return None
 
 

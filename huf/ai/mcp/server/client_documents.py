@@ -36,7 +36,13 @@ def is_document_address(client_id: str) -> bool:
 
 
 def is_local(address: str) -> bool:
-	"""Whether the URL and this site are both on this machine, as in development."""
+	"""Whether the URL, this site and who asks are all on this machine, as in development.
+
+	The site's address alone proves nothing: without `host_name` it is what the request names.
+	"""
+	request = getattr(frappe.local, "request", None)
+	if not request or request.remote_addr not in LOOPBACK or "X-Forwarded-For" in request.headers:
+		return False
 	return {urlsplit(each).hostname for each in (address, get_url())} <= {*LOOPBACK}
 
 

@@ -14,6 +14,7 @@ from huf.ai.core import sealed_tokens
 from huf.ai.core.sealed_tokens import unseal
 from huf.ai.core.settings import find_cached
 from huf.ai.storage.rows import digest, insert_row, update_row
+from huf.ai.storage.shared_values import share_value
 
 GRANT = "MCP Grant"
 CODE, ACCESS, REFRESH, CLIENT, REQUEST = "code", "access", "refresh", "client", "request"
@@ -29,11 +30,15 @@ def insert_grant(code: str, user: str, client: str, client_name: str, resource: 
 	"""Create the grant of a code with this ID. None if the code was used before, which also deletes its
 	grant. Commits.
 	"""
-	# A row that exists stays as it is, so of concurrent requests only one finds its own mark in it.
+	# A row that exists stays as it is, so of concurrent requests only one finds its own mark in it. A deleted
+	# grant does not come back: the cache remembers the code until it has expired.
 	name, mark = digest(code), -1 - secrets.randbelow(2**31 - 1)
+	used = f"mcp_used_code:{name}"
+	is_used = frappe.cache.get_value(used, expires=True)
+	share_value(used, 1, LIFETIME_S[CODE])
 	row = {"client": digest(client), "client_name": client_name[:140], "user": user, "resource": resource}
 	insert_row(GRANT, {**row, "renewals": mark}, owner=user, name=name)
-	is_new = frappe.db.get_value(GRANT, name, "renewals", for_update=True) == mark
+	is_new = not is_used and frappe.db.get_value(GRANT, name, "renewals", for_update=True) == mark
 	if is_new:
 		update_row(GRANT, name, {"renewals": 0})
 	else:

@@ -31,7 +31,10 @@ RESOURCE_PATHS = (RESOURCE_PATH, "/a2a")
 """Resources for which tokens can be issued; by default the first."""
 SCOPE = "mcp"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-BAD_REDIRECT = "Use https, or http on this computer, without a fragment."
+BAD_REDIRECT = "Use https, or http on this computer, without a user name or a fragment."
+AUTH_METHODS = ("none", "client_secret_post")
+"""Frappe takes HTTP Basic for a user's API key, so it cannot name a client."""
+MAX_NAME_CHARS = 80
 REGISTERED = (
 	"redirect_uris",
 	"token_endpoint_auth_method",
@@ -67,7 +70,7 @@ def describe_server() -> dict:
 	return {
 		**metadata.model_dump(mode="json", exclude_none=True),
 		"issuer": issuer(),
-		"token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
+		"token_endpoint_auth_methods_supported": [*AUTH_METHODS],
 		"authorization_response_iss_parameter_supported": True,
 		"client_id_metadata_document_supported": True,
 	}
@@ -128,8 +131,9 @@ def make_document_client(client_id: str, document: dict | None) -> Client | None
 
 
 def name_client(client: OAuthClientInformationFull) -> str:
-	"""The client's name for the user, with the host that vouches for it, if any."""
-	name = client.client_name or "A program"
+	"""The client's name for the user, on one short line, with the host that vouches for it, if any."""
+	line = "".join(each for each in " ".join((client.client_name or "").split()) if each.isprintable())
+	name = line[:MAX_NAME_CHARS] or "A program"
 	is_document = is_document_address(client.client_id or "")
 	return f"{name} ({urlsplit(client.client_id).netloc})" if is_document else name
 
@@ -147,6 +151,8 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
 		"""The client ID is the sealed registration itself, so that strangers cannot fill the database."""
 		if not all(is_safe_redirect(uri) for uri in client_info.redirect_uris or ()):
 			raise RegistrationError("invalid_redirect_uri", BAD_REDIRECT)
+		if client_info.token_endpoint_auth_method not in AUTH_METHODS:
+			client_info.token_endpoint_auth_method = "client_secret_post"
 		described = client_info.model_dump(mode="json", exclude_none=True)
 		values = {key: described[key] for key in REGISTERED if key in described}
 		client_info.client_id = grants.seal_grant(grants.CLIENT, client=values)
@@ -224,9 +230,9 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
 
 def is_safe_redirect(uri: AnyUrl) -> bool:
 	"""As in OAuth 2.1: https, http on a loopback address, or the scheme of an installed program; no
-	fragment.
+	fragment, and no user name, which could pass for the host on the consent page.
 	"""
-	if uri.fragment is not None:
+	if uri.fragment is not None or uri.username or uri.password:
 		return False
 	if uri.scheme == "http":
 		return uri.host in LOCAL_HOSTS

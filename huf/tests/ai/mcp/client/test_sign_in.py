@@ -47,6 +47,15 @@ class TestSignIn(ConnectionTestCase):
 		with self.assertRaises(UsageError):
 			mcp_connection.callback(**answer)
 
+	def test_a_sign_in_that_is_not_finished_keeps_the_one_before(self):
+		self.sign_in()
+		mcp_connection.sign_in(self.connection)
+		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
+		with self.assertRaises(UsageError):
+			mcp_connection.callback(state=answer["state"], error="access_denied")
+		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+
 	def test_tokens_do_not_follow_a_changed_address(self):
 		self.sign_in()
 		doc = frappe.get_doc(CONNECTION, self.connection)
