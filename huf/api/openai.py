@@ -9,25 +9,27 @@ is ignored. So are sampling parameters, which the agent sets.
 """
 
 from functools import wraps
+from typing import Any
 
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai.chat.external import build_external_request, follow_request, store_image
+from huf.ai.chat.external import build_external_request, follow_request, store_image, wait_for_events
 from huf.ai.core.errors import UsageError
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai import (
+	NOT_ENDED,
 	ONLY_TEXT_AND_IMAGES,
 	encode_chunks,
 	encode_completion,
 	encode_model,
 	find_failure,
 	read_earlier_message,
+	read_end,
 	read_image_urls,
 	read_message_text,
 )
@@ -37,6 +39,7 @@ from huf.api.wire.sse import stream_data
 CHANNEL = "openai"
 MODELS = "/v1/models"
 OWN_TOOLS = "An agent uses its own tools. Leave tools and functions out."
+ONLY_TEXT = "An agent answers with text. Leave response formats out."
 UNSUPPORTED = {"tools": OWN_TOOLS, "functions": OWN_TOOLS, "audio": "Audio is not supported."}
 
 
@@ -109,15 +112,24 @@ def chat_completions(
 		raise BadRequest(unsupported[0])
 	if n not in (None, 1):
 		raise BadRequest("An agent returns one answer. Leave n out.")
+	check_format(others.get("response_format"))
 	is_stream = read_flag(stream, "stream")
 	request = read_completion_request(model, messages, metadata)
 	if is_stream:
 		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
 		return stream_data(encode_chunks(follow_request(request), request.agent, usage))
-	result = run_agent(request)
-	if error := find_failure(result.as_dict()):
-		return openai_error(500, error, "agent_error")
-	return json_response(encode_completion(result, request.agent))
+	ended = read_end(wait_for_events(follow_request(request)))
+	if ended is None:
+		return openai_error(409, NOT_ENDED, "not_ended", is_final=True)
+	if error := find_failure(ended):
+		return openai_error(500, error, "agent_error", is_final=True)
+	return json_response(encode_completion(ended, request.agent))
+
+
+def check_format(given: Any) -> None:
+	"""Raises BadRequest for a response format other than text."""
+	if given is not None and not (isinstance(given, dict) and given.get("type") == "text"):
+		raise BadRequest(ONLY_TEXT)
 
 
 def read_completion_request(model, messages, metadata) -> AgentRequest:

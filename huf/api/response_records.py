@@ -17,12 +17,15 @@ from huf.api.responses import (
 	read_response_run,
 	refusing_as_openai,
 )
-from huf.api.wire.json_body import BadRequest, json_response
+from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
+from huf.api.wire.response_input import APPROVAL
 from huf.api.wire.responses import STATUSES, ResponseBuilder
 
 RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
 OPEN = ("queued", "in_progress")
-MAX_RUNS = 100
+DEFAULT_ITEMS, MAX_ITEMS = 20, 100
+ORDERS = {"asc": ">=", "desc": "<="}
+NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 
 @frappe.whitelist(methods=["GET", "POST", "DELETE"])
@@ -41,6 +44,8 @@ def response(**others):
 		frappe.db.commit()
 		return json_response({"id": name, "object": "response.deleted", "deleted": True})
 	if method == "GET" and not action:
+		if read_flag(others.get("stream"), "stream"):
+			raise BadRequest(NOT_STREAMED)
 		return json_response(describe_run(row.name))
 	raise NotFound("Unknown address.")
 
@@ -108,7 +113,7 @@ def conversation(**others):
 		frappe.db.commit()
 		return json_response({"id": name, "object": "conversation.deleted", "deleted": True})
 	if action == "items":
-		return json_response(encode_list(*list_conversation_items(doc.name)))
+		return json_response(encode_list(*list_conversation_items(doc.name, **read_list_options(others))))
 	if action:
 		raise NotFound("Unknown address.")
 	return json_response(encode_conversation(name, to_utc(doc.creation).timestamp(), {}))
@@ -123,19 +128,53 @@ def find_conversation(name: str) -> Any:
 	return frappe.get_doc("Agent Conversation", found[0])
 
 
-def list_conversation_items(conversation: str) -> tuple[list[dict], bool]:
-	"""(the messages of the first MAX_RUNS runs of a conversation, oldest first; whether there are more)."""
+def read_list_options(given: dict) -> dict:
+	"""The part of a list that is asked for, as OpenAI's clients name it. Raises BadRequest."""
+	limit, order = str(given.get("limit") or DEFAULT_ITEMS), str(given.get("order") or "desc")
+	if not (limit.isdecimal() and 1 <= int(limit[:9]) <= MAX_ITEMS) or order not in ORDERS:
+		raise BadRequest(f"limit must be 1 to {MAX_ITEMS}, and order asc or desc.")
+	return {
+		"limit": int(limit),
+		"order": order,
+		"after": read_string(given.get("after"), "after", required=False),
+	}
+
+
+def list_conversation_items(conversation: str, limit: int, order: str, after: str) -> tuple[list[dict], bool]:
+	"""(at most `limit` items of a conversation that follow the item `after`; whether there are more). Raises
+	BadRequest.
+	"""
+	filters: dict[str, Any] = {"conversation": conversation}
+	if after:
+		filters["creation"] = [ORDERS[order], find_creation(conversation, after)]
 	rows = frappe.get_list(
 		"Agent Run",
-		filters={"conversation": conversation},
+		filters=filters,
 		fields=["name", "prompt", "status"],
-		order_by="creation asc",
-		limit_page_length=MAX_RUNS + 1,
+		order_by=f"creation {order}, name {order}",
+		limit_page_length=limit + 2,
 	)
-	found = []
-	for row in rows[:MAX_RUNS]:
-		found += [encode_input(row), *describe_run(row.name)["output"]]
-	return found, len(rows) > MAX_RUNS
+	found: list[dict] = []
+	for row in rows:
+		items = [encode_input(row), *describe_run(row.name)["output"]]
+		found += items if order == "asc" else items[::-1]
+		ids = [each["id"] for each in found]
+		if after in ids:
+			found, after = found[ids.index(after) + 1 :], ""
+		if not after and len(found) > limit:
+			break
+	return ([] if after else found[:limit]), len(found) > limit
+
+
+def find_creation(conversation: str, item: str) -> Any:
+	"""When the run of an item began. Raises BadRequest."""
+	kind, _, rest = item.partition("_")
+	name = rest.partition("_")[0]
+	run = frappe.db.get_value("Agent Draft", name, "run") if f"{kind}_" == APPROVAL else name
+	created = frappe.db.get_value("Agent Run", {"name": run, "conversation": conversation}, "creation")
+	if created is None:
+		raise BadRequest(f"There is no item {item!r} in this conversation.")
+	return created
 
 
 def encode_conversation(name: str, created: float, metadata: dict) -> dict:

@@ -13,7 +13,12 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.chat import approvals
-from huf.ai.chat.external import answer_and_follow, build_external_request, follow_request
+from huf.ai.chat.external import (
+	answer_and_follow,
+	build_external_request,
+	follow_request,
+	wait_for_events,
+)
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
@@ -25,6 +30,7 @@ from huf.api.openai import (
 	OWN_TOOLS,
 	ModelNotFound,
 	NotFound,
+	check_format,
 	describe_missing,
 	keep_image,
 	refusing_as_openai,
@@ -45,7 +51,8 @@ MAX_METADATA = 16
 def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
 	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
 	given, asks, named = read_input(input), read_can_approve(tools), read_metadata(metadata)
-	is_background = read_flag(background, "background")
+	is_background, text = read_flag(background, "background"), others.get("text")
+	check_format(text.get("format") if isinstance(text, dict) else text)
 	fields = {
 		"background": is_background,
 		"metadata": named,
@@ -64,7 +71,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		return stream_response(builder, events)
 	if is_background:
 		return json_response(builder.as_dict("queued"))
-	return json_response(builder.collect(events))
+	return json_response(builder.collect(wait_for_events(events)))
 
 
 def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEvent | None]:
@@ -121,6 +128,8 @@ def add_instructions(request: AgentRequest, instructions: Any) -> AgentRequest:
 
 def read_can_approve(tools: Any) -> bool:
 	"""Whether the client can answer approvals: it lists the server `huf` as a tool. Raises BadRequest."""
+	if not isinstance(tools or [], list):
+		raise BadRequest(OWN_TOOLS)
 	for tool in tools or ():
 		if (
 			not isinstance(tool, dict)
@@ -149,7 +158,7 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 	read_response_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
 	run, made, _, events = answer_and_follow(answers)
 	agent = frappe.db.get_value("Agent Run", run, "agent")
-	skipped = frozenset(call.call_id for call in made)
+	skipped = frozenset((call.step, call.call_id) for call in made)
 	return ResponseBuilder(agent, run=run, asks=True, skipped=skipped, fields=fields), events
 
 

@@ -5,6 +5,7 @@ Their protocols are in `huf/api`.
 
 import base64
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
+from huf.ai.chat.run_states import WAIT_S
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
@@ -25,6 +27,7 @@ from huf.ai.storage import drafts
 from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.events import first_event_number
 
+ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 
@@ -75,7 +78,8 @@ def store_image(url) -> str:
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
-	"""All events of a new run, even if a worker executes it. Raises at once if it cannot start.
+	"""All events of a new run, even if a worker executes it: then RUN_QUEUED is the first. Raises at once if
+	it cannot start.
 
 	`can_void`: the reader understands `text_void`.
 	"""
@@ -85,11 +89,25 @@ def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[Ru
 	def follow() -> Iterator[RunEvent | None]:
 		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
+			yield first
 			yield from follow_run_events(first.run)
 		else:
 			yield from events
 
 	return follow()
+
+
+def wait_for_events(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
+	"""The events of a run that a request waits for. It does not wait for ever until a queued run begins: one
+	behind a run that needs a person may be queued for days.
+	"""
+	deadline, is_queued = time.monotonic() + WAIT_S, False
+	for event in events:
+		yield event
+		if event:
+			is_queued = event.kind is EventKind.RUN_QUEUED
+		elif is_queued and time.monotonic() > deadline:
+			return
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
@@ -127,12 +145,15 @@ def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list,
 	An approver may not read every run that they answer for: the caller checks that. Raises as
 	`approvals.approve_call`, before the first answer is stored if one of them cannot be.
 	"""
+	if len({each.draft for each in answers}) < len(answers):
+		raise UsageError(ANSWERED_TWICE)
 	run, *others = {approvals.get_open_draft(each.draft, each.digest).run for each in answers}
 	if others:
 		raise UsageError(SEVERAL_RUNS)
 	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
 	_, attempts = read_run_state(run)
-	for each in answers:
+	# Edited arguments may not work: they come first, so that no answer is stored if they do not.
+	for each in sorted(answers, key=lambda each: each.arguments is None):
 		approvals.answer_call(each.draft, each.digest, each.is_approved, each.reason, each.arguments)
 	return run, made, waited_for, follow_run_events(run, first_event_number(attempts + 1))
 

@@ -34,7 +34,7 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 			number, has_live_events, is_over = event.number, True, False
 			yield event
 			if event.kind is EventKind.RUN_FINISHED or (
-				event.kind is EventKind.RUN_WAITING and is_paused(run)
+				event.kind is EventKind.RUN_WAITING and is_paused(run, number)
 			):
 				return
 			next_keepalive = time.monotonic() + KEEPALIVE_S
@@ -56,8 +56,10 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 		time.sleep(LAST_EVENT_GRACE_S if is_over else POLL_S)
 
 
-def is_paused(run: str) -> bool:
-	return read_run_state(run)[0] not in ACTIVE_STATUSES
+def is_paused(run: str, number: int) -> bool:
+	"""Whether a run still waits as it did at the event of this number: it may have gone on since."""
+	status, attempts = read_run_state(run)
+	return status == RunStatus.WAITING.value and number > first_event_number(attempts)
 
 
 def read_run_state(run: str) -> tuple[str, int]:

@@ -42,6 +42,8 @@ from huf.ai.queries.runs import read_tool_results
 from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"
+ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
+NOT_ENDED = "A stop holds this run. It goes on later: join its thread then."
 STEP = "current_step"
 PLAN, EXECUTE, VALIDATE = "plan", "execute", "validate"
 """Phases of a run: the model decides, a tool is called, the answer is complete."""
@@ -90,7 +92,10 @@ class RunEncoder:
 		return RunFinishedEvent(**self.ids, result=result, outcome=RunFinishedSuccessOutcome())
 
 	def encode(self, events: Iterable[RunEvent | None]) -> Iterator[BaseEvent | None]:
-		"""The events after `begin`; None stays None."""
+		"""The events after `begin`; None stays None. Only the last one ends the client's run: one that waited
+		may have gone on, and one that is held has no end.
+		"""
+		end: RunEvent | None = None
 		for event in events:
 			if event is None:
 				yield None
@@ -98,8 +103,13 @@ class RunEncoder:
 			if event.kind not in (EventKind.TEXT_DELTA, EventKind.PROGRESS):
 				yield from self.encode_text(event)
 				yield from self.end_text()
-			if encoder := self.encoders.get(event.kind):
+			end = event if event.kind in ENDS else None
+			if not end and (encoder := self.encoders.get(event.kind)):
 				yield from encoder(event)
+		if end:
+			yield from self.encoders[end.kind](end)
+		else:
+			yield RunErrorEvent(message=NOT_ENDED, code="not_ended")
 
 	def skip_calls(
 		self, run: str, calls: Iterable[tuple[int, str]], waiting: Iterable[tuple[int, str]]
@@ -112,6 +122,7 @@ class RunEncoder:
 		self.call_ids = self.result_ids | {format_call_id(run, *call) for call in waiting}
 
 	def encode_run_started(self, event: RunEvent) -> Iterator[BaseEvent]:
+		self.drafts = []
 		known = {key: event.data.get(key) for key in ("conversation", "agent", "model")}
 		yield StateSnapshotEvent(
 			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None, STEP: self.step}}

@@ -2,12 +2,12 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import RunResult, RunStatus, StopReason
+from huf.ai.core.types import RunStatus, StopReason
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai_errors import error_body
@@ -15,6 +15,8 @@ from huf.api.wire.openai_errors import error_body
 IMAGE = "image_url"
 OMITTED_IMAGE = "[An image that is no longer shown]"
 ONLY_TEXT_AND_IMAGES = "The content of a message must be text, or images as data URLs (image_url)."
+NOT_ENDED = "The run is queued behind another one of its conversation, or held by a stop. It is not lost."
+ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
 WAITING = "This waits until a person approves {tool}: /huf/runs/{run}"
 
 
@@ -75,30 +77,44 @@ def find_failure(result: dict) -> str | None:
 	return result["error"] or f"The run ended without an answer ({result['stop_reason']})."
 
 
-def encode_completion(result: RunResult, agent: str) -> dict:
-	"""A `chat.completion` object, with `metadata` for the run and the conversation."""
-	fields = result.as_dict()
-	waiting = waiting_notice(fields["draft"]["tool"], result.run) if result.draft else ""
-	content = "\n\n".join(filter(None, (result.response, waiting)))
+def read_end(events: Iterable[RunEvent | None]) -> dict | None:
+	"""The fields of a run that has ended or waits, with the text `notice` of what it waits for; None if the
+	events do not say.
+	"""
+	last, notice = None, ""
+	for event in filter(None, events):
+		last = event
+		if event.kind is EventKind.DRAFT_CREATED:
+			notice = waiting_notice(event.data["tool"], event.run)
+	if last is None or last.kind not in ENDS:
+		return None
+	waiting = notice if last.kind is EventKind.RUN_WAITING else ""
+	return {**last.data, "run": last.run, "notice": waiting}
+
+
+def encode_completion(fields: dict, agent: str) -> dict:
+	"""A `chat.completion` object from `read_end`, with `metadata` for the run and the conversation."""
+	content = "\n\n".join(filter(None, (fields["response"], fields["notice"])))
 	message = {"role": "assistant", "content": content, "refusal": None}
 	choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(fields)}
 	return {
-		**encode_chunk_header("chat.completion", result.run, agent),
+		**encode_chunk_header("chat.completion", fields["run"], agent),
 		"choices": [choice],
 		"usage": encode_usage(fields),
-		"metadata": {"run": result.run, "conversation": result.conversation},
+		"metadata": {"run": fields["run"], "conversation": fields["conversation"]},
 		**encode_route(fields),
 	}
 
 
 def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: bool) -> Iterator[str | None]:
 	"""The data of each server-sent event; None while there is nothing to send."""
-	emitted, waiting = EmittedText(), ""
+	emitted, waiting, is_ended = EmittedText(), "", False
 	header: dict[str, Any] = {}
 	for event in events:
 		if event is None:
 			yield None
 			continue
+		is_ended = event.kind in ENDS
 		if not header:
 			header = encode_chunk_header("chat.completion.chunk", event.run, agent)
 			if with_usage:
@@ -111,13 +127,15 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			text += ("\n\n" if emitted.text else "") + waiting
 		if text:
 			yield encode_chunk(header, {"content": text})
-		if event.kind in (EventKind.RUN_FINISHED, EventKind.RUN_WAITING):
+		if is_ended:
 			if error := find_failure(event.data):
 				yield json.dumps(error_body(500, error, "agent_error"))
 				break
 			yield encode_chunk({**header, **encode_route(event.data)}, {}, finish_reason(event.data))
 			if with_usage:
 				yield json.dumps({**header, "choices": [], "usage": encode_usage(event.data)})
+	if not is_ended:
+		yield json.dumps(error_body(409, NOT_ENDED, "not_ended"))
 	yield "[DONE]"
 
 

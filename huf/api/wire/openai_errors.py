@@ -11,9 +11,15 @@ TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_
 CODES = {401: "invalid_api_key", 403: "permission_denied", 404: "not_found", 429: "rate_limit_exceeded"}
 
 
-def openai_error(status: int, message: str, code: str | None = None) -> Response:
+FINAL = {"x-should-retry": "false"}
+"""Header for errors after a run: OpenAI's clients repeat requests answered with 409 or 500, and would run the
+agent again.
+"""
+
+
+def openai_error(status: int, message: str, code: str | None = None, is_final: bool = False) -> Response:
 	body = json.dumps(error_body(status, message, code), ensure_ascii=False)
-	return Response(body, status=status, mimetype="application/json")
+	return Response(body, status=status, headers=FINAL if is_final else None, mimetype="application/json")
 
 
 def error_body(status: int, message: str, code: str | None = None) -> dict:

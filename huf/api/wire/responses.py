@@ -13,8 +13,9 @@ from typing import Any
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
-from huf.api.wire.openai import encode_route, find_failure, waiting_notice
+from huf.api.wire.openai import ENDS, encode_route, find_failure, waiting_notice
 from huf.api.wire.response_input import APPROVAL
+from huf.api.wire.sse import escape_line_ends
 
 SERVER_LABEL = "huf"
 RESPONSE = "resp_"
@@ -35,13 +36,13 @@ class ResponseBuilder:
 	"""Collects a run's events into a response and the events of its stream.
 
 	`asks`: the client supports approval requests; otherwise a text says what the run waits for. `skipped`:
-	IDs of calls in earlier responses. `fields`: the request's fields that are echoed.
+	(step, ID) of calls in earlier responses. `fields`: the request's fields that are echoed.
 	"""
 
 	agent: str
 	run: str = ""
 	asks: bool = False
-	skipped: frozenset[str] = frozenset()
+	skipped: frozenset[tuple[int, str]] = frozenset()
 	fields: dict[str, Any] = field(default_factory=dict)
 	result: dict[str, Any] = field(default_factory=dict)
 	output: list[dict] = field(default_factory=list)
@@ -50,8 +51,9 @@ class ResponseBuilder:
 
 	def __post_init__(self) -> None:
 		self.emitted, self.message = EmittedText(), ""
-		self.is_open = False
-		self.calls: dict[str, int] = {}
+		self.is_open = self.is_queued = False
+		self.calls: dict[tuple[int, str], int] = {}
+		"""Places in the output by (step, ID): models reuse IDs in later steps."""
 
 	def stream(self, events: Iterable[RunEvent | None]) -> Iterator[str | None]:
 		"""Server-sent events as text; None while there is nothing to send."""
@@ -66,7 +68,7 @@ class ResponseBuilder:
 			for kind, data in self.add(event):
 				yield self.encode(kind, **data)
 		status = self.status
-		kind = status if status in ("completed", "failed", "incomplete") else "failed"
+		kind = status if status in ("completed", "failed", "incomplete", "queued") else "failed"
 		yield self.encode(f"response.{kind}", response=self.as_dict())
 
 	def collect(self, events: Iterable[RunEvent | None]) -> dict:
@@ -80,7 +82,8 @@ class ResponseBuilder:
 	def encode(self, kind: str, **data: Any) -> str:
 		self.number += 1
 		body = {"type": kind, "sequence_number": self.number, **data}
-		return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, default=str)}\n\n"
+		text = escape_line_ends(json.dumps(body, ensure_ascii=False, default=str))
+		return f"event: {kind}\ndata: {text}\n\n"
 
 	def add(self, event: RunEvent) -> Iterator[tuple[str, dict]]:
 		"""Add an event of the run, and yield its stream events."""
@@ -93,9 +96,12 @@ class ResponseBuilder:
 			yield from self.ask(event.data)
 		if text:
 			yield from self.add_text(text)
-		if event.kind in (EventKind.RUN_FINISHED, EventKind.RUN_WAITING):
+		if event.kind in ENDS:
 			self.result = event.data
+		self.is_queued = event.kind is EventKind.RUN_QUEUED
+		if event.kind in (*ENDS, EventKind.RUN_QUEUED):
 			yield from self.close_message()
+			yield from self.close_calls()
 
 	# --- text ---
 
@@ -137,14 +143,15 @@ class ResponseBuilder:
 	# --- calls ---
 
 	def start_call(self, data: dict) -> Iterator[tuple[str, dict]]:
-		if data["call_id"] in self.skipped or data["call_id"] in self.calls:
+		call = (data["step"], data["call_id"])
+		if call in self.skipped or call in self.calls:
 			return
 		yield from self.close_message()
-		self.calls[data["call_id"]] = len(self.output)
+		self.calls[call] = len(self.output)
 		yield self.add_item(self.call_item(data, "in_progress", arguments=to_text(data["arguments"])))
 
 	def finish_call(self, data: dict) -> Iterator[tuple[str, dict]]:
-		index = self.calls.get(data["call_id"])
+		index = self.calls.get((data["step"], data["call_id"]))
 		if index is None or self.output[index]["status"] != "in_progress":
 			return
 		ended = {"output": data["result"]} if data["ok"] else {"error": data["result"]}
@@ -153,9 +160,18 @@ class ResponseBuilder:
 		self.output[index] = item
 		yield "response.output_item.done", {"output_index": index, "item": item}
 
+	def close_calls(self) -> Iterator[tuple[str, dict]]:
+		"""Calls that were started and not made, because the run waits or has ended, are incomplete. They
+		keep their places: clients have received them.
+		"""
+		for index, item in enumerate(self.output):
+			if item["type"] == "mcp_call" and item["status"] == "in_progress":
+				self.output[index] = {**item, "status": "incomplete"}
+				yield "response.output_item.done", {"output_index": index, "item": self.output[index]}
+
 	def call_item(self, data: dict, status: str, **more: Any) -> dict:
 		return {
-			"id": f"mcp_{self.run}_{data['call_id']}",
+			"id": f"mcp_{self.run}_{data['step']}_{data['call_id']}",
 			"type": "mcp_call",
 			"server_label": SERVER_LABEL,
 			"name": data["tool"],
@@ -167,10 +183,7 @@ class ResponseBuilder:
 		}
 
 	def ask(self, draft: dict) -> Iterator[tuple[str, dict]]:
-		"""Replace the started call by a request for approval."""
 		yield from self.close_message()
-		if self.output and self.output[-1].get("status") == "in_progress":
-			self.output.pop()
 		if not self.asks:
 			yield from self.add_text(waiting_notice(draft["tool"], self.run))
 			return
@@ -196,7 +209,8 @@ class ResponseBuilder:
 
 	@property
 	def status(self) -> str:
-		return STATUSES.get(self.result.get("status") or "Started", "in_progress")
+		known = "Queued" if self.is_queued else "Started"
+		return STATUSES.get(self.result.get("status") or known, "in_progress")
 
 	def as_dict(self, status: str | None = None) -> dict:
 		status = status or self.status

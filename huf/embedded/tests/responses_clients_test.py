@@ -66,6 +66,26 @@ class TestResponses(ResponsesTestCase):
 		deltas = "".join(event.delta for event in events if event.type == "response.output_text.delta")
 		self.assertEqual((deltas, final.output_text), (ANSWER, ANSWER))
 
+	def test_a_stream_with_a_call_that_waits_is_read_by_the_client(self):
+		waits = tool_call("write_todo", {"description": "Never", "allocated_to": CALLER})
+		for tools, last in (([], "message"), ([APPROVALS], "mcp_approval_request")):
+			self.model.script(waits)
+			with self.client.responses.stream(model="Writer", input="Remind me", tools=tools) as stream:
+				places = [
+					event.output_index for event in stream if event.type == "response.output_item.added"
+				]
+				final = stream.get_final_response()
+			self.assertEqual(places, [0, 1])
+			self.assertEqual([each.type for each in final.output], ["mcp_call", last])
+			self.assertEqual(final.output[0].status, "incomplete")
+			self.client.responses.cancel(final.id)
+
+	def test_a_failed_run_is_not_repeated_by_the_client(self):
+		self.model.script(error(401, "No such key"))
+		client = self.client.with_options(max_retries=2)
+		with self.assertRaises(openai.InternalServerError):
+			client.chat.completions.create(model="Reader", messages=[{"role": "user", "content": "Hi"}])
+
 	def test_a_previous_response_is_continued(self):
 		self.model.script(text("Hello Anna."), text("You are Anna."))
 		first = self.ask("I am Anna.")
@@ -165,8 +185,14 @@ class TestResponses(ResponsesTestCase):
 			answer = self.ask(words, conversation=conversation.id)
 			self.assertEqual(answer.conversation.id, conversation.id)
 		self.assertIn("Hello.", [each["content"] for each in self.model.requests[-1]["messages"]])
-		items = self.client.conversations.items.list(conversation.id).data
-		self.assertEqual([item.content[0].text for item in items], ["Hi", "Hello.", "Hi again", "Again."])
+		said = ["Hi", "Hello.", "Hi again", "Again."]
+		for size in (1, 2, 3, 20):
+			for order, expected in (("asc", said), ("desc", said[::-1])):
+				found = self.client.conversations.items.list(conversation.id, limit=size, order=order)
+				self.assertEqual(len(found.data), min(size, 4))
+				self.assertEqual([item.content[0].text for item in found], expected)
+		newest = self.client.conversations.items.list(conversation.id, limit=1)
+		self.assertEqual((newest.data[0].content[0].text, newest.has_more), ("Again.", True))
 		self.assertEqual(self.client.conversations.retrieve(conversation.id).id, conversation.id)
 		self.assertTrue(self.client.conversations.delete(conversation.id).deleted)
 		with self.assertRaises(openai.NotFoundError):

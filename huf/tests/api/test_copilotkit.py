@@ -10,13 +10,13 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from huf.ai.chat import approvals
-from huf.ai.runs import queue
+from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make_tool, make_user
+from huf.tests.factories import make_tool, make_user, remove_stops
 from huf.tests.http import post
 from huf.tests.model_server import call, error, text, tool_call, tool_calls
 
@@ -199,6 +199,13 @@ class TestInterrupts(DraftTestCase):
 			{"interruptId": each["id"], "status": "resolved", "payload": {"approved": True}}
 			for each in interrupts
 		]
+		edited = {**entries[1], "payload": {"approved": True, "arguments": {"name": 5}}}
+		twice = {**entries[0], "payload": {"approved": False}}
+		for refused in ([entries[0], edited], [*entries, twice]):
+			path, sent = f"/copilotkit/stream?agent={self.agent}", wish(resume=refused, thread="t2")
+			self.assertEqual(post(path, json=sent, headers=self.headers).status_code, 409)
+			statuses = frappe.get_all("Agent Draft", {"run": events[-1]["result"]["run"]}, pluck="status")
+			self.assertEqual(statuses, ["Pending"] * 2)
 		self.server.script(text("Both."))
 		with patch.object(queue, "enqueue_work", work_on):
 			events = self.stream(resume=entries, thread="t2")
@@ -206,6 +213,23 @@ class TestInterrupts(DraftTestCase):
 			(self.kinds(events).count("TOOL_CALL_START"), events[-1]["result"]["response"]), (0, "Both.")
 		)
 		self.assertEqual(frappe.db.get_value(other.doctype, other.name, "note"), "new")
+
+	def test_a_thread_whose_run_waits_again_is_joined_with_what_it_waits_for_now(self):
+		self.answer(self.change("newer"), payload={"approved": True})
+		events = self.stream()
+		self.assertEqual(self.kinds(events).count("RUN_FINISHED"), 1)
+		(interrupt,) = events[-1]["outcome"]["interrupts"]
+		self.assertNotEqual(interrupt["id"], self.interrupt["id"])
+
+	def test_a_run_that_is_held_ends_the_stream_with_an_error(self):
+		self.addCleanup(remove_stops)
+		listing = make_tool("Get List", reference_doctype="ToDo")
+		self.agent = self.make_agent(listing)
+		frappe.set_user("Administrator")
+		stopping.stop("Tool", listing)
+		self.server.script(tool_call(listing, {"limit": 1}))
+		events = self.stream(("user", "How many?"), thread="t3")
+		self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "not_ended"))
 
 	def test_a_no_is_read_by_the_agent(self):
 		for refusal in ({"payload": {"approved": False, "reason": "Too dear"}}, {"status": "cancelled"}):

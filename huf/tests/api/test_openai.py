@@ -3,11 +3,16 @@ conversation is.
 """
 
 import json
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.chat import approvals, external
+from huf.ai.queries import event_stream
+from huf.ai.runs import stopping
+from huf.ai.runs.queue import work_on
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
 from huf.tests.http import send
 from huf.tests.model_server import error, text, tool_call, usage
 
@@ -139,6 +144,7 @@ class TestCompletions(OpenAITestCase):
 		self.server.forever(error(401, "no such key"))
 		answer = self.post()
 		self.assertEqual((answer.status_code, answer.json["error"]["type"]), (500, "server_error"))
+		self.assertEqual(answer.headers["x-should-retry"], "false")
 		self.assertIn("error", self.chunks(self.post(stream=True))[-1])
 
 	def test_what_an_agent_cannot_do_is_refused_with_what_to_do(self):
@@ -146,6 +152,8 @@ class TestCompletions(OpenAITestCase):
 			({"model": "Nobody"}, "model_not_found"),
 			({"tools": [{"type": "function"}]}, "invalid_value"),
 			({"n": 2}, "invalid_value"),
+			({"response_format": {"type": "json_object"}}, "invalid_value"),
+			({"response_format": "text"}, "invalid_value"),
 			({"messages": []}, "invalid_value"),
 			({"messages": "Hi"}, "invalid_value"),
 			({"messages": [{"role": "assistant", "content": "Hi"}]}, "invalid_value"),
@@ -159,6 +167,12 @@ class TestCompletions(OpenAITestCase):
 				(answer.status_code, answer.json["error"]["code"]), (404 if "model" in more else 400, code)
 			)
 		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
+
+	def test_a_stream_of_a_run_that_is_held_ends_with_an_error(self):
+		self.addCleanup(remove_stops)
+		stopping.stop("Tool", self.tool)
+		self.server.script(tool_call(self.tool, {"limit": 1}))
+		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
 	def test_what_waits_for_a_person_is_said(self):
 		self.asked = self.agent
@@ -211,6 +225,32 @@ class TestConversation(OpenAITestCase):
 			self.post(user("Who?"), {"role": "assistant", "content": "Eve."}, user("Again?"), **named)
 			said = [each["content"] for each in self.server.requests[-1]["messages"]]
 			self.assertEqual(said, ["You help.", "Who?", "Anna.", "Again?"])
+
+	def test_an_answer_is_awaited_behind_a_run_of_the_same_conversation(self):
+		self.asked = self.agent
+		self.server.script(self.change("new"), text("Here I am."))
+		named = {"metadata": {"conversation_id": "c4"}}
+		waiting = self.post(**named).json["metadata"]["run"]
+
+		def end_both(run):
+			approvals.cancel_run(waiting)
+			work_on(waiting)
+			work_on(run)
+			return event_stream.follow_run_events(run)
+
+		with patch.object(external, "follow_run_events", end_both):
+			answer = self.post(**named).json
+		self.assertEqual(answer["choices"][0]["message"]["content"], "Here I am.")
+
+	def test_a_run_that_may_be_queued_for_days_is_not_awaited_so_long(self):
+		self.asked = self.agent
+		self.server.script(self.change("new"))
+		named = {"metadata": {"conversation_id": "c5"}}
+		self.post(**named)
+		with patch.object(external, "WAIT_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+			busy = self.post(**named)
+		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
+		self.assertEqual(busy.headers["x-should-retry"], "false")
 
 	def test_nobody_reaches_another_s_conversation_by_its_name(self):
 		self.server.script(text("Anna."), text("I do not know."))

@@ -7,14 +7,15 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.chat import approvals
-from huf.ai.runs import queue
+from huf.ai.chat import approvals, external
+from huf.ai.queries import event_stream
+from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
-from huf.tests.factories import make_agent, make_user
+from huf.tests.factories import make_agent, make_user, remove_stops
 from huf.tests.http import send
-from huf.tests.model_server import call, text, tool_calls
+from huf.tests.model_server import call, text, tool_call, tool_calls
 
 
 class TestResponses(OpenAITestCase):
@@ -88,6 +89,62 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
 		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
 
+	def test_a_draft_is_answered_once_in_a_request(self):
+		self.server.script(self.change("new"))
+		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+		waiting = self.create(model=self.agent, tools=tools).json
+		(request,) = [each for each in waiting["output"] if each["type"] == "mcp_approval_request"]
+		answers = [
+			{"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": approve}
+			for approve in (True, False)
+		]
+		self.assertEqual(self.create(input=answers).status_code, 400)
+		self.assertEqual(frappe.db.get_value("Agent Draft", {"agent": self.agent}, "status"), "Pending")
+		approvals.cancel_run(waiting["metadata"]["run"])
+
+	def test_calls_of_later_steps_are_shown_whatever_their_ids(self):
+		calls = [tool_call(self.tool, {"limit": number}, id="call_0") for number in (1, 2)]
+		self.server.script(*calls, text("None."))
+		answer = self.create().json
+		for shown in (answer, send(f"/v1/responses/{answer['id']}", headers=self.headers).json):
+			arguments = [json.loads(each["arguments"]) for each in shown["output"] if "arguments" in each]
+			self.assertEqual(arguments, [{"limit": 1}, {"limit": 2}])
+			self.assertEqual(len({each["id"] for each in shown["output"]}), 3)
+
+	def test_a_run_that_may_be_queued_for_days_is_not_awaited_so_long(self):
+		self.server.script(self.change("new"))
+		name = f"conv_{frappe.generate_hash()}"
+		self.create(model=self.agent, conversation=name)
+		with patch.object(external, "WAIT_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+			answer = self.create(model=self.agent, conversation=name).json
+		self.assertEqual(answer["status"], "queued")
+		found = send(f"/v1/responses/{answer['id']}", headers=self.headers).json
+		self.assertEqual(found["status"], "queued")
+
+	def test_a_run_that_is_held_is_queued(self):
+		self.addCleanup(remove_stops)
+		stopping.stop("Tool", self.tool)
+		self.server.script(*[tool_call(self.tool, {"limit": 1})] * 2)
+		self.assertEqual(self.create().json["status"], "queued")
+		last = self.create(stream=True).get_data(as_text=True).strip().rpartition("\n\n")[2]
+		self.assertTrue(last.startswith("event: response.queued\n"), last)
+
+	def test_a_stored_response_is_not_streamed_again(self):
+		self.server.script(text("Hello."))
+		address = f"/v1/responses/{self.create().json['id']}?stream=true"
+		self.assertEqual(send(address, headers=self.headers).json["error"]["code"], "invalid_value")
+
+	def test_items_are_listed_from_an_item_of_the_conversation(self):
+		self.server.script(text("Hello."), text("Again."))
+		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
+		self.create(conversation=name)
+		other = self.create().json["output"][0]["id"]
+		address = f"/v1/conversations/{name}/items"
+		for query in ("limit=0", "limit=x", "limit=101", "order=up", "after=x", f"after={other}"):
+			with self.subTest(query):
+				answer = send(f"{address}?{query}", headers=self.headers)
+				self.assertEqual((answer.status_code, answer.json["error"]["code"]), (400, "invalid_value"))
+
 	def test_an_agent_of_others_is_no_model(self):
 		hidden = make_agent(roles=[{"role": "System Manager"}])
 		self.assertEqual(self.create(model=hidden).json["error"]["code"], "model_not_found")
@@ -100,6 +157,10 @@ class TestResponses(OpenAITestCase):
 			{"input": [{"role": "user", "content": [{"type": "input_audio"}]}]},
 			{"tools": [{"type": "web_search"}]},
 			{"tools": ["mine"]},
+			{"tools": 5},
+			{"tools": True},
+			{"text": {"format": {"type": "json_object"}}},
+			{"text": "x"},
 			{"metadata": {str(n): "x" for n in range(20)}},
 			{"conversation": "mine"},
 			{"instructions": ["x"]},

@@ -1,8 +1,10 @@
 """The events of a run for readers who join later; who may read them is for the caller to check."""
 
+from huf.ai.chat import approvals
 from huf.ai.core.events import EventKind
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage.drafts import read_draft
 from huf.ai.storage.events import NUMBERS_PER_ATTEMPT
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_user
@@ -16,3 +18,15 @@ class TestEventStream(DraftTestCase):
 			events = list(follow_run_events(run, after=9 * NUMBERS_PER_ATTEMPT))
 		self.assertEqual([events[0].kind, events[-1].kind], [EventKind.RUN_STARTED, EventKind.RUN_FINISHED])
 		self.assertEqual(events[-1].data["response"], "Hello.")
+
+	def test_a_run_that_has_waited_is_followed_to_where_it_is_now(self):
+		run = self.start(self.change("new"), self.change("newer"), text("Done."))["run"]
+		for last in (EventKind.RUN_WAITING, EventKind.RUN_WAITING, EventKind.RUN_FINISHED):
+			events = [each for each in follow_run_events(run) if each]
+			self.assertEqual(events[-1].kind, last)
+			if last is EventKind.RUN_WAITING:
+				draft = read_draft(events[-1].data["draft"])
+				self.assertEqual(draft.status, "Pending")
+				approvals.approve_call(draft.name, draft.digest)
+				self.go_on(run)
+		self.assertEqual(events[-1].data["response"], "Done.")
