@@ -33,7 +33,7 @@ def spend(site: str, sites_path: str, agent: str, number: int) -> None:
 
 
 def main(site: str, sites_path: str, agent: str, threads: str) -> None:
-	preload()
+	preload(site, sites_path)
 	spenders = [
 		threading.Thread(
 			target=contextvars.Context().run, args=(partial(spend, site, sites_path, agent, number),)

@@ -9,7 +9,7 @@ import sys
 def main(site: str, sites_path: str) -> None:
 	from huf.tests.crash.killer import preload
 
-	preload()
+	preload(site, sites_path)
 	import frappe
 
 	frappe.init(site, sites_path=sites_path)
