@@ -17,7 +17,7 @@ from urllib.parse import quote
 from huf.ai.providers.learned_calls import CALLS_FILE, CallStore
 from huf.ai.providers.learning_process import learn_variants
 from huf.embedded.site import site_path
-from huf.embedded.tests.browser import open_page, read_boot, start_browser
+from huf.embedded.tests.browser import TIMEOUT_MS, open_page, read_boot, start_browser
 from huf.embedded.tests.server_test import Server
 from huf.tests.base import enter
 from huf.tests.model_server import ModelServer
@@ -125,7 +125,7 @@ class PageTestCase(unittest.TestCase):
 		request = urllib.request.Request(
 			cls.server.url + path, body, {**headers, "Content-Type": "application/json"}, method=method
 		)
-		return json.load(urllib.request.urlopen(request, timeout=20))
+		return json.load(urllib.request.urlopen(request, timeout=TIMEOUT_MS / 1000))
 
 
 def wait_for_deletion(page) -> None:

@@ -53,7 +53,7 @@ class Server:
 		request.add_header("Cookie", cookie or "")
 		if data and cookie:
 			request.add_header("X-Frappe-CSRF-Token", self.csrf_token(cookie))
-		return urllib.request.urlopen(request, timeout=10)
+		return urllib.request.urlopen(request, timeout=40)
 
 	def csrf_token(self, cookie: str) -> str:
 		"""The token of a session, which every changing request of it carries."""
