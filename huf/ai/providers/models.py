@@ -172,8 +172,12 @@ def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[
 
 @lru_cache(maxsize=1)
 def load_table() -> dict[str, dict]:
-	"""LiteLLM's price table, from its file: {model: {input_cost_per_token, max_input_tokens, ...}}."""
-	return json.loads(read_litellm_file(FILE) or "{}")
+	"""LiteLLM's price table, from its file: {model: {input_cost_per_token, max_input_tokens, ...}}.
+
+	An alias has the row of its model.
+	"""
+	rows = json.loads(read_litellm_file(FILE) or "{}")
+	return {name: found for name, row in rows.items() if (found := rows.get(row.get("alias_of", name)))}
 
 
 @lru_cache(maxsize=1)

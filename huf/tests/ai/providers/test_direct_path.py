@@ -97,7 +97,9 @@ class TestBothWays(SiteTestCase):
 		for name, answer in BROKEN.items():
 			for stream in (False, True):
 				with self.subTest(name, stream=stream):
-					self.assert_same(answer, stream, seen=without_words)
+					# LiteLLM 1.110 raises if a stream ends without a finish reason; its error has no usage.
+					seen = without_usage if stream and name == "no choices" else without_words
+					self.assert_same(answer, stream, seen=seen)
 
 	def test_silence_ends_after_the_same_time(self):
 		self.assert_same(slow(30, text("Late.")), False, timeout=0.3)
@@ -202,3 +204,8 @@ def without_words(told):
 	"""
 	_, _, retryable, usage, shown = told
 	return retryable, usage and usage.cost, shown
+
+
+def without_usage(told):
+	retryable, _, shown = without_words(told)
+	return retryable, shown

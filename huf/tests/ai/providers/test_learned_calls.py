@@ -198,6 +198,12 @@ class TestLearnedCalls(SiteTestCase):
 		table.pop("fallback_generalizations", None)
 		self.assertEqual(table, litellm.model_cost)
 
+	def test_an_alias_has_its_model_s_row(self):
+		rows = {"m-2": {"mode": "chat"}, "m-latest": {"alias_of": "m-2"}, "n": {"alias_of": "n-1"}}
+		with patch.object(models, "read_litellm_file", return_value=json.dumps(rows)):
+			table = models.load_table.__wrapped__()
+		self.assertEqual(table, {"m-2": rows["m-2"], "m-latest": rows["m-2"]})
+
 	def connect(self, server, **wanted):
 		name = make_model(server)
 		return build_call_arguments(frappe.db.get_value("AI Model", name, "provider"), name, wanted, False)
