@@ -44,7 +44,7 @@ class TestRecords(SiteTestCase):
 		]
 		secret = {"fieldname": "fee", "fieldtype": "Data", "label": "Fee", "permlevel": 1, "in_list_view": 1}
 		shown = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "in_list_view": 1}
-		doctype = unique("Searched Type")
+		doctype, title, fee = unique("Searched Type"), unique("Bolt"), unique("Fee")
 		values = {"module": "Huf", "custom": 1, "fields": [shown, secret], "title_field": "fee"}
 		make(
 			"DocType",
@@ -53,12 +53,12 @@ class TestRecords(SiteTestCase):
 			permissions=[*rules, {**rules[0], "permlevel": 1}],
 			**values,
 		)
-		make(doctype, title="Bolt 4711", fee="Fee 4712")
+		make(doctype, title=title, fee=fee)
 		make_tool("Get List", reference_doctype=doctype)
 		frappe.set_user(make_user("Huf User"))
-		self.assertEqual([row.title for row in record.get_records(doctype, text="4711")], ["Bolt 4711"])
-		self.assertEqual(record.get_records(doctype, text="4712"), [])
-		self.assertEqual([row["doctype"] for row in record.find("Bolt 4711")], [doctype])
+		self.assertEqual([row.title for row in record.get_records(doctype, text=title[5:])], [title])
+		self.assertEqual(record.get_records(doctype, text=fee[4:]), [])
+		self.assertEqual([row["doctype"] for row in record.find(title)], [doctype])
 
 	def test_the_one_record_of_a_doctype_is_not_listed(self):
 		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")
