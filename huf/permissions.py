@@ -61,7 +61,7 @@ def has_mail_permission(doc, ptype: str | None = None, user: str | None = None) 
 
 def may_answer(user: str) -> bool:
 	"""Whether a user can be an approver: an enabled user who may read drafts."""
-	is_person = user not in ("Guest", "Administrator") and frappe.db.get_value("User", user, "enabled")
+	is_person = user not in ("Guest", "Administrator") and frappe.get_cached_value("User", user, "enabled")
 	return bool(is_person and frappe.has_permission("Agent Draft", "read", user=user))
 
 

@@ -10,6 +10,7 @@ import frappe
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunStatus
 from huf.ai.queries.runs import describe_runs
+from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
 from huf.ai.storage.events import find_live_event, first_event_number
 from huf.ai.storage.recorded_run import read_recorded
@@ -98,7 +99,7 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 
 
 def replay_call(run: str, request: CallRequest, call) -> Iterator[RunEvent]:
-	call_data = {"step": call.step, "call_id": request.id, "tool": call.tool}
+	call_data = {"step": call.step, "call_id": shorten_id(request.id), "tool": call.tool}
 	arguments = (
 		frappe.parse_json(call.arguments) if (call.arguments or "").startswith("{") else call.arguments
 	)

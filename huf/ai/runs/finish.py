@@ -13,13 +13,13 @@ from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases, notifications, outgoing_mail
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager, build_message_row
-from huf.ai.storage.drafts import close_drafts, expire_pending
+from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import read_decisions
-from huf.ai.storage.run_rows import close_run, request_cancel
+from huf.ai.storage.run_rows import close_run, end_children
 from huf.ai.storage.stops import describe_stop
 
 ON_RESULT, ON_FAILURE, ON_BOTH = "Result", "Failure", "Result or failure"
@@ -147,11 +147,7 @@ def store_end(
 	"""Write the answer or the error into the conversation, and close the run. Raises LeaseLost; commits."""
 	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
-	for child in leases.read_children(run):
-		# The worker that takes it over closes it.
-		request_cancel(child)
-		expire_pending(child, "The run that called it has ended")
-		leases.wake_run(child)
+	end_children(run, "The run that called it has ended")
 	last = []
 	if outcome.text and not outcome.is_recorded:
 		last.append(build_message_row("agent", outcome.text, step=outcome.steps))

@@ -19,6 +19,7 @@ import frappe
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
+from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.rows import clip_line
 
 LIFETIME_S = 3600
@@ -112,6 +113,9 @@ class RunEventEmitter:
 
 	def emit(self, kind: EventKind, data: dict) -> None:
 		self.number += 1
+		if "call_id" in data:
+			# As the journal, messages and drafts store it.
+			data = {**data, "call_id": shorten_id(data["call_id"])}
 		event = RunEvent(kind, self.run, data, self.number)
 		for listener in self.listeners:
 			try:

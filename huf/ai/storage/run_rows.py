@@ -8,6 +8,8 @@ from frappe.utils import now
 
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import AgentRequest, Outcome, RunStatus
+from huf.ai.storage import leases
+from huf.ai.storage.drafts import expire_pending
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 from huf.ai.storage.shared_values import share_value
@@ -153,6 +155,17 @@ def request_cancel(run: str) -> None:
 	update_row("Agent Run", run, {"cancel_requested": 1})
 	# While a synchronous tool uses the run's connection, only the cache can be checked.
 	share_value(cancel_key(run), 1, CANCEL_LIFETIME_S)
+
+
+def end_children(run: str, reason: str) -> None:
+	"""Ask the open runs that a run has called to end, and nobody about their drafts any more. Does not commit.
+
+	The workers that take them over close them.
+	"""
+	for child in leases.read_children(run):
+		request_cancel(child)
+		expire_pending(child, reason)
+		leases.wake_run(child)
 
 
 def is_cancel_cached(run: str) -> bool:

@@ -11,6 +11,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
+from huf.tests.benchmarks.run_cost import count_statements
 from huf.tests.contract.connections import together
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
@@ -81,6 +82,14 @@ class TestAccess(DraftTestCase):
 		self.assertEqual(self.draft(self.result).status, "Pending")
 		with acting_as(self.manager):
 			self.assertEqual(approve(self.name, self.digest)["answered_by"], self.manager)
+
+	def test_a_list_asks_once_whether_its_reader_may_answer(self):
+		self.start_change()
+		self.start_change()
+		with acting_as(self.approver):
+			get_drafts()
+			seen = count_statements(get_drafts)
+		self.assertEqual([each for each in seen if "enabled" in each], [])
 
 	def test_nobody_writes_or_deletes_a_draft_by_hand(self):
 		for user in (self.user, self.approver, self.other):

@@ -2,6 +2,7 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.storage.budgets import delete_run_budget, settle_lost_runs
+from huf.ai.storage.run_rows import end_children
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.ai.tools.taint import find_origins
 
@@ -11,6 +12,7 @@ class AgentRun(Document):
 		"""Delete the run's journal and budget. Messages stay, with the marks of untrusted content."""
 		# Nobody would release what a call has reserved in other budgets.
 		settle_lost_runs([self.name])
+		end_children(self.name, "The run that called it was deleted")
 		holders = frappe.get_all(
 			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
 		)

@@ -17,6 +17,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.start import start_run
+from huf.ai.storage.drafts import read_draft
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.limits import read_limits
 from huf.api.agent import get_overview
@@ -97,6 +98,17 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
 		draft = self.draft(result)
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it has ended"))
+		self.assertEqual(self.go_on(called).status.value, "Cancelled")
+
+	def test_a_run_that_a_deleted_run_called_ends_too(self):
+		call_other = make_tool("Run Agent", agent=self.agent)
+		caller = self.make_agent(call_other)
+		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
+		called = result["draft"]["run"]
+		frappe.set_user("Administrator")
+		frappe.delete_doc("Agent Run", result["run"])
+		draft = read_draft(result["draft"]["draft"])
+		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it was deleted"))
 		self.assertEqual(self.go_on(called).status.value, "Cancelled")
 
 	def test_a_run_that_is_deleted_at_work_leaves_nothing_reserved(self):

@@ -9,6 +9,7 @@ import frappe
 
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
+from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import stream_agent
@@ -128,11 +129,20 @@ class TestRejoining(SiteTestCase):
 			with acting_as(user):
 				self.assertIn("run_finished", chat.rejoin(run).get_data(as_text=True))
 
-	def run_to_the_end(self, user="Administrator"):
+	def test_events_name_a_call_as_its_draft_and_its_messages_do_however_long_its_id_is(self):
+		told = self.run_to_the_end(call_id="call_" + "x" * 300)
+		run = told[0].run
+		stored = frappe.db.get_value("Agent Tool Call", {"run": run}, "call_id")
+		for seen in (told, replay_events(run)):
+			calls = [each.data["call_id"] for each in seen if "call_id" in each.data]
+			self.assertEqual(set(calls), {stored})
+
+	def run_to_the_end(self, user="Administrator", call_id=None):
 		with ModelServer() as server:
 			tool = make_tool("Get List", reference_doctype="ToDo")
 			agent = make_agent(make_model(server), (tool,))
-			server.script(tool_call(tool, {"limit": 1}, content="Let me look."), text(ANSWER, chunk_size=4))
+			look = tool_call(tool, {"limit": 1}, id=call_id, content="Let me look.")
+			server.script(look, text(ANSWER, chunk_size=4))
 			return [each for each in stream_agent(self.request(agent, user)) if each]
 
 	def request(self, agent, user="Administrator"):
