@@ -74,7 +74,7 @@ def sum_costs(filters: dict) -> list[dict]:
 	return run_query(
 		f"""select grouped, sum(runs) as runs, sum(successes) as successes, sum(tokens) as tokens,
 		sum(cost) as cost, sum(unpriced) as unpriced from {select_spending(filters, *keys)}
-		group by grouped having sum(runs) > 0 or sum(tokens) > 0 or sum(cost) > 0
+		group by grouped having sum(runs) > 0 or sum(tokens) > 0 or sum(cost) > 0 or sum(unpriced) > 0
 		order by cost desc, grouped""",
 		filters,
 	)

@@ -11,7 +11,7 @@ COLUMNS = (
 	{"fieldname": "successes", "label": "Successes", "fieldtype": "Int", "width": 100},
 	{"fieldname": "tokens", "label": "Tokens", "fieldtype": "Int", "width": 110},
 	{"fieldname": "cost", "label": "Cost (USD)", "width": 110, **USD},
-	{"fieldname": "unpriced", "label": "Unpriced Runs", "fieldtype": "Int", "width": 160},
+	{"fieldname": "unpriced", "label": "Cost Unknown", "fieldtype": "Int", "width": 160},
 )
 
 

@@ -44,6 +44,12 @@ class TestReports(SiteTestCase):
 			self.assertEqual(self.spent_outside(group), (cost + 0.25, tokens + 5), group)
 		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])
 
+	def test_a_call_of_unknown_cost_and_size_is_a_row_as_it_counts_in_its_day(self):
+		model = unique("speech")
+		self.add("Agent LLM Call", call_type="outside", status="Success", model=model)
+		[row] = self.ours(execute({"group_by": "Model"})[1], "grouped", model)
+		self.assertEqual((row.runs, row.unpriced), (0, 1))
+
 	def spent_outside(self, group: str) -> tuple[float, int]:
 		"""(cost, tokens) of what belongs to no agent, model or trigger, or of Administrator."""
 		name = "Administrator" if group == "User" else None
