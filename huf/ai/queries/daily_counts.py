@@ -41,7 +41,7 @@ def create_day() -> dict:
 def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
 	"""A row for each day from `first` to before `end`. Cached if there are many runs to count."""
 	own = list_condition(frappe.session.user, "Agent Run")
-	key = f"huf_daily_counts|{first}|{end}|{own}"
+	key = f"huf_daily_spending|{first}|{end}|{own}"
 	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
 		return cached
 	period = {"from_date": str(first)} | ({"to_date": str(end - timedelta(days=1))} if end else {})

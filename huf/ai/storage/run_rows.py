@@ -158,7 +158,7 @@ def request_cancel(run: str) -> None:
 
 
 def end_children(run: str, reason: str) -> None:
-	"""Ask the open runs that a run has called to end, and nobody about their drafts any more. Does not commit.
+	"""Ask the open runs that a run has called to end, and nobody about their drafts. Does not commit.
 
 	The workers that take them over close them.
 	"""

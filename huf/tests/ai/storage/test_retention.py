@@ -68,8 +68,10 @@ class TestRetention(SiteTestCase):
 			server.script(text("Later."))
 			later = run_agent_sync(make_agent(make_model(server)), "Hello")["run"]
 		self.keep(contents=0, runs=90)
-		apply_retention(in_days(91))
+		done = apply_retention(in_days(91))["deleted"]
 		self.assertFalse(frappe.db.exists("Agent Run", later))
+		self.assertTrue(frappe.db.exists("Agent Run", self.result["run"]))
+		self.assertEqual(apply_retention(in_days(91))["deleted"], 0, done)
 		self.assertNotIn(SECRET, frappe.as_json(self.everything()))
 		self.assertGreater(frappe.db.count("Agent Tool Call", {"run": self.result["run"]}), 0)
 		record.delete()
