@@ -5,6 +5,7 @@ and stays open.
 """
 
 from datetime import datetime
+from typing import Any
 
 import frappe
 from frappe.utils import now_datetime
@@ -26,6 +27,13 @@ CHANGED = "What this call would do has changed since you saw it. Look at it agai
 
 def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	"""Approve a draft as it was presented (`digest`), or with other arguments; returns the draft. Commits.
+	Raises as `check_approval`.
+	"""
+	return store_answer(*check_approval(name, digest, arguments))
+
+
+def check_approval(name: str, digest: str, arguments: dict | None = None) -> tuple[Any, DraftAnswer]:
+	"""(the draft's row, the approval to store).
 
 	Raises PermissionError for users who may not answer; UsageError if it was answered, has changed or
 	expired, or if the other arguments do not work: then it stays as it is.
@@ -38,7 +46,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 		drafts.get_effective_arguments(row)
 	):
 		check_fresh(row)
-		answer = DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
+		return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
 	else:
 		proposal = propose_again(row, arguments)
 		if proposal.second_person and frappe.session.user == row.owner:
@@ -46,7 +54,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 		answer = DraftAnswer(
 			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
 		)
-	return store_answer(row, answer)
+		return row, answer
 
 
 def check_draft_stops(row) -> None:
@@ -57,17 +65,27 @@ def check_draft_stops(row) -> None:
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
 	"""Reject a draft; the model reads the reason. Raises as `approve_call`. Commits."""
+	return store_answer(*check_rejection(name, digest, reason))
+
+
+def check_rejection(name: str, digest: str | None, reason: str | None) -> tuple[Any, DraftAnswer]:
+	"""(the draft's row, the rejection to store). Raises as `get_open_draft`."""
 	row = get_open_draft(name, digest)
-	return store_answer(
-		row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None)
-	)
+	return row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None)
+
+
+def check_draft_answer(
+	name: str, digest: str, is_approved: bool, reason: str | None = None, arguments: dict | None = None
+) -> tuple[Any, DraftAnswer]:
+	"""What `store_answer` takes: an approval, with edited arguments if there are any, or a rejection."""
+	return check_approval(name, digest, arguments) if is_approved else check_rejection(name, digest, reason)
 
 
 def answer_call(
 	name: str, digest: str, is_approved: bool, reason: str | None = None, arguments: dict | None = None
 ) -> dict:
 	"""Approve a draft, with edited arguments if there are any, or reject it with a reason. Commits."""
-	return approve_call(name, digest, arguments) if is_approved else reject_call(name, digest, reason)
+	return store_answer(*check_draft_answer(name, digest, is_approved, reason, arguments))
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:

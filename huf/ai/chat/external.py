@@ -152,9 +152,13 @@ def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list,
 		raise UsageError(SEVERAL_RUNS)
 	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
 	_, attempts = read_run_state(run)
-	# Edited arguments may not work: they come first, so that no answer is stored if they do not.
-	for each in sorted(answers, key=lambda each: each.arguments is None):
-		approvals.answer_call(each.draft, each.digest, each.is_approved, each.reason, each.arguments)
+	# Edited arguments may not work: every answer is checked before the first is stored.
+	checked = [
+		approvals.check_draft_answer(each.draft, each.digest, each.is_approved, each.reason, each.arguments)
+		for each in answers
+	]
+	for row, answer in checked:
+		approvals.store_answer(row, answer)
 	return run, made, waited_for, follow_run_events(run, first_event_number(attempts + 1))
 
 

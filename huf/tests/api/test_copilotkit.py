@@ -200,8 +200,10 @@ class TestInterrupts(DraftTestCase):
 			for each in interrupts
 		]
 		edited = {**entries[1], "payload": {"approved": True, "arguments": {"name": 5}}}
+		values = {"name": self.order.name, "values": {"note": "newer"}}
+		works = {**entries[0], "payload": {"approved": True, "arguments": values}}
 		twice = {**entries[0], "payload": {"approved": False}}
-		for refused in ([entries[0], edited], [*entries, twice]):
+		for refused in ([entries[0], edited], [works, edited], [*entries, twice]):
 			path, sent = f"/copilotkit/stream?agent={self.agent}", wish(resume=refused, thread="t2")
 			self.assertEqual(post(path, json=sent, headers=self.headers).status_code, 409)
 			statuses = frappe.get_all("Agent Draft", {"run": events[-1]["result"]["run"]}, pluck="status")
