@@ -180,9 +180,9 @@ def renew_leases(held: Sequence[Lease]) -> dict[str, bool]:
 def release_leases(held: Sequence[Lease]) -> None:
 	"""Queue runs again whose worker stops; another one resumes them. Commits."""
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued'
+		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued', modified = %s
 		where name in %s and worker in %s""",
-		(tuple(lease.run for lease in held), tuple(lease.worker for lease in held)),
+		(now_datetime(), tuple(lease.run for lease in held), tuple(lease.worker for lease in held)),
 	)
 	frappe.db.commit()
 
@@ -205,8 +205,8 @@ def requeue_run(lease: Lease, stop: str) -> None:
 	"""Queue a run that a stop holds, to be resumed after the release. Does not commit."""
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued',
-		held_by = %s where name = %s and worker = %s""",
-		(stop, lease.run, lease.worker),
+		held_by = %s, modified = %s where name = %s and worker = %s""",
+		(stop, now_datetime(), lease.run, lease.worker),
 	)
 
 
@@ -217,9 +217,10 @@ def hold_unclaimed_run(run: str, stop: str, now: datetime | None = None) -> None
 	"""
 	frappe.db.sql(
 		"""update `tabAgent Run` set held_by = %s, worker = null, lease_until = null,
-		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end, status = 'Queued'
+		lost_workers = lost_workers + case when status = 'Started' then 1 else 0 end,
+		modified = case when status = 'Started' then %s else modified end, status = 'Queued'
 		where name = %s and (status = 'Queued' or (status = 'Started' and lease_until < %s))""",
-		(stop, run, lease_time(now)),
+		(stop, now or now_datetime(), run, lease_time(now)),
 	)
 
 

@@ -78,6 +78,17 @@ class TestRunWorker(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "attempts"]), ("Success", 2))
 		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run is to go on within 30 seconds")
 
+	def test_a_run_is_changed_when_its_worker_lets_it_go(self):
+		run = self.queue()
+		lease = leases.acquire_lease(run)
+		for let_go in (lambda: leases.requeue_run(lease, ""), lambda: leases.release_leases([lease])):
+			frappe.db.set_value("Agent Run", run, {"status": "Started", "worker": lease.worker})
+			before = frappe.db.get_value("Agent Run", run, "modified")
+			let_go()
+			row = frappe.db.get_value("Agent Run", run, ["status", "modified"], as_dict=True)
+			self.assertEqual(row.status, "Queued")
+			self.assertGreater(row.modified, before)
+
 	def test_a_deadlock_while_a_run_is_claimed_is_tried_again(self):
 		self.server.script(text("Done."))
 		run, claim = self.queue(), leases.claim_conversation
@@ -118,7 +129,10 @@ class TestRunWorker(SiteTestCase):
 			self.assertEqual([claim(run) for run in lost], [None] * 3)
 			self.assertIn(other, leases.read_claimable_runs())
 			self.assertFalse(set(lost) & {*leases.read_abandoned_runs(), *recover_runs()})
-		held = frappe.get_all("Agent Run", {"name": ["in", lost]}, ["status", "held_by", "lost_workers"])
+		held = frappe.get_all(
+			"Agent Run", {"name": ["in", lost]}, ["status", "held_by", "lost_workers", "modified"]
+		)
+		self.assertGreater(min(row.modified for row in held), now_datetime() - timedelta(minutes=30))
 		self.assertEqual(
 			{(row.status, row.held_by, row.lost_workers) for row in held}, {("Queued", stop["name"], 1)}
 		)
