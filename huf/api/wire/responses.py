@@ -67,6 +67,8 @@ class ResponseBuilder:
 					yield self.encode(kind, response=self.as_dict("in_progress"))
 			for kind, data in self.add(event):
 				yield self.encode(kind, **data)
+		for kind, data in self.close_calls():
+			yield self.encode(kind, **data)
 		status = self.status
 		kind = status if status in ("completed", "failed", "incomplete", "queued") else "failed"
 		yield self.encode(f"response.{kind}", response=self.as_dict())
@@ -77,6 +79,8 @@ class ResponseBuilder:
 			self.run = event.run
 			for _ in self.add(event):
 				pass
+		for _ in self.close_calls():
+			pass
 		return self.as_dict()
 
 	def encode(self, kind: str, **data: Any) -> str:
@@ -101,7 +105,6 @@ class ResponseBuilder:
 		self.is_queued = event.kind is EventKind.RUN_QUEUED
 		if event.kind in (*ENDS, EventKind.RUN_QUEUED):
 			yield from self.close_message()
-			yield from self.close_calls()
 
 	# --- text ---
 
@@ -161,9 +164,11 @@ class ResponseBuilder:
 		yield "response.output_item.done", {"output_index": index, "item": item}
 
 	def close_calls(self) -> Iterator[tuple[str, dict]]:
-		"""Calls that were started and not made, because the run waits or has ended, are incomplete. They
-		keep their places: clients have received them.
+		"""After the last event, calls that were started and not made are incomplete, because the run waits or
+		has ended; before it, the run may go on and make them. They keep their places: clients received them.
 		"""
+		if not (self.result or self.is_queued):
+			return
 		for index, item in enumerate(self.output):
 			if item["type"] == "mcp_call" and item["status"] == "in_progress":
 				self.output[index] = {**item, "status": "incomplete"}

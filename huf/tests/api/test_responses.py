@@ -11,6 +11,7 @@ from huf.ai.chat import approvals, external
 from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
+from huf.api import responses
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.factories import make_agent, make_user, remove_stops
@@ -128,6 +129,25 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual(self.create().json["status"], "queued")
 		last = self.create(stream=True).get_data(as_text=True).strip().rpartition("\n\n")[2]
 		self.assertTrue(last.startswith("event: response.queued\n"), last)
+
+	def test_a_call_that_was_held_is_shown_with_its_result_to_who_follows_the_run(self):
+		self.addCleanup(remove_stops)
+		stopping.stop("Tool", self.tool)
+		self.server.script(tool_call(self.tool, {"limit": 1}), text("None."))
+		follow = event_stream.follow_run_events
+
+		def go_on_and_follow(run):
+			work_on(run)
+			remove_stops()
+			frappe.db.commit()
+			work_on(run)
+			return follow(run)
+
+		with patch.object(responses, "follow_run_events", go_on_and_follow):
+			body = self.create(background=True, stream=True).get_data(as_text=True)
+		last = json.loads(body.strip().rpartition("data: ")[2])
+		called, said = last["response"]["output"]
+		self.assertEqual((called["status"], said["content"][0]["text"]), ("completed", "None."))
 
 	def test_a_stored_response_is_not_streamed_again(self):
 		self.server.script(text("Hello."))
