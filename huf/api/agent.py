@@ -5,6 +5,7 @@ import frappe
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
+from huf.ai.core.events import EventKind
 from huf.ai.core.request_values import read_json
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
@@ -169,7 +170,11 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	Also at /agent/stream.
 	"""
 	request = build_agent_request(message, agent, conversation, thread, attachments, route)
-	return stream_events(follow_request(request, can_void=True))
+	events = follow_request(request, can_void=True)
+	# A reader takes the unnumbered RUN_QUEUED for the end of the stream, and here the run is followed.
+	return stream_events(
+		each for each in events if not each or each.number or each.kind is not EventKind.RUN_QUEUED
+	)
 
 
 def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:

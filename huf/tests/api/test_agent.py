@@ -1,11 +1,17 @@
 """/agent/chat and /agent/stream over HTTP, with the record of tools that other front ends know."""
 
 import json
+from dataclasses import replace
 from unittest.mock import patch
 
 import frappe
 
+from huf.ai.chat import external
 from huf.ai.core.errors import UsageError
+from huf.ai.core.types import Mode
+from huf.ai.queries import event_stream
+from huf.ai.runs import entry
+from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.tools import registry
 from huf.api import agent as api
 from huf.tests.api.test_openai import SECRET, make_key
@@ -117,6 +123,25 @@ class TestAgentChat(FrontEndTestCase):
 		self.server.script(text("Hello."))
 		body = self.ask("/agent/stream", message="Hi").get_data(as_text=True)
 		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"))
+		self.assertIn("event: run_finished\n", body)
+
+	def test_the_stream_of_a_queued_run_begins_with_its_start(self):
+		self.server.script(text("Hello."))
+		follow = event_stream.follow_run_events
+
+		def queue(request):
+			return enqueue_run(replace(request, mode=Mode.BACKGROUND))
+
+		def work_and_follow(run):
+			work_on(run)
+			return follow(run)
+
+		with (
+			patch.object(entry, "open_run", queue),
+			patch.object(external, "follow_run_events", work_and_follow),
+		):
+			body = self.ask("/agent/stream", message="Hi").get_data(as_text=True)
+		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"), body)
 		self.assertIn("event: run_finished\n", body)
 
 	def test_broken_json_is_refused_in_the_form_of_the_address(self):
