@@ -14,11 +14,12 @@ from typing import Any
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai.chat.external import build_external_request, follow_request, store_image, wait_for_events
+from huf.ai.chat.external import build_external_request, follow_queued, follow_request, store_image
 from huf.ai.core.errors import UsageError
 from huf.ai.core.times import to_utc
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
+from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai import (
@@ -32,6 +33,7 @@ from huf.api.wire.openai import (
 	read_end,
 	read_image_urls,
 	read_message_text,
+	read_run_result,
 )
 from huf.api.wire.openai_errors import openai_error
 from huf.api.wire.sse import stream_data
@@ -118,7 +120,10 @@ def chat_completions(
 	if is_stream:
 		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
 		return stream_data(encode_chunks(follow_request(request), request.agent, usage))
-	ended = read_end(wait_for_events(follow_request(request)))
+	# Nobody reads along, so the model's answers are requested whole.
+	result = run_agent(request)
+	is_behind = result.status is RunStatus.QUEUED and not result.error
+	ended = read_end(follow_queued(result.run)) if is_behind else read_run_result(result)
 	if ended is None:
 		return openai_error(409, NOT_ENDED, "not_ended", is_final=True)
 	if error := find_failure(ended):

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import frappe
 
@@ -108,6 +109,12 @@ def wait_for_events(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | No
 			is_queued = event.kind is EventKind.RUN_QUEUED
 		elif is_queued and time.monotonic() > deadline:
 			return
+
+
+def follow_queued(run: str) -> Iterator[RunEvent | None]:
+	"""The events of a queued run, as `wait_for_events`."""
+	queued = RunEvent(EventKind.RUN_QUEUED, run)
+	return wait_for_events(chain([queued], follow_run_events(run)))
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:

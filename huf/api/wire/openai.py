@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import RunStatus, StopReason
+from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai_errors import error_body
@@ -92,8 +92,18 @@ def read_end(events: Iterable[RunEvent | None]) -> dict | None:
 	return {**last.data, "run": last.run, "notice": waiting}
 
 
+def read_run_result(result: RunResult) -> dict | None:
+	"""As `read_end`; None for a run that a stop holds."""
+	if result.status is RunStatus.QUEUED:
+		return None
+	fields = result.as_dict()
+	return {**fields, "notice": waiting_notice(fields["draft"]["tool"], result.run) if result.draft else ""}
+
+
 def encode_completion(fields: dict, agent: str) -> dict:
-	"""A `chat.completion` object from `read_end`, with `metadata` for the run and the conversation."""
+	"""A `chat.completion` object from `read_end` or `read_run_result`, with `metadata` for the run and the
+	conversation.
+	"""
 	content = "\n\n".join(filter(None, (fields["response"], fields["notice"])))
 	message = {"role": "assistant", "content": content, "refusal": None}
 	choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(fields)}

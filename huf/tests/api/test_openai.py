@@ -105,6 +105,12 @@ class TestCompletions(OpenAITestCase):
 		)
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "run_as"), self.user)
 
+	def test_the_model_streams_only_what_is_read_as_a_stream(self):
+		for is_stream in (False, True):
+			self.server.script(text("Hello."))
+			self.post(stream=is_stream)
+			self.assertEqual(bool(self.server.requests[-1].get("stream")), is_stream)
+
 	def test_a_stream_s_chunks(self):
 		self.server.script(text("Hello you.", usage=usage(50, 5)))
 		response = self.post(stream=True, stream_options={"include_usage": True})
@@ -168,10 +174,12 @@ class TestCompletions(OpenAITestCase):
 			)
 		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
 
-	def test_a_stream_of_a_run_that_is_held_ends_with_an_error(self):
+	def test_a_run_that_is_held_ends_with_an_error(self):
 		self.addCleanup(remove_stops)
 		stopping.stop("Tool", self.tool)
-		self.server.script(tool_call(self.tool, {"limit": 1}))
+		self.server.script(*[tool_call(self.tool, {"limit": 1})] * 2)
+		answer = self.post()
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
 	def test_what_waits_for_a_person_is_said(self):
