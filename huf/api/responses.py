@@ -71,7 +71,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		return stream_response(builder, events)
 	if is_background:
 		return json_response(builder.as_dict("queued"))
-	return json_response(builder.collect(wait_for_events(events)))
+	return json_response(builder.collect(wait_for_events(events, is_queued=given.message is None)))
 
 
 def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEvent | None]:

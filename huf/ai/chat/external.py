@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import frappe
 
@@ -98,11 +97,11 @@ def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[Ru
 	return follow()
 
 
-def wait_for_events(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
+def wait_for_events(events: Iterator[RunEvent | None], is_queued: bool = False) -> Iterator[RunEvent | None]:
 	"""The events of a run that a request waits for. It does not wait for ever until a queued run begins: one
-	behind a run that needs a person may be queued for days.
+	behind a run that needs a person may be queued for days. `is_queued`: it is, before its first event.
 	"""
-	deadline, is_queued = time.monotonic() + WAIT_S, False
+	deadline = time.monotonic() + WAIT_S
 	for event in events:
 		yield event
 		if event:
@@ -113,8 +112,7 @@ def wait_for_events(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | No
 
 def follow_queued(run: str) -> Iterator[RunEvent | None]:
 	"""The events of a queued run, as `wait_for_events`."""
-	queued = RunEvent(EventKind.RUN_QUEUED, run)
-	return wait_for_events(chain([queued], follow_run_events(run)))
+	return wait_for_events(follow_run_events(run), is_queued=True)
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:

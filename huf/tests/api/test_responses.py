@@ -90,6 +90,19 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
 		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
 
+	def test_a_run_that_no_worker_continues_is_not_awaited_for_ever(self):
+		self.server.script(self.change("new"))
+		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+		waiting = self.create(model=self.agent, tools=tools).json
+		(request,) = [each for each in waiting["output"] if each["type"] == "mcp_approval_request"]
+		answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
+		with (
+			patch.object(queue, "enqueue_work"),
+			patch.object(external, "WAIT_S", 0),
+			patch.object(event_stream, "KEEPALIVE_S", 0),
+		):
+			self.assertEqual(self.create(input=[answer]).json["status"], "in_progress")
+
 	def test_a_draft_is_answered_once_in_a_request(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
