@@ -13,7 +13,6 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
-from huf.ai.chat.run_states import WAIT_S
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
@@ -27,6 +26,10 @@ from huf.ai.storage import drafts
 from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.events import first_event_number
 
+QUEUED_S = 100
+"""How long a request waits until its run begins. A bench's web server closes it after 120 seconds, and then
+OpenAI's clients send it again.
+"""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
@@ -101,7 +104,7 @@ def wait_for_events(events: Iterator[RunEvent | None], is_queued: bool = False) 
 	"""The events of a run that a request waits for. It does not wait for ever until a queued run begins: one
 	behind a run that needs a person may be queued for days. `is_queued`: it is, before its first event.
 	"""
-	deadline = time.monotonic() + WAIT_S
+	deadline = time.monotonic() + QUEUED_S
 	for event in events:
 		yield event
 		if event:

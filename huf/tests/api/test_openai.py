@@ -255,7 +255,7 @@ class TestConversation(OpenAITestCase):
 		self.server.script(self.change("new"))
 		named = {"metadata": {"conversation_id": "c5"}}
 		self.post(**named)
-		with patch.object(external, "WAIT_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			busy = self.post(**named)
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(busy.headers["x-should-retry"], "false")

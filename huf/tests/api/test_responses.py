@@ -98,7 +98,7 @@ class TestResponses(OpenAITestCase):
 		answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
 		with (
 			patch.object(queue, "enqueue_work"),
-			patch.object(external, "WAIT_S", 0),
+			patch.object(external, "QUEUED_S", 0),
 			patch.object(event_stream, "KEEPALIVE_S", 0),
 		):
 			self.assertEqual(self.create(input=[answer]).json["status"], "in_progress")
@@ -129,7 +129,7 @@ class TestResponses(OpenAITestCase):
 		self.server.script(self.change("new"))
 		name = f"conv_{frappe.generate_hash()}"
 		self.create(model=self.agent, conversation=name)
-		with patch.object(external, "WAIT_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			answer = self.create(model=self.agent, conversation=name).json
 		self.assertEqual(answer["status"], "queued")
 		found = send(f"/v1/responses/{answer['id']}", headers=self.headers).json
