@@ -20,10 +20,11 @@ def seal(kind: str, lifetime_s: float | None, **claims: Any) -> str:
 
 def unseal(kind: str, token: str) -> dict | None:
 	"""The claims of a token of this kind, unless it is not one, or not valid any more."""
+	codec = create_codec()
 	from mcp.server.request_state import InvalidRequestState
 
 	try:
-		claims = json.loads(create_codec().unseal(token))
+		claims = json.loads(codec.unseal(token))
 	except (InvalidRequestState, ValueError):
 		return None
 	is_valid = claims.get("kind") == kind and claims.get("site") == frappe.local.site
@@ -31,7 +32,9 @@ def unseal(kind: str, token: str) -> dict | None:
 
 
 def create_codec() -> "AESGCMRequestStateCodec":
-	# Loading the package takes long, and few requests need it.
+	# Loading the package takes long, and few requests need it. It is loaded as a whole before a module of it:
+	# threads that begin with different modules would wait for each other, and fail.
+	import mcp  # noqa: F401
 	from mcp.server.request_state import AESGCMRequestStateCodec
 
 	return AESGCMRequestStateCodec([get_encryption_key()])

@@ -1,7 +1,10 @@
 """The SDK's own client over real HTTP, at each revision that clients speak."""
 
 import asyncio
+import subprocess
+import sys
 import time
+import unittest
 
 import frappe
 import requests
@@ -11,6 +14,29 @@ from huf.tests.api.test_mcp_oauth import OLDER_REVISIONS, REVISION, OAuthTestCas
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.mcp_fixture.server import make_fixture_server
 from huf.tests.model_server import text, tool_call
+
+LOAD = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import Barrier
+import huf.embedded; huf.embedded.install()
+from huf.ai.core import sealed_tokens
+sealed_tokens.get_encryption_key = lambda: "k" * 43 + "="
+start = Barrier(4)
+def load(name):
+	start.wait()
+	import_module(name) if name else sealed_tokens.unseal("approval", "?")
+with ThreadPoolExecutor(4) as pool:
+	list(pool.map(load, sys.argv[1:]))
+"""
+
+
+class TestLoading(unittest.TestCase):
+	def test_requests_that_come_together_load_the_sdk(self):
+		modules = ("huf.ai.mcp.server.oauth", "huf.ai.mcp.server.http", "huf.ai.mcp.client.oauth", "")
+		loaded = subprocess.run([sys.executable, "-c", LOAD, *modules], capture_output=True, text=True)
+		self.assertEqual(loaded.returncode, 0, loaded.stderr)
 
 
 class TestClients(OAuthTestCase):

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import urlencode, urljoin
 
 import httpx2
+import mcp  # noqa: F401 (first as a whole, see huf.ai.core.sealed_tokens)
 from mcp.client.auth import OAuthClientProvider, PKCEParameters
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import validate_authorization_response_iss

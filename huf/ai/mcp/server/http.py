@@ -6,6 +6,7 @@ There are no sessions, so any worker can answer any request.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import mcp  # noqa: F401 (first as a whole, see huf.ai.core.sealed_tokens)
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 

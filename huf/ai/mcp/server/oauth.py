@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 import frappe
+import mcp  # noqa: F401 (first as a whole, see huf.ai.core.sealed_tokens)
 from frappe.utils import get_url
 from mcp.server.auth.provider import (
 	AccessToken,
