@@ -25,6 +25,7 @@ class MailTestCase(SiteTestCase):
 
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		allow_many_users()
 		cls.user = make_user("Huf User")
 		make_tools()

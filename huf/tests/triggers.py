@@ -20,6 +20,7 @@ class TriggerTestCase(SiteTestCase):
 
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		allow_many_users()
 		cls.user = make_user("Huf User")
 		cls.agent = make_agent()

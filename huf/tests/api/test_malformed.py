@@ -148,7 +148,7 @@ class TestNumbers(MalformedTestCase):
 				self.check_listed(path, {**body, "text": "a" * 60_000})
 
 	def check_listed(self, path: str, body: dict):
-		response = send(f"/api/method/huf.api.{path}", method="GET", json=body, headers=self.token)
+		response = send(f"/api/method/huf.api.{path}", method="GET", query_string=body, headers=self.token)
 		self.assertEqual(response.status_code, 200, response.get_data(as_text=True)[:300])
 		self.check_unlogged()
 
