@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import parse_json
 from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
 MANIFEST_FILE = "pack.yaml"
@@ -191,10 +192,10 @@ def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> It
 	if not (folder / name).is_file():
 		return
 	try:
-		documents = json.loads(read_pack_file(folder, name))
+		documents = parse_json(read_pack_file(folder, name))
 	except json.JSONDecodeError as error:
 		raise UsageError(f"{name}: Line {error.lineno}: this is not JSON: {error.msg}.") from None
-	except RecursionError:
+	except ValueError:
 		raise UsageError(f"{name}: this is nested too deeply.") from None
 	if not isinstance(documents, list):
 		raise UsageError(f"{name}: this must be a list of documents.")

@@ -10,9 +10,9 @@ from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.json_text import MAX_JSON_LEVELS, parse_json
 
 MAX_CHARS = 2_000_000
-MAX_DEPTH = 100
 TIMEOUT_S = 30
 
 
@@ -49,10 +49,7 @@ def parse_document(text: str) -> dict:
 	"""The document as JSON values. Raises UsageError."""
 	if len(text) > MAX_CHARS:
 		raise UsageError(_("The document has more than {0} characters.").format(f"{MAX_CHARS:,}"))
-	try:
-		document = parse_text(text)
-	except RecursionError:
-		raise UsageError(_("The document is nested too deep.")) from None
+	document = parse_text(text)
 	if not isinstance(document, dict):
 		raise UsageError(_("This is not an OpenAPI document: it is neither JSON nor YAML."))
 	if "swagger" in document:
@@ -69,9 +66,9 @@ def parse_text(text: str) -> Any:
 	import yaml
 
 	try:
-		return json.loads(text)
+		return parse_json(text)
 	except ValueError:
-		pass
+		pass  # JSON that is nested too deep is YAML that is
 	loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 	try:
 		check_events(yaml.parse(text, Loader=loader))
@@ -94,7 +91,7 @@ def check_events(events: Iterable[Any]) -> None:
 				_("The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON.")
 			)
 		depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-		if depth > MAX_DEPTH:
+		if depth > MAX_JSON_LEVELS:
 			raise UsageError(_("The document is nested too deep."))
 
 

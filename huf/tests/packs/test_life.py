@@ -115,7 +115,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",
 			'[{"doctype": "Agent", "agent_name": "x", "agent_tool": "x"}]': "document 1: agent_tool must be a list",
-			"[" * 5000 + "]" * 5000: "records.json: this is nested too deeply",
+			"[" * 200 + "]" * 200: "records.json: this is nested too deeply",
 		}.items():
 			with self.subTest(text):
 				self.put("records.json", text)
