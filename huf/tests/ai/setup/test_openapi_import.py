@@ -166,7 +166,10 @@ class TestPreview(ImportTestCase):
 			({"content": "openapi: 3.1.0\npaths: {a: &a [1], b: [*a, *a]}"}, "aliases"),
 			({"content": "x" * 2_000_001}, "more than 2,000,000"),
 			({"content": "[" * 100_000}, "not an OpenAPI document|nested too deep"),
-			({"content": '{"openapi": "3.0.0", "paths": ' + '{"a":' * 200 + "1" + "}" * 201}, "nested too deep"),
+			(
+				{"content": '{"openapi": "3.0.0", "paths": ' + '{"a":' * 200 + "1" + "}" * 201},
+				"nested too deep",
+			),
 			# Built by the C library, these would end the process.
 			({"content": "- " * 900_000}, "nested too deep"),
 			({"content": "a: " + "[" * 900_000}, "not an OpenAPI document|nested too deep"),
