@@ -37,9 +37,9 @@ def check_field_values(doc: Any, maximums: Mapping[str, int] | None = None) -> N
 def describe_wrong_value(field: Any, value: Any, limit: int) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
-	most = limit if field.fieldtype == "Int" else MAX_DECIMAL
-	if field.fieldtype in NUMBERS and abs(flt(value)) > most:
-		return _("{0} can be at most {1}.").replace("{1}", str(most))
+	maximum = limit if field.fieldtype == "Int" else MAX_DECIMAL
+	if field.fieldtype in NUMBERS and abs(flt(value)) > maximum:
+		return _("{0} can be at most {1}.").replace("{1}", str(maximum))
 	if field.fieldtype == "Datetime" and not is_date_or_time(value, get_datetime):
 		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
 	if field.fieldtype == "Date" and not is_date_or_time(value, getdate):

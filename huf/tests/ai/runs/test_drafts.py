@@ -9,26 +9,20 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.chat import approvals
-from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts, propose_again, reject_call
+from huf.ai.chat.approvals import approve_call, cancel_run, propose_again, reject_call
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
-from huf.ai.runs.queue import enqueue_run, recover_runs, work_on
+from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.replay import replay
-from huf.ai.storage import leases
-from huf.tests.base import end_open_runs
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
-from huf.tests.factories import make_tool, make_trigger, make_user, unique
+from huf.tests.factories import make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
-
-
-def read_attempts(run: str) -> tuple[int, int]:
-	return tuple(frappe.db.get_value("Agent Run", run, ["attempts", "lost_workers"]))
 
 
 class TestWaiting(DraftTestCase):
@@ -297,91 +291,6 @@ class TestAnswers(DraftTestCase):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.draft(result).status), ("old", "Failed"))
-
-
-class TestWorkers(DraftTestCase):
-	def setUp(self):
-		super().setUp()
-		end_open_runs()
-
-	def test_a_worker_lost_after_the_answer_is_followed_by_one_that_does_it_once(self):
-		result = self.start_change("new", "Done.")
-		with acting_as(self.user):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-		run = result["run"]
-		for lost in range(3):
-			lease = {"worker": f"lost {lost}", "lease_until": leases.lease_time(), "attempts": lost + 2}
-			frappe.db.set_value("Agent Run", run, {"status": "Started", **lease})
-			frappe.db.commit()
-		self.assertIn(run, recover_runs(now_datetime() + LATER))
-		ended = work_on(run, now_datetime() + LATER)
-		self.assertEqual(read_attempts(run), (5, 1))
-		self.assertEqual((ended.status.value, self.note()), ("Success", "new"))
-		self.assertEqual(self.calls(run), [(self.update, "Success")])
-
-	def test_an_answer_whose_job_was_lost_is_taken_up_by_the_next_look(self):
-		result = self.start_change("new")
-		with acting_as(self.user):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-		self.assertIn(result["run"], recover_runs(now_datetime() + LATER))
-
-	def test_many_answers_in_one_run_are_no_lost_workers(self):
-		turns = [self.change(f"note {number}") for number in range(7)]
-		result = self.start(*turns, text("Done."))
-		run = result["run"]
-		for attempts, _ in enumerate(turns, 2):
-			with acting_as(self.user):
-				approve_call(result["draft"]["draft"], result["draft"]["digest"])
-			result = self.go_on(run).as_dict()
-			# Each worker numbers its events anew, from its own attempt on.
-			self.assertEqual(read_attempts(run), (attempts, 0))
-		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
-
-	def test_nobody_answers_in_time_and_the_run_goes_on_without(self):
-		result = self.start_change("new", "A pity.")
-		self.assertNotIn(result["draft"]["draft"], expire_drafts())
-		self.assertIn(result["draft"]["draft"], expire_drafts(now_datetime() + timedelta(hours=73)))
-		with acting_as(self.user), self.assertRaisesRegex(UsageError, "Expired"):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-		ended = self.go_on(result["run"])
-		self.assertEqual(
-			(ended.response, self.note(), self.draft(result).status), ("A pity.", "old", "Expired")
-		)
-		self.assertIn("in time", self.seen())
-
-	def test_cancelling_ends_the_run_and_its_draft_and_keeps_what_it_used(self):
-		result = self.start_change("new")
-		with acting_as(self.user):
-			cancel_run(result["run"])
-		ended = self.go_on(result["run"])
-		self.assertEqual((ended.status.value, ended.steps, self.note()), ("Cancelled", 1, "old"))
-		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
-		self.assertEqual(self.draft(result).status, "Expired")
-		active = frappe.db.get_value("Agent Conversation", result["conversation"], "active_run")
-		self.assertFalse(active)
-
-	def test_an_unattended_run_asks_whom_its_trigger_names_or_else_its_agent(self):
-		boss, chief = make_user("Huf User"), make_user("Huf User")
-		frappe.db.set_value("Agent", self.agent, "approver", boss)
-		trigger = make_trigger(self.agent, "Manual", approver=chief)
-		self.addCleanup(frappe.delete_doc, "Agent Trigger", trigger.name, force=True)
-		self.server.script(self.change("a"), self.change("b"), self.change("c"), text("Done."))
-		asked = []
-		for named in (trigger.name, None):
-			run = enqueue_run(
-				AgentRequest(self.agent, "Go", self.user, channel=frappe.generate_hash(length=6))
-			)
-			frappe.db.set_value("Agent Run", run.name, "trigger", named)
-			asked.append(self.go_on(run.name).draft)
-		self.assertEqual([card["approver"] for card in asked], [chief, boss])
-		frappe.db.set_value("User", boss, "enabled", 0)
-		frappe.db.set_value("Agent", self.agent, "approver", boss)
-		run = enqueue_run(AgentRequest(self.agent, "Go", "Administrator", channel="x"))
-		self.assertIsNone(self.go_on(run.name).draft["approver"], "any Huf Manager")
-		with acting_as(chief):
-			approve_call(asked[0]["draft"], asked[0]["digest"])
-		ended = self.go_on(asked[0]["run"])
-		self.assertEqual((ended.response, self.note()), ("Done.", "a"))
 
 
 class TestOutside(DraftTestCase):
