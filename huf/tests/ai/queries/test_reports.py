@@ -41,7 +41,7 @@ class TestReports(SiteTestCase):
 		self.add("Agent LLM Call", cost=0.25, cost_known=1, **called)
 		self.add("Agent LLM Call", run=self.first, cost=9, **{**called, "call_type": "agent"})
 		for group, (cost, tokens) in before.items():
-			self.assertEqual(self.spent_outside(group), (cost + 0.25, tokens + 5), group)
+			self.assertEqual(self.spent_outside(group), (round(cost + 0.25, 6), tokens + 5), group)
 		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])
 
 	def test_a_call_of_unknown_cost_and_size_is_a_row_as_it_counts_in_its_day(self):
@@ -54,7 +54,7 @@ class TestReports(SiteTestCase):
 		"""(cost, tokens) of what belongs to no agent, model or trigger, or of Administrator."""
 		name = "Administrator" if group == "User" else None
 		found = self.ours(reports.sum_costs({"group_by": group}), "grouped", name)
-		return sum(row.cost or 0 for row in found), sum(row.tokens or 0 for row in found)
+		return round(sum(row.cost or 0 for row in found), 6), sum(row.tokens or 0 for row in found)
 
 	def test_the_dearest_are_drawn_above_the_rows(self):
 		*_, drawn = execute({"group_by": "Agent"})
