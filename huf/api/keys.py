@@ -78,7 +78,9 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 	metadata = get_url(f"/.well-known/oauth-protected-resource{quote(resource)}")
 	# Newer versions of Frappe set this header after this hook, then apply `response_headers`.
 	headers = getattr(frappe.local, "response_headers", response.headers)
-	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
+	# Of a token that was sent, but is not accepted (RFC 6750).
+	fault = ', error="invalid_token"' if request.headers.get("Authorization") else ""
+	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"{fault}'
 
 
 def answer_parse_error(response: Response | None = None, request=None) -> None:

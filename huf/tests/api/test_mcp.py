@@ -95,6 +95,10 @@ class TestSignIn(McpTestCase):
 		response = self.post("tools/list")
 		self.assertEqual(response.status_code, 401)
 		self.assertTrue(response.headers["WWW-Authenticate"].startswith("Bearer"))
+		self.assertNotIn("error=", response.headers["WWW-Authenticate"])
+		response = self.post("tools/list", headers={"Authorization": "Bearer no:key"})
+		self.assertEqual(response.status_code, 401)
+		self.assertIn('error="invalid_token"', response.headers["WWW-Authenticate"])
 
 	def test_an_address_of_any_characters_is_named_in_the_sign_in(self):
 		for path in ("/mcp/%E6%97%A5", "/mcp/%00", "/mcp/%22x"):
