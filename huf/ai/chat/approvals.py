@@ -47,14 +47,10 @@ def check_approval(name: str, digest: str, arguments: dict | None = None) -> tup
 	):
 		check_fresh(row)
 		return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
-	else:
-		proposal = propose_again(row, arguments)
-		if proposal.second_person and frappe.session.user == row.owner:
-			raise frappe.PermissionError(SECOND_PERSON)
-		answer = DraftAnswer(
-			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
-		)
-		return row, answer
+	proposal = propose_again(row, arguments)
+	if proposal.second_person and frappe.session.user == row.owner:
+		raise frappe.PermissionError(SECOND_PERSON)
+	return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
 
 
 def check_draft_stops(row) -> None:

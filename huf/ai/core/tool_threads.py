@@ -227,7 +227,7 @@ def get_running_calls() -> list[RunningCall]:
 
 
 def connect() -> None:
-	"""Give this context a connection of its own, and leave its user as it is."""
+	"""Open a separate connection for this context. Its user stays the same."""
 	frappe.connect(set_admin_as_user=False)
 	end_first_transaction()
 

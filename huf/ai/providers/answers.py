@@ -160,7 +160,7 @@ class AnswerBuilder:
 		call["arguments"] += arguments
 
 	def find_call(self, index: int, call_id: str, name: str) -> dict[str, str]:
-		"""The call that a part belongs to. Some servers give all calls the same index: another ID with a name
+		"""The call that a part belongs to. Some servers use one index for all calls: another ID with a name
 		begins another call.
 		"""
 		newest = self.calls.get((index, self.newest.get(index, 0)))
