@@ -118,14 +118,15 @@ def sample(schema: dict) -> dict:
 	}
 
 
-def main() -> None:
-	context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-	scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+def run_scenario(url: str, scenario: str, context: dict) -> str:
+	"""What went wrong, empty when nothing did."""
 	try:
-		asyncio.run(Client(sys.argv[-1], scenario, context).run(context.get("toolCalls", [])))
+		asyncio.run(Client(url, scenario, context).run(context.get("toolCalls", [])))
 	except (ToolError, UsageError) as error:
-		sys.exit(f"{type(error).__name__}: {error}")
+		return f"{type(error).__name__}: {error}"
+	return ""
 
 
 if __name__ == "__main__":
-	main()
+	context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+	sys.exit(run_scenario(sys.argv[-1], os.environ.get("MCP_CONFORMANCE_SCENARIO", ""), context) or None)

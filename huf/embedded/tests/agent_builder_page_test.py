@@ -4,9 +4,9 @@ import json
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call
 
 SENTENCE = "Watch overdue to-dos and write me a summary"
 MAX_CLICKS = 8
@@ -37,7 +37,7 @@ PROPOSED = {
 class TestAgentBuilder(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		super().setUpClass()
 
 	def connect_model(self):

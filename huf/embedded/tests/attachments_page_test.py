@@ -11,9 +11,9 @@ import zlib
 
 from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text
+from huf.tests.model_server import ModelServer, text
 
 PNG = base64.b64decode(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -55,7 +55,7 @@ class TestAttachmentsPage(PageTestCase):
 
 	def setUp(self):
 		super().setUp()
-		self.model = enter(self, PageModelServer())
+		self.model = enter(self, ModelServer())
 		base = {
 			"provide_name": f"Scripted {self._testMethodName}",
 			"api_key": "sk-test",

@@ -2,8 +2,8 @@
 
 from huf.embedded.tests.browser import needs_browser, say, sign_in
 from huf.embedded.tests.first_page import loaded_bytes, open_first_page
-from huf.embedded.tests.pages import PASSWORD, PageModelServer, PageTestCase
-from huf.tests.model_server import Gate, text, tool_call
+from huf.embedded.tests.pages import PASSWORD, PageTestCase
+from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 
 @needs_browser
@@ -61,7 +61,7 @@ class TestChatPage(PageTestCase):
 			self.assertTrue(page.get_by_test_id("conversation-item").count())
 
 	def test_auto_shows_how_the_router_decided_also_after_a_reload(self):
-		with PageModelServer() as model, self.open_guest_page() as page:
+		with ModelServer() as model, self.open_guest_page() as page:
 			model.script(
 				text("I need to search for current information."), text("Bern."), text("A big town.")
 			)
@@ -85,7 +85,7 @@ class TestChatPage(PageTestCase):
 
 	def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(self):
 		answer = " ".join(f"Sentence {number}." for number in range(40))
-		with PageModelServer() as model, self.open_guest_page() as page:
+		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
 			model.script(tool_call("list_users", {"limit": 1}), gate(text(answer, chunk_size=8, pace=0.03)))
 			self.use_model(model)
@@ -107,7 +107,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
 	def test_a_message_that_could_not_be_queued_stays_with_its_error(self):
-		with PageModelServer() as model, self.open_guest_page() as page:
+		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
 			model.script(gate(text("Let me think about it.")))
 			self.use_model(model)
@@ -126,7 +126,7 @@ class TestChatPage(PageTestCase):
 			self.assertIn("And tomorrow?", page.get_by_test_id("message-user").last.inner_text())
 
 	def test_the_reasoning_of_a_model_is_folded_and_there_again_after_a_reload_and_in_the_run(self):
-		with PageModelServer() as model, self.open_guest_page() as page:
+		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
 			model.script(
 				tool_call("list_users", {"limit": 1}, reasoning="I have to look **first**."),
@@ -154,7 +154,7 @@ class TestChatPage(PageTestCase):
 			reasoning.last.get_by_text("One row came back.").wait_for()
 
 	def test_a_model_is_chosen_in_the_chat_where_the_agent_allows_it(self):
-		with PageModelServer() as model, self.open_guest_page() as page:
+		with ModelServer() as model, self.open_guest_page() as page:
 			model.script(text("By the large one."), text("Again."))
 			own = self.use_model(model)
 			large = self.make("AI Model", model_name=f"Large {own}", provider=own)["name"]

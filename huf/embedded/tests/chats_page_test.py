@@ -5,8 +5,8 @@ from urllib.parse import unquote
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
-from huf.tests.model_server import text
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text
 
 SAID = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
@@ -52,7 +52,7 @@ class TestChatsPage(PageTestCase):
 		page.wait_for_function(is_so, arg=count)
 
 	def test_an_answer_is_generated_again_beside_the_first_one(self):
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(text("Four."), text("Five."))
 			self.use_scripted_model(model)
 			with self.open_page("/huf/chat?agent=Counter") as page:
@@ -91,7 +91,7 @@ class TestChatsPage(PageTestCase):
 
 	def test_code_formulas_and_task_lists_of_an_answer_are_set(self):
 		answer = "- [x] Counted\n\nSo $a^2$ is\n\n```python\nreturn 4\n```\n"
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(text(answer))
 			self.use_scripted_model(model)
 			with self.open_page("/huf/chat?agent=Counter") as page:
@@ -106,7 +106,7 @@ class TestChatsPage(PageTestCase):
 	def test_a_mermaid_diagram_is_a_picture_and_what_is_none_stays_code(self):
 		diagram = "flowchart LR\n  A[Order] --> B{Paid?}\n  B -->|yes| C[Ship]"
 		answer = f"It goes so:\n\n```mermaid\n{diagram}\n```\n\nAnd:\n\n```mermaid\nno such diagram\n```\n"
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(text(answer))
 			self.use_scripted_model(model)
 			with self.open_page("/huf/chat?agent=Counter") as page:
@@ -195,7 +195,7 @@ class TestChatsPage(PageTestCase):
 				reader.get_by_text("Not permitted").wait_for()
 
 	def test_what_is_spoken_is_put_into_the_message_and_not_yet_sent(self):
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(text("How many users are there?"))
 			self.make("AI Provider", provide_name="Ear", api_key="sk-1", api_base=model.base_url)
 			self.make("AI Model", model_name="whisper", provider="Ear")

@@ -15,9 +15,9 @@ from urllib.error import HTTPError
 import openai
 
 import huf
-from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
+from huf.embedded.tests.pages import PASSWORD, start_server
 from huf.tests.base import enter
-from huf.tests.model_server import text, tool_call, usage
+from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 SECRET = "a-secret-of-this-test"
 UI = Path(huf.__file__).parent / "ui"
@@ -40,7 +40,7 @@ class ClientTestCase(unittest.TestCase):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
 		cls.server = enter(cls, start_server(home))
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		cls.cookie = cls.server.login(PASSWORD)
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted", own_prices=1)

@@ -4,9 +4,9 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import Gate, stall, text, tool_call
+from huf.tests.model_server import Gate, ModelServer, stall, text, tool_call
 
 
 @needs_browser
@@ -15,7 +15,7 @@ class TestContinuedRuns(PageTestCase):
 
 	def setUp(self):
 		super().setUp()
-		self.model = enter(self, PageModelServer())
+		self.model = enter(self, ModelServer())
 		type(self).made += 1
 		self.agent, provider = f"Counter {self.made}", f"Scripted {self.made}"
 		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
-from huf.tests.model_server import text, tool_call
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text, tool_call
 
 
 @needs_browser
 class TestCostsPage(PageTestCase):
 	def test_spend_is_shown_by_agent_and_user_with_its_budget_and_downloaded(self):
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(text("Four."))
 			self.make("AI Provider", provide_name="Priced", api_key="sk-1", api_base=model.base_url)
 			prices = {"input_price": 1_000_000, "output_price": 0}
@@ -57,7 +57,7 @@ class TestCostsPage(PageTestCase):
 		return [float(each[1:].replace(",", "")) for each in cells if each.startswith("$")]
 
 	def test_each_model_call_of_a_run_says_its_tokens_and_cost(self):
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(tool_call("list_todos", {}), text("None."))
 			self.make("AI Provider", provide_name="Dear", api_key="sk-1", api_base=model.base_url)
 			prices = {"input_price": 1_000_000, "output_price": 0}

@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser, reach, wait_to_hear
-from huf.embedded.tests.pages import ADMIN, PageModelServer, PageTestCase
+from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import Gate, call, text, tool_call, tool_calls
+from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
 
 ANNA = "anna@example.com"
 THIEF = "thief@evil.example"
@@ -60,7 +60,7 @@ class TestDraftsPage(PageTestCase):
 
 	def setUp(self):
 		super().setUp()
-		self.model = enter(self, PageModelServer())
+		self.model = enter(self, ModelServer())
 		type(self).made += 1
 		self.agent, self.tool = f"Secretary {self.made}", f"change_todo_{self.made}"
 		provider, model = f"Scripted {self.made}", f"scripted-{self.made}"

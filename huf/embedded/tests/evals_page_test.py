@@ -2,16 +2,16 @@
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import Gate, text
+from huf.tests.model_server import Gate, ModelServer, text
 
 
 @needs_browser
 class TestEvalsPage(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		super().setUpClass()
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted")

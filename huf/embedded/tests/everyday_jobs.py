@@ -6,9 +6,9 @@ import urllib.request
 from collections.abc import Callable
 from urllib.parse import quote, urlencode
 
-from huf.embedded.tests.pages import ADMIN, PageModelServer, PageTestCase
+from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import tool_call
+from huf.tests.model_server import ModelServer, tool_call
 
 MANAGER, CLERK, BOSS = "manager@office.example", "clerk@office.example", "boss@office.example"
 MAX_STEPS = 4
@@ -22,7 +22,7 @@ class JobTestCase(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		cls.add_user(MANAGER, "Huf Manager")
 		cls.add_user(CLERK, "Huf User")
 		cls.add_user(BOSS, "Huf User")

@@ -1,7 +1,7 @@
 """The first page: a new site's first steps, what is at work, what waits, what it came to, what failed."""
 
 from huf.embedded.tests.browser import needs_browser, say
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import Gate, ModelServer, error, text, tool_call
 
 CLERK = "clerk@example.com"
@@ -31,7 +31,7 @@ class TestHomePage(PageTestCase):
 
 	def test_what_runs_what_waits_what_it_cost_and_what_failed(self):
 		begins = Gate()
-		with PageModelServer() as server, self.open_page("/huf") as page:
+		with ModelServer() as server, self.open_page("/huf") as page:
 			model = self.make_model(server)
 			tools = [{"tool": "create_note", "requires_approval": 1}]
 			self.make("Agent", agent_name="Scribe", instructions="Write.", model=model, agent_tool=tools)
@@ -62,7 +62,7 @@ class TestHomePage(PageTestCase):
 			page.locator("[data-testid=run][data-status=Failed]").wait_for()
 
 	def test_a_notice_of_a_trigger_s_result_opens_its_run_and_is_read_then(self):
-		with PageModelServer() as server, self.open_page("/huf") as page:
+		with ModelServer() as server, self.open_page("/huf") as page:
 			self.make("Agent", agent_name="Watch", instructions="Watch.", model=self.make_model(server))
 			server.script(text("All is well."))
 			told = {"notify_user": "Administrator", "notify_on": "Result"}

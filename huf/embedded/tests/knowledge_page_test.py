@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from huf.embedded.tests.browser import needs_browser, say
-from huf.embedded.tests.pages import PageModelServer, PageTestCase, choose
+from huf.embedded.tests.pages import PageTestCase, choose
 from huf.tests.ai.knowledge.test_reading import make_pdf
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call
 
 PAGE = "/huf/knowledge"
 HANDBOOK = "# Absence\n\nCall Ms Müller before nine.\n\n## Notice\n\nThe notice is fourteen days.\n"
@@ -71,7 +71,7 @@ class TestKnowledgePage(PageTestCase):
 		self.make("Knowledge Source", source_name="Rules")
 		attached = {"attached_to_doctype": "Knowledge Source", "attached_to_name": "Rules", "is_private": 1}
 		self.make("File", file_name="absence.md", content=HANDBOOK, **attached)
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			self.make("AI Provider", provide_name="Scripted", api_key="sk-1", api_base=model.base_url)
 			self.make("AI Model", model_name="scripted", provider="Scripted")
 			tools = [{"tool": "search_knowledge"}]

@@ -1,9 +1,9 @@
 """What a person does with a mail on its page, above all one that could not be classified; and the list of rules."""
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import ADMIN, PageModelServer, PageTestCase
+from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text
+from huf.tests.model_server import ModelServer, text
 
 SETTINGS = "/api/resource/Huf%20Settings/Huf%20Settings"
 NO_CATEGORY = "named none of the categories"
@@ -14,7 +14,7 @@ class TestMailActions(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted")
 		categories = "question: Questions\n- newsletter: Advertising"

@@ -4,7 +4,7 @@ and sent.
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
-from huf.embedded.tests.pages import PageModelServer, PageTestCase, choose
+from huf.embedded.tests.pages import PageTestCase, choose
 from huf.tests.authorization_server import AuthorizationServer
 from huf.tests.imap_server import PASSWORD, USER, ImapServer, needs_dovecot
 from huf.tests.mail_samples.made import base
@@ -17,7 +17,7 @@ class TestMailPage(PageTestCase):
 	environment = {"OAUTHLIB_INSECURE_TRANSPORT": "1"}
 
 	def test_from_an_empty_page_to_a_mail_that_was_answered(self):
-		with ImapServer() as inbox, Postman() as postman, PageModelServer() as model:
+		with ImapServer() as inbox, Postman() as postman, ModelServer() as model:
 			self.make_agent(model)
 			reply = {"to": "anna@customer.example", "subject": "A mail", "body": "Yes, on Friday."}
 			model.script(tool_call("send_reply", reply), text("A reply waits."))

@@ -8,8 +8,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
-from huf.tests.model_server import error, tool_call
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, error, tool_call
 
 KEY = "sk-of-the-test-9876543210"
 
@@ -78,7 +78,7 @@ class TestModelsPage(PageTestCase):
 			"AI Provider", provide_name="Zeta", api_key="sk-old-and-wrong", api_base="http://127.0.0.1:9/v1"
 		)
 		self.make("AI Model", model_name="zeta-0", provider="Zeta")
-		with PageModelServer() as server, self.open_page("/huf/models") as page:
+		with ModelServer() as server, self.open_page("/huf/models") as page:
 			server.script(error(401, "Incorrect API key provided"), tool_call("take_note", {"text": "OK"}))
 			page.get_by_test_id("add-model").click()
 			page.get_by_test_id("provider-Other").click()

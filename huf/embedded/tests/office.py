@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
+from huf.embedded.tests.pages import PASSWORD, start_server
 from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.showcase import Rest
 from huf.tests.model_answers import call, text, tool_calls
@@ -66,7 +66,7 @@ class Office:
 def open_office() -> Iterator[Office]:
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with start_server(home) as server, PageModelServer(MODEL, strict=False) as model:
+		with start_server(home) as server, ModelServer(strict=False) as model:
 			admin = Rest(server)
 			fill(admin, model)
 			yield Office(server, Rest(server, user=LAWYER), admin, model)

@@ -2,64 +2,32 @@
 scripted models.
 """
 
-import asyncio
 import json
 import shutil
 import tempfile
 import unittest
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from huf.ai.providers.learned_calls import CALLS_FILE, CallStore
-from huf.ai.providers.learning_process import learn_variants
-from huf.embedded.site import site_path
 from huf.embedded.tests.browser import TIMEOUT_MS, open_page, read_boot, start_browser
-from huf.embedded.tests.server_test import Server
+from huf.embedded.tests.sites import PASSWORD, make_site
+from huf.embedded.tests.warm_servers import WarmServer
 from huf.tests.base import enter
-from huf.tests.model_server import ModelServer
 from huf.tests.ports import find_free_port
 
-PASSWORD = "a good password 7"
 ADMIN = "Administrator"
-SERVED: list[Path] = []
-"""Homes of the servers that run."""
-
-
-class PageModelServer(ModelServer):
-	"""The scripted model of agents with default settings.
-
-	A child process of a site needs seconds to learn how a new model is called. Here the test's process, which
-	has imported LiteLLM already, stores it for the sites that are served.
-	"""
-
-	def __init__(self, model_id: str = "scripted", **options):
-		super().__init__(**options)
-		self.model_id = model_id
-
-	def __enter__(self) -> "PageModelServer":
-		call = {"temperature": 0.3, "model": f"openai/{self.model_id}", "num_retries": 0, "max_retries": 0}
-		for home in SERVED:
-			store = CallStore(site_path(home).joinpath(*CALLS_FILE))
-			learning = learn_variants(store, {**call, "api_base": self.base_url})
-			# In a thread, for an open browser keeps the event loop of this one.
-			with ThreadPoolExecutor(1) as thread:
-				thread.submit(asyncio.run, learning).result()
-		super().__enter__()
-		return self
 
 
 @contextmanager
-def start_server(home: Path, **environment: str) -> Iterator[Server]:
-	server = Server(home, find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **environment)
-	SERVED.append(home)
+def start_server(home: Path, **environment: str) -> Iterator[WarmServer]:
+	make_site(home)
+	server = WarmServer(home, find_free_port(), **environment)
 	try:
 		yield server
 	finally:
-		SERVED.remove(home)
 		server.stop()
 
 

@@ -5,14 +5,14 @@ from urllib.parse import quote
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
-from huf.tests.model_server import text, tool_call
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text, tool_call
 
 
 @needs_browser
 class TestRerunsPage(PageTestCase):
 	def test_a_prompt_is_edited_and_the_run_goes_another_way_from_there(self):
-		with PageModelServer() as model:
+		with ModelServer() as model:
 			model.script(
 				tool_call("create_todo", {"description": "Call Anna"}),
 				text("Made the todo.\nCall Anna."),

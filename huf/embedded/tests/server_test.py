@@ -12,6 +12,7 @@ import time
 import unittest
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 
 import requests
@@ -41,7 +42,10 @@ class Server:
 			env=environment,
 			start_new_session=True,
 		)
-		for line in self.process.stdout:
+		self.read_until_ready(self.process.stdout)
+
+	def read_until_ready(self, lines: Iterable[str]) -> None:
+		for line in lines:
 			self.output += line
 			if "is ready at" in line:
 				break

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import read_boot
-from huf.embedded.tests.pages import PASSWORD, PageModelServer, start_server
+from huf.embedded.tests.pages import PASSWORD, start_server
 from huf.embedded.tests.server_test import PYTHON, Server
 from huf.tests.agent_exports import make_workflow
 from huf.tests.model_answers import Answer, call, text, tool_calls
@@ -198,7 +198,7 @@ def open_showcase() -> Iterator[Showcase]:
 	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; gone afterwards."""
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
-		with start_server(home) as server, PageModelServer("house-large", strict=False) as model:
+		with start_server(home) as server, ModelServer(strict=False) as model:
 			model.forever(answer_like_a_model)
 			rest = Rest(server)
 			yield Showcase(server, rest, model, fill(rest, model, home), home)

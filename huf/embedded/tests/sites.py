@@ -4,6 +4,7 @@ import contextvars
 import shutil
 import tempfile
 import unittest
+from functools import cache
 from pathlib import Path
 
 import frappe
@@ -18,6 +19,19 @@ PASSWORD = "a good password 7"
 def isolated(call, *args, **kwargs):
 	"""Run in a context of its own, as another request would: `frappe.local` of the caller stays as it is."""
 	return contextvars.copy_context().run(call, *args, **kwargs)
+
+
+@cache
+def make_template() -> tempfile.TemporaryDirectory:
+	"""A fresh site of this process; copying it takes a hundredth of the time that creating one takes."""
+	folder = tempfile.TemporaryDirectory(prefix="huf-test-")
+	isolated(site.create, Path(folder.name), PASSWORD)
+	return folder
+
+
+def make_site(home: Path) -> None:
+	"""A fresh site in `home`, on which Administrator has PASSWORD."""
+	shutil.copytree(make_template().name, home, dirs_exist_ok=True)
 
 
 class Browser:
@@ -60,7 +74,7 @@ class SiteTestCase(unittest.TestCase):
 		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
 		cls.sites_path = str(cls.home / "sites")
-		isolated(site.create, cls.home, PASSWORD)
+		make_site(cls.home)
 
 	def run(self, result=None):
 		return isolated(super().run, result)

@@ -1,7 +1,8 @@
 """Tools on the page: found, made, tried as somebody; what would be changed or sent is shown first."""
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer
 
 CLERK, MANAGER = "clerk@example.com", "manager@example.com"
 
@@ -51,7 +52,7 @@ class TestToolsPage(PageTestCase):
 
 	def test_a_request_is_shown_and_sent_only_when_that_is_said_again(self):
 		with (
-			PageModelServer(strict=False) as server,
+			ModelServer(strict=False) as server,
 			self.open_page("/huf/tools", width=390, height=844) as page,
 		):
 			values = {
@@ -75,7 +76,7 @@ class TestToolsPage(PageTestCase):
 			self.assertEqual(len(server.requests), 1)
 
 	def test_a_secret_header_is_never_shown_and_stays_when_its_row_is_changed(self):
-		with PageModelServer(strict=False) as server, self.open_page("/huf/tools/knock") as page:
+		with ModelServer(strict=False) as server, self.open_page("/huf/tools/knock") as page:
 			headers = [{"header": "X-Old", "value": "hush"}]
 			values = {"description": "Knocks", "base_url": server.base_url, "allow_private_hosts": 1}
 			self.make("Agent Tool Function", tool_name="knock", types="POST", headers=headers, **values)

@@ -4,7 +4,7 @@ themselves.
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
-from huf.embedded.tests.pages import ADMIN, PageModelServer, PageTestCase, choose
+from huf.embedded.tests.pages import ADMIN, PageTestCase, choose
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 AGENT, PAGE = "Office Assistant", "/huf/triggers"
@@ -159,7 +159,7 @@ class TestTriggersPage(PageTestCase):
 
 	def test_a_run_in_the_background_says_how_far_it_is(self):
 		begins, ends = Gate(), Gate()
-		with PageModelServer() as server:
+		with ModelServer() as server:
 			server.script(begins(tool_call("list_users", {})), ends(text("There is one.")))
 			event = self.fire_in_background(server)
 			self.assertTrue(begins.reached.wait(30))

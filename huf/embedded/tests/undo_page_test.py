@@ -4,9 +4,9 @@ import time
 from urllib.error import HTTPError
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call
 
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
 CHANGE = "keep_todo"
@@ -17,7 +17,7 @@ class TestUndoPages(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-1", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted")
 		values = {"types": "Update Document", "reference_doctype": "ToDo", "description": "Change a to-do"}

@@ -2,9 +2,9 @@
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say
-from huf.embedded.tests.pages import PageModelServer, PageTestCase
+from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call
 
 ANSWER = "Two are open: **{0}** and `{1}`, but not x{0}x.\n\n```\n{0}\n```\n"
 
@@ -13,7 +13,7 @@ ANSWER = "Two are open: **{0}** and `{1}`, but not x{0}x.\n\n```\n{0}\n```\n"
 class TestValues(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		super().setUpClass()
 		cls.todos = [
 			cls.make("ToDo", description=text, priority="High")["name"]

@@ -3,9 +3,9 @@
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser, say
-from huf.embedded.tests.pages import ADMIN, PageModelServer, PageTestCase
+from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call
 
 RAN = "window.ran = (window.ran || 0) + 1"
 SCRIPTS = (
@@ -24,7 +24,7 @@ class TestScripts(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.model = enter(cls, PageModelServer())
+		cls.model = enter(cls, ModelServer())
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-1", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted")
 		tools = [{"tool": "list_todos"}, {"tool": "create_todo", "requires_approval": 1}]
