@@ -1,15 +1,21 @@
-"""Many who run one agent at once until its budget is spent: `python -m huf.tests.spenders SITE SITES_PATH
-AGENT THREADS`.
-
-Half of them watch the answer come in, the others ask for it whole.
-"""
+"""Many who run one agent at once until its budget is spent. Half of them stream the answer, half do not."""
 
 import contextvars
-import sys
 import threading
 from functools import partial
 
-from huf.tests.crash.killer import preload
+
+def spend_all(site: str, sites_path: str, agent: str, threads: int) -> None:
+	spenders = [
+		threading.Thread(
+			target=contextvars.Context().run, args=(partial(spend, site, sites_path, agent, number),)
+		)
+		for number in range(threads)
+	]
+	for spender in spenders:
+		spender.start()
+	for spender in spenders:
+		spender.join()
 
 
 def spend(site: str, sites_path: str, agent: str, number: int) -> None:
@@ -30,22 +36,3 @@ def spend(site: str, sites_path: str, agent: str, number: int) -> None:
 				return
 	finally:
 		frappe.destroy()
-
-
-def main(site: str, sites_path: str, agent: str, threads: str) -> None:
-	preload(site, sites_path)
-	spenders = [
-		threading.Thread(
-			target=contextvars.Context().run, args=(partial(spend, site, sites_path, agent, number),)
-		)
-		for number in range(int(threads))
-	]
-	for spender in spenders:
-		spender.start()
-	print("spending", flush=True)
-	for spender in spenders:
-		spender.join()
-
-
-if __name__ == "__main__":
-	main(*sys.argv[1:])

@@ -1,11 +1,9 @@
 """Jobs: what they see, who they are, what remains of them."""
 
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import threading
 import time
+import unittest
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
@@ -17,6 +15,7 @@ from frappe.utils.job_worker import Run, Worker
 from huf.embedded.site import SITE
 from huf.embedded.tests import samples
 from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.forks import FORKS
 
 PATH = "huf.embedded.tests.samples"
 ADD_ROW = "INSERT INTO outbox (event, message, room) VALUES ('none', '{}', 'nobody')"
@@ -184,27 +183,29 @@ class TestJobs(SiteTestCase):
 
 	def test_a_job_whose_worker_was_killed_is_marked_failed_and_others_are_not(self):
 		enqueue(f"{PATH}.never_end", job_id="killed")
-		process = start_worker_process(self.sites_path)
-		self.addCleanup(process.stdout.close)
-		self.assertEqual(process.stdout.readline().strip(), "started")
+		process = start_worker_process(self, self.sites_path)
+		until = time.monotonic() + 60
+		while get_job_status("killed") != "started":
+			self.assertLess(time.monotonic(), until, "the worker takes no job")
+			time.sleep(0.01)
 		self.worker.lock.acquire()
 		self.worker.fail_jobs_of_dead_workers()
 		self.assertEqual(get_job_status("killed"), "started", "its worker lives")
 		process.kill()
-		process.wait(5)
+		process.join(5)
 		self.worker.fail_jobs_of_dead_workers()
 		self.assertEqual(get_job_status("killed"), "failed")
 		self.assertIn("died", self.rows()[0]["error"])
 		self.worker.lock.release()
 
 
-def start_worker_process(sites_path):
-	script = f"""
-		import huf.embedded
-		huf.embedded.install()
-		from frappe.utils.job_worker import Worker
-		worker = Worker({SITE!r}, {sites_path!r}, threads=2).start()
-		worker.stopping.wait()
-	"""
-	command = [sys.executable, "-c", textwrap.dedent(script)]
-	return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def start_worker_process(test: unittest.TestCase, sites_path: str):
+	process = FORKS.Process(target=work, args=(sites_path,))
+	process.start()
+	test.addCleanup(process.join, 5)
+	test.addCleanup(process.kill)
+	return process
+
+
+def work(sites_path: str) -> None:
+	Worker(SITE, sites_path, threads=2).start().stopping.wait()

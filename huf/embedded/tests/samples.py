@@ -69,7 +69,6 @@ EVENTS = {}
 
 
 def never_end():
-	print("started", flush=True)
 	while True:
 		time.sleep(0.001)
 

@@ -25,11 +25,11 @@ class TestWorkers(SiteTestCase):
 	def test_500_saves_while_two_workers_work_and_one_is_killed_are_1500_runs(self):
 		agent = make_agent(history_limit=1)
 		triggers = [make_trigger(agent, prompt="Hello", run_as="Administrator").name for _ in range(TRIGGERS)]
-		killed, other = self.start_worker(), self.start_worker()
+		killed, other = (start_worker_process(self, self.sites_path) for _ in range(2))
 		wanted = Counter(save_together(SAVES))
 		self.wait_until(lambda: self.count("Success") > SAVES // 2)
 		killed.kill()
-		killed.wait(5)
+		killed.join(5)
 		self.wait_until(self.is_quiet)
 		left = self.take_up_again()
 		self.wait_until(lambda: self.count("Success") == SAVES * TRIGGERS)
@@ -42,13 +42,6 @@ class TestWorkers(SiteTestCase):
 		events = frappe.get_all("Agent Trigger Event", pluck="status", order_by="name asc")
 		self.assertEqual(Counter(events), {"Fired": SAVES * TRIGGERS})
 		print(f"\n{left} events and runs were in the killed worker's hands")
-
-	def start_worker(self):
-		process = start_worker_process(self.sites_path)
-		self.addCleanup(process.wait, 5)
-		self.addCleanup(process.kill)
-		self.addCleanup(process.stdout.close)
-		return process
 
 	def count(self, *statuses: str) -> int:
 		return frappe.db.count("Agent Run", {"status": ["in", statuses]})

@@ -1,17 +1,14 @@
-"""`huf start` in processes that are forked from one with its modules loaded; loading them takes over a second."""
+"""`huf start` in processes that are forked from one that has loaded its modules."""
 
 import os
 import sys
 import time
 from contextlib import suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from huf.embedded.tests.server_test import Server
-
-FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["huf.embedded.tests.warm_modules"])
+from huf.tests.forks import FORKS
 
 
 class WarmServer(Server):

@@ -1,66 +1,36 @@
-"""A process that forks workers and has them killed: `python -m huf.tests.crash.killer SITE SITES_PATH`.
+"""Workers in processes of their own, each of which may be killed at a commit."""
 
-Reads one JSON object a line: {"run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: let it
-live), "when" ("before" or "after"), "later" (seconds by which this worker's clock is ahead)}; answers each
-with {"commits", "killed"}. With "request" (arguments of werkzeug's test client) instead of "run" it is a web
-worker that is killed.
-It has one thread and has imported what a worker needs, so that a worker is a fork away.
-"""
-
-import asyncio
-import json
 import os
 import signal
-import sys
 from datetime import timedelta
+from multiprocessing.connection import Connection
+
+import frappe
+
+from huf.tests.forks import FORKS
 
 
-def main(site: str, sites_path: str) -> None:
-	os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-	preload(site, sites_path)
-	for line in sys.stdin:
-		print(json.dumps(fork_worker(site, sites_path, json.loads(line))), flush=True)
+def run_worker(**order) -> dict:
+	"""Let a worker do what was ordered, until it ends or dies: {"commits", "killed"}.
+
+	An order has "run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: let it live), "when" ("before"
+	or "after") and "later" (seconds by which this worker's clock is ahead). With "request" (arguments of
+	werkzeug's test client) instead of "run" it is a web worker.
+	"""
+	frappe.db.commit()
+	reader, writer = FORKS.Pipe(duplex=False)
+	worker = FORKS.Process(
+		target=work, args=(frappe.local.site, os.path.abspath(frappe.local.sites_path), order, writer)
+	)
+	worker.start()
+	writer.close()
+	worker.join()
+	with reader:
+		killed = worker.exitcode == -signal.SIGKILL
+		return {"commits": order["kill_at"] if killed else reader.recv(), "killed": killed}
 
 
-def preload(site: str, sites_path: str) -> None:
-	import huf.embedded
-
-	huf.embedded.install()
-	import huf.ai.agents.tool_factory
-	import huf.ai.mcp.server.http
-	import huf.ai.runs.queue
-	from huf.ai.providers import litellm
-
-	asyncio.run(litellm.warm_up())
-	import frappe
-
-	# Many modules are loaded when a site first writes a document.
-	frappe.init(site, sites_path=sites_path)
-	frappe.connect()
-	for doctype in ("Agent Run", "Email Queue", "Note"):
-		frappe.new_doc(doctype)
-	frappe.get_doc({"doctype": "ToDo", "description": "Loads what a write needs"}).insert()
-	frappe.db.rollback()
-	frappe.destroy()
-
-
-def fork_worker(site: str, sites_path: str, order: dict) -> dict:
-	here, there = os.pipe()
-	child = os.fork()
-	if child == 0:
-		os.close(here)
-		work(site, sites_path, order, there)
-		os._exit(0)
-	os.close(there)
-	with os.fdopen(here) as pipe:
-		said = pipe.read()
-	_, status = os.waitpid(child, 0)
-	if os.WIFSIGNALED(status):
-		return {"commits": order["kill_at"], "killed": True}
-	return {"commits": int(said or -1), "killed": False}
-
-
-def work(site: str, sites_path: str, order: dict, there: int) -> None:
+def work(site: str, sites_path: str, order: dict, output: Connection) -> None:
 	import frappe
 	from frappe.utils import now_datetime
 
@@ -71,9 +41,7 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 	commits = count_commits(type(frappe.local.db) if "request" in order else frappe.db, order)
 	if request := order.get("request"):
 		serve(site, sites_path, request)
-		os.write(there, str(commits[0]).encode())
-		return
-	if "undo" in order:
+	elif "undo" in order:
 		from huf.ai.undo.undo import UndoSelection, apply_undo
 
 		apply_undo(UndoSelection((order["undo"],)), order["digest"])
@@ -81,8 +49,9 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 		from huf.ai.runs.queue import work_on
 
 		work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
-	frappe.db.commit()
-	os.write(there, str(commits[0]).encode())
+	if "request" not in order:
+		frappe.db.commit()
+	output.send(commits[0])
 
 
 def serve(site: str, sites_path: str, request: dict) -> None:
@@ -109,7 +78,3 @@ def count_commits(database, order: dict) -> list[int]:
 
 	database.commit = counted
 	return seen
-
-
-if __name__ == "__main__":
-	main(*sys.argv[1:])

@@ -2,21 +2,18 @@
 sent.
 """
 
-import json
 import os
-import subprocess
-import sys
 import threading
 import unittest
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import frappe
 
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
+from huf.tests.crash.killer import run_worker
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -51,8 +48,6 @@ class TestCrash(SiteTestCase):
 		self.addCleanup(self.shop.server_close)
 		self.addCleanup(self.shop.shutdown)
 		set_up_mail()
-		self.killer = self.start_killer()
-		self.addCleanup(self.stop_killer)
 
 	def test_killed_before_any_commit_the_run_ends_as_if_it_had_not_been(self):
 		self.assert_survives("before")
@@ -88,9 +83,9 @@ class TestCrash(SiteTestCase):
 		frappe.db.rollback()
 		run = start_run(request, RunStatus.QUEUED).name
 		before = business_state()
-		first = self.order(run=run, kill_at=kill_at, when=when, later=0)
+		first = run_worker(run=run, kill_at=kill_at, when=when, later=0)
 		if kill_at:
-			self.order(run=run, kill_at=0, when=when, later=LATER)
+			run_worker(run=run, kill_at=0, when=when, later=LATER)
 		frappe.db.rollback()
 		return {
 			**first,
@@ -132,28 +127,6 @@ class TestCrash(SiteTestCase):
 		return make_agent(
 			make_model(server), (create, note, find, order, mail), max_iterations=20, persist_conversation=0
 		)
-
-	def start_killer(self):
-		sites_path = os.path.abspath(frappe.local.sites_path)
-		command = [sys.executable, "-m", "huf.tests.crash.killer", frappe.local.site, sites_path]
-		root = Path(__file__).resolve().parents[3]
-		environment = {**os.environ, "PYTHONPATH": str(root)}
-		# A bench's worker stands in the folder of sites.
-		cwd = root if (root / sites_path).exists() and "huf.embedded" in sys.modules else sites_path
-		return subprocess.Popen(
-			command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=cwd
-		)
-
-	def stop_killer(self):
-		self.killer.stdin.close()
-		self.killer.wait(10)
-		self.killer.stdout.close()
-
-	def order(self, **order) -> dict:
-		frappe.db.commit()
-		self.killer.stdin.write(json.dumps(order) + "\n")
-		self.killer.stdin.flush()
-		return json.loads(self.killer.stdout.readline())
 
 
 def business_state() -> Counter:

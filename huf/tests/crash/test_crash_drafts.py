@@ -9,19 +9,16 @@ from huf.ai.chat.approvals import approve_call
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
-from huf.tests.crash.test_crash import LATER, TestCrash
+from huf.tests.crash.killer import run_worker
+from huf.tests.crash.test_crash import LATER
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
 class TestCrashDrafts(SiteTestCase):
-	start_killer, stop_killer, order = TestCrash.start_killer, TestCrash.stop_killer, TestCrash.order
-
 	def setUp(self):
 		super().setUp()
-		self.killer = self.start_killer()
-		self.addCleanup(self.stop_killer)
 
 	def test_killed_before_or_after_any_commit_it_is_asked_once_and_done_once(self):
 		with ModelServer(strict=False) as server:
@@ -56,10 +53,10 @@ class TestCrashDrafts(SiteTestCase):
 		return first["commits"], second["commits"]
 
 	def work(self, run: str, kill_at: int, when: str) -> dict:
-		ended = self.order(run=run, kill_at=kill_at, when=when, later=0)
+		ended = run_worker(run=run, kill_at=kill_at, when=when, later=0)
 		if kill_at:
 			self.assertTrue(ended["killed"])
-			self.order(run=run, kill_at=0, when=when, later=LATER)
+			run_worker(run=run, kill_at=0, when=when, later=LATER)
 		return ended
 
 	def status(self, run: str) -> str:
@@ -77,6 +74,3 @@ class TestCrashDrafts(SiteTestCase):
 
 		server.forever(answer)
 		return make_agent(make_model(server), (note,), persist_conversation=0)
-
-
-del TestCrash

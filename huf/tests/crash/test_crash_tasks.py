@@ -7,7 +7,8 @@ import frappe
 
 from huf.ai.runs.queue import recover_runs
 from huf.tests.api.test_mcp import TASKS, McpTestCase
-from huf.tests.crash.test_crash import LATER, TestCrash
+from huf.tests.crash.killer import run_worker
+from huf.tests.crash.test_crash import LATER
 from huf.tests.factories import make, make_agent, make_tool, unique
 
 WHEN = ("before", "after")
@@ -15,8 +16,6 @@ WHEN = ("before", "after")
 
 @unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
 class TestCrashTasks(McpTestCase):
-	start_killer, stop_killer, command = TestCrash.start_killer, TestCrash.stop_killer, TestCrash.order
-
 	def setUp(self):
 		super().setUp()
 		self.tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
@@ -24,8 +23,6 @@ class TestCrashTasks(McpTestCase):
 		agent = make_agent(None, (self.tool,))
 		self.slug = make("MCP Server", server_name=unique("Tasks"), agent=agent, offers=[offer]).slug
 		frappe.db.commit()
-		self.killer = self.start_killer()
-		self.addCleanup(self.stop_killer)
 
 	def test_killed_at_any_commit_the_poll_ends_in_the_same_result_once(self):
 		stages = self.tell()
@@ -86,11 +83,11 @@ class TestCrashTasks(McpTestCase):
 		self.kill(stage, run=task)
 		if stage in self.kills:
 			self.assertIn(self.poll(task)["status"], ("working", "input_required", "completed"))
-			self.command(run=task, kill_at=0, when="before", later=LATER)
+			run_worker(run=task, kill_at=0, when="before", later=LATER)
 
 	def kill(self, stage: str, **order) -> None:
 		number, when = self.kills.get(stage, (0, "before"))
-		ended = self.command(kill_at=number, when=when, later=0, **order)
+		ended = run_worker(kill_at=number, when=when, later=0, **order)
 		if not ended["killed"]:
 			# Frappe commits what it notes of a user's visit only now and then.
 			self.assertTrue(number == 0 or ended["commits"] < number, ended)
@@ -100,4 +97,4 @@ class TestCrashTasks(McpTestCase):
 		return self.result("tasks/get", {"taskId": task}, meta=TASKS)
 
 
-del McpTestCase, TestCrash
+del McpTestCase

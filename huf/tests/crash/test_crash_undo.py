@@ -11,21 +11,17 @@ from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import Worker
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.crash.test_crash import TestCrash
+from huf.tests.crash.killer import run_worker
 from huf.tests.doctypes import CASE, ORDER, make_case, make_doctypes, make_order
 from huf.tests.model_server import ModelServer
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
 class TestCrashUndo(SiteTestCase):
-	start_killer, stop_killer, order = TestCrash.start_killer, TestCrash.stop_killer, TestCrash.order
-
 	def setUp(self):
 		super().setUp()
 		make_doctypes()
 		self.worker = Worker(enter(self, ModelServer(strict=False)), (CASE, ORDER))
-		self.killer = self.start_killer()
-		self.addCleanup(self.stop_killer)
 
 	def test_killed_before_or_after_any_commit_it_is_done_or_not_done(self):
 		commits = self.story(0, "before")
@@ -48,7 +44,7 @@ class TestCrashUndo(SiteTestCase):
 		)
 		changed = self.state()
 		digest = preview_undo(UndoSelection((run,)))["digest"]
-		ended = self.order(undo=run, digest=digest, kill_at=kill_at, when=when)
+		ended = run_worker(undo=run, digest=digest, kill_at=kill_at, when=when)
 		frappe.db.rollback()
 		undone = frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "set"]})
 		self.assertIn((undone, self.state()), [(0, changed), (3, before)])
@@ -69,6 +65,3 @@ class TestCrashUndo(SiteTestCase):
 			in_effect,
 		]
 		return json.dumps(images, sort_keys=True, default=str)
-
-
-del TestCrash

@@ -1,28 +1,15 @@
-"""A worker in a process of its own: `python -m huf.tests.ai.runs.stop_worker SITE SITES_PATH`.
-
-Executes the runs whose names it reads, one a line, and says "ready" first.
-"""
-
-import sys
+"""A worker that executes given runs, one after the other."""
 
 
-def main(site: str, sites_path: str) -> None:
-	from huf.tests.crash.killer import preload
-
-	preload(site, sites_path)
+def work_on_all(site: str, sites_path: str, runs: list[str]) -> None:
 	import frappe
+
+	from huf.ai.runs.queue import work_on
 
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
 	frappe.flags.in_test = True
-	from huf.ai.runs.queue import work_on
-
-	print("ready", flush=True)
-	for line in sys.stdin:
+	for run in runs:
 		frappe.db.rollback()
-		work_on(line.strip())
+		work_on(run)
 		frappe.db.commit()
-
-
-if __name__ == "__main__":
-	main(*sys.argv[1:])

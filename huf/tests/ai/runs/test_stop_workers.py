@@ -20,8 +20,10 @@ from huf.ai.runs.queue import enqueue_work, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.stopping import release, stop
 from huf.ai.storage.stops import read_stops, remove_stop
+from huf.tests.ai.runs.stop_worker import work_on_all
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.forks import FORKS
 from huf.tests.model_server import ModelServer, text, tool_call
 
 RUNS = int(os.environ.get("HUF_STOP_RUNS", 30))
@@ -60,7 +62,7 @@ class TestStopWorkers(SiteTestCase):
 		name = stop("All", None, "test")["stop"]["name"]
 		before = self.count(), self.count_model_calls(runs)
 		for worker in workers[1:]:
-			worker.wait(TIMEOUT_S)
+			self.wait_for(worker)
 		self.assertEqual((self.count(), self.count_model_calls(runs)), before)
 		self.assertLess(before[0], RUNS * STEPS)
 		waiting = release(name)
@@ -81,12 +83,15 @@ class TestStopWorkers(SiteTestCase):
 		)
 		return start_run(request, RunStatus.QUEUED).name
 
-	def start_workers(self, runs: list[str]) -> list[subprocess.Popen]:
+	def start_workers(self, runs: list[str]) -> list:
 		return [self.start_worker(runs[number::3]) for number in range(3)]
 
-	def kill(self, worker: subprocess.Popen) -> None:
+	def kill(self, worker) -> None:
 		worker.kill()
-		worker.wait(TIMEOUT_S)
+		self.wait_for(worker)
+
+	def wait_for(self, worker) -> None:
+		worker.join(TIMEOUT_S)
 
 	def work_on_released(self, runs: list[str]) -> None:
 		"""The killed worker's run is taken over once its lease has run out."""
@@ -94,23 +99,12 @@ class TestStopWorkers(SiteTestCase):
 		for run in runs:
 			work_on(run, later)
 
-	def start_worker(self, runs: list[str]) -> subprocess.Popen:
-		sites_path = os.path.abspath(frappe.local.sites_path)
-		root = Path(__file__).resolve().parents[4]
-		cwd = root if "huf.embedded" in sys.modules else sites_path
-		worker = subprocess.Popen(
-			[sys.executable, "-m", "huf.tests.ai.runs.stop_worker", frappe.local.site, sites_path],
-			stdin=subprocess.PIPE,
-			stdout=subprocess.PIPE,
-			text=True,
-			env={**os.environ, "PYTHONPATH": str(root)},
-			cwd=cwd,
-		)
-		self.addCleanup(worker.stdout.close)
-		self.addCleanup(worker.wait, TIMEOUT_S)
+	def start_worker(self, runs: list[str]):
+		where = (frappe.local.site, os.path.abspath(frappe.local.sites_path))
+		worker = FORKS.Process(target=work_on_all, args=(*where, runs))
+		worker.start()
+		self.addCleanup(worker.join, TIMEOUT_S)
 		self.addCleanup(worker.kill)
-		worker.stdin.write("\n".join(runs) + "\n")
-		worker.stdin.close()
 		return worker
 
 	def wait_until(self, is_so) -> None:
@@ -154,7 +148,10 @@ class TestStopRq(TestStopWorkers):
 			with suppress(ProcessLookupError):
 				os.kill(int(child), signal.SIGKILL)
 
+	def wait_for(self, worker: subprocess.Popen) -> None:
+		worker.wait(TIMEOUT_S)
+
 	def work_on_released(self, runs: list[str]) -> None:
 		for worker in self.start_rq_workers():
-			worker.wait(TIMEOUT_S)
+			self.wait_for(worker)
 		super().work_on_released(runs)

@@ -3,8 +3,6 @@
 import json
 import os
 import random
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -14,7 +12,9 @@ import frappe
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model
+from huf.tests.forks import FORKS
 from huf.tests.model_server import ModelServer, cut, error, text, usage
+from huf.tests.spenders import spend_all
 
 THREADS = 16
 LIMIT = 0.06
@@ -53,21 +53,19 @@ class TestBudgetWorkers(SiteTestCase):
 			if kill:
 				self.kill(processes.pop(), lambda: len(server.requests) > 20)
 			for process in processes:
-				self.assertEqual(process.wait(120), 0)
+				process.join(120)
+				self.assertEqual(process.exitcode, 0)
 		frappe.db.rollback()
 		row = frappe.db.get_value("Agent Budget", {"holder": agent}, ["cost", "reserved_cost"], as_dict=True)
 		self.assertAlmostEqual(row.reserved_cost, 0, places=9)
 		return till.worth, row.cost
 
 	def start(self, agent: str):
-		command = [sys.executable, "-m", "huf.tests.spenders"]
-		where = [frappe.local.site, os.path.abspath(frappe.local.sites_path)]
-		process = subprocess.Popen(
-			[*command, *where, agent, str(THREADS)], stdout=subprocess.PIPE, env={**os.environ}
-		)
-		self.addCleanup(process.wait, 5)
+		where = (frappe.local.site, os.path.abspath(frappe.local.sites_path))
+		process = FORKS.Process(target=spend_all, args=(*where, agent, THREADS))
+		process.start()
+		self.addCleanup(process.join, 5)
 		self.addCleanup(process.kill)
-		self.addCleanup(process.stdout.close)
 		return process
 
 	def kill(self, process, when) -> None:
@@ -77,7 +75,7 @@ class TestBudgetWorkers(SiteTestCase):
 			self.assertLess(time.monotonic(), patience)
 			time.sleep(0.01)
 		process.kill()
-		process.wait(5)
+		process.join(5)
 		frappe.db.rollback()
 		lost = {"status": "Started", "worker": ["like", f"%:{process.pid}:%"]}
 		for run in frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc"):
