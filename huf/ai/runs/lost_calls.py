@@ -10,19 +10,20 @@ from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
 from huf.ai.storage import stops
-from huf.ai.storage.lost_calls import claim_retry, resolve_lost_call
+from huf.ai.storage.lost_calls import claim_lost_call, resolve_lost_call
 from huf.permissions import is_manager
 
 VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
 
 
 def settle_call(name: str, verdict: str) -> None:
-	"""Record the outcome that a manager found out. Raises PermissionError, UsageError."""
+	"""Record the outcome that a manager found out. Commits. Raises PermissionError, UsageError."""
 	row = lost_call(name)
 	if verdict not in VERDICTS:
 		raise UsageError(f"{verdict!r} is not a verdict. Use one of: {', '.join(VERDICTS)}.")
 	words = "was carried out" if verdict == "done" else "was not carried out"
 	result = f"{frappe.session.user} found out that the call {words}."
+	refuse_unless_claimed(row)
 	resolve_lost_call(row.name, VERDICTS[verdict], result)
 
 
@@ -48,8 +49,7 @@ def retry_call(name: str) -> str:
 	if call.error:
 		# The call was not repeated, so its outcome stays unknown.
 		raise UsageError(call.error)
-	if not claim_retry(row):
-		raise UsageError("Somebody else is repeating this call. Wait for its result.")
+	refuse_unless_claimed(row)
 	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was repeated, and its worker was lost.")
 	try:
 		with acting_as(run.run_as):
@@ -69,3 +69,8 @@ def lost_call(name: str):
 	if row.status != CallStatus.UNKNOWN.value:
 		raise UsageError(f"The outcome of this call is known: {row.status}.")
 	return row
+
+
+def refuse_unless_claimed(row) -> None:
+	if not claim_lost_call(row):
+		raise UsageError("Somebody else is repeating this call. Wait for its result.")

@@ -31,8 +31,8 @@ def mark_lost_calls(run: str) -> None:
 	frappe.db.commit()
 
 
-def claim_retry(row) -> bool:
-	"""Claim the repetition of a call with unknown outcome, given its row; False if another worker has it.
+def claim_lost_call(row) -> bool:
+	"""Claim a call with unknown outcome, given its row, to repeat or settle it; False if somebody else has it.
 	Commits.
 	"""
 	moment = now_datetime()

@@ -18,7 +18,7 @@ from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal
-from huf.ai.storage.lost_calls import claim_retry, mark_lost_calls
+from huf.ai.storage.lost_calls import claim_lost_call, mark_lost_calls
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
@@ -104,10 +104,12 @@ class TestLostWorker(SiteTestCase):
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
 		row = frappe.get_doc("Agent Tool Call", self.call(run).name)
-		self.assertTrue(claim_retry(row))
-		self.assertFalse(claim_retry(row))
+		self.assertTrue(claim_lost_call(row))
+		self.assertFalse(claim_lost_call(row))
 		with self.assertRaisesRegex(UsageError, "Somebody else"):
 			retry_call(row.name)
+		with self.assertRaisesRegex(UsageError, "Somebody else"):
+			settle_call(row.name, "not_done")
 		an_hour_ago = now_datetime() - timedelta(hours=1)
 		frappe.db.set_value("Agent Tool Call", row.name, "modified", an_hour_ago, update_modified=False)
 		self.assertEqual(retry_call(row.name), "sent letter")
