@@ -51,3 +51,7 @@ class TestUndo(McpTestCase):
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 		self.assertFalse(run["isError"])
 		self.assertTrue(self.call("undo", {"runs": [name]})["isError"])
+		frappe.db.rollback()
+		self.assertTrue(
+			frappe.db.exists("ToDo", {"allocated_to": self.user, "description": ["like", f"%{title}%"]})
+		)

@@ -21,33 +21,33 @@ LIMIT = 0.06
 """USD: at least thirty answers of the longest kind."""
 
 
-class Till:
-	"""A model's side of the counter: answers by lot, and knows what each answer was really worth."""
+class Answers:
+	"""Answers of random length, some of them faults; adds up what they cost."""
 
 	def __init__(self, faults: bool):
-		self.faults, self.chance, self.lock = faults, random.Random(7), threading.Lock()
-		self.worth = 0.0
+		self.faults, self.random, self.lock = faults, random.Random(7), threading.Lock()
+		self.cost = 0.0
 
 	def answer(self, body: dict):
 		with self.lock:
 			prompt = len(json.dumps(body["messages"])) // 5
-			written = self.chance.randint(1, body["max_tokens"])
-			lot = self.chance.random() if self.faults else 1
-			if lot < 0.1:
+			output = self.random.randint(1, body["max_tokens"])
+			draw = self.random.random() if self.faults else 1
+			if draw < 0.1:
 				return error(500, "out of order")
-			self.worth += (prompt + 2 * written) / 1_000_000
-			answer = text("Spent, as you wished.", usage=usage(prompt, written))
-		if lot < 0.2:
+			self.cost += (prompt + 2 * output) / 1_000_000
+			answer = text("Here is a long answer.", usage=usage(prompt, output))
+		if draw < 0.2:
 			return cut(answer, 2)
-		return replace(answer, usage=None) if lot < 0.3 else answer
+		return replace(answer, usage=None) if draw < 0.3 else answer
 
 
 class TestBudgetWorkers(SiteTestCase):
 	def spend(self, faults: bool, kill: bool) -> tuple[float, float]:
-		"""What the answers were worth, and what the budget says."""
-		till = Till(faults)
+		"""(cost of the answers, cost in the budget), in USD, after the workers have spent what they can."""
+		answers = Answers(faults)
 		with ModelServer(strict=False) as server:
-			server.forever(till.answer)
+			server.forever(answers.answer)
 			agent = make_agent(make_model(server), daily_cost_limit=LIMIT, max_tokens=1000)
 			processes = [self.start(agent) for _ in range(2)]
 			if kill:
@@ -70,9 +70,9 @@ class TestBudgetWorkers(SiteTestCase):
 
 	def kill(self, process, when) -> None:
 		"""End a process in the middle of its calls; another worker takes up its runs."""
-		patience = time.monotonic() + 60
+		until = time.monotonic() + 60
 		while not when():
-			self.assertLess(time.monotonic(), patience)
+			self.assertLess(time.monotonic(), until)
 			time.sleep(0.01)
 		process.kill()
 		process.join(5)
@@ -85,13 +85,13 @@ class TestBudgetWorkers(SiteTestCase):
 			work_on(run)
 
 	def test_faults_streams_unknown_usage_and_a_killed_worker_never_pass_the_limit(self):
-		worth, spent = self.spend(faults=True, kill=True)
-		self.assertLessEqual(worth, LIMIT + 1e-9)
+		cost, spent = self.spend(faults=True, kill=True)
+		self.assertLessEqual(cost, LIMIT + 1e-9)
 		self.assertLessEqual(spent, LIMIT + 1e-9)
-		self.assertGreaterEqual(spent, worth - 1e-9)
+		self.assertGreaterEqual(spent, cost - 1e-9)
 
 	def test_nearly_all_of_it_can_be_spent(self):
-		worth, spent = self.spend(faults=False, kill=False)
-		self.assertAlmostEqual(worth, spent, places=6)
-		self.assertLessEqual(worth, LIMIT + 1e-9)
-		self.assertGreaterEqual(worth, 0.95 * LIMIT)
+		cost, spent = self.spend(faults=False, kill=False)
+		self.assertAlmostEqual(cost, spent, places=6)
+		self.assertLessEqual(cost, LIMIT + 1e-9)
+		self.assertGreaterEqual(cost, 0.95 * LIMIT)

@@ -158,9 +158,11 @@ class TestToolPermissions(SiteTestCase):
 			("Get List", {"fields": ["pin"]}),
 			("Set Value", {"name": self.case.name, "fieldname": "pin", "value": "x"}),
 		):
-			ok, said = invoke("Administrator", types, arguments)
+			_ok, said = invoke("Administrator", types, arguments)
 			self.assertNotIn("SECRET-PIN", said)
 			self.assertNotIn('"pin"', said)
+		stored = frappe.get_doc(CASE, self.case.name).get_password("pin")
+		self.assertEqual(stored, "SECRET-PIN")
 
 	def test_an_unknown_field_is_an_error_never_dropped(self):
 		for arguments in (

@@ -9,7 +9,7 @@ from frappe.utils import get_datetime, now_datetime
 from huf.ai.storage.rows import insert_row
 from huf.ai.triggers.schedules import clear_old_events, run_due_triggers
 from huf.tests.contract.connections import together
-from huf.tests.factories import unique
+from huf.tests.factories import make_agent, unique
 from huf.tests.triggers import TriggerTestCase, events_of, work_off
 
 DAY = datetime(2031, 3, 3)
@@ -117,9 +117,12 @@ class TestSchedule(TriggerTestCase):
 		trigger.disabled = 1
 		trigger.save()
 		self.assertIsNone(trigger.next_execution)
+		agent = make_agent()
+		other = self.schedule(agent=agent)
+		frappe.get_doc("Agent", agent).update({"disabled": 1}).save()
 		frappe.db.commit()
 		run_due_triggers(at("10:30"))
-		self.assertEqual(events_of(trigger), [])
+		self.assertEqual((events_of(trigger), self.fired(other)), ([], []))
 
 	def test_one_broken_schedule_does_not_stop_the_others(self):
 		broken, good = self.schedule(trigger_name=unique("A")), self.schedule(trigger_name=unique("B"))

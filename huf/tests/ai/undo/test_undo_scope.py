@@ -21,8 +21,9 @@ class TestScope(UndoTestCase):
 		first = undo(run)["run"]
 		self.assertEqual(frappe.db.get_value("Agent Run", first, ["status", "is_undo"]), ("Success", 1))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first}), 1)
+		again = UndoSelection((run,))
 		with self.assertRaises(UsageError):
-			apply_undo(UndoSelection((run,)), "x.y")
+			apply_undo(again, preview_undo(again)["digest"])
 		undo(first)
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		undo(run)
