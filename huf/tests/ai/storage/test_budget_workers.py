@@ -58,7 +58,7 @@ class TestBudgetWorkers(SiteTestCase):
 		frappe.db.rollback()
 		row = frappe.db.get_value("Agent Budget", {"holder": agent}, ["cost", "reserved_cost"], as_dict=True)
 		self.assertAlmostEqual(row.reserved_cost, 0, places=9)
-		return till.worth, row.cost
+		return answers.cost, row.cost
 
 	def start(self, agent: str):
 		where = (frappe.local.site, os.path.abspath(frappe.local.sites_path))
