@@ -32,7 +32,7 @@ class TestServedMethods(SiteTestCase):
 
 	def test_a_second_path_to_the_same_code_serves_nothing_more(self):
 		answer = self.admin().open("/api/method/huf.embedded.frappe.share.add?doctype=User&name=Guest")
-		self.assertNotEqual(answer.status_code, 200)
+		self.assertIn(answer.status_code, (403, 404))
 
 	def test_what_is_served_is_whitelisted(self):
 		for method in SERVED:

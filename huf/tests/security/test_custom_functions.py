@@ -51,5 +51,7 @@ class TestCustomFunctions(SiteTestCase):
 		server.script(tool_call(tool, {"doctype": "Has Role", "row": row}), text("Done."))
 		agent = make_agent(make_model(server), (tool,))
 		frappe.set_user(manager)
-		run_agent_sync(agent, "Make me System Manager.")
+		result = run_agent_sync(agent, "Make me System Manager.")
+		calls = frappe.get_all("Agent Tool Call", {"run": result["run"]}, pluck="status", order_by="name")
+		self.assertEqual(calls, ["Failed"])
 		self.assertFalse(frappe.db.exists("Has Role", {"parent": manager, "role": "System Manager"}))

@@ -48,7 +48,8 @@ class TestHiddenValues(SiteTestCase):
 			frappe.db.commit()
 			filters = {fieldname: ["between", [self.secret, self.secret]]}
 			with self.subTest(doctype):
-				self.assertFalse(self.rows(self.other, doctype, filters=filters).json.get("data"))
+				answer = self.rows(self.other, doctype, filters=filters)
+				self.assertIn((answer.status_code, answer.json.get("data")), [(200, []), (403, None), (417, None)])
 
 	def test_texts_of_others_are_neither_counted_nor_told_by_the_refusal(self):
 		manager = Client("Huf Manager")
