@@ -181,6 +181,8 @@ def amend(target: Target, doc) -> Restored:
 	wanted = target.wanted or {}
 	if not doc.meta.has_field("amended_from"):
 		frappe.throw(frappe._("It was cancelled, and a {0} cannot be amended.").format(target.doctype))
+	if amendment := frappe.db.get_value(target.doctype, {"amended_from": target.name}):
+		frappe.throw(frappe._("It has been amended already, as {0}.").format(amendment))
 	copied = {df.fieldname for df in doc.meta.fields if not df.no_copy}
 	values = {name: value for name, value in wanted["fields"].items() if name in copied}
 	amended = frappe.get_doc(

@@ -37,6 +37,12 @@ class DocumentPlan:
 	is_kept: bool
 	"""The caller decided to leave it as it is."""
 
+	@property
+	def is_undone(self) -> bool:
+		"""Not if nothing is done to it because all of it has changed since: that can be restored later."""
+		is_left = not self.target.action and any(each.can_restore for each in self.conflicts)
+		return not (self.is_kept or is_left)
+
 
 def preview_undo(scope: UndoSelection, decisions: Decisions | str | None = None) -> dict:
 	"""What an undo would change, in the form of `describe_undo`. Changes nothing."""
@@ -63,8 +69,8 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	changes = CallChanges()
 	try:
 		changes.begin()
-		restored = make_undo(found, approved, decisions)
-		run = record_undo(found, list_undone(found, decisions), restored, changes.end())
+		restored, undone = make_undo(found, approved, decisions)
+		run = record_undo(found, undone, restored, changes.end())
 	except BaseException as error:  # re-raised: even an interrupt must leave nothing half undone
 		changes.end()
 		frappe.db.rollback()
@@ -75,7 +81,8 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	return {"run": run, "restored": [each.as_dict() for each in restored]}
 
 
-def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> list[Restored]:
+def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[list[Restored], list[Any]]:
+	"""(what was restored, the Agent Change rows that are undone)."""
 	# Lock before reading, so that a concurrent undo of the same changes sees this one's.
 	if not found.changes or not lock_changes([row.name for row in found.changes]):
 		raise UsageError(NOTHING)
@@ -92,7 +99,7 @@ def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> list[Res
 			raise UsageError(f"This cannot be undone. Keep these documents, or repair them first: {names}")
 		return restored
 
-	return apply_approved(work, difference)
+	return apply_approved(work, difference), list_undone(found, plans)
 
 
 # --- plans ---
@@ -116,9 +123,10 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	return DocumentPlan(target, tuple(folded.conflicts), is_kept(doctype, name, decisions))
 
 
-def list_undone(found: UndoScope, decisions: Decisions) -> list[Any]:
+def list_undone(found: UndoScope, plans: list[DocumentPlan]) -> list[Any]:
 	"""The changes that are undone; those of documents left as they are can be undone later."""
-	return [row for row in found.changes if not is_kept(row.reference_doctype, row.reference_name, decisions)]
+	undone = {(plan.target.doctype, plan.target.name) for plan in plans if plan.is_undone}
+	return [row for row in found.changes if (row.reference_doctype, row.reference_name) in undone]
 
 
 def is_kept(doctype: str, name: str, decisions: Decisions) -> bool:

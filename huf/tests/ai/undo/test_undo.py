@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.tools.document_tools import amend_document
 from huf.ai.undo.capture import read_stored_image
 from huf.ai.undo.scope import UndoSelection
 from huf.ai.undo.undo import apply_undo, preview_undo
@@ -89,6 +90,16 @@ class TestKinds(UndoTestCase):
 		amended = frappe.get_doc(ORDER, done["restored"][0]["name"])
 		self.assertEqual((amended.amended_from, amended.docstatus), (order.name, 1))
 		self.assertEqual([row.item for row in amended.lines], ["nail", "screw"])
+
+	def test_a_cancelled_document_that_a_person_has_amended_is_named(self):
+		order = make_order()
+		order.submit()
+		frappe.db.commit()
+		run = self.run_calls((CANCEL, ORDER, {"name": order.name}))
+		amended = amend_document(ORDER, order.name, {"note": "corrected"})["name"]
+		frappe.db.commit()
+		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
+		self.assertEqual(problem["error"], f"It has been amended already, as {amended}.")
 
 	def test_a_document_created_and_submitted_stays_as_a_cancelled_one(self):
 		self.run_calls((CREATE, CUSTOMER, {"title": "Anna"})) if not frappe.db.exists(CUSTOMER, "Anna") else 0
@@ -215,6 +226,8 @@ class TestConflicts(UndoTestCase):
 		(conflict,) = undo(run)["preview"]["conflicts"]
 		self.assertEqual((conflict["path"], conflict["current"]), ([], {"priority": "High"}))
 		self.assertTrue(frappe.db.exists("ToDo", name))
+		undo(run, **{f"ToDo/{name}": "restore"})
+		self.assertFalse(frappe.db.exists("ToDo", name))
 
 	def test_a_document_that_a_person_deleted_is_named(self):
 		case = make_case(amount=1)
