@@ -10,8 +10,8 @@ only what differs; a row that is missing on one side is None there. Credentials 
 
 import base64
 import json
-import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -58,12 +58,13 @@ class Capture:
 	def note_file(self, file: Any) -> None:
 		"""Keep the content of a File that is about to be deleted."""
 		try:
-			if os.path.getsize(file.get_full_path()) > MAX_FILE_BYTES:
+			path = Path(file.get_full_path())
+			if path.stat().st_size > MAX_FILE_BYTES:
 				return
-			content = file.get_content()
+			# Frappe's `get_content` decodes whatever may be text, and leaves out a byte order mark.
+			content = path.read_bytes()
 		except (OSError, frappe.ValidationError):
 			return  # there is nothing to restore
-		content = content.encode() if isinstance(content, str) else content
 		self.contents[str(file.name)] = base64.b64encode(content).decode()
 
 	def as_rows(self) -> list[dict]:

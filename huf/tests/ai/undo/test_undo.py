@@ -1,6 +1,10 @@
 """Undo of every kind of change, and what stands in its way."""
 
+from pathlib import Path
+from unittest.mock import patch
+
 import frappe
+from frappe.core.doctype.file.file import File
 
 from huf.ai.core.errors import UsageError
 from huf.ai.tools.document_tools import amend_document
@@ -21,7 +25,7 @@ from huf.tests.ai.undo.runs import (
 	undo,
 )
 from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, make_case, make_order
-from huf.tests.factories import make_tool, make_user, unique
+from huf.tests.factories import make_file, make_tool, make_user, unique
 
 
 class TestKinds(UndoTestCase):
@@ -124,6 +128,20 @@ class TestKinds(UndoTestCase):
 		undo(first)
 		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
 		self.assertEqual((again.name, again.get_content(), again.file_url), (name, content, url))
+
+	def test_a_deleted_file_comes_back_byte_for_byte(self):
+		case, content = make_case(), b"\xef\xbb\xbfName;Ort\r\n" + frappe.generate_hash().encode()
+		attached = {"attached_to_doctype": CASE, "attached_to_name": case.name}
+		make_file("a.csv", content, **attached)
+
+		def get_text(file, encodings=None):
+			"""As Frappe, which leaves out the mark at the beginning of a text."""
+			return Path(file.get_full_path()).read_bytes().decode("utf-8-sig")
+
+		with patch.object(File, "get_content", get_text):
+			undo(self.run_calls((DELETE, CASE, {"name": case.name})))
+		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
+		self.assertEqual(Path(again.get_full_path()).read_bytes(), content)
 
 	def test_documents_that_link_to_one_another_are_undone_in_the_order_their_links_allow(self):
 		title = unique("Customer")
