@@ -13,20 +13,26 @@ MAX_TEXT_CHARS = 100_000
 """Of all results together; what was read last counts first."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
 PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
-NAME_HINTS = (
-	("create", re.compile(r"create|insert|new|add|book|open|generate|draft|register")),
-	(
-		"update",
-		re.compile(r"update|set|edit|change|modify|rename|move|mark|assign|close|complete|exchange|return"),
-	),
-	("delete", re.compile(r"delete|remove|erase|purge")),
-	("cancel", re.compile(r"cancel|void|refund|revoke")),
-	("submit", re.compile(r"submit|approve|confirm|finali[sz]e|pay|order|buy|transfer")),
-	(
-		"send",
-		re.compile(r"send|mail|notify|message|reply|post|sms|slack|forward|invite|publish|chat|webhook"),
-	),
+NAME_HINTS = {
+	word: kind
+	for kind, words in {
+		"create": "create insert new add book open generate draft register",
+		"update": "update set edit change modify rename move mark assign close complete exchange return",
+		"delete": "delete remove erase purge",
+		"cancel": "cancel void refund revoke",
+		"submit": "submit approve confirm finalise finalize pay payment order buy transfer",
+		"send": "send mail email notify message reply post sms slack forward invite publish chat webhook",
+	}.items()
+	for word in words.split()
+}
+"""Kinds of effect by the words of tools' names."""
+NOUNS = frozenset(
+	"""book chat draft email exchange mail message order payment post reply return slack sms transfer
+	webhook""".split()
 )
+"""Words that name what a tool works on if they follow a verb: create_order orders nothing."""
+NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+NAME_PARTS = re.compile(r"_and_|And(?=[A-Z])")
 SEND_DOCTYPES = ("Communication", "Email Queue", "Agent Mail", "Comment", "Notification Log")
 RECIPIENT_KEYS = {"to", "recipient", "recipients", "email", "cc", "phone", "channel"}
 
@@ -54,9 +60,8 @@ class CallEvidence:
 	@cached_property
 	def kinds(self) -> frozenset[str]:
 		"""The kinds of effect it may have had: of the changes on record, and those its name speaks of."""
-		tool = self.tool.lower()
 		kinds = {action for _, _, action in self.changes}
-		kinds |= {kind for kind, pattern in NAME_HINTS if pattern.search(tool)} if self.is_write else set()
+		kinds |= read_name(self.tool) if self.is_write else set()
 		if any(doctype in SEND_DOCTYPES for doctype, _, _ in self.changes):
 			kinds.add("send")
 		if isinstance(self.arguments, dict) and RECIPIENT_KEYS & set(self.arguments) and not self.changes:
@@ -64,6 +69,16 @@ class CallEvidence:
 		if not kinds and self.is_write:
 			kinds = {"create", "update", "delete", "cancel", "submit", "send"}
 		return frozenset(kinds)
+
+
+def read_name(tool: str) -> set[str]:
+	"""The kinds of effect that a tool's name speaks of."""
+	kinds: set[str] = set()
+	for part in NAME_PARTS.split(tool):
+		words = [word.lower() for word in NAME_WORD.findall(part)]
+		known = [word for word in words if word in NAME_HINTS]
+		kinds |= {NAME_HINTS[word] for word in known if word not in NOUNS or word == known[0]}
+	return kinds
 
 
 @dataclass(frozen=True)

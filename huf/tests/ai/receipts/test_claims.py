@@ -45,6 +45,26 @@ class TestClaims(unittest.TestCase):
 			(claim,) = check_answer("There are 2.", Evidence((call,)))
 			self.assertTrue(claim.is_confirmed)
 
+	def test_what_a_tool_works_on_is_not_what_it_does(self):
+		for tool, action, claim in (
+			("create_sales_order", "create", "I submitted the order."),
+			("update_payment", "update", "I paid the invoice."),
+			("create_blog_post", "create", "I sent it to all subscribers."),
+			("delete_address", "delete", "I created the address."),
+			("createSalesOrder", "create", "I paid for it."),
+		):
+			call = CallEvidence("1", tool, "write", True, {}, {}, (("Doc", "D1", action),))
+			(marked,) = check_answer(claim, Evidence((call,)))
+			self.assertFalse(marked.is_confirmed, claim)
+		for tool, claim in (
+			("mail_create_folder", "I created the folder."),
+			("create_and_send_invoice", "I created and sent the invoice."),
+			("payInvoice", "I paid the invoice."),
+		):
+			call = CallEvidence("1", tool, "external", True, {}, {})
+			(confirmed,) = check_answer(claim, Evidence((call,)))
+			self.assertTrue(confirmed.is_confirmed, claim)
+
 	def test_successfully_is_no_subject_of_somebody_else(self):
 		for answer in (
 			"Successfully created the task.",
