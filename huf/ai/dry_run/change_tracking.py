@@ -7,7 +7,6 @@ tracked.
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -69,37 +68,41 @@ INTERMEDIARY_MODULES = (
 
 @dataclass
 class ChangeTracker:
-	"""Changed documents in order, traces counted by DocType, and DocTypes whose tables were written to.
+	"""Changed documents in order, the number of queued mails, and DocTypes whose tables were written to.
 
 	`is_dry_run`: all of it will be rolled back, so no trigger may see it. `earlier`: documents that were
-	being saved before; after a failed save Frappe leaves them in its list.
+	being saved before; after a failed save Frappe leaves them in its list. `own`: the DocType that the code
+	is about, tracked even if it is one of BOOKKEEPING_DOCTYPES.
 	"""
 
 	is_dry_run: bool
 	earlier: frozenset[tuple[str, str]] = frozenset()
+	own: str | None = None
 	documents: dict[tuple[str, str], None] = field(default_factory=dict)
-	traces: Counter = field(default_factory=Counter)
+	mails: int = 0
 	tables: dict[str, None] = field(default_factory=dict)
 	beyond: dict[str, None] = field(default_factory=dict)
 	"""DocTypes with further changed rows that are not tracked one by one."""
 	is_recorded: bool = False
 	"""Whether the statement that runs now belongs to a call that is recorded already."""
 
+	def is_log(self, doctype: str) -> bool:
+		return doctype in BOOKKEEPING_DOCTYPES and doctype != self.own
+
 	def record(self, doctype: str, name: Any) -> None:
-		if doctype in BOOKKEEPING_DOCTYPES:
-			self.traces[doctype] += 1
-		elif name is not None:
-			# What is being saved comes before what its controller changes, although its event comes later.
-			saving = (key for key in frappe.flags.currently_saving if key not in self.earlier)
-			for key in [*saving, (doctype, name)]:
-				if key[1] is not None and key[0] not in BOOKKEEPING_DOCTYPES:
-					self.documents.setdefault((key[0], str(key[1])))
+		if name is None or self.is_log(doctype):
+			return
+		# What is being saved comes before what its controller changes, although its event comes later.
+		saving = (key for key in frappe.flags.currently_saving if key not in self.earlier)
+		for key in [*saving, (doctype, name)]:
+			if key[1] is not None and not self.is_log(key[0]):
+				self.documents.setdefault((key[0], str(key[1])))
 
 	def record_rows(self, doctype: str, rows: Any) -> None:
 		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their
 		document.
 		"""
-		if doctype in BOOKKEEPING_DOCTYPES:
+		if self.is_log(doctype):
 			return
 		meta = frappe.get_meta(doctype)
 		if meta.issingle or rows is None:
@@ -120,7 +123,7 @@ class ChangeTracker:
 		events.
 		"""
 		# Tables without a DocType, such as that of passwords, begin with two underscores.
-		if doctype in BOOKKEEPING_DOCTYPES or doctype.startswith("__") or self.is_recorded:
+		if self.is_log(doctype) or doctype.startswith("__") or self.is_recorded:
 			return
 		self.tables[doctype] = None
 		if not is_by_document():
@@ -138,15 +141,15 @@ def is_by_document() -> bool:
 _tracker: ContextVar[ChangeTracker | None] = ContextVar("huf_change_tracker", default=None)
 
 
-def record_event(doc: Any) -> bool:
+def record_event(doc: Any, method: str) -> bool:
 	"""Record a document event. True in a dry run: nothing else may come of the event."""
 	tracker = _tracker.get()
 	if tracker is None:
 		return False
-	if is_log_entry(doc):
-		tracker.traces[doc.doctype] += 1
-	else:
+	if doc.doctype == tracker.own or not is_log_entry(doc):
 		tracker.record(doc.doctype, doc.name)
+	if doc.doctype == "Email Queue" and method == "after_insert":
+		tracker.mails += 1
 	return tracker.is_dry_run
 
 
@@ -156,9 +159,10 @@ def is_log_entry(doc: Any) -> bool:
 
 
 @contextmanager
-def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
-	"""Track what this context changes."""
-	tracker, db = ChangeTracker(is_dry_run, frozenset(frappe.flags.currently_saving)), frappe.local.db
+def tracking(is_dry_run: bool, own: str | None = None) -> Iterator[ChangeTracker]:
+	"""Track what this context changes; `own` as in `ChangeTracker`."""
+	tracker = ChangeTracker(is_dry_run, frozenset(frappe.flags.currently_saving), own)
+	db = frappe.local.db
 
 	def recorded(method: str, record: Callable) -> Callable:
 		write = getattr(db, method)

@@ -44,7 +44,7 @@ class Preview:
 	value that will differ when the write is applied; `hidden` counts the fields that the user may not see.
 	"""
 	digest: str
-	"""Identifies all changes and tables, visible to the user or not."""
+	"""Identifies all changes, tables and the number of mails, visible to the user or not."""
 	against: tuple[tuple[str, str, str], ...] = ()
 	"""(DocType, name, modified) of the documents that existed before."""
 	tables: tuple[str, ...] = ()
@@ -86,24 +86,24 @@ class DryRunResult:
 		return [mark_provisional(change, self) for _, change in pairs if change]
 
 
-def preview_changes(work: Callable[[], Any]) -> Preview:
-	"""What `work` would change. Raises what `work` raises, and PreviewRefused for an effect that cannot be
-	rolled back.
+def preview_changes(work: Callable[[], Any], own: str | None = None) -> Preview:
+	"""What `work` would change; `own`: the DocType that it is about, shown even if it is a log. Raises what
+	`work` raises, and PreviewRefused for an effect that cannot be rolled back.
 	"""
-	return to_preview(run_dry(work))
+	return to_preview(run_dry(work, own))
 
 
-def apply_approved(work: Callable[[], Any], approved: str) -> Any:
+def apply_approved(work: Callable[[], Any], approved: str, own: str | None = None) -> Any:
 	"""Run `work` and return its result, if its change still has the digest `approved`. Does not commit.
 
 	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the
 	real write differs from its dry run of a moment before; the caller then rolls back.
 	"""
-	outcome = run_dry(work)
+	outcome = run_dry(work, own)
 	if compute_digest(outcome) != approved:
 		raise PreviewChanged(to_preview(outcome))
 	began = now_datetime()
-	with tracking(is_dry_run=False) as tracker:
+	with tracking(is_dry_run=False, own=own) as tracker:
 		result = work()
 	# The dry run still locks its rows, so its `before` is also the state before this write.
 	done = DryRunResult(
@@ -122,16 +122,16 @@ def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	return result
 
 
-def run_dry(work: Callable[[], Any]) -> DryRunResult:
+def run_dry(work: Callable[[], Any], own: str | None = None) -> DryRunResult:
 	"""Run `work`, read the documents that it changed, roll it back, and read them again."""
 	began = now_datetime()
-	with isolated() as dry_run, tracking(is_dry_run=True) as tracker:
+	with isolated() as dry_run, tracking(is_dry_run=True, own=own) as tracker:
 		work()
 		after, tables = read_states(tracker), find_untracked_tables(tracker)
 	ended = now_datetime()
 	clear_caches(after)
 	before = {key: read_document_state(*key) for key in after}
-	suppressed = {**dry_run.suppressed, "mails": tracker.traces["Email Queue"]}
+	suppressed = {**dry_run.suppressed, "mails": tracker.mails}
 	counted = {kind: count for kind, count in suppressed.items() if count}
 	return DryRunResult(before, after, tables, counted, began, ended)
 
@@ -187,13 +187,14 @@ def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
 
 
 def compute_digest(outcome: DryRunResult) -> str:
-	"""A digest of all changes; equal for equal changes, whatever provisional names and times they
-	contain.
+	"""A digest of all changes and the number of mails; equal for equal changes, whatever provisional names
+	and times they contain.
 	"""
 	changes = outcome.changes()
 	new = find_provisional_names(changes)
 	comparable = [to_comparable_change(change, new) for change in changes]
-	text = to_canonical_json([comparable, sorted(outcome.tables)])
+	mails = [outcome.kept["mails"]] if "mails" in outcome.kept else []
+	text = to_canonical_json([comparable, sorted(outcome.tables), *mails])
 	for name, stand_in in new.items():
 		if len(name) >= MIN_REPLACED_NAME_CHARS:
 			text = text.replace(name, stand_in)

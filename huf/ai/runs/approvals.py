@@ -181,7 +181,9 @@ class Approvals:
 async def make_approved(tool: "EffectTool", arguments: dict, approved_digest: str) -> Any:
 	if not tool.can_dry_run:
 		return await tool.start(arguments)
-	return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), approved_digest))
+	return await run_in_thread(
+		lambda: apply_approved(lambda: tool.work(arguments), approved_digest, tool.reference_doctype)
+	)
 
 
 def describe_refused_call(draft: Any) -> str:
@@ -228,7 +230,8 @@ def propose(tool: "EffectTool", arguments: dict) -> Proposal:
 	"""
 	if not tool.can_dry_run:
 		return request_proposal(tool, arguments)
-	return preview_proposal(preview_changes(lambda: tool.work(arguments)), tool, arguments)
+	preview = preview_changes(lambda: tool.work(arguments), tool.reference_doctype)
+	return preview_proposal(preview, tool, arguments)
 
 
 def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> Proposal:

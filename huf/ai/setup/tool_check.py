@@ -80,7 +80,9 @@ def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 
 	async def run_dry(arguments: dict) -> Any:
 		results: list = []
-		changed = await run_in_thread(lambda: preview_changes(lambda: results.append(work(arguments))))
+		changed = await run_in_thread(
+			lambda: preview_changes(lambda: results.append(work(arguments)), tool.reference_doctype)
+		)
 		differences.append(changed.as_dict())
 		return results[0]
 

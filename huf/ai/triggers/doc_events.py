@@ -101,7 +101,7 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
-	if record_event(doc):
+	if record_event(doc, method):
 		return
 	note_change(doc, method)
 	if doc.doctype in UNWATCHED:

@@ -136,7 +136,7 @@ class TestLeaks(PreviewTestCase):
 		file = make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 		frappe.db.commit()
 		seen = self.look(lambda: tools.delete_document("File", file.name))
-		self.assertEqual(seen.kept["deleted files"], 1)
+		self.assertLessEqual(set(seen.kept), {"jobs", "messages", "mails"})  # the page has words for these
 		self.assertEqual(frappe.get_doc("File", file.name).get_content(), self.job)
 
 	def test_afterwards_everything_goes_out_again(self):

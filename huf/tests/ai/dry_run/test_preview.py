@@ -285,6 +285,22 @@ class TestSame(PreviewTestCase):
 		self.assertEqual((field["before"], field["after"]), ("c", "b"))
 		self.assertEqual(frappe.db.get_value(ORDER, order.name, "note"), "c")
 
+	def test_mails_are_counted_and_others_than_the_approved_ones_are_not_sent(self):
+		order, recipients = make_order(), ["a@example.com"]
+
+		def on_update(doc):
+			for each in recipients:
+				make("Email Queue", sender="b@example.com", message="x", recipients=[{"recipient": each}])
+
+		with controller(ORDER, on_update=on_update):
+			work = lambda: tools.set_value(ORDER, order.name, "note", "x")  # noqa: E731
+			seen = self.look(work)
+			self.assertEqual(seen.kept["mails"], 1)
+			recipients.append("c@example.com")
+			with self.assertRaises(PreviewChanged) as changed:
+				apply_approved(work, seen.digest)
+			apply_approved(work, changed.exception.preview.digest)
+
 	def test_what_is_another_change_each_time_is_not_made(self):
 		order, turns = make_order(), iter("abcdef")
 

@@ -19,7 +19,7 @@ from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.replay import replay
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
-from huf.tests.factories import make_tool, make_user, unique
+from huf.tests.factories import make, make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
@@ -87,6 +87,18 @@ class TestWaiting(DraftTestCase):
 			result = self.start(self.change("new"), text("Sorry."))
 		self.assertEqual(result["status"], "Success")
 		self.assertIn(f"Saving {ORDER} commits by itself", self.seen())
+
+	def test_a_change_of_a_log_is_shown_if_the_tool_is_for_it(self):
+		log = make("Notification Log", subject="old", for_user="Administrator").name
+		frappe.db.commit()
+		tool = make_tool("Update Document", reference_doctype="Notification Log", requires_approval=1)
+		call = tool_call(tool, {"name": log, "values": {"subject": "new"}})
+		result = self.start(call, text("Done."), agent=self.make_agent(tool), user="Administrator")
+		(change,) = result["draft"]["difference"]["changes"]
+		self.assertEqual([(f["before"], f["after"]) for f in change["fields"]], [("old", "new")])
+		approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		self.go_on(result["run"])
+		self.assertEqual(frappe.db.get_value("Notification Log", log, "subject"), "new")
 
 	def test_tools_that_read_never_need_it_and_an_agent_may_ask_for_more(self):
 		find = make_tool("Get List", reference_doctype=ORDER, requires_approval=1)
