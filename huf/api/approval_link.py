@@ -44,6 +44,7 @@ FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csr
 <button name="decision" value="approve">{approve}</button>
 <button name="decision" value="reject">{reject}</button></form>"""
 CHANGED = "What this call would do has changed since the mail was sent. Open it in Huf."
+HIDDEN_CHANGES = "Changes in fields that cannot be shown: {0}"
 
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
@@ -147,6 +148,8 @@ def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
 		called = f"{title} ({name})" if title not in ("", name) else name
 		yield f"<h2>{escape(' '.join([action, change['doctype'], called]))}</h2>"
 		yield f"<table>{''.join(render_fields(change, translate))}</table>"
+		if hidden := change.get("hidden"):
+			yield f"<p>{escape(translate(HIDDEN_CHANGES).format(hidden))}</p>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:
 		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_REST_CHARS)

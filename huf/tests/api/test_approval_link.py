@@ -16,7 +16,7 @@ from huf.ai.storage.drafts import pass_on_draft, read_draft
 from huf.api.draft import approve
 from huf.api.profile import save_profile
 from huf.tests.api.test_openai import SECRET, make_key
-from huf.tests.doctypes import EDITOR
+from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_user
 from huf.tests.http import send
@@ -117,6 +117,14 @@ class TestApprovalLink(LinkTestCase):
 		shown = send(link)
 		self.assertNotIn("<script>", shown.text)
 		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
+
+	def test_changes_that_cannot_be_shown_are_counted(self):
+		def on_update(doc):
+			frappe.db.set_value(CUSTOMER, doc.customer, "discount", 5)
+
+		with controller(ORDER, on_update=on_update):
+			_, link = self.wait()
+		self.assertIn("Changes in fields that cannot be shown: 1", send(link).text)
 
 	def test_a_changed_late_or_forged_link_decides_nothing(self):
 		name, link = self.wait()
