@@ -186,7 +186,8 @@ class ToolFunction:
 def messages_dropped() -> Iterator[None]:
 	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
 
-	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text.
+	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text, and
+	so does that a name is taken, which Frappe says only in a message.
 	"""
 	messages, frappe.flags.error_message = len(frappe.local.message_log), None
 	try:
@@ -195,5 +196,9 @@ def messages_dropped() -> Iterator[None]:
 		if str(error) or not frappe.flags.error_message:
 			raise
 		raise frappe.PermissionError(strip_html(frappe.flags.error_message)) from error
+	except frappe.DuplicateEntryError as error:
+		if len(error.args) < 2:
+			raise
+		raise ToolError("There is already a {} {!r}.".format(*error.args)) from error
 	finally:
 		del frappe.local.message_log[messages:]

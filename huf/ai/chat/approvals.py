@@ -23,6 +23,14 @@ from huf.permissions import is_manager, may_answer
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
+REFUSALS = (
+	ToolError,
+	frappe.ValidationError,
+	frappe.PermissionError,
+	frappe.DoesNotExistError,
+	frappe.DuplicateEntryError,
+)
+"""What a call raises that cannot be made with these arguments."""
 
 
 def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
@@ -174,7 +182,7 @@ def propose_again(row, arguments: dict) -> Proposal:
 			if tool is None:
 				raise UsageError(f"{row.owner} cannot use the tool {row.tool} any more. Reject the draft.")
 			return propose(tool, arguments)
-	except (ToolError, frappe.ValidationError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+	except (*REFUSALS, frappe.db.DataError) as error:
 		frappe.db.rollback()
 		raise UsageError(f"It cannot be done: {error or type(error).__name__}") from None
 

@@ -61,7 +61,7 @@ class CallEvidence:
 	def kinds(self) -> frozenset[str]:
 		"""The kinds of effect it may have had: of the changes on record, and those its name speaks of."""
 		kinds = {action for _, _, action in self.changes}
-		kinds |= read_name(self.tool) if self.is_write else set()
+		kinds |= find_kinds_of_name(self.tool) if self.is_write else set()
 		if any(doctype in SEND_DOCTYPES for doctype, _, _ in self.changes):
 			kinds.add("send")
 		if isinstance(self.arguments, dict) and RECIPIENT_KEYS & set(self.arguments) and not self.changes:
@@ -71,7 +71,7 @@ class CallEvidence:
 		return frozenset(kinds)
 
 
-def read_name(tool: str) -> set[str]:
+def find_kinds_of_name(tool: str) -> set[str]:
 	"""The kinds of effect that a tool's name speaks of."""
 	kinds: set[str] = set()
 	for part in NAME_PARTS.split(tool):

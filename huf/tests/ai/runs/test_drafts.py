@@ -162,6 +162,22 @@ class TestAnswers(DraftTestCase):
 				self.approve_call(result, arguments=wrong)
 			self.assertEqual(self.draft(result).status, "Pending")
 
+	def test_edited_arguments_that_the_database_refuses_leave_it_open(self):
+		tool = make_tool("Create Document", reference_doctype=CUSTOMER, requires_approval=1)
+		taken = make(CUSTOMER, title=unique("Customer")).name
+		create = tool_call(tool, {"title": unique("Customer")})
+		for result, wrong, words in (
+			(self.start(create, agent=self.make_agent(tool)), {"title": taken}, f"already a .*{taken}"),
+			(
+				self.start_change("new"),
+				{"name": self.order.name, "values": {"note": "x" * 70_000}},
+				"too long",
+			),
+		):
+			with self.subTest(words), self.assertRaisesRegex(UsageError, words):
+				self.approve_call(result, arguments=wrong)
+			self.assertEqual(self.draft(result).status, "Pending")
+
 	def test_nothing_is_allowed_unseen(self):
 		result = self.start_change("new")
 		for nothing in ("", None):
