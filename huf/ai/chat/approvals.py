@@ -13,7 +13,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import DraftStatus
-from huf.ai.runs.admission import acting_as
+from huf.ai.runs.admission import acting_as, check_agent_enabled
 from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
@@ -44,11 +44,12 @@ def check_approval(name: str, digest: str, arguments: dict | None = None) -> tup
 	"""(the draft's row, the approval to store).
 
 	Raises PermissionError for users who may not answer; UsageError if it was answered, has changed or
-	expired, or if the other arguments do not work: then it stays as it is.
+	expired, if its agent is disabled, or if the other arguments do not work: then it stays as it is.
 	"""
 	if not digest:
 		raise UsageError("Pass the digest of the preview that you approve.")
 	row = get_open_draft(name, digest)
+	check_agent_enabled(row.agent)
 	check_draft_stops(row)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)

@@ -28,11 +28,17 @@ def admit(agent_name: str, user: str, chat: bool = False):
 	agent = find_cached("Agent", agent_name)
 	if agent is None or not may_use(agent, user):
 		raise frappe.PermissionError(f"There is no agent {agent_name!r} that you may use.")
-	if agent.disabled:
-		raise UsageError(f"The agent {agent_name} is disabled. A Huf Manager can enable it.")
+	check_agent_enabled(agent_name)
 	if chat and not agent.allow_chat:
 		raise UsageError(f"The agent {agent_name} does not take part in chats. A Huf Manager can allow it.")
 	return agent
+
+
+def check_agent_enabled(name: str) -> None:
+	"""Raises UsageError for a disabled agent, which starts no runs and continues none that wait."""
+	agent = find_cached("Agent", name)
+	if agent and agent.disabled:
+		raise UsageError(f"The agent {name} is disabled. A Huf Manager can enable it.")
 
 
 def check_enabled(user: str) -> None:

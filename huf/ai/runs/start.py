@@ -171,6 +171,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	is_resumed = row.attempts > 1
 	if is_resumed:
 		admission.check_enabled(row.run_as)
+		admission.check_agent_enabled(row.agent)
 	else:
 		admission.admit(row.agent, row.run_as)
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)

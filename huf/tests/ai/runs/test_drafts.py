@@ -287,6 +287,18 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.calls(result["run"])), ("old", [(self.update, "Refused")]))
 
+	def test_of_an_agent_that_was_disabled_meanwhile_nothing_is_approved(self):
+		result = self.start(self.change("new"))
+		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "is disabled"):
+			self.approve_call(result)
+		self.assertEqual(self.draft(result).status, "Pending")
+		reject_call(result["draft"]["draft"])
+		ended = self.go_on(result["run"])
+		self.assertEqual(ended.status.value, "Failed")
+		self.assertIn("is disabled", ended.error)
+
 	def test_an_approver_who_has_lost_their_role_answers_nothing(self):
 		approver = make_user("Huf User")
 		draft = self.start(self.change("new"), agent=self.make_agent(self.update, approver=approver))["draft"]
