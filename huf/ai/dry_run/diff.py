@@ -12,7 +12,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.arguments import HIDDEN
-from huf.ai.tools.fields import is_secret
+from huf.ai.storage.rows import digest
+from huf.ai.tools.fields import SECRET_FIELDTYPE, is_secret
 
 TABLE_FIELDTYPES = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
@@ -54,18 +55,32 @@ def read_document_state(doctype: str, name: str) -> dict | None:
 def read_values(doc, meta) -> dict[str, Any]:
 	stored = set(meta.get_valid_columns())
 	return {
-		df.fieldname: normalize_value(doc.get(df.fieldname), df)
+		df.fieldname: read_secret(doc, df) if is_secret(df) else normalize_value(doc.get(df.fieldname), df)
 		for df in meta.fields
 		if df.fieldname in stored and df.fieldtype not in TABLE_FIELDTYPES
 	}
 
 
+class Secret(str):
+	"""Stands for a stored secret, so that two can be compared; a change shows HIDDEN in its place."""
+
+
+def read_secret(doc, df) -> Secret | None:
+	value = doc.get(df.fieldname)
+	if not value:
+		return None
+	if df.fieldtype == SECRET_FIELDTYPE:
+		try:
+			value = doc.get_password(df.fieldname, raise_exception=False)
+		except frappe.ValidationError:
+			value = ""  # encrypted with another key
+	return Secret(digest(str(value)))
+
+
 def normalize_value(value: Any, df) -> Any:
-	"""A value as a JSON scalar; empty is None, and a secret is masked."""
+	"""A value as a JSON scalar; empty is None."""
 	if value is None or value == "":
 		return None
-	if is_secret(df):
-		return HIDDEN
 	if isinstance(value, bool | int | float):
 		return value
 	if df.fieldtype in ("Currency", "Float", "Percent"):
@@ -113,8 +128,13 @@ def compare_fields(doctype: str, before: Mapping | None, after: Mapping | None) 
 		if was != now and (whole or was or now):
 			df = meta.get_field(fieldname)
 			described = {"fieldname": fieldname, "label": df.label, "fieldtype": df.fieldtype}
-			found.append({**described, "before": was, "after": now})
+			before_and_after = {"before": mask_secret(was), "after": mask_secret(now)}
+			found.append({**described, **before_and_after})
 	return found
+
+
+def mask_secret(value: Any) -> Any:
+	return HIDDEN if isinstance(value, Secret) else value
 
 
 def compare_tables(doctype: str, before: Mapping, after: Mapping) -> list[dict]:

@@ -199,6 +199,13 @@ class TestDifference(PreviewTestCase):
 		change = self.single(lambda: make(CASE, title="x", pin="1234"))
 		self.assertEqual([f["after"] for f in change["fields"] if f["fieldname"] == "pin"], ["•••"])
 
+	def test_another_secret_is_a_change(self):
+		name = make_case(pin="1234").name
+		for pin, changed in (("9876", ["pin"]), ("1234", [])):
+			seen = self.look(lambda: frappe.get_doc(CASE, name).update({"pin": pin}).save())  # noqa: B023
+			self.assertEqual([f["fieldname"] for c in seen.changes for f in c["fields"]], changed)
+			self.assertNotIn(pin, str(seen))
+
 
 class TestSame(PreviewTestCase):
 	"""What is applied is what was shown."""
