@@ -104,7 +104,11 @@ doc_events = {
 		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
 		"on_change": [_run_triggers, _note_knowledge_change],
 		"after_delete": [_run_triggers, _note_knowledge_change],
-		"after_rename": [_note_knowledge_change, "huf.ai.storage.renames.follow_rename"],
+		"after_rename": [
+			_note_knowledge_change,
+			"huf.ai.storage.renames.follow_rename",
+			"huf.ai.dry_run.change_tracking.record_rename",
+		],
 	},
 	**{
 		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _clear_trigger_cache)

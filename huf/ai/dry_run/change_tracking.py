@@ -153,6 +153,13 @@ def record_event(doc: Any, method: str) -> bool:
 	return tracker.is_dry_run
 
 
+def record_rename(doc: Any, method: str, old: str, new: str, *_merge: bool) -> None:
+	"""Document event: a renamed document counts as one that is gone and one that is new."""
+	if tracker := _tracker.get():
+		tracker.record(doc.doctype, old)
+		tracker.record(doc.doctype, new)
+
+
 def is_log_entry(doc: Any) -> bool:
 	"""Whether Frappe wrote the document as a side effect, as for attachments, shares and deletions."""
 	return doc.doctype in BOOKKEEPING_DOCTYPES or doc.doctype == "Comment" and doc.comment_type != "Comment"

@@ -95,6 +95,13 @@ class TestDifference(PreviewTestCase):
 		self.assertEqual(rows["change"]["fields"], [{**described, "before": 1, "after": 4}])
 		self.assertEqual(rows["add"]["fields"][0]["after"], "glue")
 
+	def test_a_renamed_document_is_gone_under_its_old_name(self):
+		old, new = make(CUSTOMER, title=unique("Customer")).name, unique("Customer")
+		seen = self.look(lambda: frappe.rename_doc(CUSTOMER, old, new))
+		self.assertEqual(
+			{(change["action"], change["name"]) for change in seen.changes}, {("delete", old), ("create", new)}
+		)
+
 	def test_submitting_cancelling_and_deleting(self):
 		order = make_order()
 		change = self.single(lambda: tools.submit_document(ORDER, order.name))
