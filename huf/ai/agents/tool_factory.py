@@ -8,8 +8,8 @@ import frappe
 from huf.ai.agents.function_tool import EffectTool, create_function_tool
 from huf.ai.agents.tool_handlers import (
 	HANDLERS,
+	REQUESTS,
 	RunChild,
-	describe_http,
 	handle_get_document,
 	handle_run_agent,
 )
@@ -85,7 +85,7 @@ def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectToo
 		types=row.types,
 		reference_doctype=row.reference_doctype,
 		result_limit=row.result_limit or 0,
-		request=partial(describe_http, row) if row.types in ("GET", "POST") else None,
+		request=partial(REQUESTS[row.types], row) if row.types in REQUESTS else None,
 		can_dry_run=can_dry_run(row),
 		label=partial(find_result_origins, row),
 		origin=name_origin(row),

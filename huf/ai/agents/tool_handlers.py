@@ -180,6 +180,14 @@ def handle_send_mail(tool, to, subject, body):
 	return messages.send_mail(to, subject, body, tool.mail_template)
 
 
+def describe_new_mail(tool, /, to, subject, body):
+	try:
+		mail = messages.compose_mail(to, subject, body, tool.mail_template)
+	except ToolError:  # the call will fail; a person may correct or reject it
+		mail = {"to": to, "subject": subject, "body": body}
+	return {"tool": tool.tool_name, "arguments": mail}
+
+
 def handle_notify(tool, to, subject, text=""):
 	return messages.notify(to, subject, text, bool(tool.notify_by_mail))
 
@@ -224,3 +232,5 @@ HANDLERS: dict[str, Callable] = {
 	RECALL: handle_recall,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""
+REQUESTS: dict[str, Callable] = {"GET": describe_http, "POST": describe_http, SEND_MAIL: describe_new_mail}
+"""What a call of a type would send."""

@@ -15,17 +15,26 @@ CONTACT = "Contact"
 
 
 def send_mail(to: Iterable[str] | str, subject: str, body: str, template: str | None = None) -> dict:
-	"""Queue a new mail: {status, mail, to}. `template`: Jinja text, with `body`, `subject` and `user`."""
+	"""Queue a new mail: {status, mail, to}. `template` as in `compose_mail`."""
 	sender = outgoing_mail.find_sender()
 	if not sender:
 		raise ToolError(outgoing_mail.find_sending_problem("this site"))
+	mail = compose_mail(to, subject, body, template)
+	name = outgoing_mail.insert_new_mail(sender, **mail, run=frappe.flags.huf_run)
+	return {"status": "queued", "mail": name, "to": mail["to"]}
+
+
+def compose_mail(to: Iterable[str] | str, subject: str, body: str, template: str | None = None) -> dict:
+	"""{to, subject, body} as they are sent. `template`: Jinja text, with `body`, `subject` and `user`."""
 	recipients = list(dict.fromkeys(find_address(each) for each in split_names(to)))
 	subject = " ".join(strip_control_chars(subject).split())
 	if template:
-		user = frappe.session.user
-		body = render_template(template, {"body": body, "subject": subject, "user": user})
-	name = outgoing_mail.insert_new_mail(sender, recipients, subject, body, frappe.flags.huf_run)
-	return {"status": "queued", "mail": name, "to": recipients}
+		names = {"body": body, "subject": subject, "user": frappe.session.user}
+		try:
+			body = render_template(template, names)
+		except Exception as error:  # a template raises whatever its author wrote
+			raise ToolError(f"The mail's template does not work: {error}") from error
+	return {"to": recipients, "subject": subject, "body": body}
 
 
 def notify(to: Iterable[str] | str, subject: str, text: str = "", by_mail: bool = False) -> dict:

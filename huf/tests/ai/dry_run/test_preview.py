@@ -99,7 +99,8 @@ class TestDifference(PreviewTestCase):
 		old, new = make(CUSTOMER, title=unique("Customer")).name, unique("Customer")
 		seen = self.look(lambda: frappe.rename_doc(CUSTOMER, old, new))
 		self.assertEqual(
-			{(change["action"], change["name"]) for change in seen.changes}, {("delete", old), ("create", new)}
+			{(change["action"], change["name"]) for change in seen.changes},
+			{("delete", old), ("create", new)},
 		)
 
 	def test_submitting_cancelling_and_deleting(self):

@@ -67,6 +67,16 @@ class TestSendMail(MessagesTestCase):
 		(run,) = runs_of(trigger)
 		self.assertEqual((run.status, frappe.db.exists(MAIL, {"run": run.name})), ("Waiting", None))
 
+	def test_the_approver_sees_the_addresses_and_the_text_that_would_be_sent(self):
+		user = make("User", email=f"{frappe.generate_hash(length=8)}@b.example", first_name=unique("Zoe"))
+		tool = make_tool("Send Mail", requires_approval=1, mail_template="{{ body }}, the office")
+		mail = {"to": user.full_name, "subject": "S", "body": "B"}
+		trigger = self.fire(tool_call(tool, mail), tools=(tool,))
+		(run,) = runs_of(trigger)
+		draft = frappe.db.get_value("Agent Draft", {"run": run.name}, "difference")
+		sent = {"to": [user.email], "subject": "S", "body": "B, the office"}
+		self.assertEqual(frappe.parse_json(draft), {"request": {"tool": tool, "arguments": sent}})
+
 	def test_names_that_nobody_has_are_told_to_the_model(self):
 		for to in ("", "Nobody At All", ["a@b.example"] * 51, "Guest"):
 			with self.subTest(to), self.assertRaises(messages.ToolError):
