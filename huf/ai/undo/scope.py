@@ -86,7 +86,7 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 	of_record = {}
 	if scope.record:
 		of_record = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
-	changes = [row for row in list_agent_changes({**filters, **since, **of_record}) if not row.undone_by]
+	changes = [row for row in list_known_changes({**filters, **since, **of_record}) if not row.undone_by]
 	if len(changes) > MAX_CHANGES:
 		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
 	if any(row.before is None and row.after is None for row in changes):
@@ -101,7 +101,7 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 		CALL_FIELDS,
 		order_by="started_at asc, position asc",
 	)
-	traced = {row.tool_call for row in list_agent_changes(filters)}
+	traced = {row.tool_call for row in list_known_changes(filters)}
 	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
 	external = [call for call in done if call.effect == Effect.EXTERNAL.value and call.name not in traced]
 	untraced = [call for call in done if call.effect == Effect.WRITE.value and call.name not in traced]
@@ -111,6 +111,14 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 		tuple(describe_external_call(call) for call in external),
 		tuple(describe_external_call(call) for call in untraced),
 	)
+
+
+def list_known_changes(filters: dict) -> list[Any]:
+	"""Changes, newest first, without those of DocTypes that were removed since, such as a pack's."""
+	rows = list_agent_changes(filters)
+	doctypes = {"name": ["in", list({row.reference_doctype for row in rows}) or [""]]}
+	known = set(frappe.get_all("DocType", doctypes, pluck="name", order_by="name asc"))
+	return [row for row in rows if row.reference_doctype in known]
 
 
 def find_runs(scope: UndoSelection) -> list[str]:

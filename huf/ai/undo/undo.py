@@ -115,7 +115,7 @@ def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> li
 
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
 	current = read_stored_image(doctype, name, lock)
-	changes = [Change(parse(row.before), parse(row.after)) for row in rows]
+	changes = [Change(parse(doctype, row.before), parse(doctype, row.after)) for row in rows]
 	of_paths = PathDecisions(doctype, name, decisions)
 	folded = revert_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
@@ -148,9 +148,18 @@ def to_key(*parts: str) -> str:
 	return "/".join(parts)
 
 
-def parse(image: str | None) -> dict | None:
-	"""The state of a document, stored as JSON; None if it did not exist."""
-	return frappe.parse_json(image) if image else None
+def parse(doctype: str, image: str | None) -> dict | None:
+	"""The state of a document, stored as JSON, without fields and tables that its DocType has lost since;
+	None if it did not exist.
+	"""
+	if not image:
+		return None
+	meta = frappe.get_meta(doctype)
+	state = frappe.parse_json(image)
+	for part in ("fields", "rows"):
+		if part in state:
+			state[part] = {name: value for name, value in state[part].items() if meta.has_field(name)}
+	return state
 
 
 def list_targets(plans: list[DocumentPlan]) -> list[Target]:

@@ -10,7 +10,7 @@ from huf.ai.storage.retention import blank_runs
 from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, undo
-from huf.tests.doctypes import CASE, EDITOR, ORDER, make_case, make_order
+from huf.tests.doctypes import CASE, EDITOR, ORDER, PLAIN, field, make_case, make_doctype, make_order
 from huf.tests.factories import make, make_tool, make_user, unique
 
 
@@ -119,6 +119,42 @@ class TestScope(UndoTestCase):
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, "retention"):
 			preview_undo(UndoSelection((run,)))
+
+
+class TestChangedDocTypes(UndoTestCase):
+	def setUp(self):
+		super().setUp()
+		self.doctype, rows = unique("Huf Gone"), unique("Huf Row")
+		make_doctype(rows, [field("item", "Data")], [], istable=1)
+		fields = [field("title", "Data"), field("extra", "Data"), field("lines", "Table", options=rows)]
+		make_doctype(self.doctype, fields, [{**PLAIN, "role": "System Manager"}], autoname="hash")
+		self.name = make(self.doctype, title="a", extra="a", lines=[{"item": "a"}]).name
+		self.case = make_case(amount=1)
+		self.addCleanup(self.remove)
+		values = {"title": "b", "extra": "b", "lines": [{"item": "b"}]}
+		self.run_name = Worker(self.server, (self.doctype, CASE)).run(
+			(UPDATE, self.doctype, {"name": self.name, "values": values}),
+			(UPDATE, CASE, {"name": self.case.name, "values": {"amount": 2}}),
+		)
+
+	def remove(self):
+		frappe.delete_doc("DocType", self.doctype, force=True, ignore_missing=True)
+		frappe.db.commit()
+		frappe.clear_cache()
+
+	def test_removed_fields_and_tables_are_left_out(self):
+		doctype = frappe.get_doc("DocType", self.doctype)
+		doctype.fields = doctype.fields[:1]
+		doctype.save()
+		frappe.clear_cache()
+		self.assertEqual(undo(self.run_name)["preview"]["conflicts"], [])
+		self.assertEqual(frappe.db.get_value(self.doctype, self.name, "title"), "a")
+
+	def test_what_a_removed_doctype_had_is_not_undone_and_the_rest_is(self):
+		self.remove()
+		(call,) = undo(self.run_name)["preview"]["untraced"]
+		self.assertIn(self.name, call["arguments"])
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 1)
 
 
 class TestPermission(UndoTestCase):
