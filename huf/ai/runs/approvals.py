@@ -67,7 +67,8 @@ class Approvals:
 		"""
 		draft = self.find_draft(call)
 		if draft is None:
-			return await self.propose(step, call, later) if self.is_asked(call) else call
+			is_asked = self.is_asked(call) or await self.is_amount_exceeded(step, call)
+			return await self.propose(step, call, later) if is_asked else call
 		if draft.status == DraftStatus.PENDING.value:
 			self.pause([each.name for each in self.drafts.values() if each.status == draft.status])
 		if draft.status != DraftStatus.APPROVED.value:
@@ -90,6 +91,14 @@ class Approvals:
 		tool = self.tools.get(call.tool.name)
 		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
 		return needs_second or bool(self.find_concern(call))
+
+	async def is_amount_exceeded(self, step: int, call: Call) -> bool:
+		"""Whether somebody else must approve the call because of an amount that only its dry run shows."""
+		tool = None if call.tool is None or call.error else self.tools.get(call.tool.name)
+		if not (tool and tool.can_dry_run and tool.second_person and tool.second_person.amount_field):
+			return False
+		proposal = await self.prepare(step, call)
+		return isinstance(proposal, Proposal) and proposal.second_person
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""The reason why untrusted content in the run makes this call need approval (`huf.ai.core.flow`), or
@@ -237,12 +246,13 @@ def propose(tool: "EffectTool", arguments: dict) -> Proposal:
 def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> Proposal:
 	named = [(each["doctype"], each["name"]) for each in preview.changes if each["action"] != "create"]
 	own = [pair for pair in named if pair[0] == tool.reference_doctype and pair[1]]
+	rule = tool.second_person
 	return Proposal(
 		preview.as_dict(),
 		preview.digest,
 		preview.against,
 		next(iter([*own, *named]), (None, None)),
-		needs_second_person(tool, arguments),
+		rule is not None and (rule.is_needed(arguments) or rule.is_exceeded(preview.changes)),
 	)
 
 

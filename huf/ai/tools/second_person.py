@@ -1,6 +1,6 @@
 """The four-eyes rule of a tool: somebody other than the run's user must approve its calls."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,18 @@ class SecondPerson:
 		if arguments.get("fieldname") == self.amount_field:
 			amounts.append(arguments.get("value"))
 		return not amounts or any(self.is_above(each) for each in amounts)
+
+	def is_exceeded(self, changes: Iterable[dict]) -> bool:
+		"""Whether a preview has a new amount above the limit, such as a total that the document computes."""
+		fields = (
+			each
+			for change in changes
+			if self.doctype in (None, change["doctype"])
+			for part in (change, *change["rows"])
+			for each in part["fields"]
+		)
+		new = [each["after"] for each in fields if each["fieldname"] == self.amount_field]
+		return any(self.is_above(amount) for amount in new if amount is not None)
 
 	def read_stored(self, arguments: dict) -> list:
 		if not self.doctype or not frappe.get_meta(self.doctype).has_field(self.amount_field):

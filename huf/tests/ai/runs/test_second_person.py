@@ -6,7 +6,7 @@ from huf.ai.chat import approvals
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.second_person import SecondPerson
 from huf.api.draft import count_drafts, get_draft
-from huf.tests.doctypes import CASE, EDITOR, make_case
+from huf.tests.doctypes import CASE, EDITOR, controller, make_case
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
 from huf.tests.model_server import text, tool_call
@@ -74,6 +74,20 @@ class TestSecondPerson(DraftTestCase):
 		self.assertEqual((result["status"], self.title()), ("Success", "few"))
 		draft = self.draft(self.start(self.change_case("many", amount=101), user=self.asker))
 		self.assertEqual(draft.second_person, 1)
+
+	def test_an_amount_that_the_document_computes_counts(self):
+		def compute_amount(doc):
+			doc.amount = 100 * len(doc.title)
+
+		for rule in ({}, {"requires_approval": 1}):
+			self.make_tool(amount_field="amount", amount_above=300, **rule)
+			with self.subTest(rule), controller(CASE, validate=compute_amount):
+				draft = self.draft(self.start(self.change_case("four"), user=self.asker))
+				self.assertEqual((draft.second_person, self.title()), (1, "Roof"))
+		with controller(CASE, validate=compute_amount):
+			self.make_tool(amount_field="amount", amount_above=300)
+			result = self.start(self.change_case("few"), text("Changed."), user=self.asker)
+			self.assertEqual((result["status"], self.title()), ("Success", "few"))
 
 	def test_an_amount_that_is_edited_upwards_needs_somebody_else(self):
 		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
