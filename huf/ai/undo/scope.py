@@ -14,6 +14,7 @@ from huf.ai.core.request_values import read_json
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import OPEN_STATUSES, Effect
 from huf.ai.storage.agent_changes import list_agent_changes
+from huf.ai.tools.types import RUN_AGENT
 from huf.ai.undo.compensation import describe_compensation
 
 MAX_RUNS = 200
@@ -103,7 +104,10 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 	)
 	traced = {row.tool_call for row in list_known_changes(filters)}
 	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
-	external = [call for call in done if call.effect == Effect.EXTERNAL.value and call.name not in traced]
+	callers = list_calling_tools(runs)
+	external = [
+		call for call in done if call.effect == Effect.EXTERNAL.value and (call.run, call.tool) not in callers
+	]
 	untraced = [call for call in done if call.effect == Effect.WRITE.value and call.name not in traced]
 	return UndoScope(
 		tuple(runs),
@@ -111,6 +115,14 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 		tuple(describe_external_call(call) for call in external),
 		tuple(describe_external_call(call) for call in untraced),
 	)
+
+
+def list_calling_tools(runs: Sequence[str]) -> set[tuple[str, str]]:
+	"""(run, tool) of calls that started other runs of these, which are undone themselves."""
+	tools = frappe.get_all("Agent Tool Function", {"types": RUN_AGENT}, pluck="name", order_by="name asc")
+	called = {"name": ["in", runs], "parent_run": ["in", runs]}
+	parents = frappe.get_all("Agent Run", called, pluck="parent_run", order_by="creation asc")
+	return {(run, tool) for run in parents for tool in tools}
 
 
 def list_known_changes(filters: dict) -> list[Any]:

@@ -179,7 +179,7 @@ class TestKinds(UndoTestCase):
 
 		run = run_agent_sync(parent.agent, "Go", external_id=unique("x"))["run"]
 		self.assertTrue(frappe.db.exists("ToDo", {"description": ["like", f"%{description}%"]}))
-		undo(run)
+		self.assertEqual(undo(run)["preview"]["external"], [])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{description}%"]}))
 
 

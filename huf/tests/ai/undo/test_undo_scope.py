@@ -7,11 +7,18 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.times import to_utc
 from huf.ai.storage.retention import blank_runs
+from huf.ai.tools.registry import tool
 from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, undo
 from huf.tests.doctypes import CASE, EDITOR, ORDER, PLAIN, field, make_case, make_doctype, make_order
 from huf.tests.factories import make, make_tool, make_user, unique
+
+
+@tool()
+def create_and_send():
+	"""Creates a document and reaches another system."""
+	return make("ToDo", description="sent elsewhere").name
 
 
 class TestScope(UndoTestCase):
@@ -111,6 +118,12 @@ class TestScope(UndoTestCase):
 		frappe.db.commit()
 		(call,) = preview_undo(UndoSelection((run,)))["external"]
 		self.assertEqual(call["compensate"], {"method": "DELETE", "url": "/orders/17"})
+
+	def test_a_call_that_reached_outside_is_listed_although_its_documents_are_restored(self):
+		name = make_tool("Custom Function", function_path=f"{__name__}.create_and_send")
+		preview = undo(Worker(self.server, (), name).run((name, None, {})))["preview"]
+		self.assertEqual([each["tool"] for each in preview["external"]], [name])
+		self.assertEqual([each["action"] for each in preview["difference"]["changes"]], ["delete"])
 
 	def test_after_retention_nothing_is_undone(self):
 		case = make_case(amount=1)
