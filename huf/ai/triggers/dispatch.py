@@ -4,7 +4,7 @@
 that they are rolled back with it; the job that opens the run (`runs.py`) is queued after its commit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -74,6 +74,8 @@ class SourceEvent:
 	"""Whether the user of the run may read the document."""
 	is_manual: bool = False
 	"""Whether a person has started the trigger."""
+	undone: Collection[str] = ()
+	"""Triggers of the runs whose undo made the change."""
 
 
 # --- evaluation ---
@@ -110,6 +112,10 @@ def check_agent(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tr
 
 def check_cause(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> TriggerEvent:
 	"""Skip changes of the trigger's own runs, and chains of runs that start one another."""
+	if trigger.name in source.undone and not trigger.fire_on_own_changes:
+		return mark_skipped(
+			trigger_event, "Not a change of its own run", "the undo of a run of this trigger made it"
+		)
 	if not source.caused_by:
 		return trigger_event
 	causing_trigger, depth = trigger_events.find_cause(source.caused_by)

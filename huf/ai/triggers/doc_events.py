@@ -191,6 +191,7 @@ def build_document_event(doc, method: str, key: str | None = None) -> SourceEven
 		reference_doctype=doc.doctype,
 		reference_name=str(doc.name),
 		caused_by=frappe.flags.huf_run,
+		undone=frappe.flags.huf_undone_triggers or (),
 		names=build_prompt_variables(doc, method, snapshot),
 		default_prompt=DEFAULT_PROMPT,
 	)

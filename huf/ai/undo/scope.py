@@ -117,6 +117,12 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 	)
 
 
+def list_triggers(runs: Sequence[str]) -> list[str]:
+	"""The triggers that started these runs."""
+	started = {"name": ["in", runs], "trigger": ["is", "set"]}
+	return frappe.get_all("Agent Run", started, pluck="trigger", order_by="creation asc")
+
+
 def list_calling_tools(runs: Sequence[str]) -> set[tuple[str, str]]:
 	"""(run, tool) of calls that started other runs of these, which are undone themselves."""
 	tools = frappe.get_all("Agent Tool Function", {"types": RUN_AGENT}, pluck="name", order_by="name asc")

@@ -20,7 +20,7 @@ from huf.ai.undo.capture import CallChanges, read_stored_image
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
-from huf.ai.undo.scope import UndoScope, UndoSelection, read_scope
+from huf.ai.undo.scope import UndoScope, UndoSelection, list_triggers, read_scope
 
 Decisions = Mapping[str, str]
 """By key of a conflict or of a document (see `to_key`): keep or restore. The key "*" is for all others."""
@@ -69,6 +69,8 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	changes = CallChanges()
 	try:
 		changes.begin()
+		# They would do again what is undone.
+		frappe.flags.huf_undone_triggers = list_triggers(found.runs)
 		restored, undone = make_undo(found, approved, decisions)
 		run = record_undo(found, undone, restored, changes.end())
 	except BaseException as error:  # re-raised: even an interrupt must leave nothing half undone
@@ -77,6 +79,8 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 		if isinstance(error, PreviewChanged):
 			raise UsageError(CHANGED) from None
 		raise
+	finally:
+		frappe.flags.huf_undone_triggers = None
 	frappe.db.commit()
 	return {"run": run, "restored": [each.as_dict() for each in restored]}
 

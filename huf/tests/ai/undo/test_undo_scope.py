@@ -12,7 +12,7 @@ from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, undo
 from huf.tests.doctypes import CASE, EDITOR, ORDER, PLAIN, field, make_case, make_doctype, make_order
-from huf.tests.factories import make, make_tool, make_user, unique
+from huf.tests.factories import make, make_tool, make_trigger, make_user, unique
 
 
 @tool()
@@ -76,6 +76,23 @@ class TestScope(UndoTestCase):
 			{"agent": "x", "trigger": "x", "since": since},
 		):
 			self.assertRaises(UsageError, parse_scope, **broken)
+
+	def test_an_undo_does_not_fire_the_trigger_whose_run_it_undoes(self):
+		case = make_case(amount=1)
+		worker = Worker(self.server, (CASE,))
+		run = worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		values = {
+			"reference_doctype": CASE,
+			"doc_event": "on_update",
+			"run_as": make_user("Huf User", EDITOR),
+		}
+		own, other = (make_trigger(worker.agent, **values).name for _ in range(2))
+		self.addCleanup(lambda: [frappe.delete_doc("Agent Trigger", each) for each in (own, other)])
+		frappe.db.set_value("Agent Run", run, "trigger", own)
+		frappe.db.commit()
+		undo(run)
+		events = frappe.get_all("Agent Trigger Event", {"reference_name": case.name}, ["trigger", "status"])
+		self.assertEqual({each.trigger: each.status for each in events}, {own: "Skipped", other: "Queued"})
 
 	def test_a_time_with_a_time_zone_is_one_of_the_site(self):
 		naive = parse_scope(agent="x", since="2026-11-22 09:00").since
