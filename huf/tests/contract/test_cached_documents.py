@@ -9,6 +9,7 @@ import frappe
 
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere, together
+from huf.tests.factories import make_agent, make_tool
 
 
 def cached_title(name):
@@ -43,6 +44,14 @@ class TestCachedDocuments(CachedNote):
 		self.assertEqual(cached_title(self.name), "new")
 		frappe.get_doc("Note", self.name).db_set("title", "newer")
 		self.assertEqual(cached_title(self.name), "newer")
+
+	def test_a_renamed_record_is_seen_at_once_in_the_rows_that_link_to_it(self):
+		tool, new = make_tool("Get List", reference_doctype="ToDo"), f"tool_{frappe.generate_hash(length=8)}"
+		agent = make_agent(tools=(tool,))
+		self.assertEqual(frappe.get_cached_doc("Agent", agent).agent_tool[0].tool, tool)
+		frappe.rename_doc("Agent Tool Function", tool, new)
+		self.assertEqual(frappe.get_cached_doc("Agent", agent).agent_tool[0].tool, new)
+		frappe.db.commit()
 
 	def test_what_is_rolled_back_is_forgotten(self):
 		set_title(self.name, "never")

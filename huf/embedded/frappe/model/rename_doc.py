@@ -74,7 +74,15 @@ def rename_row(document, old: str, new: str):
 def rename_links(doctype: str, old: str, new: str):
 	for link in links_to(doctype):
 		filters = {link.fieldname: old, **({link.type_field: doctype} if link.type_field else {})}
-		if frappe.get_meta(link.parent).issingle:
+		meta = frappe.get_meta(link.parent)
+		if meta.istable:
+			# Cached documents contain their rows.
+			rows = frappe.get_all(
+				link.parent, filters, ["parenttype"], distinct=True, order_by="parenttype asc"
+			)
+			for row in rows:
+				frappe.local.db.versions.changed(row.parenttype)
+		if meta.issingle:
 			values = frappe.db.get_singles_dict(link.parent)
 			if all(values.get(key) == value for key, value in filters.items()):
 				frappe.db.set_single_value(link.parent, link.fieldname, new, update_modified=False)
