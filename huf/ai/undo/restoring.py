@@ -14,6 +14,12 @@ from huf.ai.undo.capture import differing, pick, read_stored_image
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
+OBSTACLES = (
+	frappe.ValidationError,
+	frappe.PermissionError,
+	frappe.DoesNotExistError,
+	frappe.DuplicateEntryError,
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def try_restore(target: Target) -> Restored | Problem:
 	frappe.db.savepoint(SAVEPOINT)
 	try:
 		return restore(target)
-	except (frappe.ValidationError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+	except OBSTACLES as error:
 		frappe.db.rollback(save_point=SAVEPOINT)
 		frappe.clear_document_cache(target.doctype, target.name)
 		frappe.flags.currently_saving = saving
@@ -107,6 +113,8 @@ def try_restore(target: Target) -> Restored | Problem:
 def describe_obstacle(error: Exception, target: Target) -> str:
 	if isinstance(error, frappe.PermissionError):
 		return f"You may not {target.action} this {target.doctype}."
+	if isinstance(error, frappe.DuplicateEntryError):
+		return "Its name is taken."
 	return strip_html(str(error)) or type(error).__name__
 
 

@@ -104,6 +104,10 @@ class TestKinds(UndoTestCase):
 		frappe.db.commit()
 		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
 		self.assertEqual(problem["error"], f"It has been amended already, as {amended}.")
+		frappe.db.set_value(ORDER, amended, "amended_from", None)
+		frappe.db.commit()
+		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
+		self.assertEqual(problem["error"], "Its name is taken.")
 
 	def test_a_document_created_and_submitted_stays_as_a_cancelled_one(self):
 		self.run_calls((CREATE, CUSTOMER, {"title": "Anna"})) if not frappe.db.exists(CUSTOMER, "Anna") else 0
