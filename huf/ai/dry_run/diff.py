@@ -19,6 +19,10 @@ TABLE_FIELDTYPES = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
 OWNER = {"fieldname": "owner", "label": "Created By"}
 POSITION = {"fieldname": "idx", "label": "No."}
+CONTENT = {"fieldname": "content", "label": "Content", "fieldtype": "Text"}
+"""Of a File, which has no such field."""
+MAX_FILE_BYTES = 50_000
+"""Of a text file, so much is shown."""
 DOCSTATUS_LABELS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
 DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
@@ -33,11 +37,12 @@ def read_document_state(doctype: str, name: str) -> dict | None:
 	if getattr(meta, "is_virtual", 0) or not frappe.db.exists(doctype, name):
 		return None
 	doc = frappe.get_doc(doctype, name)
+	content = read_beginning(doc) if doctype == "File" else None
 	return {
 		"modified": str(doc.modified or ""),
 		"docstatus": int(doc.docstatus or 0),
 		"owner": doc.owner,
-		"fields": read_values(doc, meta),
+		"fields": read_values(doc, meta) | ({CONTENT["fieldname"]: content} if content else {}),
 		"tables": {
 			df.fieldname: {
 				str(row.name): {
@@ -59,6 +64,23 @@ def read_values(doc, meta) -> dict[str, Any]:
 		for df in meta.fields
 		if df.fieldname in stored and df.fieldtype not in TABLE_FIELDTYPES
 	}
+
+
+def read_beginning(file) -> str | None:
+	"""The beginning of a text file of this site; None for anything else."""
+	try:
+		with open(file.get_full_path(), "rb") as opened:
+			start = opened.read(MAX_FILE_BYTES + 1)
+		text = start[:MAX_FILE_BYTES].decode()
+	except UnicodeDecodeError as error:
+		if len(start) <= MAX_FILE_BYTES or error.start < MAX_FILE_BYTES - 4:
+			return None
+		text = start[: error.start].decode()  # a character is cut off
+	except (OSError, frappe.ValidationError):
+		return None
+	if "\0" in text:
+		return None
+	return f"{text}…" if len(start) > MAX_FILE_BYTES else text
 
 
 class Secret(str):
@@ -127,7 +149,9 @@ def compare_fields(doctype: str, before: Mapping | None, after: Mapping | None) 
 		was, now = (before or {}).get(fieldname), (after or {}).get(fieldname)
 		if was != now and (whole or was or now):
 			df = meta.get_field(fieldname)
-			described = {"fieldname": fieldname, "label": df.label, "fieldtype": df.fieldtype}
+			described = CONTENT
+			if df:
+				described = {"fieldname": fieldname, "label": df.label, "fieldtype": df.fieldtype}
 			before_and_after = {"before": mask_secret(was), "after": mask_secret(now)}
 			found.append({**described, **before_and_after})
 	return found

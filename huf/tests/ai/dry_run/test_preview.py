@@ -103,6 +103,25 @@ class TestDifference(PreviewTestCase):
 			{("delete", old), ("create", new)},
 		)
 
+	def test_the_text_of_a_file(self):
+		case, text = make_case(), unique("We pay 1000 €")
+
+		def attach(content):
+			return lambda: tools.attach_file_to_document(CASE, case.name, "a.txt", content)
+
+		contents = [f for f in self.single(attach(text))["fields"] if f["fieldname"] == "content"]
+		self.assertEqual([(f["label"], f["before"], f["after"]) for f in contents], [("Content", None, text)])
+		named = {f["fieldname"]: f["after"] for f in self.single(attach("€" * 50_000))["fields"]}
+		self.assertTrue(named["content"].endswith("€…"))
+		self.assertNotIn(
+			"content", str(self.single(attach("\0binary"))["fields"]).replace("content_hash", "")
+		)
+		tools.attach_file_to_document(CASE, case.name, "b.txt", text)
+		frappe.db.commit()
+		file = frappe.db.get_value("File", {"attached_to_name": case.name})
+		gone = self.single(lambda: tools.delete_document("File", file))["fields"]
+		self.assertIn((text, None), [(f["before"], f["after"]) for f in gone])
+
 	def test_submitting_cancelling_and_deleting(self):
 		order = make_order()
 		change = self.single(lambda: tools.submit_document(ORDER, order.name))
@@ -271,7 +290,9 @@ class TestSame(PreviewTestCase):
 			doc = frappe.get_doc(change["doctype"], name)
 			for each in change["fields"]:
 				if each["fieldname"] not in ("docstatus", "file_url") and not each.get("provisional"):
-					self.assertEqual(as_shown(doc.get(each["fieldname"])), each["after"], (change, each))
+					is_content = each["fieldname"] == "content"
+					stored = doc.get_content() if is_content else doc.get(each["fieldname"])
+					self.assertEqual(as_shown(stored), each["after"], (change, each))
 			if change["rows"]:
 				shown = [row["idx"] for row in change["rows"] if row["action"] != "remove"]
 				self.assertLessEqual(set(shown), {row.idx for row in doc.lines})
