@@ -54,6 +54,12 @@ ADVICE = "Do it without an agent, or let the tool run without approval."
 _current: ContextVar[DryRun | None] = ContextVar("huf_dry_run", default=None)
 
 
+def forget_refusal(error: PreviewRefused) -> None:
+	"""Go on after a refusal, once the caller has rolled back to before it."""
+	if dry_run := _current.get():
+		dry_run.refused.remove(error)
+
+
 def is_dry_run() -> bool:
 	"""Whether what happens here will be rolled back."""
 	return _current.get() is not None

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 import frappe
 from frappe.utils import strip_html
 
+from huf.ai.core.errors import PreviewRefused
+from huf.ai.dry_run.isolation import ADVICE, forget_refusal
 from huf.ai.undo.capture import differing, pick, read_stored_image
 
 SAVEPOINT = "huf_undo"
@@ -19,6 +21,7 @@ OBSTACLES = (
 	frappe.PermissionError,
 	frappe.DoesNotExistError,
 	frappe.DuplicateEntryError,
+	PreviewRefused,
 )
 
 
@@ -101,6 +104,8 @@ def try_restore(target: Target) -> Restored | Problem:
 		return restore(target)
 	except OBSTACLES as error:
 		frappe.db.rollback(save_point=SAVEPOINT)
+		if isinstance(error, PreviewRefused):
+			forget_refusal(error)
 		frappe.clear_document_cache(target.doctype, target.name)
 		frappe.flags.currently_saving = saving
 		if capture:
@@ -115,6 +120,8 @@ def describe_obstacle(error: Exception, target: Target) -> str:
 		return f"You may not {target.action} this {target.doctype}."
 	if isinstance(error, frappe.DuplicateEntryError):
 		return "Its name is taken."
+	if isinstance(error, PreviewRefused):
+		return str(error).replace(ADVICE, "Restore it yourself.")
 	return strip_html(str(error)) or type(error).__name__
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
@@ -51,7 +51,10 @@ def preview_undo(scope: UndoSelection, decisions: Decisions | str | None = None)
 	frappe.db.rollback()
 	plans = make_plans(found, decisions)
 	outcome: list[Any] = []
-	preview = preview_changes(lambda: outcome.append(restore_all(list_targets(plans))))
+	try:
+		preview = preview_changes(lambda: outcome.append(restore_all(list_targets(plans))))
+	except ToolError as error:
+		raise UsageError(str(error)) from None
 	restored, problems = outcome[0]
 	frappe.db.rollback()
 	return describe_undo(found, plans, preview, restored, problems, decisions)
@@ -78,6 +81,8 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 		frappe.db.rollback()
 		if isinstance(error, PreviewChanged):
 			raise UsageError(CHANGED) from None
+		if isinstance(error, ToolError):
+			raise UsageError(str(error)) from None
 		raise
 	finally:
 		frappe.flags.huf_undone_triggers = None

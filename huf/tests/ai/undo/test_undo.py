@@ -1,5 +1,6 @@
 """Undo of every kind of change, and what stands in its way."""
 
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,7 +25,7 @@ from huf.tests.ai.undo.runs import (
 	edit,
 	undo,
 )
-from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, make_case, make_order
+from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, controller, make_case, make_order
 from huf.tests.factories import make_file, make_tool, make_user, unique
 
 
@@ -275,6 +276,32 @@ class TestConflicts(UndoTestCase):
 		undo(run, **{f"{CUSTOMER}/{title}": "keep"})
 		self.assertTrue(frappe.db.exists(CUSTOMER, title))
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_a_document_whose_controller_commits_is_named_and_the_others_are_undone(self):
+		title, case = unique("Customer"), make_case(amount=1)
+		run = self.run_calls(
+			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
+		)
+		with controller(CASE, on_update=lambda doc: frappe.db.commit()):
+			(problem,) = preview_undo(UndoSelection((run,)))["problems"]
+			self.assertIn("commits by itself", problem["error"])
+			undo(run, **{problem["key"]: "keep"})
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
+		self.assertFalse(frappe.db.exists(CUSTOMER, title))
+
+	def test_what_an_undo_cannot_preview_is_said_in_a_sentence(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+
+		def on_update(doc):
+			with suppress(Exception):
+				frappe.db.commit()
+
+		with (
+			controller(CASE, on_update=on_update),
+			self.assertRaisesRegex(UsageError, "commits by itself"),
+		):
+			preview_undo(UndoSelection((run,)))
 
 	def test_a_document_that_was_kept_is_undone_later(self):
 		title, case = unique("Customer"), make_case(amount=1)
