@@ -33,13 +33,13 @@ class TestForms(SiteTestCase):
 		self.assertEqual(meta.get_field("tier").depends_on, "eval:doc.tier")
 		self.assertFalse(meta.get_field("model").description)
 
-	def test_a_trigger_says_what_administrator_must_choose(self):
+	def test_the_trigger_form_explains_run_as_for_administrator(self):
 		self.assertIn("Administrator", frappe.get_meta("Agent Trigger").get_field("run_as").description)
 		self.assertIn('frappe.session.user !== "Administrator"', read_script("Agent Trigger"))
 
 
 class TestLists(SiteTestCase):
-	def test_a_trigger_event_has_a_readable_event_and_its_reason(self):
+	def test_the_trigger_event_list_shows_reasons_and_readable_event_names(self):
 		self.assertTrue(frappe.get_meta("Agent Trigger Event").get_field("reason").in_list_view)
 		named = set(re.findall(r"^\t(\w+): __\(", read_script("Agent Trigger Event", "_list"), re.MULTILINE))
 		events = frappe.get_meta("Agent Trigger").get_field("doc_event").options.split()

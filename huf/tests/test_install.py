@@ -9,7 +9,7 @@ from huf import install
 
 
 class TestLiteLLM(unittest.TestCase):
-	def test_a_missing_litellm_is_named_with_what_to_do(self):
+	def test_a_missing_litellm_is_reported_with_the_command_to_run(self):
 		for found, said in ((None, "bench setup requirements"), (object(), "")):
 			with patch.object(install, "find_spec", lambda name, found=found: found):
 				with redirect_stdout(StringIO()) as output:

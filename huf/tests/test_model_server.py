@@ -64,7 +64,7 @@ def stream(server: ModelServer, seen: list | None = None, **how):
 
 
 class PlainAnswers(unittest.TestCase):
-	def test_a_text_answer_comes_with_its_usage(self):
+	def test_a_text_response_has_its_usage(self):
 		with ModelServer() as server:
 			server.script(text("Hello", usage=usage(20, 5, cached=8)))
 			answer = ask(server)
@@ -96,7 +96,7 @@ class PlainAnswers(unittest.TestCase):
 		self.assertEqual(made.function.arguments, '{"doctype": "ToDo"}')
 		self.assertEqual(choice.finish_reason, "tool_calls")
 
-	def test_parallel_calls_may_come_with_words(self):
+	def test_parallel_calls_can_have_text_content(self):
 		with ModelServer() as server:
 			server.script(tool_calls([call("one"), call("two", id="mine")], content="Both."))
 			message = ask(server).choices[0].message
@@ -116,7 +116,7 @@ class PlainAnswers(unittest.TestCase):
 				made = json.load(response)["choices"][0]["message"]["tool_calls"][0]
 		self.assertEqual(made["function"]["arguments"], {"a": 1})
 
-	def test_a_repeated_answer_numbers_its_calls_anew(self):
+	def test_a_repeated_response_gets_new_call_ids(self):
 		with ModelServer() as server:
 			server.forever(tool_call("one"))
 			ids = [ask(server).choices[0].message.tool_calls[0].id for _ in range(2)]
@@ -135,7 +135,7 @@ class PlainAnswers(unittest.TestCase):
 
 
 class StreamedAnswers(unittest.TestCase):
-	def test_text_comes_in_pieces_of_the_chosen_size(self):
+	def test_text_is_streamed_in_chunks_of_the_given_size(self):
 		with ModelServer() as server:
 			server.script(text("Hello there", chunk_size=4, usage=usage(7, 3)))
 			chunks, whole = stream(server)
@@ -153,7 +153,7 @@ class StreamedAnswers(unittest.TestCase):
 		]
 		self.assertEqual(made, [("call_1", "one", '{"a": "long enough"}'), ("call_2", "two", "{}")])
 
-	def test_usage_is_sent_only_to_those_who_ask(self):
+	def test_usage_is_streamed_only_on_request(self):
 		with ModelServer() as server:
 			server.script(text("Hello"))
 			with urllib.request.urlopen(post(server, {"messages": ASK, "stream": True})) as response:
@@ -206,7 +206,7 @@ class Failures(unittest.TestCase):
 			server.script(error(429, retry_after=0.01), text("Now"))
 			self.assertEqual(ask(server, max_retries=1).choices[0].message.content, "Now")
 
-	def test_a_full_context_window_is_told_from_other_bad_requests(self):
+	def test_a_context_length_error_raises_context_window_exceeded(self):
 		with ModelServer() as server:
 			server.script(
 				error(400, "This model's maximum context length is 8", code="context_length_exceeded")
@@ -214,20 +214,20 @@ class Failures(unittest.TestCase):
 			with self.assertRaises(litellm.ContextWindowExceededError):
 				ask(server)
 
-	def test_a_cut_body_is_a_broken_connection(self):
+	def test_a_truncated_body_raises_a_connection_error(self):
 		for chunks in (0, 1):
 			with self.subTest(chunks), ModelServer() as server:
 				server.script(cut(text("Hello"), after_chunks=chunks))
 				with self.assertRaises((litellm.APIConnectionError, litellm.InternalServerError)):
 					ask(server)
 
-	def test_garbage_is_told_as_a_server_error(self):
+	def test_an_invalid_body_raises_a_server_error(self):
 		with ModelServer() as server:
 			server.script(garbage())
 			with self.assertRaisesRegex(litellm.InternalServerError, "invalid response"):
 				ask(server)
 
-	def test_empty_choices_pass_through_litellm_unnoticed(self):
+	def test_empty_choices_cause_no_litellm_error(self):
 		with ModelServer() as server:
 			server.script(no_choices())
 			self.assertEqual(ask(server).choices, [])
@@ -246,7 +246,7 @@ class Waiting(unittest.TestCase):
 			asking.join(10)
 		self.assertEqual(answers[0].choices[0].message.content, "Hello")
 
-	def test_the_end_of_the_server_wakes_what_waits(self):
+	def test_stopping_the_server_ends_waiting_requests(self):
 		for answer in (slow(3600, text("late")), Gate()(text("never")), stall(text("half"))):
 			with self.subTest(answer), ModelServer() as server:
 				arrived = threading.Event()
@@ -279,18 +279,18 @@ class Bookkeeping(unittest.TestCase):
 		with self.assertRaisesRegex(AssertionError, "request 1 "), ModelServer() as server, refused:
 			ask(server)
 
-	def test_an_answer_nobody_fetched_fails_the_test(self):
+	def test_an_unused_response_fails_the_test(self):
 		with self.assertRaisesRegex(AssertionError, "1 scripted answers"), ModelServer() as server:
 			server.script(text("Hello"))
 
-	def test_a_lenient_server_only_keeps_the_list(self):
+	def test_a_lenient_server_records_unexpected_requests_without_failing(self):
 		with ModelServer(strict=False) as server:
 			with self.assertRaises(litellm.InternalServerError):
 				ask(server)
 			server.script(text("unread"))
 		self.assertEqual(len(server.unexpected), 1)
 
-	def test_the_tests_own_failure_is_not_covered_up(self):
+	def test_an_exception_of_the_test_is_not_hidden_by_the_server(self):
 		with self.assertRaises(ZeroDivisionError), ModelServer() as server:
 			server.script(text("unread"))
 			raise ZeroDivisionError
@@ -318,7 +318,7 @@ class OtherEndpoints(unittest.TestCase):
 		self.assertEqual(server.requests[0]["file"], {"filename": "a.wav", "content": b"RIFF\r\n--"})
 		self.assertEqual(server.requests[0]["model"], "whisper-1")
 
-	def test_embeddings_bring_texts_with_the_same_words_together(self):
+	def test_embeddings_of_texts_with_shared_words_are_similar(self):
 		asked = ["buy milk", "buy bread", "the weather in Prague", "buy milk"]
 		with ModelServer() as server:
 			answer = asyncio.run(litellm.aembedding("openai/small", asked, **client(server)))
@@ -330,7 +330,7 @@ class OtherEndpoints(unittest.TestCase):
 		with ModelServer() as server, self.assertRaisesRegex(urllib.error.HTTPError, "404"):
 			urllib.request.urlopen(f"{server.base_url}/nothing")
 
-	def test_a_demonstration_runs_by_hand(self):
+	def test_the_server_runs_from_the_command_line(self):
 		command = [sys.executable, "-m", "huf.tests.model_server", "--port", "0"]
 		with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
 			base_url = next(word for word in process.stdout.readline().split() if "http" in word).strip(";")

@@ -83,10 +83,10 @@ class TestPackages(unittest.TestCase):
 			body = ast.parse(path.read_text()).body[1:]
 			self.assertEqual([n for n in body if not isinstance(n, ast.ImportFrom | ast.Assign)], [], path)
 
-	def test_there_is_no_cycle_of_files(self):
+	def test_modules_have_no_import_cycles(self):
 		self.assertEqual(find_cycles(app_imports()), [])
 
-	def test_pure_packages_know_no_site_and_no_provider(self):
+	def test_pure_packages_do_not_import_frappe_or_litellm(self):
 		for path in sources():
 			if name_of(path).startswith(PURE):
 				roots = {name.partition(".")[0] for name in imports(path)}
@@ -98,7 +98,7 @@ class TestPackages(unittest.TestCase):
 		}
 		self.assertEqual(users, {"ai.providers.litellm_module"})
 
-	def test_only_embedded_knows_the_runtime(self):
+	def test_the_app_does_not_import_the_embedded_runtime(self):
 		users = {
 			name_of(path) for path in sources() if any(n.startswith("huf.embedded") for n in imports(path))
 		}
@@ -138,7 +138,7 @@ class TestPackages(unittest.TestCase):
 		]
 		self.assertEqual(reserved, [])
 
-	def test_no_statement_says_what_postgres_reads_otherwise(self):
+	def test_sql_contains_no_ifnull_or_unquoted_user(self):
 		wrong = [
 			(name_of(path), node.lineno)
 			for path in sources()
@@ -148,13 +148,13 @@ class TestPackages(unittest.TestCase):
 		]
 		self.assertEqual(wrong, [])
 
-	def test_a_broad_except_gives_its_reason(self):
+	def test_every_broad_except_has_a_reason_in_a_comment(self):
 		found = [(path, line) for path in product_sources() for line in broad_handlers(path.read_text())]
 		silent = [(name_of(path), line) for path, line in found if len(reason_of(line).split()) < 3]
 		self.assertGreater(len(found), 30)
 		self.assertEqual(silent, [])
 
-	def test_a_broad_except_is_found_in_each_form(self):
+	def test_broad_handlers_finds_every_form_of_broad_except(self):
 		for clause in (
 			"except Exception",
 			"except:",
@@ -166,7 +166,7 @@ class TestPackages(unittest.TestCase):
 			self.assertEqual(reason_of(line), "", line)
 		self.assertEqual(broad_handlers("try:\n\tf()\nexcept OSError:\n\tpass\n"), [])
 
-	def test_public_functions_and_classes_have_names_of_their_own(self):
+	def test_names_of_public_functions_and_classes_are_unique(self):
 		"""Except endpoints, named like what they expose, and `run`, which a provider's module must have."""
 		modules: dict[str, list[str]] = {}
 		for path in product_sources():
@@ -176,7 +176,7 @@ class TestPackages(unittest.TestCase):
 		self.assertGreater(len(modules), 1000)
 		self.assertEqual({name: paths for name, paths in modules.items() if len(paths) > 1}, {})
 
-	def test_the_core_names_no_pack(self):
+	def test_core_modules_mention_no_pack(self):
 		names = [path.name for path in (HUF / "packs").iterdir() if (path / "pack.yaml").is_file()]
 		self.assertTrue(names)
 		mention = re.compile("|".join(name.replace("_", "[ _]?") for name in names), re.IGNORECASE)
@@ -185,7 +185,7 @@ class TestPackages(unittest.TestCase):
 
 
 class TestFrappeNames(unittest.TestCase):
-	def test_every_name_the_app_uses_is_on_the_list_and_no_other(self):
+	def test_frappe_names_txt_lists_exactly_the_used_names(self):
 		listed = set(FRAPPE_NAMES.read_text().split())
 		used = {name for path in sources() for name in frappe_names(path)}
 		self.assertEqual(used - listed, set(), f"new: add to {FRAPPE_NAMES.name}, with a contract test")

@@ -32,9 +32,7 @@ def mark_lost_calls(run: str) -> None:
 
 
 def claim_lost_call(row) -> bool:
-	"""Claim a call with unknown outcome, given its row, to repeat or settle it; False if somebody else has it.
-	Commits.
-	"""
+	"""Claim a call with unknown outcome, to repeat or settle it; False if somebody else has it. Commits."""
 	moment = now_datetime()
 	since = add_to_date(moment, seconds=-RETRY_CLAIM_S, as_datetime=True)
 	if row.result == RETRY_CLAIMED and get_datetime(row.modified) > since:

@@ -121,7 +121,7 @@ class TestAccessibility(unittest.TestCase):
 					self.show.open(page, one)
 					self.assertFalse(page.evaluate(IS_WIDER))
 
-	def test_what_opens_by_a_key_keeps_the_focus_and_gives_it_back_at_escape(self):
+	def test_popups_trap_focus_and_return_it_to_the_opener_on_escape(self):
 		with self.open_page() as page:
 			for name, openers, role in OPENERS:
 				with self.subTest(openers):
@@ -141,7 +141,7 @@ class TestAccessibility(unittest.TestCase):
 					page.get_by_role(role).wait_for(state="detached")
 					page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
 
-	def test_the_drawer_of_a_phone_keeps_the_focus_and_gives_it_back(self):
+	def test_mobile_drawer_traps_focus_and_returns_it_on_escape(self):
 		with self.open_page(width=390, height=844) as page:
 			self.show.open(page, next(one for one in PAGES if one.name == "new-chat"))
 			opener = page.get_by_test_id("show-sidebar")
@@ -154,7 +154,7 @@ class TestAccessibility(unittest.TestCase):
 			page.keyboard.press("Escape")
 			page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
 
-	def test_the_first_link_skips_to_the_page(self):
+	def test_skip_link_moves_focus_to_main_content(self):
 		with self.open_page() as page:
 			self.show.open(page, next(one for one in PAGES if one.name == "runs"))
 			page.keyboard.press("Tab")

@@ -60,7 +60,7 @@ class TestAgentBuilder(PageTestCase):
 	def stored(self, doctype: str, name: str) -> dict:
 		return self.call(f"/api/resource/{doctype}/{name}".replace(" ", "%20"))["data"]
 
-	def test_one_sentence_and_a_few_clicks_lead_to_a_first_run(self):
+	def test_agent_is_proposed_created_and_run_from_one_sentence_in_few_clicks(self):
 		self.connect_model()
 		self.model.script(
 			text(json.dumps(PROPOSED)), tool_call("list_todos", {}), text("Nothing is overdue.")
@@ -96,7 +96,7 @@ class TestAgentBuilder(PageTestCase):
 		)
 		self.assertEqual(self.stored("Agent Trigger", "Overdue Watch")["cron"], "0 9 * * 1-5")
 
-	def test_without_a_model_the_words_propose_and_what_is_unchecked_is_not_created(self):
+	def test_keyword_proposal_without_a_model_creates_only_checked_parts(self):
 		with self.open_page("/huf/new-agent", width=390, height=844) as page:
 			page.get_by_test_id("example").nth(2).click()
 			page.get_by_test_id("propose").click()
@@ -119,7 +119,7 @@ class TestAgentBuilder(PageTestCase):
 			)["data"]
 			self.assertEqual(len(found), count, doctype)
 
-	def test_a_discarded_proposal_leaves_the_form(self):
+	def test_discarding_a_proposal_shows_the_form_and_keeps_the_sentence(self):
 		with self.open_page("/huf/new-agent") as page:
 			page.get_by_test_id("sentence").fill(SENTENCE)
 			page.keyboard.press("Enter")

@@ -14,7 +14,7 @@ class TestImportAgent(SiteTestCase):
 	def run_huf(self, *words: str):
 		return isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import-agent", *words])
 
-	def test_it_reports_first_and_makes_the_agent_then(self):
+	def test_dry_run_reports_and_import_creates_the_agent(self):
 		file = self.home / "workflow.json"
 		file.write_text(json.dumps(make_workflow()))
 		listed = self.run_huf(str(file), "--dry-run")

@@ -17,7 +17,7 @@ class TestAgentsPage(PageTestCase):
 	def make_agent(self, name: str, **values) -> dict:
 		return self.make("Agent", agent_name=name, instructions="Be brief.", **values)
 
-	def test_an_agent_is_made_with_tools_for_a_kind_of_record_and_tried_beside_its_form(self):
+	def test_agent_is_created_with_doctype_tools_and_tried_in_the_preview_chat(self):
 		with self.open_page("/huf/agents") as page:
 			page.get_by_test_id("new-agent").click()
 			page.get_by_test_id("field-agent_name").fill("Notekeeper")
@@ -44,7 +44,7 @@ class TestAgentsPage(PageTestCase):
 		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
 		self.assertEqual([row["second_person"] for row in rows], [0, 0, 1])
 
-	def test_instructions_are_compared_and_brought_back(self):
+	def test_instruction_versions_are_compared_and_restored(self):
 		self.make_agent("Changeable")
 		self.call("/api/resource/Agent/Changeable", {"instructions": "Be brief.\nBe rude."}, "PUT")
 		with self.open_page("/huf/agents/Changeable?view=versions") as page:
@@ -60,7 +60,7 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("version").nth(2).wait_for()
 		self.assertEqual(self.stored("Changeable")["instructions"], "Be brief.")
 
-	def test_what_an_agent_lacks_or_may_not_be_is_told_at_its_field(self):
+	def test_missing_name_and_invalid_temperature_are_reported_on_saving(self):
 		with self.open_page("/huf/new-agent", width=390, height=844) as page:
 			page.get_by_test_id("save").click()
 			page.get_by_text("Fill in: Agent Name").wait_for()
@@ -73,7 +73,7 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("save").click()
 			page.wait_for_url("**/huf/agents/Too%20warm")
 
-	def test_an_agent_s_triggers_are_there_and_it_is_turned_off_and_deleted(self):
+	def test_agent_shows_its_triggers_and_is_disabled_and_deleted(self):
 		self.make_agent("Doomed")
 		trigger = {"agent": "Doomed", "trigger_type": "Manual"}
 		self.make("Agent Trigger", trigger_name="Press me", **trigger)
@@ -93,7 +93,7 @@ class TestAgentsPage(PageTestCase):
 			wait_for_deletion(page)
 		self.assertRaises(HTTPError, self.stored, "Doomed")
 
-	def test_who_may_not_create_a_doctype_asks_those_who_may(self):
+	def test_doctype_request_of_a_manager_notifies_the_administrator(self):
 		self.add_user(MANAGER, "Huf Manager", "Huf User")
 		with self.open_page("/huf/new-agent", user=MANAGER) as page:
 			page.get_by_test_id("maker-wish").fill("stock")
@@ -105,7 +105,7 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("field-name").or_(page.get_by_test_id("save")).first.wait_for()
 			self.assertEqual(page.get_by_test_id("maker-ask").count(), 0)
 
-	def test_who_only_uses_agents_sets_none_up(self):
+	def test_agent_form_is_read_only_for_users_without_the_manager_role(self):
 		self.add_user(CLERK, "Huf User")
 		self.make_agent("Guarded")
 		with self.open_page("/huf/agents/Guarded", user=CLERK) as page:

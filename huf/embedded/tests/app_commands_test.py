@@ -23,7 +23,7 @@ class TestNewApp(SiteTestCase):
 		frappe.connect()
 		return name
 
-	def test_an_own_tool_of_a_new_app_is_called_by_an_agent(self):
+	def test_agent_calls_a_python_tool_of_a_new_app(self):
 		name = self.make_app()
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", "add_vat", "provider_app"), name)
 		path = f"{name}.huf_tools.example.add_vat"
@@ -36,7 +36,7 @@ class TestNewApp(SiteTestCase):
 		said = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(said, ['{"gross": 12.0}'] * 2)
 
-	def test_a_name_that_is_taken_or_none_is_refused_and_nothing_is_made(self):
+	def test_taken_or_invalid_app_names_are_refused_without_creating_an_app(self):
 		for name in ("json", "huf", "My App", "../up"):
 			said = self.run_huf("new-app", name)
 			self.assertEqual(said.exit_code, 1, said.output)

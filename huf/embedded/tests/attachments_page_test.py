@@ -82,7 +82,7 @@ class TestAttachmentsPage(PageTestCase):
 		chooser.value.set_files(list(files))
 		page.get_by_test_id("attachment").locator("a").nth(before + len(files) - 1).wait_for()
 
-	def test_a_text_and_a_picture_are_sent_seen_and_there_again_after_a_reload(self):
+	def test_text_and_image_reach_the_model_and_survive_reload_and_edit(self):
 		with self.open_page(user=ANNA) as page:
 			self.attach(page, NOTE, PICTURE)
 			self.assertEqual(page.get_by_test_id("attach-hint").count(), 0)
@@ -112,7 +112,7 @@ class TestAttachmentsPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("attachment").count(), 2)
 			self.assertIn("Tea is at four.", self.model.requests[1]["messages"][-1]["content"][0]["text"])
 
-	def test_what_is_not_sent_survives_a_reload_and_what_is_taken_away_is_gone(self):
+	def test_unsent_attachment_survives_a_reload_until_it_is_removed(self):
 		with self.open_page() as page:
 			self.attach(page, NOTE)
 			page.reload()
@@ -147,13 +147,13 @@ class TestAttachmentsPage(PageTestCase):
 				page.get_by_role("link", name=f"{kind}.txt").wait_for()
 				self.assertEqual(page.get_by_test_id("attachment").count(), number)
 
-	def test_a_picture_that_is_too_large_is_made_smaller_first(self):
+	def test_too_large_image_is_downscaled_before_the_upload(self):
 		with self.open_page() as page:
 			self.attach(page, {"name": "big.png", "mimeType": "image/png", "buffer": noise(1500, 1000)})
 			said = page.get_by_test_id("attachment").inner_text()
 			self.assertRegex(said, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
 
-	def test_what_cannot_be_read_says_so_and_is_not_sent(self):
+	def test_unsupported_file_shows_an_error_and_blocks_sending(self):
 		with self.open_page() as page:
 			page.get_by_test_id("composer").fill("Read this")
 			page.get_by_test_id("attach-input").set_input_files([ZIP])
@@ -163,7 +163,7 @@ class TestAttachmentsPage(PageTestCase):
 			# Enabled as soon as the agents are known, too.
 			page.locator("[data-testid=send]:enabled").wait_for()
 
-	def test_a_model_that_does_not_see_is_told_of_before_sending(self):
+	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):
 		self.use_model("")
 		with self.open_page() as page:
 			self.attach(page, PICTURE)

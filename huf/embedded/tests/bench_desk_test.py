@@ -74,7 +74,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	# --- the workspace and the reports ---
 
-	def test_the_workspace_shows_cards_charts_and_the_ways_on(self):
+	def test_workspace_shows_number_cards_charts_and_links(self):
 		with self.open_page("/app/huf") as page:
 			card = page.locator(".number-widget-box", has_text="Runs Today")
 			card.locator(".number").wait_for()
@@ -109,7 +109,7 @@ class TestDeskOfABench(BenchTestCase):
 				answer.get_by_role("link", name="Timeline").click()
 			opened.value.get_by_text(QUESTION).first.wait_for()
 
-	def test_a_run_leads_to_its_timeline_and_its_calls(self):
+	def test_run_form_opens_the_timeline_and_the_tool_calls(self):
 		with self.open_form("Agent Run", self.run_name) as page:
 			self.assertEqual(page.get_by_text("Not Saved").count(), 0)
 			self.shoot(page, "run")
@@ -120,7 +120,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.press(page, "Tool Calls")
 			page.locator(".list-row .indicator-pill", has_text="Success").first.wait_for()
 
-	def test_a_key_and_a_model_are_tested(self):
+	def test_provider_key_and_model_are_tested_from_their_forms(self):
 		with self.open_form("AI Provider", PROVIDER) as page:
 			self.press(page, "Test Key")
 			self.fill_first(page, "model", MODEL)
@@ -140,7 +140,7 @@ class TestDeskOfABench(BenchTestCase):
 		field.and_(page.locator(":focus")).wait_for()
 		field.fill(text)
 
-	def test_a_trigger_is_tried_on_the_past_and_fired(self):
+	def test_trigger_is_backtested_and_fired_from_its_form(self):
 		with self.open_form("Agent Trigger", TRIGGER) as page:
 			self.press(page, "Backtest")
 			page.locator(".msgprint-dialog:visible li", has_text=self.todo).wait_for()
@@ -155,7 +155,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.press(page, "Events")
 			page.locator(".list-row", has_text=TRIGGER).first.wait_for()
 
-	def test_a_draft_is_allowed_and_another_refused_on_their_forms(self):
+	def test_drafts_are_approved_and_rejected_on_their_forms(self):
 		draft = self.propose("call Clara")
 		with self.open_form("Agent Draft", draft, ANNA) as page:
 			page.locator(".form-dashboard-section:visible td", has_text="call Clara").first.wait_for()
@@ -170,7 +170,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.pill(page, "Rejected").wait_for()
 			self.assertIn("Not today", page.locator("[data-fieldname=reason]").first.inner_text())
 
-	def test_the_form_of_the_chat_is_the_chat(self):
+	def test_chat_doctype_form_embeds_a_working_chat(self):
 		with self.open_page("/app/agent-chat") as page:
 			page.locator("[data-fieldname=agent] input").first.fill(AGENT)
 			page.locator("[data-fieldname=agent] [role=option]", has_text=AGENT).first.click()
@@ -181,7 +181,7 @@ class TestDeskOfABench(BenchTestCase):
 			chat.locator("[data-testid=run-footer][data-status=Success]").wait_for()
 			self.shoot(page, "chat form")
 
-	def test_lists_show_in_colour_how_things_stand(self):
+	def test_list_views_show_coloured_status_indicators(self):
 		self.propose("call Emil")
 		for doctype, word, colour in (
 			("agent-run", "Success", "green"),
@@ -196,7 +196,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	# --- Ask an agent about this ---
 
-	def test_a_document_and_the_search_bar_lead_to_an_agent(self):
+	def test_document_sidebar_and_search_bar_open_a_chat_with_prefilled_prompt(self):
 		with self.open_form("ToDo", self.todo) as page:
 			page.locator(".form-sidebar .huf-ask").wait_for()
 			self.assertEqual(page.locator(".menu-btn-group a", has_text=ASK).count(), 1)
@@ -224,13 +224,13 @@ class TestDeskOfABench(BenchTestCase):
 
 	# --- the web pages on a bench ---
 
-	def test_the_chat_answers(self):
+	def test_web_chat_completes_a_run(self):
 		with self.open_page(f"/huf/chat?agent={quote(AGENT)}") as page:
 			say(page, QUESTION)
 			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
 			self.shoot(page, "web chat")
 
-	def test_what_waits_is_shown_and_allowed(self):
+	def test_pending_draft_is_shown_and_approved_on_the_web_page(self):
 		draft = self.propose("call Fred")
 		with self.open_page(f"/huf/drafts/{draft}", ANNA) as page:
 			change = page.locator("[data-testid=change-field]", has_text="all Fred")
@@ -245,7 +245,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	# --- who sees what ---
 
-	def test_a_user_sees_only_their_own(self):
+	def test_user_sees_only_own_runs_in_workspace_report_and_list(self):
 		own = self.ask(QUESTION, BEN)["run"]
 		runs = self.people[BEN][0].get("/api/resource/Agent Run?limit_page_length=0").json()["data"]
 		with self.open_page("/app/huf", BEN) as page:

@@ -17,7 +17,7 @@ class TestFirstHour(BenchTestCase):
 		self.model.forever(text("OK"))
 		self.key = uuid4().hex[:6]
 
-	def test_what_an_agent_needs_is_made_on_forms_and_its_change_is_approved(self):
+	def test_records_created_on_forms_lead_from_a_document_event_to_an_approval(self):
 		name, tool, condition = (
 			f"Desk Walk {self.key}",
 			f"walk_{self.key}",
@@ -48,7 +48,7 @@ class TestFirstHour(BenchTestCase):
 			self.assertEqual(page.get_by_text("Offline", exact=True).count(), 0)
 			self.shoot(page, "run of the trigger")
 
-	def test_administrator_is_asked_before_a_trigger_that_their_changes_would_not_start(self):
+	def test_administrator_confirms_a_trigger_that_ignores_their_own_changes(self):
 		if USER != "Administrator":
 			self.skipTest("HUF_BENCH_USER is not Administrator")
 		name = f"Desk Walk {self.key}"

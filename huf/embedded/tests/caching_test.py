@@ -17,7 +17,7 @@ class TestCache(SiteTestCase):
 		self.assertIsNone(cache.get_value("too large"))
 		self.assertEqual(cache._bytes, 0)
 
-	def test_a_value_that_is_set_again_counts_once_and_is_the_newest(self):
+	def test_overwritten_value_is_counted_once(self):
 		cache = caching.Cache()
 		for number in range(1000):
 			cache.set_value("counter", number)

@@ -8,7 +8,7 @@ from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 @needs_browser
 class TestChatPage(PageTestCase):
-	def test_a_newcomer_s_two_questions_are_answered_from_real_records(self):
+	def test_offline_agent_counts_users_and_creates_a_todo(self):
 		with self.open_guest_page() as page:
 			sign_in(page, PASSWORD)
 			self.assertEqual(say(page, "How many users are there?").get_attribute("data-status"), "Success")
@@ -40,7 +40,7 @@ class TestChatPage(PageTestCase):
 		conversation = self.call(f"/api/resource/Agent%20Conversation/{name}")["data"]
 		self.assertEqual(conversation["agent"], "Zoe")
 
-	def test_the_first_page_is_small(self):
+	def test_first_page_load_stays_below_its_size_limit(self):
 		with self.open_page() as page:
 			open_first_page(page)
 			javascript, everything = loaded_bytes(page)
@@ -48,7 +48,7 @@ class TestChatPage(PageTestCase):
 		self.assertLess(javascript, 160_000)
 		self.assertLess(everything, 170_000)
 
-	def test_a_conversation_is_there_again_after_a_reload(self):
+	def test_conversation_is_restored_after_a_reload(self):
 		with self.open_guest_page() as page:
 			sign_in(page, PASSWORD)
 			say(page, "List my open todos")
@@ -60,7 +60,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 			self.assertTrue(page.get_by_test_id("conversation-item").count())
 
-	def test_auto_shows_how_the_router_decided_also_after_a_reload(self):
+	def test_auto_route_shows_the_routing_decision_before_and_after_a_reload(self):
 		with ModelServer() as model, self.open_guest_page() as page:
 			model.script(
 				text("I need to search for current information."), text("Bern."), text("A big town.")
@@ -83,7 +83,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("message-agent").count(), 2)
 			self.assertEqual(page.get_by_test_id("route").input_value(), "auto")
 
-	def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(self):
+	def test_reload_during_an_answer_resumes_its_stream_without_duplicates(self):
 		answer = " ".join(f"Sentence {number}." for number in range(40))
 		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
@@ -106,7 +106,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(said.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
-	def test_a_message_that_could_not_be_queued_stays_with_its_error(self):
+	def test_message_that_cannot_be_queued_stays_visible_with_a_retry_button(self):
 		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
 			model.script(gate(text("Let me think about it.")))
@@ -125,7 +125,7 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("retry").wait_for()
 			self.assertIn("And tomorrow?", page.get_by_test_id("message-user").last.inner_text())
 
-	def test_the_reasoning_of_a_model_is_folded_and_there_again_after_a_reload_and_in_the_run(self):
+	def test_reasoning_is_collapsed_and_kept_after_a_reload_and_in_the_run(self):
 		with ModelServer() as model, self.open_guest_page() as page:
 			gate = Gate()
 			model.script(
@@ -175,7 +175,7 @@ class TestChatPage(PageTestCase):
 			say(page, "And now?")
 			self.assertEqual(model.requests[-1]["model"], "scripted")
 
-	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
+	def test_scrolling_up_loads_older_messages_without_duplicates(self):
 		with self.open_guest_page() as page:
 			sign_in(page, PASSWORD)
 			say(page, "How many users are there?")
@@ -208,7 +208,7 @@ class TestChatPage(PageTestCase):
 		self.addCleanup(self.call, address, {"model": ""}, "PUT")
 		return name
 
-	def test_a_wrong_password_is_told_and_lets_nobody_in(self):
+	def test_wrong_password_shows_an_error_and_stays_on_the_login_page(self):
 		with self.open_guest_page() as page:
 			sign_in(page, "wrong")
 			page.get_by_role("alert").wait_for()

@@ -20,7 +20,7 @@ class TestChatsPage(PageTestCase):
 		cls.has_counter = False
 		cls.add_user(BERTA, "Huf User")
 
-	def test_an_edited_message_is_a_version_and_both_can_be_read(self):
+	def test_editing_a_message_creates_a_version_and_keeps_the_first(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			say(page, "List my open todos")
@@ -51,7 +51,7 @@ class TestChatsPage(PageTestCase):
 		is_so = "(count) => document.querySelectorAll('[data-testid=conversation-item]').length === count"
 		page.wait_for_function(is_so, arg=count)
 
-	def test_an_answer_is_generated_again_beside_the_first_one(self):
+	def test_regenerated_answer_is_a_version_beside_the_first(self):
 		with ModelServer() as model:
 			model.script(text("Four."), text("Five."))
 			self.use_scripted_model(model)
@@ -89,7 +89,7 @@ class TestChatsPage(PageTestCase):
 				[each["note"] for each in cases if each["run"] == run], ["It counted the disabled ones."]
 			)
 
-	def test_code_formulas_and_task_lists_of_an_answer_are_set(self):
+	def test_code_formulas_and_task_lists_of_an_answer_are_rendered(self):
 		answer = "- [x] Counted\n\nSo $a^2$ is\n\n```python\nreturn 4\n```\n"
 		with ModelServer() as model:
 			model.script(text(answer))
@@ -103,7 +103,7 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(page.locator(".prose > div").first.get_attribute("dir"), "auto")
 				self.assertEqual(faults_of(page), [])
 
-	def test_a_mermaid_diagram_is_a_picture_and_what_is_none_stays_code(self):
+	def test_mermaid_diagram_is_rendered_and_invalid_source_stays_code(self):
 		diagram = "flowchart LR\n  A[Order] --> B{Paid?}\n  B -->|yes| C[Ship]"
 		answer = f"It goes so:\n\n```mermaid\n{diagram}\n```\n\nAnd:\n\n```mermaid\nno such diagram\n```\n"
 		with ModelServer() as model:
@@ -125,7 +125,7 @@ class TestChatsPage(PageTestCase):
 				page.locator(".prose pre").filter(has_text="flowchart LR").wait_for()
 				self.assertEqual([each for each in violations if "Content Security Policy" in each], [])
 
-	def test_words_that_are_being_changed_stay_when_the_chat_is_read_again(self):
+	def test_unsaved_message_edit_survives_a_refresh_of_the_chat(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			wait_to_hear(page)
@@ -143,7 +143,7 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("run-footer").nth(1).wait_for()
 			self.assertEqual(page.get_by_test_id("edit-message").input_value(), "How many roles")
 
-	def test_a_chat_goes_on_from_an_answer_in_another_one(self):
+	def test_branching_from_an_answer_continues_in_a_new_chat(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			say(page, "List my open todos")
@@ -156,7 +156,7 @@ class TestChatsPage(PageTestCase):
 			say(page, "List the notes")
 			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
 
-	def test_chats_are_found_by_what_was_said(self):
+	def test_chat_search_finds_messages_by_their_text(self):
 		with self.open_page() as page:
 			say(page, "List my open todos about the xylophone")
 			page.get_by_test_id("new-chat").click()
@@ -168,7 +168,7 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("history-search").press("Escape")
 			page.get_by_test_id("conversation-item").first.wait_for()
 
-	def test_a_shared_chat_is_read_and_then_written_in(self):
+	def test_shared_chat_is_read_only_then_writable_then_revoked(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			address = page.url
@@ -194,7 +194,7 @@ class TestChatsPage(PageTestCase):
 				reader.reload()
 				reader.get_by_text("Not permitted").wait_for()
 
-	def test_what_is_spoken_is_put_into_the_message_and_not_yet_sent(self):
+	def test_transcribed_speech_is_added_to_the_composer_without_sending(self):
 		with ModelServer() as model:
 			model.script(text("How many users are there?"))
 			self.make("AI Provider", provide_name="Ear", api_key="sk-1", api_base=model.base_url)

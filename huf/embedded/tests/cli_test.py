@@ -28,7 +28,7 @@ class TestCommandLine(SiteTestCase):
 		self.assertEqual({name for names in SECTIONS.values() for name in names}, set(cli.commands))
 		self.assertNotIn("...\n", self.run_huf("--help").output.partition("Start:")[2])
 
-	def test_a_run_that_waits_says_for_what_and_where(self):
+	def test_waiting_run_prints_the_tool_and_the_address_of_its_draft(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), (tool,))
@@ -38,7 +38,7 @@ class TestCommandLine(SiteTestCase):
 		draft = frappe.db.get_value("Agent Draft", {"tool": tool}, "name")
 		self.assert_refused(said, f"waits for approval of {tool}", f"/huf/drafts/{draft}")
 
-	def test_the_error_of_a_failed_run_is_no_answer(self):
+	def test_error_of_a_failed_run_is_printed_to_stderr(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(error(400, "no such deployment"))
@@ -47,7 +47,7 @@ class TestCommandLine(SiteTestCase):
 		self.assertRegex(said.stdout, r"^The run \w+ is failed\.\n$")
 		self.assertIn("no such deployment", said.stderr)
 
-	def test_a_place_that_cannot_be_written_is_named(self):
+	def test_unusable_path_or_address_is_named_in_the_error(self):
 		for words in (("start", "--port", "0"), ("init",)):
 			self.assert_refused(self.run_huf(*words, home="/proc/nowhere"), "/proc/nowhere: ")
 		self.assert_refused(self.run_huf("backup", "/proc/nowhere/site.backup"), "Name another place")
@@ -57,13 +57,13 @@ class TestCommandLine(SiteTestCase):
 		said = self.run_huf("import-openapi", "http://127.0.0.1:1/openapi.json")
 		self.assert_refused(said, "private address", "--allow-private")
 
-	def test_a_port_and_a_host_that_do_not_exist(self):
+	def test_invalid_port_or_host_is_refused_before_a_site_is_created(self):
 		home = self.home / "unused"
 		self.assert_refused(self.run_huf("start", "--port", "99999", home=home), "0<=x<=65535")
 		self.assert_refused(self.run_huf("start", "--host", "192.0.2.1", home=home), "--host")
 		self.assertFalse((home / "sites").exists())
 
-	def test_a_new_site_warns_of_no_waiting_writers(self):
+	def test_init_of_a_site_logs_no_slow_transaction_warning(self):
 		with (
 			tempfile.TemporaryDirectory() as home,
 			mock.patch("frappe.database.connection.SLOW_TRANSACTION", 0),
@@ -71,7 +71,7 @@ class TestCommandLine(SiteTestCase):
 		):
 			self.assertEqual(self.run_huf("init", home=home).exit_code, 0)
 
-	def test_a_start_without_the_built_web_app_says_so(self):
+	def test_start_warns_when_the_web_app_is_not_built(self):
 		def serve(_home, _host, _port, _prepare, on_ready):
 			on_ready()
 
@@ -86,7 +86,7 @@ class TestCommandLine(SiteTestCase):
 				said = self.run_huf("start").output
 			self.assertEqual("web app is not built" in said, not is_built, said)
 
-	def test_execute_says_what_is_wrong_with_its_arguments(self):
+	def test_execute_reports_invalid_kwargs_and_unknown_functions(self):
 		for kwargs, word in (("{bad", "not JSON"), ("[1]", "an object")):
 			self.assert_refused(self.run_huf("execute", "frappe.get_all", "--kwargs", kwargs), word)
 		for path in (
@@ -99,21 +99,21 @@ class TestCommandLine(SiteTestCase):
 		):
 			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
 
-	def test_execute_calls_methods_of_frappe_s_objects_as_bench_does(self):
+	def test_execute_calls_methods_of_frappe_objects_like_bench(self):
 		said = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
 		self.assertEqual(said.output, '"Guest"\n')
 
-	def test_an_unknown_agent_is_answered_with_the_agents_there_are(self):
+	def test_unknown_agent_is_refused_with_the_list_of_agents(self):
 		agent = make_agent()
 		self.assert_refused(
 			self.run_huf("ask", "Nobody", "Hi"), "There is no agent 'Nobody'. Agents: ", agent
 		)
 
-	def test_a_password_is_asked_for_only_for_a_user_that_exists(self):
+	def test_set_password_refuses_an_unknown_user_before_prompting(self):
 		said = self.run_huf("set-password", "nobody@example.com")
 		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
 
-	def test_a_user_in_another_case_is_the_user_as_stored(self):
+	def test_set_password_and_login_ignore_the_case_of_the_user_name(self):
 		said = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
 		self.assertEqual(said.output, "The password of Administrator is changed.\n")
 		browser = Browser()
@@ -122,7 +122,7 @@ class TestCommandLine(SiteTestCase):
 			browser.open("/api/method/frappe.auth.get_logged_user").json["message"], "Administrator"
 		)
 
-	def test_a_site_whose_creation_was_killed_is_made_anew(self):
+	def test_init_recreates_a_site_whose_creation_was_killed(self):
 		home = self.home / "killed"
 		config = {"encryption_key": "x", "installed_apps": ["frappe"], site.INCOMPLETE: 1}
 		folder = site.site_path(home)
@@ -134,18 +134,18 @@ class TestCommandLine(SiteTestCase):
 		self.assertEqual(site.read_config(folder).keys(), {"encryption_key", "installed_apps"})
 		self.assertIn("has a site already", self.run_huf("init", home=home).output)
 
-	def test_a_file_that_is_not_text_is_named(self):
+	def test_imports_of_binary_files_are_refused_with_the_file_name(self):
 		file = self.home / "picture.json"
 		file.write_bytes(b"\xff\xfe\x00")
 		for words in (("import",), ("import-agent",), ("import-openapi",), ("router", "eval")):
 			self.assert_refused(self.run_huf(*words, str(file)), f"{file} is not text in UTF-8.")
 
-	def test_a_file_to_import_that_is_missing_is_named(self):
+	def test_import_of_a_missing_file_or_pack_is_refused_with_its_name(self):
 		for name in ("nowhere.yaml", "no/where"):
 			self.assert_refused(self.run_huf("import", name), f"There is no file or folder {name}.")
 		self.assert_refused(self.run_huf("import", "nothing"), "There is no pack 'nothing'")
 
-	def test_undo_and_release_say_what_they_need(self):
+	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
 		self.assert_refused(self.run_huf("undo", "--agent", "Planner"), "--since")
 		self.assertIn("Nothing is stopped.", self.run_huf("release").output)

@@ -87,7 +87,7 @@ class TestOpenAI(ClientTestCase):
 		self.assertLessEqual({"Reader", "Writer"}, {each.id for each in self.client.models.list()})
 		self.assertEqual(self.client.models.retrieve("Reader").owned_by, "huf")
 
-	def test_an_answer_after_a_tool(self):
+	def test_completion_after_a_tool_call_returns_answer_and_summed_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
 		answer = self.ask()
 		self.assertEqual(
@@ -95,14 +95,14 @@ class TestOpenAI(ClientTestCase):
 		)
 		self.assertEqual((answer.usage.prompt_tokens, answer.usage.total_tokens), (150, 165))
 
-	def test_a_stream_after_a_tool(self):
+	def test_stream_after_a_tool_call_returns_text_and_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
 		chunks = list(self.ask(stream=True, stream_options={"include_usage": True}))
 		said = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
 		self.assertEqual((said, chunks[-2].choices[0].finish_reason), (ANSWER, "stop"))
 		self.assertEqual(chunks[-1].usage.total_tokens, 220)
 
-	def test_refusals_are_the_errors_that_the_client_knows(self):
+	def test_refusals_raise_the_matching_openai_client_errors(self):
 		stranger = self.client.with_options(api_key="callers-key:wrong")
 		with self.assertRaises(openai.AuthenticationError):
 			stranger.models.list()
@@ -143,13 +143,13 @@ class TestAGUI(ClientTestCase):
 		self.assertEqual(told["messages"][1]["toolCalls"][0]["function"]["name"], "todos")
 		self.assertEqual(told["state"]["huf"]["agent"], "Reader")
 
-	def test_a_client_that_knows_nothing_joins_with_the_same_messages(self):
+	def test_new_client_joins_a_thread_with_the_same_messages(self):
 		self.assertEqual(self.said("joined"), self.said("read"))
 
-	def test_what_is_refused_is_an_error(self):
+	def test_refused_request_is_reported_as_a_403_error(self):
 		self.assertIn("403", self.told["refused"]["error"])
 
-	def test_an_interrupt_is_resumed_and_the_change_made(self):
+	def test_approved_interrupt_resumes_the_run_and_applies_the_change(self):
 		self.assertEqual(self.told["waiting"]["outcome"]["type"], "interrupt")
 		told = self.told["resumed"]
 		self.assertIsNone(told["error"])
@@ -166,7 +166,7 @@ class TestAGUI(ClientTestCase):
 
 
 class TestRejoining(ClientTestCase):
-	def test_readers_of_a_live_run_cut_anywhere_have_its_text_once(self):
+	def test_clients_rejoining_a_cut_stream_receive_each_text_delta_once(self):
 		self.model.script(text(ANSWER, chunk_size=6, pace=0.01))
 		body = {"agent": "Reader", "prompt": "Tell"}
 		stream = self.server.call("/api/method/huf.api.chat.stream", body, self.cookie)
@@ -188,7 +188,7 @@ class TestRejoining(ClientTestCase):
 			last = max([last, *(int(each.split("\n")[0][4:]) for each in whole if each.startswith("id: "))])
 		return text_of(whole)
 
-	def test_a_stranger_does_not_rejoin(self):
+	def test_guest_cannot_rejoin_a_run(self):
 		with self.assertRaises(HTTPError) as caught:
 			self.server.call("/api/method/huf.api.chat.rejoin?run=nothing")
 		self.assertEqual(caught.exception.code, 403)

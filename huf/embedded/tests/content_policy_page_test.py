@@ -9,7 +9,7 @@ INLINE = "() => { const tag = document.createElement('script'); tag.textContent 
 
 @needs_browser
 class TestContentPolicy(PageTestCase):
-	def test_login_and_pages_break_no_rule(self):
+	def test_login_and_pages_cause_no_policy_violations(self):
 		violations = []
 		with self.open_guest_page() as page:
 			page.on("console", lambda message: violations.append(message.text))
@@ -26,7 +26,7 @@ class TestContentPolicy(PageTestCase):
 			page.get_by_test_id("composer").wait_for()
 			self.assertIsNone(page.evaluate(INLINE))
 
-	def test_no_text_is_evaluated(self):
+	def test_string_passed_to_a_timer_is_not_evaluated(self):
 		"""Playwright's own evaluate runs beside the policy; a timer's text is under it, as the page's code is."""
 		with self.open_page("/huf/chat", expected="Content Security Policy") as page:
 			page.get_by_test_id("composer").wait_for()

@@ -25,7 +25,7 @@ class TestContinuedRuns(PageTestCase):
 			"Agent", agent_name=self.agent, model=model["model_name"], agent_tool=[{"tool": "list_users"}]
 		)
 
-	def test_an_answer_cut_by_its_steps_goes_on_in_the_background(self):
+	def test_answer_cut_by_the_step_limit_continues_in_the_background(self):
 		self.call(f"/api/resource/Agent/{quote(self.agent)}", {"max_iterations": 1}, method="PUT")
 		self.model.script(tool_call("list_users", {}), text("Not done."), text("There is one."))
 		with self.open_chat("How many?") as page:
@@ -35,7 +35,7 @@ class TestContinuedRuns(PageTestCase):
 			modes = page.get_by_test_id("run-badge").evaluate_all("all => all.map(e => e.dataset.mode)")
 			self.assertEqual(modes, ["Inline", "Background"])
 
-	def test_an_answer_cut_by_its_time_goes_on_in_the_background(self):
+	def test_answer_cut_by_the_time_limit_continues_in_the_background(self):
 		# The first run of a server takes seconds to load its libraries.
 		self.model.script(text("Hello."))
 		hello = {"agent_name": self.agent, "prompt": "Hello", "channel_id": "test"}

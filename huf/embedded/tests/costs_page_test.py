@@ -10,7 +10,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 @needs_browser
 class TestCostsPage(PageTestCase):
-	def test_spend_is_shown_by_agent_and_user_with_its_budget_and_downloaded(self):
+	def test_costs_are_grouped_by_agent_and_user_with_budget_and_csv_download(self):
 		with ModelServer() as model:
 			model.script(text("Four."))
 			self.make("AI Provider", provide_name="Priced", api_key="sk-1", api_base=model.base_url)
@@ -56,7 +56,7 @@ class TestCostsPage(PageTestCase):
 		cells = [row.locator("td").nth(4).inner_text() for row in page.get_by_test_id("cost-row").all()]
 		return [float(each[1:].replace(",", "")) for each in cells if each.startswith("$")]
 
-	def test_each_model_call_of_a_run_says_its_tokens_and_cost(self):
+	def test_run_page_shows_tokens_and_cost_of_each_model_call(self):
 		with ModelServer() as model:
 			model.script(tool_call("list_todos", {}), text("None."))
 			self.make("AI Provider", provide_name="Dear", api_key="sk-1", api_base=model.base_url)

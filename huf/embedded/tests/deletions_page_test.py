@@ -22,7 +22,7 @@ class TestDeletions(PageTestCase):
 			time.sleep(0.1)
 		self.assertFalse(self.exists(path))
 
-	def test_a_chat_is_hidden_at_once_and_back_after_undo(self):
+	def test_deleted_chat_is_hidden_at_once_and_restored_by_undo(self):
 		with self.open_page("/huf/chat") as page:
 			say(page, "How many users are there?")
 			item = page.get_by_test_id("conversation-item")
@@ -37,7 +37,7 @@ class TestDeletions(PageTestCase):
 			page.reload()
 			item.wait_for()
 
-	def test_a_page_that_is_left_deletes_at_once(self):
+	def test_leaving_the_page_sends_a_pending_deletion(self):
 		note = self.make("ToDo", description="Leave")["name"]
 		with self.open_page(f"/huf/records/ToDo/{note}") as page:
 			page.get_by_test_id("delete-record").click()
@@ -46,7 +46,7 @@ class TestDeletions(PageTestCase):
 			page.goto("about:blank")
 			self.wait_until_gone(f"ToDo/{note}")
 
-	def test_what_the_site_refuses_is_shown_again_with_the_reason(self):
+	def test_refused_deletion_restores_the_item_and_shows_the_error(self):
 		values = {"types": "Get List", "reference_doctype": "ToDo", "description": "List to-dos"}
 		self.make("Agent Tool Function", tool_name="kept_tool", **values)
 		self.make("Agent", agent_name="Keeper", instructions="Keep.", agent_tool=[{"tool": "kept_tool"}])

@@ -43,12 +43,12 @@ def run_script(doctype: str, work: str, kind: str = ""):
 
 
 class TestCosts(unittest.TestCase):
-	def test_a_list_says_unknown_where_a_price_is_not_known(self):
+	def test_run_list_shows_unknown_for_costs_with_unpriced_calls(self):
 		work = """const show = frappe.listview_settings["Agent Run"].formatters.total_cost;
 			return [show(0, {}, { unpriced_calls: 1 }), show(0.5, {}, { unpriced_calls: 0 })];"""
 		self.assertEqual(run_script("agent_run", work, "_list"), ["unknown", "$ 0.5"])
 
-	def test_forms_say_unknown_too(self):
+	def test_forms_show_unknown_for_costs_without_a_price(self):
 		for doctype, field, unknown, known in (
 			("agent_run", "total_cost", {"unpriced_calls": 2}, {"unpriced_calls": 0}),
 			("agent_llm_call", "cost", {"cost_known": 0}, {"cost_known": 1}),
@@ -61,7 +61,7 @@ class TestCosts(unittest.TestCase):
 					return [show(0, {{}}, null, {json.dumps(unknown)}), show(1, {{}}, null, {json.dumps(known)})];"""
 				self.assertEqual(run_script(doctype, work), ["unknown", "$ 1"])
 
-	def test_a_run_with_a_model_does_not_speak_of_offline(self):
+	def test_offline_hint_is_shown_only_for_runs_without_a_model(self):
 		work = """const forms = ["gpt", "Offline"].map((model) => make_form({ model }));
 			forms.forEach(handlers.refresh);
 			return forms.map((form) => form.properties["model.description"]);"""
@@ -71,7 +71,7 @@ class TestCosts(unittest.TestCase):
 class TestDefaults(unittest.TestCase):
 	"""What the Desk of a site that writes 1.000,5 makes of the default 0.3: 3."""
 
-	def test_fractions_are_those_of_the_doctype_in_every_number_format(self):
+	def test_fractional_defaults_survive_a_decimal_comma_number_format(self):
 		agent = """globalThis.flt = (text) => Number(text.replace(".", ""));
 			const forms = [3, 0.7].map((temperature) => make_form({ is_new: true, temperature }));
 			forms.forEach(handlers.onload);
@@ -83,7 +83,7 @@ class TestDefaults(unittest.TestCase):
 			return locals["Agent Route Pattern"].new.confidence;"""
 		self.assertEqual(run_script("huf_settings", row), 0.9)
 
-	def test_no_other_fraction_is_a_default_of_a_form(self):
+	def test_only_known_fields_have_a_fractional_default(self):
 		fractions = {
 			(doctype["name"], field["fieldname"])
 			for doctype in map(json.loads, (path.read_text() for path in DOCTYPES.glob("*/*.json")))
@@ -97,7 +97,7 @@ class TestDefaults(unittest.TestCase):
 
 
 class TestTriggerEvents(unittest.TestCase):
-	def test_events_are_named_in_words(self):
+	def test_event_list_shows_labels_and_escapes_event_names(self):
 		work = """const show = frappe.listview_settings["Agent Trigger Event"].formatters.event;
 			return ["on_update", "order.paid<", null].map(show);"""
 		shown = run_script("agent_trigger_event", work, "_list")
@@ -115,12 +115,12 @@ class TestRunAs(unittest.TestCase):
 			return {{ asked: !!frappe.asked, saved: frappe.validated, scrolled: form.scrolled }};"""
 		return run_script("agent_trigger", work)
 
-	def test_administrator_is_asked_once_and_may_go_back_to_the_field(self):
+	def test_administrator_confirms_an_event_trigger_without_run_as_or_edits_it(self):
 		self.assertEqual(self.save(self.NEW), {"asked": True, "saved": True})
 		expected = {"asked": True, "saved": False, "scrolled": "run_as"}
 		self.assertEqual(self.save(self.NEW, confirmed=False), expected)
 
-	def test_nobody_else_is_asked_and_no_trigger_that_names_a_user(self):
+	def test_other_users_and_other_triggers_need_no_confirmation(self):
 		quiet = {"asked": False, "saved": True}
 		self.assertEqual(self.save(self.NEW, user="anna@example.com"), quiet)
 		for other in ({"run_as": "anna@example.com"}, {"is_new": False}, {"trigger_type": "Schedule"}):

@@ -73,7 +73,7 @@ class TestWordsOfTheDesk(unittest.TestCase):
 				self.assertEqual(words_of_fields() - set(of_frappe) - translated, set())
 				self.assertEqual(len(rows), len(translated), "a word stands twice, or has no translation")
 
-	def test_what_is_filled_in_is_kept(self):
+	def test_translations_keep_placeholders_and_code_spans(self):
 		for language in LANGUAGES:
 			for source, text in read("translations", f"{language}.csv"):
 				for part in re.findall(r"\{\w+\}|`[^`]+`", source):

@@ -91,7 +91,7 @@ class TestDraftsPage(PageTestCase):
 
 	# --- in the chat ---
 
-	def test_a_change_is_shown_edited_and_applied_as_it_was_edited(self):
+	def test_draft_is_previewed_edited_and_applied_with_the_edited_values(self):
 		self.model.script(
 			self.change("I move it up.", description="Call Berta", priority="High"), text("Moved up.")
 		)
@@ -118,7 +118,7 @@ class TestDraftsPage(PageTestCase):
 		stored = self.stored()
 		self.assertEqual((stored["description"], stored["priority"]), ("Call Clara", "High"))
 
-	def test_a_call_after_outside_content_says_what_was_read_and_what_it_may_have_decided(self):
+	def test_draft_after_untrusted_content_names_the_origin_and_suspicious_values(self):
 		page_of_strangers = enter(self, Outside())
 		fetch, mail = f"fetch_{self.made}", f"mail_{self.made}"
 		for tool_name, types in ((fetch, "GET"), (mail, "Send Mail")):
@@ -153,7 +153,7 @@ class TestDraftsPage(PageTestCase):
 		self.assertIn("Ask Anna first", self.model.requests[-1]["messages"][-1]["content"])
 		self.assertEqual(self.stored()["priority"], "Low")
 
-	def test_what_has_changed_meanwhile_is_shown_anew_and_asked_again(self):
+	def test_approval_of_an_outdated_draft_shows_the_new_change_first(self):
 		self.model.script(self.change(description="Call Berta"), text("Done."))
 		with self.open_chat("Change it") as page:
 			card = page.get_by_test_id("draft")
@@ -167,7 +167,7 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
 		self.assertEqual(self.stored()["description"], "Call Berta")
 
-	def test_an_answer_that_somebody_else_gave_is_told_with_who_gave_it(self):
+	def test_late_approval_shows_who_rejected_the_draft_before(self):
 		name, later = self.propose(priority="High"), Gate()
 		self.model.script(later(text("Done.")))
 		with self.open_page(f"/huf/drafts/{name}") as page:
@@ -191,7 +191,7 @@ class TestDraftsPage(PageTestCase):
 
 	# --- on their own page ---
 
-	def test_keys_lead_through_the_list_and_answer(self):
+	def test_keyboard_shortcuts_select_edit_approve_and_reject_drafts(self):
 		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
 		self.model.script(text("One."), text("Two."))
 		with self.open_page("/huf/drafts") as page:
@@ -221,7 +221,7 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
 		self.assertEqual(self.stored()["priority"], "High")
 
-	def test_the_sidebar_tells_how_many_wait_and_each_has_an_address(self):
+	def test_sidebar_counts_pending_drafts_and_each_has_a_url(self):
 		with self.open_page("/huf/runs") as page:
 			page.reload()
 			wait_to_hear(page)
@@ -242,7 +242,7 @@ class TestDraftsPage(PageTestCase):
 			page.goto("/huf/drafts/nowhere")
 			page.get_by_test_id("error").wait_for()
 
-	def test_what_is_answered_no_longer_waits_without_a_reload(self):
+	def test_approved_draft_leaves_the_pending_lists_without_a_reload(self):
 		name = self.propose(priority="High")
 		self.model.script(text("Moved up."))
 		with self.open_page("/huf") as home:
@@ -258,7 +258,7 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_test_id("drafts-here").locator(f"[data-name='{name}']").wait_for()
 			link.wait_for(state="detached")
 
-	def test_nothing_overflows_in_the_dark_or_on_a_phone(self):
+	def test_long_draft_values_overflow_neither_in_dark_mode_nor_on_a_phone(self):
 		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
 		name = self.propose(description=f"{long}\n\nAnd a second line.", priority="High")
 		card = "/huf/drafts/" + name
@@ -286,7 +286,7 @@ class TestDraftsPage(PageTestCase):
 
 	# --- in the background ---
 
-	def test_a_run_in_the_background_shows_its_progress_is_cancelled_and_keeps_its_partial_result(self):
+	def test_background_run_shows_progress_and_keeps_its_partial_answer_on_cancel(self):
 		first, second = Gate(), Gate()
 		look = tool_calls([call("list_users", {})], "I look at the users first.")
 		self.model.script(first(look), second(text("Never heard.")))
@@ -310,7 +310,7 @@ class TestDraftsPage(PageTestCase):
 			self.assertIn("I look at the users first.", page.get_by_test_id("message-agent").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").get_attribute("data-status"), "done")
 
-	def test_enter_works_while_a_run_waits_and_the_message_is_answered_afterwards(self):
+	def test_message_sent_while_a_run_waits_is_queued_and_answered_afterwards(self):
 		self.model.script(
 			self.change("I move it up.", priority="High"), text("Moved up."), text("It is Monday.")
 		)
@@ -328,7 +328,7 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
 			self.assertEqual(page.get_by_test_id("queued").count(), 0)
 
-	def test_three_changes_of_one_turn_are_one_card_on_which_each_is_answered(self):
+	def test_drafts_of_one_step_share_a_card_and_are_decided_separately(self):
 		todos = [self.todo, *(self.make("ToDo", description=f"To-do {n}")["name"] for n in range(2))]
 		changes = [call(self.tool, {"name": name, "values": {"priority": "High"}}) for name in todos]
 		self.model.script(tool_calls(changes, "I move all three up."), text("Two of three."))

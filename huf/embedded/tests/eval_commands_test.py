@@ -12,7 +12,7 @@ class TestCommands(SiteTestCase):
 	def run_huf(self, *words: str):
 		return isolated(CliRunner().invoke, cli, ["--home", str(self.home), *words])
 
-	def test_a_pack_comes_is_evaluated_and_goes(self):
+	def test_pack_is_imported_evaluated_and_removed(self):
 		self.assertIn("not installed", self.run_huf("packs").output)
 		self.assertIn("New: Agent pharmacy", self.run_huf("import", "pharmacy").output)
 		self.assertIn("nothing to change", self.run_huf("import", "pharmacy").output)
@@ -21,7 +21,7 @@ class TestCommands(SiteTestCase):
 		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", said.output)
 		self.assertIn("Removed: Agent pharmacy", self.run_huf("remove", "pharmacy").output)
 
-	def test_a_pack_passes_its_cases_on_a_site_with_records_of_its_own(self):
+	def test_pack_passes_its_eval_cases_on_a_site_with_existing_records(self):
 		self.run_huf("import", "pharmacy")
 		for drug in ("Paralen 500", "Ibuprofen 400"):
 			for patient in ("jana@patient.example", "petr@patient.example", "jane@patient.example"):
@@ -32,7 +32,7 @@ class TestCommands(SiteTestCase):
 		said = self.run_huf("eval", "pharmacy", "--model", "Recorded")
 		self.assertEqual(said.exit_code, 0, said.output)
 
-	def test_a_pack_is_written_to_a_folder_and_comes_from_there(self):
+	def test_exported_pack_is_imported_from_its_folder(self):
 		self.run_huf("import", "pharmacy")
 		folder = self.home / "my_pharmacy"
 		said = self.run_huf("export", str(folder), "--agent", "Office Assistant")
@@ -43,7 +43,7 @@ class TestCommands(SiteTestCase):
 		for name in ("my_pharmacy", "pharmacy"):
 			self.assertEqual(self.run_huf("remove", name).exit_code, 0)
 
-	def test_what_people_made_is_asked_for(self):
+	def test_pack_with_user_records_is_removed_only_by_with_records_option(self):
 		self.run_huf("import", "pharmacy")
 		make("Pharmacy Branch", branch_name="Mine")
 		frappe.db.commit()
@@ -54,12 +54,12 @@ class TestCommands(SiteTestCase):
 		)
 		self.assertEqual(self.run_huf("remove", "pharmacy", "--with-records").exit_code, 0)
 
-	def test_faults_are_told_without_a_traceback(self):
+	def test_pack_and_eval_errors_exit_with_1_and_no_traceback(self):
 		for words in (("import", "nothing"), ("remove", "nothing"), ("eval", "Nobody")):
 			said = self.run_huf(*words)
 			self.assertEqual((said.exit_code, "Traceback" in said.output), (1, False), words)
 
-	def test_an_unknown_agent_or_run_is_one_sentence(self):
+	def test_unknown_agent_or_run_is_reported_in_one_line(self):
 		for command in (("ask", "Nobody", "Hello"), ("replay", "no-such-run"), ("diff", "one", "two")):
 			result = self.run_huf(*command)
 			self.assertEqual(result.exit_code, 1, command)

@@ -37,7 +37,7 @@ class TestEvalsPage(PageTestCase):
 			failed.get_by_role("link").click()
 			page.get_by_test_id("record-form").wait_for()
 
-	def test_changes_that_wait_for_the_cases_are_shown_and_discarded(self):
+	def test_changes_held_for_evals_are_shown_and_discarded(self):
 		self.call("/api/resource/Agent/Tested", {"instructions": "Be rude."}, "PUT")
 		with self.open_page("/huf/agents/Tested?view=evals") as page:
 			page.get_by_test_id("notice").filter(has_text="instructions").wait_for()

@@ -16,7 +16,7 @@ from huf.tests.model_server import call, text, tool_call, tool_calls
 
 
 class TestRecords(JobTestCase):
-	def test_a_new_to_do_gets_its_priority(self):
+	def test_document_event_sets_the_priority_of_a_new_todo(self):
 		(tool,) = self.agent("Sorter", doctypes={"ToDo": ["update"]})["tools"]
 		event = {"trigger_type": "Doc Event", "reference_doctype": "ToDo", "doc_event": "after_insert"}
 		prompt = "Set the priority of {{ doc.name }}: {{ doc.description }}"
@@ -96,7 +96,7 @@ class TestRecords(JobTestCase):
 		self.assertEqual(refused.exception.code, 403)
 		self.assertEqual(self.steps, 1)
 
-	def test_a_lead_from_a_webhook_is_one_record_however_often_it_is_delivered(self):
+	def test_repeated_webhook_delivery_creates_one_lead(self):
 		self.own_doctype("Sales Lead", "full_name", "email")
 		agent = self.agent("Lead Clerk", doctypes={"Sales Lead": ["create"]})
 		hook = {"webhook_slug": "new-lead", "webhook_secret": "the secret of this test", "run_as": MANAGER}
@@ -155,7 +155,7 @@ class TestPeopleAndAgents(JobTestCase):
 		self.assertEqual((made["title"], made["text"], made["owner"]), ("Rent", "Rent rises in May", CLERK))
 		self.assertEqual(self.steps, 2)
 
-	def test_two_agents_work_side_by_side_and_one_waits_for_a_person(self):
+	def test_waiting_subagent_does_not_block_another_subagent(self):
 		waits = self.agent("Planner", doctypes={"ToDo": ["create"]}, needs_approval=True, approver=BOSS)
 		self.agent("Counter", doctypes={"ToDo": ["list"]}, instructions="You count.")
 		lead = self.agent("Lead", agents=["Planner", "Counter"], instructions="You lead.")

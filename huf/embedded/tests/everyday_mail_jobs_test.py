@@ -14,7 +14,7 @@ class TestMailJobs(JobTestCase):
 		mails = self.method("mail.get_mails", user=MANAGER)
 		return [each for each in mails if (each["direction"], each["status"]) == ("Outgoing", "Sent")]
 
-	def test_every_morning_what_is_overdue_is_mailed(self):
+	def test_scheduled_agent_mails_overdue_todos(self):
 		with Postman() as postman:
 			account = {"email_account_name": "Site", "email_id": "site@office.example", "enable_outgoing": 1}
 			server = {"smtp_server": "127.0.0.1", "smtp_port": str(postman.port), "no_smtp_authentication": 1}
@@ -54,7 +54,7 @@ class TestMailJobs(JobTestCase):
 		self.assertEqual(self.steps, 4)
 
 	@needs_dovecot
-	def test_mail_about_stock_is_answered_from_an_own_doctype(self):
+	def test_incoming_stock_mail_is_answered_from_a_custom_doctype(self):
 		self.own_doctype("Stock Item", "title", "stock")
 		agent = self.agent("Stock Clerk", "send_reply", doctypes={"Stock Item": ["list"]}, may_send_mail=1)
 		listing = next(name for name in agent["tools"] if name != "send_reply")

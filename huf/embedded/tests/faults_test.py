@@ -42,7 +42,7 @@ class TestDatabaseFaults(SiteTestCase):
 		self.server.script(tool_call(tool), text("Done."))
 		self.notes = frappe.db.count("Note")
 
-	def test_a_full_disk(self):
+	def test_full_disk_fails_the_run_and_rolls_back_its_write(self):
 		def fill():
 			# Room for a line, not for the result.
 			pages = frappe.db.sql("pragma page_count")[0][0] + 20
@@ -56,7 +56,7 @@ class TestDatabaseFaults(SiteTestCase):
 		frappe.db._connection.execute("pragma max_page_count = 1073741823")
 		self.assertEqual(run_agent_sync(self.agent, "Go on")["status"], "Success")
 
-	def test_a_database_that_another_holds(self):
+	def test_locked_database_leaves_the_run_to_the_next_worker(self):
 		"""The write comes to nothing within the time it may wait, and the run goes on when the other is done."""
 		other = sqlite3.connect(
 			self.sites_path + f"/{frappe.local.site}/site.db", isolation_level=None, check_same_thread=False
@@ -73,7 +73,7 @@ class TestDatabaseFaults(SiteTestCase):
 
 		self.assert_goes_on(hold, let_go)
 
-	def test_a_database_that_is_gone(self):
+	def test_closed_database_connection_leaves_the_run_to_the_next_worker(self):
 		self.assert_goes_on(lambda: frappe.db._connection.close())
 
 	def assert_goes_on(self, fault, mend=lambda: None):
@@ -94,7 +94,7 @@ class TestDatabaseFaults(SiteTestCase):
 
 
 class TestTurns(SiteTestCase):
-	def test_who_is_gone_with_the_turn_to_write_keeps_nobody_from_writing(self):
+	def test_turn_of_a_vanished_writer_does_not_block_other_writers(self):
 		frappe.db.commit()
 		turns_of(frappe.db.path).take("somebody who is gone")
 		before = frappe.db.count("Note")
@@ -103,7 +103,7 @@ class TestTurns(SiteTestCase):
 			frappe.db.commit()
 		self.assertEqual(frappe.db.count("Note"), before + 2)
 
-	def test_a_turn_is_given_back_with_the_transaction(self):
+	def test_commit_and_rollback_release_the_write_turn(self):
 		turns = turns_of(frappe.db.path)
 		for end in (frappe.db.commit, frappe.db.rollback):
 			frappe.db.begin()
@@ -111,7 +111,7 @@ class TestTurns(SiteTestCase):
 			self.assertTrue(turns.take("another"))
 			turns.give("another")
 
-	def test_turns_are_taken_in_the_order_in_which_they_are_asked_for(self):
+	def test_write_turns_are_granted_in_request_order(self):
 		turns, heard = Turns(), []
 		turns.take("the first")
 
@@ -130,7 +130,7 @@ class TestTurns(SiteTestCase):
 			writer.join()
 		self.assertEqual(heard, list(range(20)))
 
-	def test_a_writer_that_is_interrupted_while_it_waits_keeps_no_place(self):
+	def test_interrupted_writer_leaves_the_queue_for_the_write_turn(self):
 		turns = Turns()
 		turns.take("the holder")
 		for is_granted in (False, True):
@@ -143,7 +143,7 @@ class TestTurns(SiteTestCase):
 			self.assertNotIn(place, turns.waiting)
 		self.assertTrue(turns.take("the next"))
 
-	def test_only_the_first_in_the_queue_loses_patience(self):
+	def test_only_the_first_waiting_writer_times_out(self):
 		turns, has_turn = Turns(), []
 		turns.take("the holder")
 		first = threading.Lock()

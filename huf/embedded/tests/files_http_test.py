@@ -38,7 +38,7 @@ class TestFiles(SiteTestCase):
 		"/../www/login",
 	)
 
-	def test_no_path_leads_out_of_its_folder(self):
+	def test_path_traversal_is_refused(self):
 		admin = self.admin()
 		for path in self.OUTSIDE:
 			answer = admin.open(path)
@@ -67,7 +67,7 @@ class TestFiles(SiteTestCase):
 		file = (io.BytesIO(content), name)
 		return browser.post("/api/method/upload_file", data={"file": file, **form})
 
-	def test_an_uploaded_page_is_saved_not_run(self):
+	def test_uploaded_html_is_served_as_a_sandboxed_download(self):
 		admin = self.admin()
 		url = self.upload(admin, "evil.html", b"<script>alert(1)</script>").json["message"]["file_url"]
 		answer = admin.open(url)
@@ -75,7 +75,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
 		self.assertIn("sandbox", answer.headers["Content-Security-Policy"])
 
-	def test_a_private_file_is_for_those_who_may_read_it(self):
+	def test_private_file_is_refused_to_other_users_and_guests(self):
 		admin = self.admin()
 		url = self.upload(admin, "secret.txt", b"mine", is_private="1").json["message"]["file_url"]
 		self.assertTrue(url.startswith("/private/files/"))
@@ -85,7 +85,7 @@ class TestFiles(SiteTestCase):
 		for browser in (other, Browser()):
 			self.assertEqual(browser.open(url).status_code, 403)
 
-	def test_naming_the_address_of_a_private_file_does_not_open_it(self):
+	def test_file_record_with_the_url_of_a_private_file_is_refused(self):
 		url = self.upload(self.admin(), "plan.txt", b"mine", is_private="1").json["message"]["file_url"]
 		thief = Browser()
 		thief.login(self.make_user("thief@example.com"))
@@ -102,7 +102,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(change.status_code, 403)
 		self.assertEqual(thief.open(url).status_code, 403)
 
-	def test_content_that_is_uploaded_again_while_its_file_is_deleted_stays(self):
+	def test_content_uploaded_again_during_deletion_of_its_file_is_kept(self):
 		values = {"doctype": "File", "file_name": "again.txt", "content": "the same"}
 		first = frappe.get_doc(values).insert()
 		frappe.db.commit()
@@ -127,5 +127,5 @@ class TestFiles(SiteTestCase):
 		threads[0].join()
 		self.assertEqual(self.admin().open(first.file_url).get_data(as_text=True), "the same")
 
-	def test_guests_upload_nothing(self):
+	def test_upload_by_a_guest_is_refused(self):
 		self.assertEqual(self.upload(Browser(), "a.txt", b"x").status_code, 403)

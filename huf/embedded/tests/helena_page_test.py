@@ -10,7 +10,7 @@ from huf.embedded.tests.office import CASE, DEADLINE, SCRIPT, SLOW, WISHES, open
 
 @needs_browser
 class TestHelenaPage(unittest.TestCase):
-	def test_from_the_first_words_to_a_deadline_that_was_allowed(self):
+	def test_german_chat_cites_sources_and_creates_an_approved_deadline(self):
 		with open_office() as office, open_browser(office.server.url) as page:
 			page.set_default_timeout(SLOW)
 			office.model.script(*SCRIPT)

@@ -14,7 +14,7 @@ SECTIONS = (
 
 @needs_browser
 class TestHelpPage(PageTestCase):
-	def test_each_section_has_two_sentences_and_a_page_of_the_documentation(self):
+	def test_each_section_has_a_two_sentence_help_and_links_to_its_help_page(self):
 		with self.open_page("/huf") as page:
 			for section in SECTIONS:
 				with self.subTest(section):
@@ -26,7 +26,7 @@ class TestHelpPage(PageTestCase):
 					said.get_by_role("link").click()
 					page.get_by_test_id("help-page").get_by_role("heading", level=1).first.wait_for()
 
-	def test_pages_of_the_documentation_lead_to_each_other_and_are_accessible(self):
+	def test_help_pages_are_accessible_and_link_to_each_other(self):
 		with self.open_page("/huf/help/approvals") as page:
 			article = page.get_by_test_id("help-page")
 			article.get_by_role("heading", level=1).wait_for()

@@ -16,7 +16,7 @@ class TestHomePage(PageTestCase):
 		self.make("AI Model", model_name=name, model_id="scripted", provider=name, **prices)
 		return name
 
-	def test_a_new_site_says_how_to_begin_and_ticks_what_is_done(self):
+	def test_first_steps_are_listed_ticked_when_done_and_dismissed(self):
 		with self.open_page("/huf") as page:
 			self.assertEqual(page.get_by_test_id("step-talk").get_attribute("data-done"), "false")
 			page.get_by_test_id("step-talk").click()
@@ -29,7 +29,7 @@ class TestHomePage(PageTestCase):
 			page.get_by_test_id("charts").wait_for()
 			self.assertEqual(page.get_by_test_id("first-steps").count(), 0)
 
-	def test_what_runs_what_waits_what_it_cost_and_what_failed(self):
+	def test_home_page_updates_running_waiting_and_failed_runs_and_spend(self):
 		begins = Gate()
 		with ModelServer() as server, self.open_page("/huf") as page:
 			model = self.make_model(server)
@@ -61,7 +61,7 @@ class TestHomePage(PageTestCase):
 			failed.get_by_role("link").click()
 			page.locator("[data-testid=run][data-status=Failed]").wait_for()
 
-	def test_a_notice_of_a_trigger_s_result_opens_its_run_and_is_read_then(self):
+	def test_opening_a_trigger_notification_shows_its_run_and_marks_it_read(self):
 		with ModelServer() as server, self.open_page("/huf") as page:
 			self.make("Agent", agent_name="Watch", instructions="Watch.", model=self.make_model(server))
 			server.script(text("All is well."))
@@ -86,7 +86,7 @@ class TestHomePage(PageTestCase):
 			page.get_by_test_id("section-home").click()
 			page.locator("[data-testid=notice][data-read=true]").filter(has_text="Night watch").wait_for()
 
-	def test_others_figures_are_not_told(self):
+	def test_runs_of_other_users_are_not_counted(self):
 		self.add_user(CLERK, "Huf User")
 		with self.open_page() as page:
 			say(page, "How many users are there?")

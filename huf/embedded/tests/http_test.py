@@ -24,12 +24,12 @@ def cookie(browser, name):
 
 
 class TestBodies(SiteTestCase):
-	def test_a_guest_sends_less_than_a_user(self):
+	def test_request_body_limit_is_lower_for_guests_than_for_users(self):
 		body = {"json": {"text": "x" * 3_000_000}}
 		self.assertEqual(Browser().post("/api/method/ping", **body).status_code, 413)
 		self.assertEqual(self.admin().post("/api/method/ping", **body).status_code, 200)
 
-	def test_a_header_makes_a_guest_no_user(self):
+	def test_invalid_authorization_header_does_not_raise_the_body_limit(self):
 		user = frappe.get_doc("User", self.make_user("large@example.com"))
 		user.update({"api_key": "large", "api_secret": "secret-of-large"})
 		user.save()
@@ -44,13 +44,13 @@ class TestBodies(SiteTestCase):
 
 
 class TestSessions(SiteTestCase):
-	def test_the_session_cookie_is_out_of_reach_of_scripts_and_of_other_sites(self):
+	def test_session_cookie_is_http_only_and_same_site_lax(self):
 		answer = Browser().login()
 		header = next(line for line in answer.headers.getlist("Set-Cookie") if line.startswith("sid="))
 		self.assertIn("HttpOnly", header)
 		self.assertIn("SameSite=Lax", header)
 
-	def test_a_login_never_adopts_the_id_the_browser_came_with(self):
+	def test_login_ignores_a_session_id_chosen_by_the_client(self):
 		browser = Browser()
 		browser.client.set_cookie("sid", "chosen-by-an-attacker")
 		browser.login()
@@ -67,7 +67,7 @@ class TestSessions(SiteTestCase):
 		thief.client.set_cookie("sid", old)
 		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)
 
-	def test_a_session_id_in_the_url_is_no_session(self):
+	def test_session_id_in_the_url_is_ignored(self):
 		sid = cookie(self.admin(), "sid")
 		self.assertEqual(Browser().open(f"{LOGGED_USER}?sid={sid}").status_code, 403)
 
@@ -82,7 +82,7 @@ class TestSessions(SiteTestCase):
 		answer = browser.open(LOGGED_USER)
 		self.assertEqual((answer.status_code, answer.json["session_expired"]), (403, 1))
 
-	def test_requests_that_were_open_together_extend_their_session_once(self):
+	def test_concurrent_requests_extend_their_session_once(self):
 		sid, long_ago = cookie(self.admin(), "sid"), "2020-01-01 00:00:00"
 		digest = sessions._digest(sid)
 		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = %s WHERE sid = %s", (long_ago, digest))
@@ -117,7 +117,7 @@ class TestSessions(SiteTestCase):
 		thief.client.set_cookie("sid", sid)
 		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)
 
-	def test_a_disabled_user_is_out_at_once(self):
+	def test_disabling_a_user_ends_their_sessions_at_once(self):
 		email = self.make_user("gone@example.com")
 		browser = Browser()
 		browser.login(email)
@@ -125,7 +125,7 @@ class TestSessions(SiteTestCase):
 		frappe.db.commit()
 		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
 
-	def test_a_user_signs_in_at_the_place_and_hour_that_are_set(self):
+	def test_login_respects_allowed_ips_and_hours_of_the_user(self):
 		user, hour = self.make_user("shift@example.com"), frappe.utils.now_datetime().hour
 		for values, status in (
 			({"restrict_ip": "10.0.0., 10.1."}, 401),
@@ -157,7 +157,7 @@ class TestSessions(SiteTestCase):
 
 
 class TestTokensAndKeys(SiteTestCase):
-	def test_once_a_page_took_a_token_every_change_needs_it(self):
+	def test_changes_need_the_csrf_token_once_a_page_has_fetched_it(self):
 		browser = self.admin()
 		token = browser.take_token()
 		self.assertEqual(browser.post("/api/resource/Note", json={"title": "with"}).status_code, 200)
@@ -166,7 +166,7 @@ class TestTokensAndKeys(SiteTestCase):
 			answer = browser.post("/api/resource/Note", json={"title": "without"}, headers=headers)
 			self.assertEqual((answer.status_code, answer.json["exc_type"]), (400, "CSRFTokenError"))
 
-	def test_the_token_stays_the_same_in_a_session_and_changes_with_it(self):
+	def test_csrf_token_is_stable_within_a_session_and_new_after_login(self):
 		browser = self.admin()
 		first = browser.take_token()
 		self.assertEqual(browser.take_token(), first)
@@ -182,7 +182,7 @@ class TestTokensAndKeys(SiteTestCase):
 			answer = Browser().open(LOGGED_USER, headers={"Authorization": f"token {pair}"})
 			self.assertEqual(answer.status_code, 401, pair)
 
-	def test_a_key_of_a_disabled_user_opens_nothing(self):
+	def test_api_key_of_a_disabled_user_is_refused(self):
 		self.make_user("off@example.com", api_key="key-off", api_secret="secret-off", enabled=0)
 		answer = Browser().open(LOGGED_USER, headers={"Authorization": "token key-off:secret-off"})
 		self.assertEqual(answer.status_code, 401)
@@ -193,7 +193,7 @@ class TestArguments(SiteTestCase):
 		answer = self.admin().open(f"{SAMPLES}.add?a=3&flag=1")
 		self.assertEqual(answer.json["message"], {"sum": 4, "flag": 1})
 
-	def test_what_does_not_fit_is_refused_and_named(self):
+	def test_argument_of_the_wrong_type_is_refused_with_its_name(self):
 		answer = self.admin().open(f"{SAMPLES}.add?a=three")
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "FrappeTypeError"))
 		self.assertIn("'a'", answer.json["exception"])
@@ -217,7 +217,7 @@ class TestArguments(SiteTestCase):
 		self.assertEqual(admin.open(f"{SAMPLES}.nothing").status_code, 417)
 		self.assertEqual(admin.open("/api/nothing").status_code, 404)
 
-	def test_a_request_cannot_set_marks_of_our_own(self):
+	def test_doctype_in_the_body_does_not_override_the_url(self):
 		note = {"title": "flags", "flags": {"ignore_permissions": True}, "doctype": "User"}
 		answer = self.admin().post("/api/resource/Note", json=note)
 		self.assertEqual(answer.json["data"]["doctype"], "Note")
@@ -233,11 +233,11 @@ class TestStreams(SiteTestCase):
 class TestPages(SiteTestCase):
 	HTML = {"Accept": "text/html"}
 
-	def test_the_root_leads_to_the_app_and_a_visitor_to_the_login(self):
+	def test_root_redirects_users_to_the_app_and_guests_to_the_login(self):
 		self.assertTrue(self.admin().open("/").location.endswith("/huf"))
 		self.assertTrue(Browser().open("/").location.endswith("/login?redirect-to=/huf"))
 
-	def test_the_login_page_leads_only_to_this_site(self):
+	def test_login_redirects_only_to_paths_of_this_site(self):
 		good = ("/huf", "/huf/chat?embed=1", "/app#x")
 		bad = (
 			"https://evil.example",
@@ -259,20 +259,20 @@ class TestPages(SiteTestCase):
 		self.assertTrue(answer.location.endswith("/huf/chat"))
 
 	@unittest.skipUnless(HUF_PAGE.exists(), "the interface is not built")
-	def test_deep_links_of_the_app_lead_to_its_page(self):
+	def test_deep_links_serve_the_app_and_redirect_guests_to_the_login(self):
 		page = self.admin().open("/huf/chat/some-conversation", headers=self.HTML)
 		self.assertEqual(page.status_code, 200)
 		self.assertIn('"csrf_token"', page.text)
 		guest = Browser().open("/huf/chat/some-conversation", headers=self.HTML)
 		self.assertIn("/login?redirect-to=/huf", guest.location)
 
-	def test_only_names_with_a_hash_are_kept_by_browsers(self):
+	def test_only_asset_names_with_a_content_hash_count_as_hashed(self):
 		hashed = ("index-B1a2C3d4.js", "geist-wght-normal-DjL33-gN.woff2", "huf.bundle.ABC12345.css")
 		plain = ("huf.svg", "socket-io-client.js", "login-page.html", "index.js")
 		is_hashed = [bool(re.search(frappe.app.HASHED_NAME, name)) for name in (*hashed, *plain)]
 		self.assertEqual(is_hashed, [True] * len(hashed) + [False] * len(plain))
 
-	def test_a_page_that_is_not_there_is_404_for_people_and_programs(self):
+	def test_missing_page_is_404_in_html_and_json(self):
 		page = Browser().open("/nothing/here", headers=self.HTML)
 		self.assertEqual((page.status_code, page.mimetype), (404, "text/html"))
 		self.assertEqual(Browser().open("/nothing/here").json["exc_type"], "NotFound")

@@ -32,7 +32,7 @@ class TestIdleConnections(unittest.TestCase):
 	def count(self, connection: Connection) -> int:
 		return connection.execute("SELECT count(*) FROM note").fetchone()[0]
 
-	def test_it_is_used_again_without_what_was_not_committed(self):
+	def test_closed_connection_is_reused_without_uncommitted_writes(self):
 		first = Connection(self.path)
 		first.execute("INSERT INTO note VALUES ('lost')")
 		kept = first._connection
@@ -41,7 +41,7 @@ class TestIdleConnections(unittest.TestCase):
 		self.assertIs(second._connection, kept)
 		self.assertEqual((self.count(second), second.transaction_writes), (0, 0))
 
-	def test_who_has_ended_the_transaction_holds_none_until_the_next_statement(self):
+	def test_commit_and_rollback_release_the_connection_to_others(self):
 		waiting, other = self.open(), self.open()
 		for end in (waiting.commit, waiting.rollback):
 			waiting.execute("INSERT INTO note VALUES ('one')")
@@ -51,7 +51,7 @@ class TestIdleConnections(unittest.TestCase):
 			self.assertIs(other._connection, used)
 			other.rollback()
 
-	def test_its_waiting_time_is_restored_before_another_has_it(self):
+	def test_busy_timeout_is_restored_before_reuse(self):
 		first = self.open()
 		with first.without_waiting():
 			first.execute("INSERT INTO note VALUES ('one')")
@@ -59,7 +59,7 @@ class TestIdleConnections(unittest.TestCase):
 		first.rollback()
 		self.assertEqual(self.open().execute("PRAGMA busy_timeout").fetchone()[0], BUSY_TIMEOUT * 1000)
 
-	def test_readers_share_one_and_a_writer_that_waits_for_its_turn_has_none(self):
+	def test_readers_share_a_connection_and_a_waiting_writer_holds_none(self):
 		writer, waiting = self.open(), self.open()
 		readers = [self.open() for _ in range(5)]
 		writer.begin()
@@ -74,10 +74,10 @@ class TestIdleConnections(unittest.TestCase):
 		thread.join()
 		self.assertTrue(waiting._is_in_transaction)
 
-	def test_its_page_cache_is_small(self):
+	def test_page_cache_of_a_connection_is_500_kb(self):
 		self.assertEqual(self.open().execute("PRAGMA cache_size").fetchone()[0], -500)
 
-	def test_whoever_has_closed_it_cannot_use_it(self):
+	def test_closed_connection_cannot_be_used(self):
 		first = Connection(self.path)
 		first.close()
 		self.open()
@@ -86,7 +86,7 @@ class TestIdleConnections(unittest.TestCase):
 				use()
 		first.close()
 
-	def test_it_sees_what_others_have_committed_meanwhile(self):
+	def test_reused_connection_sees_rows_and_tables_committed_by_others(self):
 		Connection(self.path).close()
 		with sqlite3.connect(self.path) as other:
 			other.execute("INSERT INTO note VALUES ('one')")
@@ -96,7 +96,7 @@ class TestIdleConnections(unittest.TestCase):
 		self.assertEqual(self.count(connection), 1)
 		self.assertEqual(connection.execute("SELECT count(*) FROM later").fetchone()[0], 0)
 
-	def test_another_file_at_the_same_path_has_connections_of_its_own(self):
+	def test_replaced_database_file_gets_a_new_connection(self):
 		with sqlite3.connect(restored := self.path.with_name("restored.db")) as other:
 			other.execute("CREATE TABLE note (name TEXT)")
 			other.execute("INSERT INTO note VALUES ('restored')")
@@ -104,7 +104,7 @@ class TestIdleConnections(unittest.TestCase):
 		os.replace(restored, self.path)
 		self.assertEqual(self.count(self.open()), 1)
 
-	def test_few_are_kept(self):
+	def test_number_of_idle_connections_is_limited(self):
 		connections = [Connection(self.path) for _ in range(idle.MAX_IDLE + 5)]
 		for use in (lambda each: each._connection, Connection.close):
 			for connection in connections:
@@ -112,7 +112,7 @@ class TestIdleConnections(unittest.TestCase):
 		self.assertEqual(len(idle._idle[idle.identify(self.path)]), idle.MAX_IDLE)
 
 	@unittest.skipUnless(hasattr(os, "fork"), "This system does not fork.")
-	def test_a_forked_process_opens_its_own(self):
+	def test_forked_process_does_not_reuse_connections_of_its_parent(self):
 		parent = self.open()
 		self.count(parent)
 		parent.close()

@@ -24,7 +24,7 @@ class TestImportAgentsPage(PageTestCase):
 	def list_agents(self) -> list[str]:
 		return [row["name"] for row in self.call(f"{AGENT}?limit_page_length=0")["data"]]
 
-	def test_the_report_comes_first_and_then_the_agent_is_made(self):
+	def test_report_is_shown_before_the_agent_is_created(self):
 		with self.open_page("/huf/agents") as page:
 			page.get_by_test_id("import-agents").click()
 			self.choose(page, "orders.json", json.dumps(make_workflow()))
@@ -47,7 +47,7 @@ class TestImportAgentsPage(PageTestCase):
 			page.wait_for_url("**/huf/agents/Order%20Agent")
 		self.assertEqual(self.call(f"{AGENT}/Order%20Agent")["data"]["max_iterations"], 7)
 
-	def test_agents_of_agent_builder_on_a_phone(self):
+	def test_agent_builder_export_is_imported_on_a_phone(self):
 		with self.open_page("/huf/import-agents", width=390, height=844) as page:
 			self.choose(page, "workflow.py", BUILDER)
 			page.get_by_text("2 agents would be made").wait_for()
@@ -57,7 +57,7 @@ class TestImportAgentsPage(PageTestCase):
 			page.get_by_text("2 agents made").wait_for()
 		self.assertLessEqual({"Sort", "Orders"}, set(self.list_agents()))
 
-	def test_a_file_that_is_no_export_says_why_and_another_one_may_be_chosen(self):
+	def test_invalid_file_shows_an_error_and_can_be_replaced_by_another(self):
 		with self.open_page("/huf/import-agents") as page:
 			self.choose(page, "note.txt", "- no workflow")
 			page.get_by_test_id("error").get_by_text("neither JSON nor Python").wait_for()
@@ -66,7 +66,7 @@ class TestImportAgentsPage(PageTestCase):
 			page.get_by_test_id("imported-agent").wait_for()
 			self.assertEqual(page.get_by_test_id("error").count(), 0)
 
-	def test_who_may_not_create_agents_is_told_so(self):
+	def test_agent_import_without_create_permission_shows_an_error(self):
 		with self.open_page("/huf/import-agents", user=CLERK) as page:
 			self.choose(page, "orders.json", json.dumps(make_workflow()))
 			page.get_by_test_id("error").wait_for()

@@ -36,7 +36,7 @@ class TestImportToolsPage(PageTestCase):
 	def choose(self, page, operation: str) -> None:
 		page.locator(f"[data-testid=operation][data-name='{operation}'] input").check()
 
-	def test_operations_are_chosen_with_credentials_and_the_rest_is_reported(self):
+	def test_chosen_operation_is_imported_with_its_secret_and_the_rest_reported(self):
 		with self.open_page("/huf/tools") as page:
 			page.get_by_test_id("import-tools").click()
 			self.list_operations(page, "a_")
@@ -61,7 +61,7 @@ class TestImportToolsPage(PageTestCase):
 		self.assertEqual(self.service.requests[-1]["headers"]["X-Key"], SECRET)
 		self.assertNotIn(SECRET, json.dumps(self.call(f"{TOOL}/a_getOrder")))
 
-	def test_all_new_ones_are_chosen_and_a_tool_is_replaced_only_where_it_is_chosen(self):
+	def test_select_all_skips_existing_tools_and_a_selected_one_is_replaced(self):
 		with self.open_page("/huf/import-tools", width=390, height=844) as page:
 			page.get_by_test_id("openapi-private").check()
 			self.list_operations(page, "b_")
@@ -80,7 +80,7 @@ class TestImportToolsPage(PageTestCase):
 			row = page.locator("[data-testid=imported-tool][data-name=b_listOrders]")
 			row.get_by_text("replaced").wait_for()
 
-	def test_a_file_is_uploaded_and_another_source_needs_another_list(self):
+	def test_replacing_the_uploaded_file_discards_the_operation_list(self):
 		document = {**make_document(), "servers": [{"url": self.host}]}
 		files = {
 			"orders.json": json.dumps(document),
@@ -97,7 +97,7 @@ class TestImportToolsPage(PageTestCase):
 			page.get_by_test_id("openapi-discard").click()
 			self.assertTrue(page.get_by_test_id("openapi-list").is_disabled())
 
-	def test_who_may_not_create_tools_is_told_so(self):
+	def test_tool_import_without_create_permission_shows_an_error(self):
 		with self.open_page("/huf/import-tools", user=CLERK) as page:
 			self.list_operations(page, "c_")
 			page.get_by_test_id("error").wait_for()

@@ -36,7 +36,7 @@ class TestJobs(SiteTestCase):
 	def rows(self):
 		return jobs_db.connect().execute("SELECT * FROM job ORDER BY id")
 
-	def test_a_full_disk_ends_no_thread(self):
+	def test_worker_threads_survive_database_errors(self):
 		worker = Worker(SITE, self.sites_path, threads=2)
 		failing = iter([sqlite3.OperationalError("disk I/O error")] * 4)
 
@@ -54,7 +54,7 @@ class TestJobs(SiteTestCase):
 			worker.stop()
 		self.assertEqual([seen["number"] for seen in samples.SEEN], [1])
 
-	def test_without_a_server_the_newest_events_are_kept(self):
+	def test_outbox_without_a_server_keeps_only_the_newest_events(self):
 		for _ in range(30):
 			jobs_db.connect().change(ADD_ROW)
 		with patch("frappe.utils.job_worker.MAX_EVENTS", 10):
@@ -76,14 +76,14 @@ class TestJobs(SiteTestCase):
 		self.run_all()
 		self.assertEqual(samples.SEEN[0]["notes"], before)
 
-	def test_a_job_survives_a_rollback_unless_enqueued_after_commit(self):
+	def test_rollback_discards_only_jobs_enqueued_after_commit(self):
 		enqueue(f"{PATH}.see", number=1)
 		enqueue(f"{PATH}.see", number=2, enqueue_after_commit=True)
 		frappe.db.rollback()
 		self.run_all()
 		self.assertEqual([seen["number"] for seen in samples.SEEN], [1])
 
-	def test_after_the_commit_the_job_is_there(self):
+	def test_job_enqueued_after_commit_is_stored_by_the_commit(self):
 		enqueue(samples.see, enqueue_after_commit=True)
 		self.assertEqual(self.rows(), [])
 		frappe.db.commit()
@@ -124,7 +124,7 @@ class TestJobs(SiteTestCase):
 		with self.assertRaises(Exception):  # noqa: B017 (pickle's class differs between versions)
 			enqueue(f"{PATH}.see", lock=threading.Lock())
 
-	def test_now_runs_at_once_in_the_callers_transaction(self):
+	def test_enqueue_with_now_runs_the_job_immediately(self):
 		enqueue(f"{PATH}.see", now=True, number=3)
 		self.assertEqual(samples.SEEN[0]["number"], 3)
 
@@ -152,7 +152,7 @@ class TestJobs(SiteTestCase):
 			taken = [number for part in pool.map(take_all, range(6)) for number in part]
 		self.assertEqual((len(taken), len(set(taken))), (120, 120))
 
-	def test_a_waiting_worker_starts_at_once(self):
+	def test_idle_worker_starts_a_new_job_within_seconds(self):
 		samples.EVENTS["rang"] = threading.Event()
 		self.worker.start()
 		self.addCleanup(self.worker.stop)

@@ -17,7 +17,7 @@ TOO_WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 @needs_browser
 class TestKnowledgePage(PageTestCase):
-	def test_a_source_is_made_filled_searched_and_deleted(self):
+	def test_source_is_created_filled_with_files_searched_and_deleted(self):
 		with self.open_page(PAGE) as page:
 			page.get_by_test_id("sources-empty").wait_for()
 			page.get_by_test_id("new-source").click()
@@ -50,7 +50,7 @@ class TestKnowledgePage(PageTestCase):
 			page.get_by_test_id("delete").click()
 			page.get_by_test_id("sources-empty").wait_for()
 
-	def test_records_are_a_source_and_what_is_wrong_with_one_is_told(self):
+	def test_doctype_source_is_searchable_and_invalid_filters_are_reported(self):
 		self.make("Note", title="Roof", content="<p>It <b>leaks</b></p>")
 		with self.open_page(PAGE) as page:
 			page.get_by_test_id("new-source").click()
@@ -67,7 +67,7 @@ class TestKnowledgePage(PageTestCase):
 			self.assertIn("It leaks", page.get_by_test_id("citation").inner_text().replace("**", ""))
 		self.call("/api/resource/Knowledge%20Source/Notes", method="DELETE")
 
-	def test_an_answer_shows_what_it_cites(self):
+	def test_answer_shows_its_citations_before_and_after_a_reload(self):
 		self.make("Knowledge Source", source_name="Rules")
 		attached = {"attached_to_doctype": "Knowledge Source", "attached_to_name": "Rules", "is_private": 1}
 		self.make("File", file_name="absence.md", content=HANDBOOK, **attached)

@@ -16,13 +16,13 @@ class TestLanguages(PageTestCase):
 		super().setUpClass()
 		cls.add_user(CARLA, "Huf User")
 
-	def test_the_browser_s_language_is_spoken_where_nobody_has_chosen_one(self):
+	def test_browser_language_is_used_with_english_as_fallback(self):
 		for locale, words in {"de-AT": "Neuer Chat", "es-MX": "Chat nuevo", "fr-FR": "New chat"}.items():
 			with self.open_page(locale=locale) as page:
 				page.get_by_test_id("new-chat").filter(has_text=words).wait_for()
 				self.assertEqual(page.locator("html").get_attribute("lang"), locale[:2].replace("fr", "en"))
 
-	def test_a_person_s_own_language_goes_before_the_browser_s_on_every_page(self):
+	def test_user_language_overrides_the_browser_language(self):
 		self.call(f"/api/resource/User/{CARLA}", {"language": "cs"}, "PUT")
 		with self.open_page(user=CARLA, locale="de-DE") as page:
 			page.get_by_test_id("section-runs").click()
@@ -37,12 +37,12 @@ class TestLanguages(PageTestCase):
 				state="attached"
 			)
 
-	def test_the_site_s_own_texts_are_in_the_language_of_the_page(self):
+	def test_server_texts_are_in_the_page_language(self):
 		for locale, words in {"de-DE": "kam keine Anfrage an", "cs-CZ": "nepřišel žádný požadavek"}.items():
 			with self.open_page("/huf/programs", locale=locale) as page:
 				page.get_by_text(words).wait_for()
 
-	def test_records_are_called_what_they_are_called_in_the_language_of_the_page(self):
+	def test_doctype_names_and_fields_are_in_the_page_language(self):
 		with self.open_page("/huf/records", locale="de-DE") as page:
 			page.get_by_test_id("doctype").filter(has_text="Aufgabe").click()
 			page.get_by_role("heading", name="Aufgabe").wait_for()
@@ -51,7 +51,7 @@ class TestLanguages(PageTestCase):
 			page.get_by_label("Fällig am").wait_for()
 			page.get_by_role("link", name="Aufgabe", exact=True).wait_for()
 
-	def test_times_are_those_of_the_reader_s_zone(self):
+	def test_times_are_shown_in_the_browser_time_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:
 			say(page, "How many users are there?")

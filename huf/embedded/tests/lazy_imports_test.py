@@ -58,10 +58,10 @@ with opened(site.SITE, sys.argv[1] + "/sites"):
 
 
 class TestLazyImports(unittest.TestCase):
-	def test_importing_huf_imports_nothing_else(self):
+	def test_importing_huf_loads_no_heavy_packages(self):
 		self.assertEqual(self.imported("import huf"), [])
 
-	def test_a_web_worker_that_called_no_model_has_imported_no_client_of_one(self):
+	def test_web_worker_without_model_calls_loads_no_model_client(self):
 		home = tempfile.mkdtemp(prefix="huf-test-")
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		self.assertEqual(self.imported(SERVE, home), [])
@@ -70,7 +70,7 @@ class TestLazyImports(unittest.TestCase):
 		command = [sys.executable, "-c", "import huf.embedded.tests.pictures"]
 		self.assertEqual(subprocess.run(command, capture_output=True, text=True, timeout=120).stderr, "")
 
-	def test_of_bench_s_commands_only_a_worker_loads_what_runs_need(self):
+	def test_bench_worker_loads_litellm_and_bench_migrate_does_not(self):
 		read = "import sys, huf.embedded; huf.embedded.install(); sys.argv[1:] = {}; import huf.commands"
 		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])
 		self.assertIn("litellm", self.imported(read.format(["frappe", "worker", "--queue", "long"])))

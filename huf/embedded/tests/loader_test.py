@@ -31,7 +31,7 @@ class TestLoader(SiteTestCase):
 		patched.start()
 		self.addCleanup(patched.stop)
 
-	def test_litellm_is_loaded_where_a_call_needs_it(self):
+	def test_litellm_is_loaded_only_when_a_stored_call_needs_it(self):
 		self.make_model()
 		self.store.add("one", LEARNED)
 		self.load()

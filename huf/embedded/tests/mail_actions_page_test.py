@@ -21,7 +21,7 @@ class TestMailActions(PageTestCase):
 		cls.call(SETTINGS, {"default_model": "scripted", "mail_categories": categories}, "PUT")
 		cls.make("Agent Mailbox", mailbox_name="Office", email="office@office.example", run_as=ADMIN)
 
-	def test_a_mail_that_could_not_be_classified_is_put_into_a_category(self):
+	def test_unclassified_mail_is_assigned_a_category_and_gets_a_draft(self):
 		page = self.open_unclassified("Aspirin")
 		for name in ("reply", "assign", "reclassify", "run-again"):
 			self.assertTrue(page.get_by_test_id(name).is_enabled(), name)
@@ -35,14 +35,14 @@ class TestMailActions(PageTestCase):
 		page.locator("[data-testid=mail][data-status=Done]").wait_for()
 		self.assertEqual(page.locator("[data-testid=mail] header").get_by_text(NO_CATEGORY).count(), 0)
 
-	def test_or_is_classified_again_by_the_model(self):
+	def test_unclassified_mail_is_classified_again_by_the_model(self):
 		page = self.open_unclassified("Sale")
 		self.model.script(text("newsletter"))
 		page.get_by_test_id("run-again").click()
 		page.locator("[data-testid=mail][data-status=Done]").wait_for()
 		page.get_by_test_id("mail-run").get_by_text("newsletter").wait_for()
 
-	def test_or_is_answered_by_a_person(self):
+	def test_manual_reply_to_an_unclassified_mail_survives_a_reload(self):
 		page = self.open_unclassified("Bandages")
 		page.get_by_test_id("reply").click()
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
@@ -69,7 +69,7 @@ class TestMailActions(PageTestCase):
 		page.locator("[data-testid=mail][data-status=Failed] header").get_by_text(NO_CATEGORY).wait_for()
 		return page
 
-	def test_a_rule_that_never_fires_is_marked_with_the_rule_before_it(self):
+	def test_unreachable_rule_is_marked_with_the_rule_that_blocks_it(self):
 		rules = ("Invoices", 10, {"subject_contains": "invoice"}), ("Rest", 20, {"match_all": 1})
 		for name, position, match in (*rules, ("Late", 30, {"sender_domain": "late.example"})):
 			self.make("Agent Route Rule", rule_name=name, position=position, route="pipeline", **match)

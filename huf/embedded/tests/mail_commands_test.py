@@ -16,7 +16,7 @@ routing:
 
 
 class TestImportRules(SiteTestCase):
-	def test_a_rule_behind_one_that_takes_every_mail_is_warned_of(self):
+	def test_import_warns_of_a_rule_behind_a_catch_all_rule(self):
 		head, everything, invoices = RULES.rsplit("    - ", 2)
 		self.assertEqual(
 			self.import_text(RULES).splitlines(),
@@ -36,7 +36,7 @@ class TestImportRules(SiteTestCase):
 
 
 class TestImportMail(SiteTestCase):
-	def test_a_file_without_headers_is_no_mail(self):
+	def test_file_without_headers_is_refused(self):
 		make_mailbox("Administrator")
 		frappe.db.commit()
 		file = self.home / "notes.eml"

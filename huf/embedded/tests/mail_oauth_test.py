@@ -31,7 +31,7 @@ class TestMailOAuth(SiteTestCase):
 		self.mailbox = self.make_mailbox()
 		frappe.db.commit()
 
-	def test_who_signs_in_reads_and_sends_mail_without_a_password(self):
+	def test_mailbox_reads_and_sends_mail_by_oauth_without_a_password(self):
 		self.assertIn("Sign in", self.call("test_mailbox")[0]["error"])
 		address = self.sign_in()
 		self.assertEqual(parse_qs(urlsplit(address).query)["signed_in"], [self.mailbox])
@@ -51,14 +51,14 @@ class TestMailOAuth(SiteTestCase):
 		self.assertEqual([each["error"] for each in self.call("finish_sign_in")], [None, None])
 		self.assertEqual(self.provider.grants.refreshed, 1)
 
-	def test_a_sign_in_that_the_provider_took_back_is_told_on_the_mailbox(self):
+	def test_revoked_sign_in_is_reported_as_the_last_error_of_the_mailbox(self):
 		self.sign_in()
 		self.expire()
 		self.provider.grants.refresh_tokens.clear()
 		self.assertEqual(read_mailbox_once(self.mailbox), [])
 		self.assertIn("Sign in", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
 
-	def test_a_token_goes_only_to_servers_that_its_user_has_chosen(self):
+	def test_server_change_by_another_user_disconnects_the_signed_in_user(self):
 		self.sign_in()
 		frappe.set_user(make_user("Huf Manager"))
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox).update({"sender_name": "Office"})
@@ -82,7 +82,7 @@ class TestMailOAuth(SiteTestCase):
 			rows = str(frappe.db.sql(f"select * from `tab{doctype}`"))
 			self.assertEqual([secret for secret in secrets if secret in rows], [], doctype)
 
-	def test_an_answer_to_another_question_is_refused_and_a_guest_signs_in_first(self):
+	def test_callback_with_a_wrong_state_is_refused_and_guests_must_log_in(self):
 		callback = self.allow(self.call("begin_sign_in"))
 		forged = callback.replace("state=", "state=x")
 		self.assertEqual(self.browser.open(forged).status_code, 417)
@@ -92,7 +92,7 @@ class TestMailOAuth(SiteTestCase):
 		self.assertTrue(guest.headers["Location"].startswith("/login?redirect-to="))
 		self.assertFalse(frappe.db.get_value("Token Cache", {"user": "Administrator"}, "access_token"))
 
-	def test_the_app_of_a_known_provider_is_made_once_and_only_by_who_may_make_one(self):
+	def test_connected_app_is_created_once_and_only_with_permission(self):
 		made = self.call("make_sign_in_app", provider="Microsoft 365")
 		self.assertTrue(made["redirect_uri"].endswith(f"connected_app.callback/{made['name']}"))
 		self.assertEqual(self.call("make_sign_in_app", provider="Microsoft 365")["name"], made["name"])

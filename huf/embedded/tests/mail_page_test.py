@@ -16,7 +16,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 class TestMailPage(PageTestCase):
 	environment = {"OAUTHLIB_INSECURE_TRANSPORT": "1"}
 
-	def test_from_an_empty_page_to_a_mail_that_was_answered(self):
+	def test_mailbox_and_rule_are_set_up_and_an_incoming_mail_is_answered(self):
 		with ImapServer() as inbox, Postman() as postman, ModelServer() as model:
 			self.make_agent(model)
 			reply = {"to": "anna@customer.example", "subject": "A mail", "body": "Yes, on Friday."}
@@ -31,7 +31,7 @@ class TestMailPage(PageTestCase):
 				self.assign_and_run_again(page)
 				self.try_the_rule(page)
 
-	def test_a_provider_can_be_chosen_once_the_form_that_takes_it_is_there(self):
+	def test_provider_presets_appear_once_the_form_has_loaded(self):
 		held, address = [], "**/*huf.api.record.get_meta*"
 		with self.open_page("/huf/mail?view=mailboxes") as page:
 			page.route(address, lambda route: held.append(route))

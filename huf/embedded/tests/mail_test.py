@@ -73,7 +73,7 @@ class Postman:
 
 @needs_dovecot
 class TestPharmacy(SiteTestCase):
-	def test_from_the_import_of_the_file_to_a_reply_in_the_patient_s_mailbox(self):
+	def test_imported_pharmacy_pack_answers_a_mail_by_smtp(self):
 		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		self.assertEqual(said.exit_code, 0, said.output)
 		self.assertIn("New: Agent Route Rule pharmacy_support", said.output)
@@ -155,7 +155,7 @@ class TestPharmacy(SiteTestCase):
 			calls.nth(1).click()
 			page.get_by_test_id("tool-result").get_by_text("Ibuprofen 400").first.wait_for()
 
-	def test_what_was_imported_is_exported_the_same(self):
+	def test_exported_config_keeps_its_prompt_and_can_be_imported_again(self):
 		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		target = self.home / "out" / "config.yaml"
 		target.parent.mkdir(exist_ok=True)
@@ -166,7 +166,7 @@ class TestPharmacy(SiteTestCase):
 		again = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(target)])
 		self.assertEqual(again.exit_code, 0, again.output)
 
-	def test_mail_is_brought_in_by_hand_from_files_folders_and_an_mbox(self):
+	def test_mail_command_imports_files_folders_and_mbox_without_duplicates(self):
 		make("Agent Mailbox", mailbox_name="By Hand", email="hand@office.example", run_as="Administrator")
 		frappe.db.commit()
 		box = self.home / "box.mbox"
@@ -178,7 +178,7 @@ class TestPharmacy(SiteTestCase):
 			)
 			self.assertIn(told, said.output)
 
-	def test_a_file_with_a_fault_changes_nothing_and_names_the_line(self):
+	def test_invalid_config_file_is_refused_with_its_line_number(self):
 		bad = self.home / "bad.yaml"
 		bad.write_text("routing:\n  rules:\n    - name: never\n      match: {alll: true}\n")
 		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(bad)])
@@ -187,7 +187,7 @@ class TestPharmacy(SiteTestCase):
 
 
 class TestQueue(SiteTestCase):
-	def test_sendmail_sends_once_and_tries_again_what_was_refused(self):
+	def test_sendmail_retries_a_refused_mail_later_and_sends_it_once(self):
 		with Postman(refused=1) as postman:
 			account = {
 				"email_id": "site@office.example",
@@ -211,7 +211,7 @@ class TestQueue(SiteTestCase):
 		((to, mail),) = postman.mails
 		self.assertEqual((to, mail["Subject"], mail["From"]), (["a@x.example"], "Hi", "site@office.example"))
 
-	def test_a_server_that_does_not_answer_does_not_hold_a_job_beyond_its_time(self):
+	def test_sending_to_unresponsive_smtp_servers_ends_before_the_job_timeout(self):
 		account = {"email_account_name": "Silent", "enable_outgoing": 1, "default_outgoing": 1}
 		make("Email Account", email_id="silent@office.example", smtp_server="127.0.0.1", **account)
 		clock = [0.0]
@@ -242,7 +242,7 @@ class TestQueue(SiteTestCase):
 		)
 		self.assertEqual({row.parent for row in recipients}, {row.name for row in left})
 
-	def test_a_mail_whose_worker_died_is_not_sent_again(self):
+	def test_mail_claimed_by_a_dead_worker_becomes_an_error(self):
 		frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello")
 		(name,) = frappe.get_all(
 			"Email Queue", {"status": "Not Sent"}, pluck="name", order_by="creation desc", limit=1

@@ -59,11 +59,11 @@ def count_arenas(pid: int) -> int:
 
 @unittest.skipUnless(platform.libc_ver()[0] == "glibc", "There is no glibc.")
 class TestMalloc(unittest.TestCase):
-	def test_memory_between_what_stays_is_given_back(self):
+	def test_trim_returns_free_memory_between_live_objects_to_the_system(self):
 		done = subprocess.run([sys.executable, "-c", TRIM], capture_output=True, text=True, check=True)
 		self.assertGreater(int(done.stdout), 30)
 
-	def test_a_program_starts_again_once_and_hands_nothing_on(self):
+	def test_process_restarts_once_with_malloc_settings_that_children_do_not_get(self):
 		for own in ("", "glibc.malloc.check=0"):
 			environment = {**os.environ, **({VARIABLE: own} if own else {})}
 			command = [sys.executable, "-c", SETTINGS, "a", "b c"]
@@ -74,7 +74,7 @@ class TestMalloc(unittest.TestCase):
 			wanted = [f"{pid} {each} ['a', 'b c']" for each in seen]
 			self.assertEqual([process, *lines], wanted)
 
-	def test_a_server_has_one_arena_and_no_thread_of_a_peak_for_long(self):
+	def test_server_keeps_one_arena_and_its_idle_threads_end(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		server = Server(home, find_free_port())

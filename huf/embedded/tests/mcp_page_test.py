@@ -11,7 +11,7 @@ class TestConnectionPage(PageTestCase):
 	def stored(self) -> dict:
 		return self.call("/api/resource/MCP%20Server%20Connection/Notes")["data"]
 
-	def test_tools_are_listed_chosen_and_a_change_is_accepted(self):
+	def test_connection_lists_tools_and_a_changed_description_is_accepted(self):
 		server = enter(self, McpServer())
 		with self.open_page("/huf/tools") as page:
 			page.get_by_test_id("mcp-connections").click()
@@ -44,7 +44,7 @@ class TestConnectionPage(PageTestCase):
 		page.get_by_test_id("mcp-check").click()
 		page.get_by_test_id("mcp-check-result").wait_for()
 
-	def test_a_check_shows_each_step_and_what_to_do(self):
+	def test_connection_check_shows_each_step_and_how_to_fix_a_failure(self):
 		server = enter(self, McpServer())
 		values = {"connection_name": "Checked", "name_prefix": "checked_", "url": server.url}
 		self.make("MCP Server Connection", **values)

@@ -18,7 +18,7 @@ RUN, STREAM = "huf.ai.agent_integration.run_agent_sync", "huf.api.chat.stream"
 
 
 class TestMemory(SiteTestCase):
-	def test_runs_and_streams_leave_no_circles(self):
+	def test_runs_and_streams_leave_no_reference_cycles(self):
 		self.model = enter(self, ModelServer(strict=False))
 		self.model.forever(self.answer)
 		self.tool = make_tool("Get List", reference_doctype="ToDo")

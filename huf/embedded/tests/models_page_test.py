@@ -58,7 +58,7 @@ class TestModelsPage(PageTestCase):
 		cls.environment = {"OLLAMA_HOST": f"127.0.0.1:{cls.ollama.server_address[1]}"}
 		super().setUpClass()
 
-	def test_a_model_of_this_machine_is_found_connected_and_answers(self):
+	def test_local_ollama_model_is_detected_connected_and_tested(self):
 		with self.open_page("/huf/models") as page:
 			page.get_by_test_id("provider-Ollama").get_by_text("detected").wait_for()
 			self.assertEqual(page.get_by_test_id("field-model").input_value(), "tiny:1b")
@@ -73,7 +73,7 @@ class TestModelsPage(PageTestCase):
 		provider = self.call("/api/resource/AI%20Provider/Ollama")["data"]
 		self.assertEqual(provider["is_local"], 1)
 
-	def test_a_refused_key_is_told_in_plain_words_and_put_right(self):
+	def test_refused_api_key_is_explained_and_can_be_corrected(self):
 		self.make(
 			"AI Provider", provide_name="Zeta", api_key="sk-old-and-wrong", api_base="http://127.0.0.1:9/v1"
 		)

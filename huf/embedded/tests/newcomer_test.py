@@ -29,7 +29,7 @@ class Hand:
 
 @needs_browser
 class TestNewcomer(PageTestCase):
-	def test_an_own_agent_with_tools_and_a_schedule_in_25_clicks(self):
+	def test_agent_with_tools_and_schedule_is_set_up_within_25_clicks(self):
 		self.make("ToDo", description="Call Anna", allocated_to=ADMIN)
 		with self.open_guest_page() as page:
 			hand, by = Hand(page), page.get_by_test_id

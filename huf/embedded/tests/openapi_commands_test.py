@@ -23,7 +23,7 @@ class TestImportOpenapi(SiteTestCase):
 		command = ["--home", str(self.home), "import-openapi", str(self.file), *words]
 		return isolated(CliRunner().invoke, cli, command, input=typed)
 
-	def test_it_lists_first_and_makes_what_was_chosen(self):
+	def test_operations_are_listed_and_only_chosen_ones_imported(self):
 		listed = self.run_huf("--base-url", "https://orders.example")
 		self.assertIn("GET /orders/{orderId}  getOrder  read  needs X-Key", listed.output)
 		self.assertRegex(listed.output, "POST /files +cannot: A required part cannot be sent: body")
@@ -46,12 +46,12 @@ class TestImportOpenapi(SiteTestCase):
 		self.assertIn("The tool getOrder exists. Add --replace getOrder", again.output)
 		self.assertIn("Replaced getOrder", self.run_huf(*words[:4], "--replace", "getOrder").output)
 
-	def test_an_operation_that_is_not_there_is_named(self):
+	def test_unknown_operation_is_named_in_the_error(self):
 		said = self.run_huf("--only", "GET /nothing", "--base-url", "https://orders.example")
 		self.assertEqual(said.exit_code, 1)
 		self.assertIn("cannot become tools: GET /nothing. Leave out --only", said.output)
 
-	def test_without_a_server_it_says_what_is_missing(self):
+	def test_missing_server_url_and_invalid_document_are_reported(self):
 		self.assertIn("Enter a base URL", self.run_huf().output)
 		self.file.write_text("nothing")
 		said = self.run_huf()

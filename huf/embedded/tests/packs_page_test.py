@@ -10,7 +10,7 @@ READER = "reader@example.com"
 
 @needs_browser
 class TestPacksPage(PageTestCase):
-	def test_from_the_list_to_a_report_and_back(self):
+	def test_pack_is_installed_used_updated_and_removed(self):
 		with self.open_page("/huf/packs") as page:
 			row = page.locator("[data-testid=pack][data-name=sales_report]")
 			row.get_by_test_id("brings").click()
@@ -31,7 +31,7 @@ class TestPacksPage(PageTestCase):
 			page.locator("[data-testid=pack][data-name=sales_report][data-installed='']").wait_for()
 			self.assertEqual(row.get_by_test_id("report").inner_text(), "The pack was removed.")
 
-	def test_an_edit_that_stays_is_told_of(self):
+	def test_update_report_names_a_local_change_that_is_kept(self):
 		self.call("/api/method/huf.api.pack.install", {"name": "web_assistant"})
 		self.call("/api/resource/Agent/Web%20Assistant", {"temperature": 0.9}, "PUT")
 		with self.open_page("/huf/packs") as page:
@@ -45,7 +45,7 @@ class TestPacksPage(PageTestCase):
 			page.get_by_role("button", name="Cancel").click()
 			row.get_by_test_id("installed").wait_for()
 
-	def test_who_manages_nothing_is_not_shown_the_way_there(self):
+	def test_packs_page_is_hidden_from_users_without_the_manager_role(self):
 		self.add_user(READER, "Huf User")
 		with self.open_page("/huf/packs", user=READER) as page:
 			page.get_by_test_id("error").wait_for()

@@ -40,7 +40,7 @@ class TestPalette(PageTestCase):
 			self.go(page, "dark", "Switch to dark")
 			page.locator("html[data-theme=dark]").wait_for(state="attached")
 
-	def test_nobody_finds_what_is_not_theirs(self):
+	def test_search_does_not_find_conversations_of_other_users(self):
 		self.add_user(CLERK, "Huf User")
 		with self.open_page() as page:
 			say(page, "How many users are there in secret?")

@@ -33,7 +33,7 @@ class TestPeoplePage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("section-people").count(), 0)
 		self.assertTrue(self.server.login(NEW_PASSWORD, INVITED))
 
-	def test_roles_are_changed_and_an_account_is_disabled_and_the_audit_log_says_by_whom(self):
+	def test_role_change_and_disabling_of_a_user_are_in_the_audit_log(self):
 		self.add_user("owner@office.example", "System Manager", "Huf Manager")
 		self.add_user("jan@office.example", "Huf User")
 		with self.open_page("/huf/people", "owner@office.example") as page:

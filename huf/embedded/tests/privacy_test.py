@@ -37,7 +37,7 @@ class TestPrivacy(SiteTestCase):
 		self.assertEqual(browser.login(user).status_code, 200)
 		return browser
 
-	def test_the_owner_reads_each_and_another_user_none(self):
+	def test_private_records_are_readable_by_their_owner_only(self):
 		for doctype in PRIVATE:
 			path = f"/api/resource/{doctype}/{self.rows[doctype]}"
 			with self.subTest(doctype):
@@ -45,7 +45,7 @@ class TestPrivacy(SiteTestCase):
 				self.assertEqual(self.other.open(path).status_code, 403)
 				self.assertEqual(self.other.open(f"/api/resource/{doctype}").json["data"], [])
 
-	def test_another_user_changes_and_deletes_none(self):
+	def test_private_records_cannot_be_changed_or_deleted_by_another_user(self):
 		for doctype in PRIVATE:
 			path = f"/api/resource/{doctype}/{self.rows[doctype]}"
 			with self.subTest(doctype):
@@ -58,7 +58,7 @@ class TestPrivacy(SiteTestCase):
 					frappe.db.get_value(doctype, self.rows[doctype], "owner"), "owner@example.com"
 				)
 
-	def test_nobody_writes_what_only_runs_write(self):
+	def test_owner_cannot_create_records_that_only_runs_write(self):
 		for doctype in PRIVATE:
 			values = {"conversation": self.said["conversation"], "run": self.said["run"], "agent": DEMO_AGENT}
 			with self.subTest(doctype):
@@ -67,7 +67,7 @@ class TestPrivacy(SiteTestCase):
 				)
 				self.assertEqual(answer.status_code, 403)
 
-	def test_the_methods_refuse_another_user(self):
+	def test_chat_and_run_methods_refuse_another_user(self):
 		conversation, run = self.said["conversation"], self.said["run"]
 		for method, arguments in (
 			("huf.ai.agent_chat.get_agent_chat_messages", {"conversation": conversation}),
@@ -98,7 +98,7 @@ class TestPrivacy(SiteTestCase):
 			self.assertEqual(self.other.open(f"/api/method/{query}").status_code, 403)
 		self.assertEqual(self.other.open("/api/method/huf.api.run.get_runs").json["message"], [])
 
-	def test_filters_and_children_do_not_get_round_it(self):
+	def test_filter_by_run_returns_no_records_of_another_user(self):
 		filters = json.dumps([["run", "=", self.said["run"]]])
 		for doctype in ("Agent Message", "Agent LLM Call", "Agent Tool Call"):
 			answer = self.other.open(

@@ -53,7 +53,7 @@ class TestProfilePage(PageTestCase):
 			page.get_by_text("How many notes are there?").first.wait_for()
 			page.wait_for_timeout(500)
 
-	def test_nothing_is_said_to_work_for_somebody_who_is_signed_out(self):
+	def test_sending_after_sign_out_announces_nothing_and_offers_sign_in(self):
 		with self.open_page("/huf/chat") as page:
 			page.evaluate(
 				"""() => new MutationObserver(() => (window.said = (window.said || "")

@@ -78,7 +78,7 @@ class TestProgramsPage(PageTestCase):
 		for name, state in states.items():
 			page.locator(f"[data-testid=mcp-step][data-step={name}][data-state={state}]").wait_for()
 
-	def test_the_address_is_entered_the_user_signs_in_and_each_step_works(self):
+	def test_mcp_client_connects_by_oauth_and_the_page_shows_each_step(self):
 		with self.open_page("/huf/profile", user=CLERK) as page:
 			page.get_by_test_id("programs-link").click()
 			address = page.get_by_test_id("address").inner_text()
@@ -102,7 +102,7 @@ class TestProgramsPage(PageTestCase):
 			page.get_by_test_id("grants").click()
 			page.get_by_text("Desk helper").wait_for()
 
-	def test_a_server_without_tools_says_why_on_a_phone(self):
+	def test_server_without_tools_explains_its_failed_step(self):
 		self.make("MCP Server", server_name="Empty", slug="empty", enabled=1)
 		with self.open_page("/huf/programs", user=CLERK, width=390, height=844) as page:
 			page.get_by_test_id("server").select_option("empty")

@@ -62,7 +62,7 @@ class TestRealtime(SiteTestCase):
 		self.assertEqual(mine.receive(5), ["for_admin", {"n": 1}])
 		self.assertEqual(other.receive(5), ["for_other", {"n": 2}])
 
-	def test_who_may_read_a_document_hears_of_it(self):
+	def test_document_event_reaches_only_users_with_read_permission(self):
 		note = frappe.get_doc({"doctype": "Note", "title": "heard"}).insert()
 		frappe.db.commit()
 		reader = self.connect_as("Administrator")
@@ -74,14 +74,14 @@ class TestRealtime(SiteTestCase):
 		self.assertEqual(reader.receive(5), ["changed", {"n": 1}])
 		self.assertEqual(stranger.receive(5)[0], "last")
 
-	def test_a_subscription_takes_names_and_no_filters(self):
+	def test_subscription_refuses_filters_as_document_names(self):
 		error = frappe.get_doc({"doctype": "Error Log", "method": "x", "error": "hunter2"}).insert()
 		frappe.db.commit()
 		frappe.set_user(self.make_user("guessing@example.com"))
 		for name in ({"error": "hunter2"}, [["error", "=", "hunter2"]], [error.name]):
 			self.assertFalse(may_subscribe("Error Log", name))
 
-	def test_after_commit_means_after_commit_and_only_once(self):
+	def test_after_commit_events_are_sent_once_and_dropped_on_rollback(self):
 		client = self.connect_as("Administrator")
 		for _ in range(2):
 			publish_realtime("lost", user="Administrator", after_commit=True)
@@ -92,7 +92,7 @@ class TestRealtime(SiteTestCase):
 		publish_realtime("end", user="Administrator")
 		self.assertEqual([client.receive(5)[0], client.receive(5)[0]], ["kept", "end"])
 
-	def test_what_another_process_publishes_arrives_too(self):
+	def test_event_from_another_process_arrives(self):
 		client = self.connect_as("Administrator")
 		query = "INSERT INTO outbox (event, message, room) VALUES ('far', '{\"n\": 1}', 'user:Administrator')"
 		jobs_db.connect().execute(query)

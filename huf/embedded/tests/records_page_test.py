@@ -104,7 +104,7 @@ class TestRecordsPage(PageTestCase):
 			wait_for_deletion(page)
 		self.assertRaises(HTTPError, self.stored, order["name"])
 
-	def test_what_is_typed_survives_a_reload_and_nobody_s_change_is_lost(self):
+	def test_unsaved_edit_survives_a_reload_and_keeps_a_concurrent_change(self):
 		order = self.make("Order", customer="Administrator")["name"]
 		with self.open_page(f"/huf/records/Order/{order}") as page:
 			page.get_by_test_id("field-kind").select_option("Web")
@@ -140,7 +140,7 @@ class TestRecordsPage(PageTestCase):
 	def color_of(self, todo: str) -> str | None:
 		return self.call(f"/api/resource/ToDo/{todo}")["data"].get("color")
 
-	def test_a_file_is_attached_and_found_by_the_list_s_search(self):
+	def test_file_is_attached_and_the_list_search_is_kept_on_return(self):
 		order = self.make("Order", customer="Guest")["name"]
 		self.make("Order", customer="Administrator")
 		with self.open_page("/huf/records/Order?q=Guest", width=390, height=844) as page:
@@ -153,7 +153,7 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_test_id("records").wait_for()
 			self.assertEqual(page.get_by_test_id("record-item").count(), 1)
 
-	def test_a_reader_sees_no_more_than_is_theirs_and_changes_nothing(self):
+	def test_read_only_user_sees_no_inputs_secrets_or_higher_permlevels(self):
 		order = self.make("Order", customer="Administrator", margin=12, secret="hush")["name"]
 		with self.open_page(f"/huf/records/Order/{order}", user=CLERK) as page:
 			page.get_by_test_id("field-customer").wait_for()

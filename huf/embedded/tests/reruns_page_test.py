@@ -11,7 +11,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 @needs_browser
 class TestRerunsPage(PageTestCase):
-	def test_a_prompt_is_edited_and_the_run_goes_another_way_from_there(self):
+	def test_rerun_with_an_edited_prompt_shows_differences_and_changes_nothing(self):
 		with ModelServer() as model:
 			model.script(
 				tool_call("create_todo", {"description": "Call Anna"}),

@@ -41,7 +41,7 @@ class ResponsesTestCase(ClientTestCase):
 
 
 class TestResponses(ResponsesTestCase):
-	def test_an_answer_after_a_tool(self):
+	def test_response_after_a_tool_call_has_output_items_usage_and_metadata(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
 		answer = self.ask(metadata={"mine": "1"})
 		self.assertEqual((answer.status, answer.output_text), ("completed", "None."))
@@ -54,7 +54,7 @@ class TestResponses(ResponsesTestCase):
 		items = self.client.responses.input_items.list(answer.id)
 		self.assertEqual(items.data[0].content[0].text, "How many todos?")
 
-	def test_a_stream_after_a_tool(self):
+	def test_stream_after_a_tool_call_has_ordered_events_and_the_final_text(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
 		with self.client.responses.stream(model="Reader", input="How many?") as stream:
 			events = list(stream)
@@ -66,7 +66,7 @@ class TestResponses(ResponsesTestCase):
 		deltas = "".join(event.delta for event in events if event.type == "response.output_text.delta")
 		self.assertEqual((deltas, final.output_text), (ANSWER, ANSWER))
 
-	def test_a_stream_with_a_call_that_waits_is_read_by_the_client(self):
+	def test_stream_with_a_waiting_call_ends_with_an_incomplete_mcp_call(self):
 		waits = tool_call("write_todo", {"description": "Never", "allocated_to": CALLER})
 		for tools, last in (([], "message"), ([APPROVALS], "mcp_approval_request")):
 			self.model.script(waits)
@@ -94,7 +94,7 @@ class TestResponses(ResponsesTestCase):
 		sent = [message["content"] for message in self.model.requests[-1]["messages"]]
 		self.assertIn("Hello Anna.", sent)
 
-	def test_earlier_messages_of_the_caller_are_read(self):
+	def test_input_messages_and_instructions_reach_the_model_in_order(self):
 		self.model.script(text("You are Anna."))
 		items = [
 			{"role": "user", "content": "I am Anna."},
@@ -128,7 +128,7 @@ class TestResponses(ResponsesTestCase):
 		self.assertEqual([each.type for each in final.output], ["mcp_call", "message"])
 		self.assertEqual(self.client.responses.retrieve(final.id).output_text, ANSWER)
 
-	def test_an_approval_of_a_background_response_is_given_in_the_background(self):
+	def test_background_approval_request_is_approved_by_a_background_response(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Later", "allocated_to": CALLER}), text("It is written.")
 		)
@@ -140,7 +140,7 @@ class TestResponses(ResponsesTestCase):
 		self.assertEqual(done.output_text, "It is written.")
 		self.assertEqual(self.todos().count("Later"), 1)
 
-	def test_an_approval_is_asked_for_and_refused_in_a_stream(self):
+	def test_rejected_approval_request_in_a_stream_changes_nothing(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Not now", "allocated_to": CALLER}), text("I will not.")
 		)
@@ -153,7 +153,7 @@ class TestResponses(ResponsesTestCase):
 		self.assertEqual(events[-1].response.output_text, "I will not.")
 		self.assertNotIn("Not now", self.todos())
 
-	def test_an_approval_is_asked_for_and_given(self):
+	def test_approved_approval_request_applies_the_call_once(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Call Anna", "allocated_to": CALLER}, content="I will."),
 			text("It is written."),
@@ -171,14 +171,14 @@ class TestResponses(ResponsesTestCase):
 		with self.assertRaises(openai.BadRequestError):
 			self.ask([answer], model="Writer", previous_response_id=waiting.id)
 
-	def test_a_client_that_cannot_answer_reads_what_is_waited_for(self):
+	def test_client_without_approval_tools_reads_which_call_waits(self):
 		self.model.script(tool_call("write_todo", {"description": "Quietly", "allocated_to": CALLER}))
 		waiting = self.ask("Remind me", model="Writer")
 		self.assertIn("waits until a person approves write_todo", waiting.output_text)
 		self.client.responses.cancel(waiting.id)
 		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
 
-	def test_a_conversation_is_named_listed_and_deleted(self):
+	def test_conversation_items_are_paginated_and_the_conversation_deleted(self):
 		self.model.script(text("Hello."), text("Again."))
 		conversation = self.client.conversations.create()
 		for words in ("Hi", "Hi again"):
@@ -205,7 +205,7 @@ class TestResponses(ResponsesTestCase):
 		with self.assertRaises(openai.NotFoundError):
 			self.client.responses.retrieve(answer.id)
 
-	def test_refusals_and_failures_are_the_errors_that_the_client_knows(self):
+	def test_refusals_raise_matching_client_errors_and_failures_return_failed(self):
 		with self.assertRaises(openai.NotFoundError) as caught:
 			self.ask(model="Nobody")
 		self.assertEqual(caught.exception.code, "model_not_found")
@@ -248,7 +248,7 @@ class TestAgentsSDK(ResponsesTestCase):
 
 		return asyncio.run(run())
 
-	def test_a_conversation_with_a_tool(self):
+	def test_sdk_run_with_a_tool_call_is_continued_by_response_id(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None."), text("You asked how many."))
 		first = self.run_agent("Reader", "How many?")
 		self.assertEqual(first.final_output, "None.")
@@ -258,11 +258,11 @@ class TestAgentsSDK(ResponsesTestCase):
 		self.assertEqual(second.final_output, "You asked how many.")
 		self.assertIn("None.", [each.get("content") for each in self.model.requests[-1]["messages"]])
 
-	def test_a_stream(self):
+	def test_sdk_streams_a_run_with_a_tool_call(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None."))
 		self.assertEqual(self.run_agent("Reader", "How many?", stream=True).final_output, "None.")
 
-	def test_an_approval_is_given_by_the_callback(self):
+	def test_sdk_approval_callback_approves_a_waiting_call(self):
 		def approve(request):
 			self.answers.append(request.data.name)
 			return {"approve": True}

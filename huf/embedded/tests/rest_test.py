@@ -44,7 +44,7 @@ class TestRest(SiteTestCase):
 		self.assertEqual((second["response"], prompts), ("Still done.", ["Plan my day", "And now?"]))
 		self.assertEqual(frappe.db.count("ToDo", {"description": ["like", "%Call Anna%"]}), 1)
 
-	def test_an_agent_s_model_and_provider_stay_consistent_over_http(self):
+	def test_agent_model_and_provider_stay_consistent_over_http(self):
 		self.browser = self.admin()
 		for provider in ("North", "South"):
 			self.post("/api/resource/AI Provider", provide_name=provider, api_key="sk-of-rest-123456")
@@ -125,7 +125,7 @@ class TestHiddenValues(SiteTestCase):
 			frappe.get_doc(slip).insert()
 		frappe.db.commit()
 
-	def test_a_change_does_not_show_the_fields_above_the_user_s_level(self):
+	def test_response_to_a_change_hides_fields_of_higher_permlevels(self):
 		self.make_payslips()
 		link = {"fieldname": "person", "value": "a@example.com"}
 		stored = self.browser.open("/api/resource/Payslip/of a").json["data"]
@@ -142,7 +142,7 @@ class TestHiddenValues(SiteTestCase):
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.get_value("Payslip", "of a", "salary"), 4321)
 
-	def test_a_list_is_not_sorted_or_grouped_by_the_alias_of_a_linked_table(self):
+	def test_sorting_or_grouping_by_a_linked_table_alias_is_refused(self):
 		self.make_payslips()
 		for key in ("order_by", "group_by"):
 			with self.subTest(key):
@@ -150,13 +150,13 @@ class TestHiddenValues(SiteTestCase):
 				answer = self.browser.open("/api/resource/Payslip", query_string=query)
 				self.assertEqual(answer.status_code, 417, answer.text)
 
-	def test_a_list_is_sorted_and_grouped_by_a_field_of_a_link_that_is_not_selected(self):
+	def test_list_sorts_and_groups_by_an_unselected_field_of_a_link(self):
 		self.make_payslips()
 		for key in ("order_by", "group_by"):
 			answer = self.admin().open("/api/resource/Payslip", query_string={key: "person.full_name"})
 			self.assertEqual(answer.status_code, 200, answer.text)
 
-	def test_a_name_is_never_a_filter(self):
+	def test_filters_are_refused_where_a_document_name_is_expected(self):
 		error = frappe.get_doc({"doctype": "Error Log", "method": "x", "error": "hunter2"}).insert()
 		frappe.db.commit()
 		for error_text in ("hunter2", "hunter3"):
@@ -170,12 +170,12 @@ class TestHiddenValues(SiteTestCase):
 						self.assertIn("must be text", answer.text)
 						self.assertNotIn(error.name, answer.text)
 
-	def test_nor_is_one_in_a_link_that_code_sets(self):
+	def test_filters_are_refused_as_link_values_set_by_code(self):
 		for name in ({"enabled": 1}, [["enabled", "=", 1]]):
 			with self.assertRaisesRegex(frappe.ValidationError, "must be text"):
 				frappe.get_doc({"doctype": "ToDo", "description": "x", "allocated_to": name}).insert()
 
-	def test_files_are_attached_by_who_may_write_the_document(self):
+	def test_attaching_a_file_needs_write_permission_on_the_document(self):
 		agent = frappe.get_doc({"doctype": "Agent", "agent_name": "Attached"}).insert().name
 		frappe.db.commit()
 		there = {"attached_to_doctype": "Agent", "attached_to_name": agent}
@@ -185,7 +185,7 @@ class TestHiddenValues(SiteTestCase):
 		moved = self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=there)
 		self.assertEqual(moved.status_code, 403)
 
-	def test_a_file_that_is_attached_to_itself_is_its_owner_s(self):
+	def test_private_file_attached_to_itself_is_readable_by_its_owner_only(self):
 		file = {"file_name": "own.txt", "content": "x", "is_private": 1}
 		made = self.browser.post("/api/resource/File", json=file).json["data"]
 		there = {"attached_to_doctype": "File", "attached_to_name": made["name"]}
@@ -195,12 +195,12 @@ class TestHiddenValues(SiteTestCase):
 		self.assertEqual(other.open(made["file_url"]).status_code, 403)
 		self.assertEqual(self.browser.open(made["file_url"]).get_data(), b"x")
 
-	def test_who_may_only_select_lists_no_owners_and_times(self):
+	def test_list_with_select_permission_returns_only_names(self):
 		query = {"fields": '["name", "owner", "creation", "last_ip"]'}
 		rows = self.browser.open("/api/resource/User", query_string=query).json["data"]
 		self.assertEqual({key for row in rows for key in row}, {"name"})
 
-	def test_the_arguments_of_a_client_are_no_definitions(self):
+	def test_dict_in_place_of_a_doctype_name_is_refused(self):
 		made = {"name": "User", "permissions": [{"role": "All", "read": 1}], "issingle": 1}
 		for values in ({"doctype": made}, {"doctype": "Has Role", "parent": made}):
 			for function in ("get_list", "get_value"):
@@ -218,7 +218,7 @@ class TestOddRequests(SiteTestCase):
 	def assert_refused(self, answer, status=417):
 		self.assertEqual(answer.status_code, status, answer.text)
 
-	def test_half_of_a_character_is_refused(self):
+	def test_lone_surrogate_in_a_request_is_refused(self):
 		half = {"description": "\ud800"}
 		for body in (b'{"description": "\xed\xa0\x80"}', json.dumps(half).encode("utf-16")):
 			with self.subTest(body):
@@ -249,7 +249,7 @@ class TestOddRequests(SiteTestCase):
 		self.assert_refused(self.browser.open(f"/{'a' * 3000}"), 404)
 		self.assert_refused(self.browser.open("/api/resource/ToDo?fn=x"), 200)
 
-	def test_changes_at_the_same_time_are_made_one_after_the_other(self):
+	def test_concurrent_changes_of_a_document_all_succeed(self):
 		name = frappe.get_doc({"doctype": "ToDo", "description": "x"}).insert().name
 		frappe.db.commit()
 		value = {"doctype": "ToDo", "name": name, "fieldname": "description", "value": "z"}
@@ -262,27 +262,27 @@ class TestOddRequests(SiteTestCase):
 		with ThreadPoolExecutor(6) as pool:
 			self.assertEqual(list(pool.map(change, range(36))), [[200, 200]] * 36)
 
-	def test_a_method_of_a_document_is_called_by_its_verbs(self):
+	def test_document_method_refuses_http_methods_that_it_does_not_allow(self):
 		name = frappe.get_doc({"doctype": "Note", "title": "verbs"}).insert().name
 		frappe.db.commit()
 		with patch.dict(allowed_http_methods_for_whitelisted_func, {Document.rename: ["POST"]}):
 			answer = self.browser.open(f"/api/resource/Note/{name}?run_method=rename&name=other")
 		self.assert_refused(answer, 403)
 
-	def test_a_long_text_is_no_time(self):
+	def test_long_text_as_a_date_filter_is_refused_quickly(self):
 		began = time.process_time()
 		query = {"filters": [["date", ">", "9" * 400_000]]}
 		self.assert_refused(self.browser.open("/api/resource/ToDo", json=query))
 		self.assertLess(time.process_time() - began, 1)
 
-	def test_a_child_row_is_found_in_any_case_and_missed_as_such(self):
+	def test_child_row_name_is_case_insensitive_and_unknown_rows_return_404(self):
 		row = frappe.db.get_value("Has Role", {"parent": "Guest", "parenttype": "User"})
 		body = {"doctype": "Has Role", "fieldname": "role", "value": "Guest"}
 		for name, status in ((row.upper(), 200), ("nowhere", 404)):
 			answer = self.browser.post("/api/method/frappe.client.set_value", json={**body, "name": name})
 			self.assert_refused(answer, status)
 
-	def test_long_file_names_keep_their_end(self):
+	def test_long_file_names_keep_their_extension(self):
 		for name in ("\u044f" * 135 + ".txt", "a" * 136 + ".txt"):
 			for content in (b"one", b"two"):
 				with self.subTest([name, content]):

@@ -21,19 +21,19 @@ def run(*arguments: str):
 
 
 class TestEval(unittest.TestCase):
-	def test_it_prints_accuracy_f1_languages_and_latency(self):
+	def test_eval_prints_accuracy_f1_languages_and_latency(self):
 		told = run("router", "eval", str(MESSAGES)).output
 		self.assertRegex(told, r"all +657 +0\.9\d+ +0\.9\d+")
 		for language in ("en", "es", "de", "cs"):
 			self.assertRegex(told, rf"\n{language} +\d+ +0\.9")
 		self.assertRegex(told, r"latency p50 [\d.]+ ms, p95 [\d.]+ ms")
 
-	def test_it_lists_what_was_decided_otherwise_when_asked(self):
+	def test_wrong_option_of_eval_lists_misrouted_messages(self):
 		row = {"text": "Search the web for pallet prices", "label": "chat", "language": "en"}
 		told = self.eval(json.dumps(row), "--wrong").output
 		self.assertIn("chat expected, 0.90 for the agent: Search the web for pallet prices", told)
 
-	def test_a_file_that_is_none_of_messages_is_refused_with_its_line(self):
+	def test_invalid_messages_file_is_refused_with_a_reason(self):
 		for text, reason in (
 			("{", "line 1: invalid JSON"),
 			('{"text": "a"}', "agent or chat"),
@@ -52,7 +52,7 @@ class TestEval(unittest.TestCase):
 
 
 class TestFit(SiteTestCase):
-	def test_it_suggests_a_threshold_from_the_decisions_of_the_site(self):
+	def test_fit_uses_site_decisions_and_refuses_fewer_than_30(self):
 		too_few = self.fit()
 		self.assertEqual(too_few.exit_code, 1)
 		self.assertIn("30 are needed", too_few.output)

@@ -36,7 +36,7 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("run-conversation").click()
 			page.get_by_test_id("message-user").filter(has_text=QUESTIONS[0]).wait_for()
 
-	def test_a_run_is_called_bad_with_a_word_why_and_is_a_case_then(self):
+	def test_run_rated_bad_with_a_note_becomes_an_eval_case(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("run-item").last.get_by_role("link").click()
@@ -48,7 +48,7 @@ class TestRunsPage(PageTestCase):
 		(case,) = self.call("/api/method/huf.api.eval.get_cases?agent=Office%20Assistant")["message"]["cases"]
 		self.assertEqual((case["verdict"], case["note"]), ("Bad", "It named none of them."))
 
-	def test_two_runs_are_compared_and_what_differs_is_said_or_that_nothing_does(self):
+	def test_comparison_of_two_runs_shows_different_or_same_steps(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
 			for place in (0, 2):
@@ -69,7 +69,7 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("compare").click()
 			self.assertIn("took the same steps", page.get_by_test_id("compare-summary").inner_text())
 
-	def test_runs_are_searched_and_one_is_replayed(self):
+	def test_runs_are_filtered_by_text_and_user_and_one_is_replayed(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("runs-search").fill("my open TODOS")
@@ -86,7 +86,7 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("replay-run").click()
 			self.assertEqual(page.get_by_test_id("replayed").get_attribute("data-identical"), "true")
 
-	def test_filters_are_in_the_address_keys_lead_on_and_embedding_stays(self):
+	def test_filters_are_in_the_url_and_keys_and_embed_mode_work(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
 			page.get_by_test_id("run-item").first.get_by_role("link").focus()

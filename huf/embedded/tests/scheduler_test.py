@@ -25,23 +25,23 @@ class TestScheduler(SiteTestCase):
 		for table in ("job", "schedule"):
 			jobs_db.connect().execute(f"DELETE FROM {table}")
 
-	def test_an_event_seen_for_the_first_time_waits_for_its_turn(self):
+	def test_new_event_waits_for_its_next_scheduled_time(self):
 		self.assertEqual(enqueue_events(NOON, EVENTS), [])
 		self.assertEqual(enqueue_events(minutes(4), EVENTS), [])
 		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
 
-	def test_an_event_fires_once_in_its_turn(self):
+	def test_event_fires_once_per_scheduled_time(self):
 		enqueue_events(NOON, EVENTS)
 		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
 		self.assertEqual(enqueue_events(minutes(6), EVENTS), [])
 		self.assertEqual(enqueue_events(minutes(10), EVENTS), [METHOD])
 
-	def test_missed_turns_are_made_up_once(self):
+	def test_missed_scheduled_times_fire_once(self):
 		enqueue_events(NOON, EVENTS)
 		self.assertEqual(enqueue_events(minutes(600), EVENTS), [METHOD])
 		self.assertEqual(enqueue_events(minutes(601), EVENTS), [])
 
-	def test_an_hour_that_comes_twice_repeats_no_event_of_the_day_and_stops_no_other(self):
+	def test_repeated_hour_of_dst_fires_a_daily_event_once_and_others_twice(self):
 		often, daily = f"{METHOD} */20 * * * *", f"{METHOD} 30 2 * * *"
 		events = [(METHOD, "*/20 * * * *", "default"), (METHOD, "30 2 * * *", "default")]
 		begin = datetime.datetime(2026, 10, 25, 1, 59)
@@ -54,14 +54,14 @@ class TestScheduler(SiteTestCase):
 		self.assertEqual(runs[daily], ["02:30"])
 		self.assertEqual(runs[often], ["02:00", "02:20", "02:40", "02:00", "02:20", "02:40", "03:00"])
 
-	def test_a_due_event_becomes_a_job_and_not_a_second_one_while_that_waits(self):
+	def test_due_event_enqueues_no_second_job_while_the_first_is_queued(self):
 		enqueue_events(NOON, EVENTS)
 		enqueue_events(minutes(5), EVENTS)
 		enqueue_events(minutes(10), EVENTS)
 		rows = jobs_db.connect().execute("SELECT method, user FROM job")
 		self.assertEqual([tuple(row) for row in rows], [(METHOD, "Administrator")])
 
-	def test_schedulers_side_by_side_fire_once(self):
+	def test_concurrent_schedulers_fire_an_event_once(self):
 		enqueue_events(NOON, EVENTS)
 
 		def tick(_):
@@ -78,7 +78,7 @@ class TestScheduler(SiteTestCase):
 			fired = [method for methods in pool.map(tick, range(8)) for method in methods]
 		self.assertEqual(fired, [METHOD])
 
-	def test_a_turn_of_the_thread_uses_the_hooks(self):
+	def test_scheduler_tick_registers_the_events_of_the_hooks(self):
 		fired = isolated(Scheduler(SITE, self.sites_path).tick, datetime.datetime(2030, 1, 1))
 		self.assertEqual(fired, [])
 		seen = jobs_db.connect().execute("SELECT count(*) FROM schedule")[0][0]

@@ -102,7 +102,7 @@ class TestServer(unittest.TestCase):
 		self.assertNotIn("Password", self.server.output)
 		print(f"\nfirst start ready in {self.first_seconds:.2f} s, second in {self.server.seconds:.2f} s")
 
-	def test_the_password_logs_in_and_lies_nowhere_in_clear(self):
+	def test_generated_password_logs_in_and_is_not_stored_in_clear_text(self):
 		cookie = self.server.login(self.password)
 		answer = json.load(self.server.call("/api/method/frappe.auth.get_logged_user", cookie=cookie))
 		self.assertEqual(answer["message"], "Administrator")
@@ -116,14 +116,14 @@ class TestServer(unittest.TestCase):
 		self.assertIn(str(self.server.process.pid), result.stderr)
 		self.assertIn(self.server.url, result.stderr)
 
-	def test_a_taken_port_is_named_with_what_to_do(self):
+	def test_taken_port_is_refused_with_a_suggested_port(self):
 		with tempfile.TemporaryDirectory() as home:
 			command = [*PYTHON, "--home", home, "start", "--port", str(self.port)]
 			result = subprocess.run(command, capture_output=True, text=True, timeout=60)
 		self.assertEqual(result.returncode, 1)
 		self.assertIn(f"--port {self.port + 1}", result.stderr)
 
-	def test_a_websocket_gets_what_another_process_publishes(self):
+	def test_websocket_receives_events_of_another_process(self):
 		cookie = self.server.login(self.password)
 		url = f"{self.server.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket"
 		browser = simple_websocket.Client(url, headers={"Cookie": cookie})
@@ -155,7 +155,7 @@ class TestServer(unittest.TestCase):
 		refused.exception.close()
 		self.assertTrue(self.server.login("another good one 3"))
 
-	def test_an_api_key_opens_mcp_until_the_next_one_is_made(self):
+	def test_new_api_key_replaces_the_previous_one(self):
 		def ask(key: str) -> int:
 			headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
 			body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -172,7 +172,7 @@ class TestServer(unittest.TestCase):
 			result = self.run_huf(option)
 			self.assertIn(text, result.stdout)
 
-	def test_the_server_imports_no_model_library_and_stops_quickly(self):
+	def test_server_start_imports_no_model_library_and_stop_is_quick(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		server = Server(

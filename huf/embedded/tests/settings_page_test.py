@@ -8,7 +8,7 @@ CLERK = "clerk@example.com"
 
 @needs_browser
 class TestSettingsPage(PageTestCase):
-	def test_settings_are_found_changed_and_refused_in_words(self):
+	def test_invalid_setting_is_refused_with_an_error_and_valid_ones_saved(self):
 		with self.open_page("/huf/settings") as page:
 			page.get_by_test_id("go-router_section").click()
 			page.get_by_test_id("field-router_confidence_threshold").fill("7")
@@ -21,7 +21,7 @@ class TestSettingsPage(PageTestCase):
 		stored = self.call("/api/resource/Huf%20Settings/Huf%20Settings")["data"]
 		self.assertEqual((stored["router_confidence_threshold"], stored["max_steps"]), (0.7, 4))
 
-	def test_every_setting_says_what_it_is_for(self):
+	def test_every_setting_has_a_description(self):
 		meta = self.call("/api/method/huf.api.record.get_meta?doctype=Huf%20Settings")["message"]
 		silent = [
 			field["fieldname"]
@@ -33,7 +33,7 @@ class TestSettingsPage(PageTestCase):
 		]
 		self.assertEqual(silent, [])
 
-	def test_who_is_no_manager_changes_nothing(self):
+	def test_settings_are_read_only_for_users_without_the_manager_role(self):
 		self.add_user(CLERK, "Huf User")
 		with self.open_page("/huf/settings", user=CLERK) as page:
 			page.get_by_test_id("field-max_steps").wait_for()

@@ -13,7 +13,7 @@ class TestThreadPool(unittest.TestCase):
 		self.addCleanup(pool.shutdown)
 		return pool
 
-	def test_work_is_done_by_at_most_so_many_threads_and_errors_are_passed_on(self):
+	def test_pool_uses_at_most_max_threads_and_raises_errors_of_tasks(self):
 		pool, together = self.make(4), threading.Barrier(4)
 
 		def work(number: int) -> tuple[int, int]:
@@ -27,7 +27,7 @@ class TestThreadPool(unittest.TestCase):
 			pool.submit(lambda: 1 / 0).result(10)
 		self.assertEqual(pool.submit(int, "7").result(10), 7)
 
-	def test_threads_of_a_peak_end_though_one_goes_on_working(self):
+	def test_idle_threads_end_while_one_keeps_working(self):
 		pool, together = self.make(8), threading.Barrier(8)
 		for each in [pool.submit(together.wait, 10) for _ in range(8)]:
 			each.result(10)
@@ -41,7 +41,7 @@ class TestThreadPool(unittest.TestCase):
 		self.assertEqual((pool.threads, pool.idle), (0, []))
 		self.assertEqual(pool.submit(int, "7").result(10), 7)
 
-	def test_nothing_is_lost_between_the_end_of_a_thread_and_new_work(self):
+	def test_tasks_submitted_while_threads_end_are_not_lost(self):
 		pool = self.make(3, idle_s=0.001)
 		for _ in range(300):
 			works = [pool.submit(time.sleep, 0.0005) for _ in range(5)]
@@ -49,7 +49,7 @@ class TestThreadPool(unittest.TestCase):
 				each.result(10)
 			time.sleep(0.001)
 
-	def test_a_closed_pool_ends_what_it_has_taken_and_takes_no_more(self):
+	def test_shutdown_finishes_or_cancels_queued_tasks_and_refuses_new_ones(self):
 		pool = self.make(1)
 		works = [pool.submit(time.sleep, 0.05), pool.submit(int, "7")]
 		pool.shutdown(wait=False)

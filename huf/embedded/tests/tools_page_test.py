@@ -18,7 +18,7 @@ class TestToolsPage(PageTestCase):
 	def count(self, doctype: str) -> int:
 		return self.call(f"/api/method/frappe.client.get_count?doctype={doctype}")["message"]
 
-	def test_a_tool_is_made_and_a_write_is_shown_and_undone(self):
+	def test_tool_is_created_and_its_write_is_dry_run(self):
 		with self.open_page("/huf/tools") as page:
 			page.get_by_test_id("new-tool").click()
 			page.get_by_test_id("field-tool_name").fill("write_down")
@@ -38,7 +38,7 @@ class TestToolsPage(PageTestCase):
 			page.get_by_text("Nothing was changed").wait_for()
 		self.assertEqual(self.count("ToDo"), before)
 
-	def test_a_tool_acts_with_the_permissions_of_who_was_chosen(self):
+	def test_tool_is_tried_with_permissions_of_the_selected_user(self):
 		self.make("ToDo", description="For nobody else")
 		with self.open_page("/huf/tools?effect=read&q=todos") as page:
 			page.locator("[data-testid=tool-item][data-name=list_todos]").click()
@@ -50,7 +50,7 @@ class TestToolsPage(PageTestCase):
 			page.get_by_test_id("draft-edit-approve").click()
 			result.filter(has_not_text="For nobody else").wait_for()
 
-	def test_a_request_is_shown_and_sent_only_when_that_is_said_again(self):
+	def test_http_request_is_previewed_and_sent_only_after_confirmation(self):
 		with (
 			ModelServer(strict=False) as server,
 			self.open_page("/huf/tools", width=390, height=844) as page,
@@ -75,7 +75,7 @@ class TestToolsPage(PageTestCase):
 			page.get_by_text("Sent. The response").wait_for()
 			self.assertEqual(len(server.requests), 1)
 
-	def test_a_secret_header_is_never_shown_and_stays_when_its_row_is_changed(self):
+	def test_secret_header_is_hidden_and_kept_when_its_row_is_renamed(self):
 		with ModelServer(strict=False) as server, self.open_page("/huf/tools/knock") as page:
 			headers = [{"header": "X-Old", "value": "hush"}]
 			values = {"description": "Knocks", "base_url": server.base_url, "allow_private_hosts": 1}
@@ -90,7 +90,7 @@ class TestToolsPage(PageTestCase):
 			self.call("/api/method/huf.api.tool.try_it", asked)
 			self.assertEqual(server.headers[-1]["x-new"], "hush")
 
-	def test_who_is_no_system_manager_sets_tools_up_but_tries_none(self):
+	def test_huf_manager_edits_tools_but_cannot_try_them(self):
 		with self.open_page("/huf/tools/create_note", user=MANAGER) as page:
 			page.get_by_test_id("field-requires_approval").check()
 			page.keyboard.press("Control+s")

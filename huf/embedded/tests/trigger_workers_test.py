@@ -22,7 +22,7 @@ SAVES, TRIGGERS = 500, 3
 
 
 class TestWorkers(SiteTestCase):
-	def test_500_saves_while_two_workers_work_and_one_is_killed_are_1500_runs(self):
+	def test_no_run_is_lost_or_repeated_when_a_worker_dies_during_500_saves(self):
 		agent = make_agent(history_limit=1)
 		triggers = [make_trigger(agent, prompt="Hello", run_as="Administrator").name for _ in range(TRIGGERS)]
 		killed, other = (start_worker_process(self, self.sites_path) for _ in range(2))

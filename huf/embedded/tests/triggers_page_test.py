@@ -13,7 +13,7 @@ MANAGER = "manager@office.example"
 
 @needs_browser
 class TestTriggersPage(PageTestCase):
-	def test_a_button_is_made_and_fires_once(self):
+	def test_manual_trigger_is_created_and_fired_once(self):
 		with self.open_page(PAGE) as page:
 			begin(page, "Count users", "Manual")
 			page.get_by_test_id("field-prompt").fill("How many users are there?")
@@ -35,7 +35,7 @@ class TestTriggersPage(PageTestCase):
 			page.get_by_test_id("trigger-events").wait_for()
 			self.assertTrue(page.url.endswith("/huf/triggers/Count%20users"))
 
-	def test_a_document_s_trigger_is_tried_out_turned_on_and_fires(self):
+	def test_document_trigger_is_backtested_enabled_and_fired(self):
 		self.save_todo("Before it was there", priority="High")
 		with self.open_page(PAGE) as page:
 			begin(page, "Look at todos", "Doc Event")
@@ -66,7 +66,7 @@ class TestTriggersPage(PageTestCase):
 			self.assertEqual(answers, ["false", "null"])
 			self.assertIn("priority = 'Low'", checks.first.inner_text())
 
-	def test_a_condition_is_made_of_rows_and_python_that_rows_can_show_comes_back_as_rows(self):
+	def test_condition_rows_become_python_and_simple_python_becomes_rows(self):
 		python = "doc.priority == 'High' and 'offer' in (doc.description or '')"
 		with self.open_page(PAGE) as page:
 			begin(page, "Urgent offers", "Doc Event")
@@ -97,7 +97,7 @@ class TestTriggersPage(PageTestCase):
 		stored = self.call("/api/resource/Agent%20Trigger/Urgent%20offers")["data"]
 		self.assertEqual(stored["condition"], "doc.priority == 'High' or doc.date")
 
-	def test_a_schedule_shows_its_words_and_its_next_five_times(self):
+	def test_schedule_shows_a_description_and_its_next_five_times(self):
 		with self.open_page(f"{PAGE[:4]}/new-trigger?type=Schedule") as page:
 			page.get_by_test_id("plan-cron").click()
 			page.get_by_test_id("field-cron").fill("0 9 * * 1-5")
@@ -107,7 +107,7 @@ class TestTriggersPage(PageTestCase):
 			self.assertEqual(len(times), 5)
 			self.assertTrue(all("09:00" in each for each in times), times)
 
-	def test_what_is_missing_or_wrong_is_told_and_nothing_is_lost(self):
+	def test_invalid_cron_is_reported_and_the_form_survives_a_reload(self):
 		with self.open_page(PAGE) as page:
 			begin(page, "Every morning", "Schedule")
 			page.get_by_test_id("plan-cron").click()
@@ -146,7 +146,7 @@ class TestTriggersPage(PageTestCase):
 			page.wait_for_url("**/huf/triggers")
 			self.assertEqual(item.count(), 0)
 
-	def test_every_name_has_an_address(self):
+	def test_trigger_names_with_special_characters_have_working_urls(self):
 		for name in ("new", "Mail in/out", "50% off? #1 & more", "Ünïted.v2"):
 			values = {"trigger_name": name, "agent": AGENT, "trigger_type": "Manual"}
 			self.call("/api/resource/Agent%20Trigger", values)
@@ -157,7 +157,7 @@ class TestTriggersPage(PageTestCase):
 				page.get_by_test_id("events-empty").wait_for()
 				self.assertEqual(page.get_by_role("heading", level=1).inner_text(), name)
 
-	def test_a_run_in_the_background_says_how_far_it_is(self):
+	def test_background_run_shows_its_progress_in_chat_and_run_page(self):
 		begins, ends = Gate(), Gate()
 		with ModelServer() as server:
 			server.script(begins(tool_call("list_users", {})), ends(text("There is one.")))
@@ -177,7 +177,7 @@ class TestTriggersPage(PageTestCase):
 				chat.get_by_test_id("run-footer").wait_for()
 				page.locator("[data-testid=run][data-status=Success]").wait_for()
 
-	def test_saves_by_administrator_that_would_start_nothing_are_asked_about(self):
+	def test_document_trigger_of_administrator_needs_a_run_as_user(self):
 		self.add_user(MANAGER, "Huf Manager")
 		with self.open_page(PAGE) as page:
 			page.get_by_test_id("new-trigger").click()

@@ -50,7 +50,7 @@ class TestUndoPages(PageTestCase):
 		page.wait_for_url(lambda url: "/huf/runs/" in url and url != before)
 		page.get_by_test_id("timeline").wait_for()
 
-	def test_a_run_is_undone_on_its_page_and_says_so(self):
+	def test_undone_run_shows_a_notice_that_links_to_the_undo_run(self):
 		run = self.change("new")
 		with self.open_page(f"/huf/runs/{run}") as page:
 			page.get_by_test_id("undo").click()
@@ -62,7 +62,7 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("notice").get_by_role("link").click()
 			page.wait_for_url(lambda url: "/huf/runs/" in url and not url.endswith(run))
 
-	def test_what_a_person_changed_since_is_shown_and_kept_unless_they_choose_otherwise(self):
+	def test_conflicting_change_by_a_person_is_kept_by_default(self):
 		run = self.change("new")
 		self.call(f"/api/resource/ToDo/{self.todo}", {"description": "mine"}, "PUT")
 		with self.open_page(f"/huf/runs/{run}") as page:
@@ -75,7 +75,7 @@ class TestUndoPages(PageTestCase):
 			self.apply(page)
 		self.assertEqual(self.description(), "old")
 
-	def test_what_an_agent_did_since_a_time_is_undone_on_its_page(self):
+	def test_changes_of_an_agent_are_undone_on_its_page(self):
 		self.change("first")
 		self.change("second")
 		with self.open_page(f"/huf/agents/{self.agent}") as page:
@@ -83,7 +83,7 @@ class TestUndoPages(PageTestCase):
 			self.apply(page)
 		self.assertEqual(self.description(), "old")
 
-	def test_nothing_was_done_since_a_later_time(self):
+	def test_undo_is_disabled_when_nothing_changed_since_the_chosen_time(self):
 		self.change("new")
 		with self.open_page(f"/huf/agents/{self.agent}") as page:
 			page.get_by_test_id("undo-since-open").click()
@@ -114,7 +114,7 @@ class TestUndoPages(PageTestCase):
 			self.apply(page)
 		self.assertEqual(self.description(), "old")
 
-	def test_what_agents_did_to_a_record_is_undone_on_its_page(self):
+	def test_agent_changes_to_a_record_are_undone_on_its_page(self):
 		self.change("new")
 		with self.open_page(f"/huf/records/ToDo/{self.todo}") as page:
 			page.get_by_test_id("undo-since-open").click()
@@ -127,7 +127,7 @@ class TestUndoPages(PageTestCase):
 			self.assertLess(time.monotonic(), deadline, "it did not happen")
 			time.sleep(0.1)
 
-	def test_the_stop_switch_stops_all_and_is_released(self):
+	def test_stop_switch_refuses_runs_until_it_is_released(self):
 		with self.open_page("/huf/runs") as page:
 			page.get_by_test_id("stop-all").click()
 			page.get_by_test_id("confirm").click()
@@ -145,7 +145,7 @@ class TestUndoPages(PageTestCase):
 		self.change("new")
 		self.assertEqual(self.description(), "new")
 
-	def test_a_record_with_outside_content_is_trusted_by_a_button(self):
+	def test_record_with_untrusted_content_is_marked_as_trusted(self):
 		file = self.make("File", file_name="letter.txt", content="A letter from outside", is_private=1)[
 			"name"
 		]

@@ -28,10 +28,10 @@ class TestUpgrade(unittest.TestCase):
 		with tarfile.open(FIXTURE) as archive:
 			archive.extractall(self.home)
 
-	def test_queued_work_is_done_and_stored_paths_work(self):
+	def test_migrated_site_finishes_queued_runs_and_resolves_stored_function_paths(self):
 		contextvars.copy_context().run(self.migrate_and_work)
 
-	def test_a_migration_that_is_killed_is_done_by_the_next_one(self):
+	def test_interrupted_migration_is_completed_by_the_next_one(self):
 		contextvars.copy_context().run(self.migrate_twice)
 
 	def migrate_twice(self):

@@ -24,7 +24,7 @@ class TestValues(PageTestCase):
 		tools = [{"tool": "list_todos"}]
 		cls.make("Agent", agent_name="Linker", model="scripted", instructions="List.", agent_tool=tools)
 
-	def test_names_in_answers_and_results_are_links_with_a_card(self):
+	def test_record_names_in_answers_and_results_are_links_with_a_preview_card(self):
 		first, second = self.todos
 		self.model.script(tool_call("list_todos", {}), text(ANSWER.format(first, second)))
 		with self.open_page("/huf/chat?agent=Linker") as page:
@@ -47,7 +47,7 @@ class TestValues(PageTestCase):
 			page.wait_for_url(f"**/huf/records/ToDo/{second}")
 			page.get_by_test_id("record-form").wait_for()
 
-	def test_the_page_of_a_run_links_them_and_shows_what_the_model_was_sent(self):
+	def test_run_page_links_record_names_and_shows_the_model_input(self):
 		first, second = self.todos
 		self.model.script(tool_call("list_todos", {}), text(ANSWER.format(first, second)))
 		values = {"agent": "Linker", "prompt": "What is open?"}
@@ -66,7 +66,7 @@ class TestValues(PageTestCase):
 			page.locator(f".prose a[data-record='{first}']").first.click()
 			page.wait_for_url(f"**/huf/records/ToDo/{first}")
 
-	def test_a_table_of_numbers_is_shown_as_bars_and_the_run_says_what_was_masked(self):
+	def test_numeric_result_is_shown_as_bars_and_masked_values_are_counted(self):
 		for name, price in (("cheap", 1), ("dear", 4)):
 			prices = {"own_prices": 1, "input_price": price}
 			self.make("AI Model", model_name=name, provider="Scripted", **prices)
@@ -89,7 +89,7 @@ class TestValues(PageTestCase):
 			page.get_by_test_id("show-chart").click()
 			page.get_by_role("table").first.wait_for()
 
-	def test_changes_of_a_run_are_taken_back_on_its_page(self):
+	def test_changes_of_a_run_are_undone_on_its_page(self):
 		todo = self.make("ToDo", description="Send the offer", priority="Low")["name"]
 		tool = {"types": "Update Document", "reference_doctype": "ToDo", "description": "Change a to-do"}
 		self.make("Agent Tool Function", tool_name="change", **tool)

@@ -33,13 +33,13 @@ class TestRealModel(SiteTestCase):
 		cls.checked = cls.server.connect()
 		cls.model = cls.checked["model"]
 
-	def test_it_is_known_as_local_with_its_window_and_without_tool_calls(self):
+	def test_connected_model_is_local_with_its_window_and_no_native_tool_calls(self):
 		row = frappe.get_doc("AI Model", self.model)
 		self.assertEqual((self.checked["ok"], row.without_tool_calls, row.ask_before_writes), (True, 1, 1))
 		self.assertEqual((row.context_window, row.tool_calls), (8192, "By schema"))
 		self.assertTrue(frappe.db.get_value("AI Provider", row.provider, "is_local"))
 
-	def test_twenty_requests_end_in_a_state_that_is_true(self):
+	def test_twenty_requests_write_nothing_unapproved_and_confirm_no_false_claim(self):
 		agent, _ = make_office_agent(self.model, max_iterations=2, max_tokens=96)
 		for request, _ in CHOICES[::2]:
 			with self.subTest(request):
@@ -57,7 +57,7 @@ class TestRealModel(SiteTestCase):
 		)
 		self.assertEqual(failed, [])
 
-	def test_what_it_makes_up_is_marked(self):
+	def test_invented_answers_are_marked_as_unconfirmed(self):
 		made_up, unmarked = find_liars(self.model, [each.format("open to-dos") for each in COUNT_REQUESTS])
 		self.assertGreater(made_up, 0)
 		self.assertEqual(unmarked, [])

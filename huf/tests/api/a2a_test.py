@@ -106,7 +106,7 @@ class A2ATestCase(DraftTestCase):
 
 
 class TestCard(A2ATestCase):
-	def test_a_card_names_the_agent_and_its_address_for_who_may_use_it(self):
+	def test_card_has_the_agent_name_url_and_capabilities(self):
 		frappe.db.set_value("Agent", self.agent, {"description": "Knows orders", "starters": "What is due?"})
 		frappe.clear_document_cache("Agent", self.agent)
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
@@ -118,7 +118,7 @@ class TestCard(A2ATestCase):
 		self.assertEqual(card["skills"][0]["examples"], ["What is due?"])
 		self.assertTrue(card["capabilities"]["streaming"])
 
-	def test_a_stranger_is_asked_to_sign_in_and_who_may_not_use_the_agent_finds_none(self):
+	def test_card_requires_sign_in_and_is_not_found_without_agent_access(self):
 		refused = send(self.address() + CARD, method="GET")
 		self.assertEqual(refused.status_code, 401)
 		self.assertIn("/.well-known/oauth-protected-resource/a2a", refused.headers["WWW-Authenticate"])
@@ -132,7 +132,7 @@ class TestCard(A2ATestCase):
 				self.assertEqual(found.status_code, 404, agent)
 		self.assertFalse(frappe.db.exists("Agent Run", {"agent": hidden}))
 
-	def test_a_token_for_this_address_signs_in_and_one_for_another_does_not(self):
+	def test_token_issued_for_another_resource_is_refused(self):
 		for resource, status in (("/a2a", 200), ("/mcp", 401)):
 			grant = grants.insert_grant(unique("code"), self.user, "client", "A client", self.site + resource)
 			token = issue_tokens(grant, 0).access_token
@@ -140,7 +140,7 @@ class TestCard(A2ATestCase):
 			answer = httpx.get(self.site + self.address() + CARD, headers=headers)
 			self.assertEqual(answer.status_code, status, resource)
 
-	def test_without_the_sdk_it_says_how_to_install_it(self):
+	def test_missing_sdk_returns_501_with_the_install_command(self):
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
 		hidden = {name: None for name in sys.modules if name.partition(".")[0] == "a2a"}
 		own = [name for name in sys.modules if name.startswith("huf.api.") and "a2a_" in name]
@@ -153,7 +153,7 @@ class TestCard(A2ATestCase):
 
 
 class TestMessages(A2ATestCase):
-	def test_a_message_is_a_run_of_the_user_and_its_conversation_continues(self):
+	def test_message_starts_a_run_and_context_id_continues_the_conversation(self):
 		self.server.script(text("Anna."), text("Anna, I said."))
 		first = self.ask("Who?")
 		self.assertEqual((first.status.state, first.artifacts[0].parts[0].text), (COMPLETED, "Anna."))
@@ -175,13 +175,13 @@ class TestMessages(A2ATestCase):
 		self.assertEqual(artifacts[-1].artifact.parts[0].text, "Nothing is due.")
 		self.assertEqual(responses[-1].status_update.status.state, COMPLETED)
 
-	def test_a_stream_is_read_whatever_its_text_contains(self):
+	def test_stream_preserves_unicode_line_separators(self):
 		answer = "One\u2028two\x85three"
 		self.server.script(text(answer))
 		responses = self.send("Due?", streaming=True)
 		self.assertEqual(responses[-2].artifact_update.artifact.parts[0].text, answer)
 
-	def test_a_run_goes_on_to_its_end_when_its_client_leaves(self):
+	def test_run_finishes_after_its_client_disconnects(self):
 		self.server.script(slow(0.5, text("Done.")))
 		message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Due?"}]}
 		piece = self.leave("SendStreamingMessage", {"message": message})
@@ -195,7 +195,7 @@ class TestMessages(A2ATestCase):
 		self.assertEqual(task.status.state, FAILED)
 		self.assertTrue(task.status.message.parts[0].text)
 
-	def test_what_no_agent_can_read_is_refused_and_starts_nothing(self):
+	def test_empty_message_or_foreign_context_id_starts_no_run(self):
 		before = frappe.db.count("Agent Run")
 		for parts, ids in (((" ",), {}), (("Who?",), {"context_id": "of somebody else"})):
 			with self.subTest(ids), self.assertRaises(A2AError):
@@ -204,7 +204,7 @@ class TestMessages(A2ATestCase):
 
 
 class TestTasks(A2ATestCase):
-	def test_a_task_that_is_not_waited_for_is_found_done_later(self):
+	def test_return_immediately_task_is_completed_later(self):
 		self.server.script(text("Anna."))
 		task = self.ask("Who?", immediately=True)
 		self.assertEqual(task.status.state, SUBMITTED)
@@ -246,7 +246,7 @@ class TestTasks(A2ATestCase):
 		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
 		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
 
-	def test_a_task_is_updated_when_its_state_changes(self):
+	def test_status_timestamp_changes_with_the_task_state(self):
 		self.server.script(text("Later."), text("Sooner."))
 		early = self.ask("Anna?", immediately=True)
 		late = self.ask("Eve?")
@@ -262,7 +262,7 @@ class TestTasks(A2ATestCase):
 		self.assertEqual((every, new), ([early.id, late.id], [early.id]))
 		self.assertGreater(self.get(early.id).status.timestamp.ToDatetime(), since.ToDatetime())
 
-	def test_a_page_token_that_no_list_gave_is_refused(self):
+	def test_invalid_page_token_is_refused(self):
 		for token in ("x", "-1", "٣", "9" * 5000):
 
 			async def work(client, token=token):
@@ -282,7 +282,7 @@ class TestTasks(A2ATestCase):
 			self.use(work)
 		self.assertEqual(self.note(), "old")
 
-	def test_a_reader_who_leaves_does_not_wait_for_the_end(self):
+	def test_disconnect_ends_the_subscription_to_a_queued_task(self):
 		task, _ = self.ask_for_change()
 		behind = self.ask("And now?", context_id=task.context_id, immediately=True)
 		with patch.object(event_stream, "KEEPALIVE_S", 0.1):
@@ -290,7 +290,7 @@ class TestTasks(A2ATestCase):
 		self.assertIn(b"TASK_STATE_SUBMITTED", piece)
 		self.assertEqual(self.get(behind.id).status.state, SUBMITTED)
 
-	def test_a_reader_joins_and_leaves_where_the_task_waits(self):
+	def test_subscription_to_a_waiting_task_ends_with_input_required(self):
 		task, _ = self.ask_for_change()
 
 		async def work(client):
@@ -302,7 +302,7 @@ class TestTasks(A2ATestCase):
 
 
 class TestApproval(A2ATestCase):
-	def test_who_may_approve_reads_the_difference_and_approves_it(self):
+	def test_approver_receives_the_diff_and_approves_by_digest(self):
 		task, asked = self.ask_for_change(text("Changed."))
 		self.assertIn("new", str(asked["difference"]))
 		with self.assertRaisesRegex(A2AError, "data part"):
@@ -330,13 +330,13 @@ class TestApproval(A2ATestCase):
 		done = self.ask(answer, task_id=task.id, context_id=task.context_id)
 		self.assertEqual(done.status.state, COMPLETED)
 
-	def test_a_field_named_cmd_runs_nothing(self):
+	def test_cmd_field_in_the_request_is_not_executed(self):
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "A2A-Version": "1.0"}
 		body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}, "cmd": "frappe.ping"}
 		answer = send(self.address(), method="POST", json=body, headers=headers).json
 		self.assertEqual(answer["error"]["code"], -32600)
 
-	def test_a_rejection_is_streamed_to_the_end(self):
+	def test_rejection_is_streamed_until_the_task_completes(self):
 		task, asked = self.ask_for_change(text("Then not."))
 		answer = {"draft": asked["draft"], "digest": asked["digest"], "approve": False, "reason": "Too late"}
 		responses = self.send(answer, task_id=task.id, streaming=True)
@@ -344,7 +344,7 @@ class TestApproval(A2ATestCase):
 		self.assertIn("Too late", self.seen())
 		self.assertEqual(self.note(), "old")
 
-	def test_who_may_not_approve_is_refused(self):
+	def test_approval_by_a_user_who_is_not_the_approver_is_refused(self):
 		self.agent = self.make_agent(self.update, approver=make_user("Huf User"))
 		task, asked = self.ask_for_change()
 		with self.assertRaisesRegex(A2AError, "may answer"):

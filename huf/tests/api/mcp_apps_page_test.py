@@ -41,7 +41,7 @@ class TestCardPage(AppsTestCase):
 		page.evaluate("([html, result]) => start(html, result)", [self.read_card()["text"], asked])
 		return page.frame_locator("#view")
 
-	def test_a_person_sees_the_difference_and_approves_it(self):
+	def test_card_shows_the_diff_and_approves_the_draft(self):
 		self.order.note = "<img src=x onerror=alert(1)>"
 		self.order.save()
 		asked = self.ask()
@@ -65,7 +65,7 @@ class TestCardPage(AppsTestCase):
 		self.assertIn("ui/notifications/size-changed", methods)
 		self.assertIn("ui/update-model-context", methods)
 
-	def test_a_change_meanwhile_is_shown_and_rejected_with_a_reason(self):
+	def test_document_changed_meanwhile_shows_a_new_diff_that_can_be_rejected(self):
 		asked = self.ask()
 		self.order.reload()
 		self.order.update({"note": "other"}).save()
@@ -79,7 +79,7 @@ class TestCardPage(AppsTestCase):
 			card.get_by_text("Too late").wait_for()
 		self.assertEqual(self.note(), "other")
 
-	def test_a_result_without_a_question_shows_no_card(self):
+	def test_tool_result_without_a_draft_shows_no_card(self):
 		with open_browser("about:blank") as page:
 			card = self.open_card(page, {"content": [{"type": "text", "text": "Done"}]})
 			page.wait_for_function(

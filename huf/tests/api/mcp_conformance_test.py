@@ -73,7 +73,7 @@ class TestConformance(StartedTestCase):
 		self.assertEqual(done.returncode, 0, done.stdout[-4000:])
 		return checks
 
-	def test_every_required_scenario_passes(self):
+	def test_every_required_server_scenario_passes(self):
 		self.run_suite("--requirements", REVISION)
 
 	def test_skills_pass_without_warnings(self):
@@ -92,7 +92,7 @@ class Scenarios(StreamRequestHandler):
 class TestClient(SuiteTestCase):
 	"""Huf's own client against the suite's servers."""
 
-	def test_every_required_scenario_passes(self):
+	def test_every_required_client_scenario_passes(self):
 		clients = enter(self, ThreadingTCPServer(("127.0.0.1", 0), Scenarios))
 		threading.Thread(target=clients.serve_forever, args=(0.02,), daemon=True).start()
 		self.addCleanup(clients.shutdown)

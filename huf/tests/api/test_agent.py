@@ -80,7 +80,7 @@ class FrontEndTestCase(SiteTestCase):
 
 
 class TestAgentChat(FrontEndTestCase):
-	def test_files_of_the_caller_can_be_brought_along_and_another_s_cannot(self):
+	def test_attachments_must_be_files_that_the_caller_may_read(self):
 		self.server.script(text("Four."))
 		mine, other = (
 			make_file("plan.md", unique("Tea"), user) for user in (self.user, make_user("Huf User"))
@@ -92,7 +92,7 @@ class TestAgentChat(FrontEndTestCase):
 		self.assertEqual(self.ask("/agent/chat", message="When?", attachments=[other]).status_code, 403)
 		self.assertEqual(self.ask("/agent/chat", message="When?", attachments={"a": 1}).status_code, 409)
 
-	def test_the_example_s_plan_is_carried_out_and_recorded_to_the_letter(self):
+	def test_planner_mode_executes_the_plan_and_returns_its_tool_results(self):
 		tool = self.offer_report()
 		self.agent = make_agent(make_model(self.server), (tool,), tool_mode="Planner")
 		arguments = {"region": "EMEA", "year": 2024}
@@ -107,25 +107,25 @@ class TestAgentChat(FrontEndTestCase):
 			answer.json["tool_results"], [{"tool": tool, "arguments": arguments, "result": REPORT}]
 		)
 
-	def test_tools_are_called_natively_as_well(self):
+	def test_native_tool_calls_are_returned_in_tool_results(self):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."))
 		answer = self.ask("/agent/chat", message="How many?").json
 		self.assertEqual((answer["success"], answer["response"]), (True, "One."))
 		self.assertEqual([each["tool"] for each in answer["tool_results"]], [self.tool])
 
-	def test_a_thread_goes_on_under_the_caller_s_name_for_it(self):
+	def test_same_thread_id_continues_the_conversation(self):
 		self.server.script(text("Anna."), text("Anna, I said."))
 		first = self.ask("/agent/chat", message="Who?", thread="t1").json
 		second = self.ask("/agent/chat", message="Again?", thread="t1").json
 		self.assertEqual(first["conversation"], second["conversation"])
 
-	def test_the_stream_is_the_chat_s(self):
+	def test_stream_sends_the_events_of_the_run(self):
 		self.server.script(text("Hello."))
 		body = self.ask("/agent/stream", message="Hi").get_data(as_text=True)
 		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"))
 		self.assertIn("event: run_finished\n", body)
 
-	def test_the_stream_of_a_queued_run_begins_with_its_start(self):
+	def test_stream_of_a_queued_run_starts_with_run_started(self):
 		self.server.script(text("Hello."))
 		follow = event_stream.follow_run_events
 
@@ -144,7 +144,7 @@ class TestAgentChat(FrontEndTestCase):
 		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"), body)
 		self.assertIn("event: run_finished\n", body)
 
-	def test_broken_json_is_refused_in_the_form_of_the_address(self):
+	def test_invalid_json_is_refused_in_the_error_format_of_each_endpoint(self):
 		for body in BROKEN_JSON:
 			with self.subTest(body):
 				self.check_broken(body)
@@ -185,7 +185,7 @@ class TestAgentChat(FrontEndTestCase):
 					"Frappe 15 reads the body before it has a session, and its error page needs one"
 				)
 
-	def test_what_cannot_be_begun_is_refused(self):
+	def test_invalid_chat_requests_are_refused(self):
 		for body, status in (({}, 400), ({"message": " "}, 400), ({"message": "Hi", "agent": "Nobody"}, 403)):
 			for path in ("/agent/chat", "/agent/stream"):
 				answer = self.ask(path, **body)
@@ -200,7 +200,7 @@ class TestCreate(SiteTestCase):
 		super().setUp()
 		frappe.set_user(make_user("Huf Manager"))
 
-	def test_an_agent_is_created_with_its_tools_and_the_agents_that_it_may_call(self):
+	def test_create_adds_document_tools_and_run_agent_tools(self):
 		other = make_agent(description="Counts")
 		values = {"agent_name": unique("Agent"), "owner": "Guest", "total_run": 7}
 		made = api.create(values, {"ToDo": ["list", "create"]}, [other], needs_approval=True)
@@ -216,7 +216,7 @@ class TestCreate(SiteTestCase):
 		again = api.create({"agent_name": unique("Agent")}, agents=[other])
 		self.assertEqual(again["tools"], [tool.name])
 
-	def test_what_the_user_may_not_do_leaves_nothing_behind(self):
+	def test_refused_create_leaves_no_agent(self):
 		wrong = ({"doctypes": {"ToDo": ["burn"]}}, {"agents": '{"a": 1}'}, {"doctypes": '["ToDo"]'})
 		for given in wrong:
 			with self.subTest(given), self.assertRaises(UsageError):

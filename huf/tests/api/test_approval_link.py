@@ -68,7 +68,7 @@ class LinkTestCase(DraftTestCase):
 
 
 class TestApprovalLink(LinkTestCase):
-	def test_the_approver_is_mailed_once_and_answers_by_the_link_once(self):
+	def test_approver_is_mailed_once_and_the_link_works_once(self):
 		name, link = self.wait("by mail")
 		self.assertFalse(send_link(name))
 		(mail,) = self.mails(name)
@@ -92,27 +92,27 @@ class TestApprovalLink(LinkTestCase):
 		self.go_on(row.run)
 		self.assertEqual(self.note(), "by mail")
 
-	def test_a_rejection_carries_its_reason(self):
+	def test_rejection_by_link_stores_the_reason(self):
 		name, link = self.wait()
 		send(link, method="POST", data={"decision": "reject", "reason": "Not <today>"})
 		frappe.db.rollback()
 		row = frappe.db.get_value("Agent Draft", name, ["status", "reason", "answered_by"])
 		self.assertEqual(row, ("Rejected", "Not <today>", self.approver))
 
-	def test_opening_the_link_in_any_way_decides_nothing(self):
+	def test_opening_the_link_leaves_the_draft_pending(self):
 		name, link = self.wait()
 		for method, query in (("GET", "&decision=approve"), ("HEAD", "&decision=approve"), ("POST", "")):
 			with self.subTest(method):
 				send(f"{link}{query}", method=method)
 				self.assertEqual(self.status(name), "Pending")
 
-	def test_what_was_decided_elsewhere_is_shown_as_decided(self):
+	def test_link_page_shows_a_decision_made_elsewhere(self):
 		name, link = self.wait()
 		with acting_as(self.approver):
 			approve(name, frappe.db.get_value("Agent Draft", name, "digest"))
 		self.assertIn("answered before: Approved", send(link).text)
 
-	def test_values_are_shown_as_text(self):
+	def test_link_page_escapes_document_values(self):
 		name, link = self.wait("<script>alert(1)</script>")
 		shown = send(link)
 		self.assertNotIn("<script>", shown.text)
@@ -126,7 +126,7 @@ class TestApprovalLink(LinkTestCase):
 			_, link = self.wait()
 		self.assertIn("Changes in fields that cannot be shown: 1", send(link).text)
 
-	def test_a_changed_late_or_forged_link_decides_nothing(self):
+	def test_tampered_expired_or_forged_link_is_refused(self):
 		name, link = self.wait()
 		for broken in (f"{link[:-3]}abc", "/agent/approval?token=x", "/agent/approval"):
 			answer = send(broken, method="POST", data={"decision": "approve"})
@@ -144,7 +144,7 @@ class TestApprovalLink(LinkTestCase):
 		)
 		self.assertEqual(self.status(name), "Pending")
 
-	def test_a_change_of_the_record_asks_again_with_a_new_link(self):
+	def test_document_change_before_the_approval_sends_a_new_link(self):
 		name, link = self.wait()
 		self.order.reload()
 		self.order.note = "changed by a person"
@@ -164,7 +164,7 @@ class TestApprovalLink(LinkTestCase):
 	def send_here(self, link: str) -> str:
 		return unescape(send(link, method="POST", data={"decision": "approve"}).text)
 
-	def test_who_lost_the_right_to_answer_cannot_use_the_link(self):
+	def test_link_of_a_replaced_or_disabled_approver_is_refused(self):
 		name, link = self.wait()
 		frappe.db.set_value("Agent Draft", name, "approver", self.user)
 		self.assertEqual(send(link, method="POST", data={"decision": "approve"}).status_code, 409)
@@ -174,7 +174,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertEqual(send(link, method="POST", data={"decision": "approve"}).status_code, 409)
 		self.assertEqual(self.status(name), "Pending")
 
-	def test_where_the_settings_say_so_the_approver_signs_in_first(self):
+	def test_sign_in_setting_makes_the_link_require_the_session_of_the_approver(self):
 		name, link = self.wait()
 		set_sign_in(True)
 		for method in ("GET", "POST"):
@@ -189,7 +189,7 @@ class TestApprovalLink(LinkTestCase):
 		send(link, method="POST", data={"decision": "approve"}, headers=headers)
 		self.assertEqual(self.status(name), "Approved")
 
-	def test_while_the_approver_is_away_the_deputy_is_asked_but_never_about_own_runs(self):
+	def test_absent_approver_is_replaced_by_the_deputy_except_for_own_runs(self):
 		deputy = make_user("Huf User", EDITOR)
 		for name, days, expected in (
 			(deputy, 0, deputy),
@@ -203,7 +203,7 @@ class TestApprovalLink(LinkTestCase):
 		self.link(draft)
 		self.assertEqual(self.mails(draft)[-1]["To"], self.approver)
 
-	def test_when_a_draft_is_passed_on_the_new_approver_is_mailed_too(self):
+	def test_reassigned_draft_is_mailed_to_the_new_approver(self):
 		name, _link = self.wait()
 		other = make_user("Huf User", EDITOR)
 		self.assertTrue(pass_on_draft(read_draft(name), other, now_datetime()))
@@ -220,7 +220,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertFalse(send_link(name))
 		self.assertEqual(self.mails(name), [])
 
-	def test_without_the_agent_s_setting_nobody_is_mailed(self):
+	def test_approval_mail_is_enqueued_only_if_the_agent_enables_it(self):
 		for value, count in ((0, 0), (1, 1)):
 			frappe.db.set_value("Agent", self.agent, "approval_mail", value)
 			frappe.clear_document_cache("Agent", self.agent)

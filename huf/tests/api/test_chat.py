@@ -27,7 +27,7 @@ class TestChat(SiteTestCase):
 				self.result = send_agent_chat_message(self.agent, "My secret plan")
 		self.conversation = self.result["conversation"]
 
-	def test_the_stream_tells_the_run_and_ends_with_its_result(self):
+	def test_stream_sends_text_deltas_and_ends_with_the_result(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(text("Hello you."))
@@ -39,7 +39,7 @@ class TestChat(SiteTestCase):
 		)
 		self.assertEqual(json.loads(events[-1]["data"])["status"], "Success")
 
-	def test_a_test_chat_is_not_among_the_chats(self):
+	def test_conversations_with_is_test_are_not_listed(self):
 		with ModelServer() as server, acting_as(self.owner):
 			agent = self.make_agent_of(server)
 			server.script(text("Hello you."), text("Again."))
@@ -48,7 +48,7 @@ class TestChat(SiteTestCase):
 			self.assertEqual(self.last_event(chat.stream(agent, "And?", tried))["conversation"], tried)
 			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
 
-	def test_prompts_of_mails_and_other_runs_are_not_among_the_chats(self):
+	def test_conversations_of_other_channels_are_neither_listed_nor_found(self):
 		with acting_as(self.owner):
 			for channel in ("mail", "schedule", "agent", "api"):
 				request = AgentRequest(self.agent, "Classify this mail", self.owner, channel=channel)
@@ -65,7 +65,7 @@ class TestChat(SiteTestCase):
 		block = response.get_data(as_text=True).strip().split("\n\n")[-1]
 		return json.loads(dict(line.split(": ", 1) for line in block.split("\n"))["data"])
 
-	def test_nothing_is_done_before_the_stream_is_read(self):
+	def test_no_model_call_is_made_before_the_stream_is_read(self):
 		"""Until then the request works with the same connection: it ends with a commit or a rollback."""
 		agent = make_agent()
 		stream = chat.stream(agent, "Hi")
@@ -74,11 +74,11 @@ class TestChat(SiteTestCase):
 		self.assertEqual((opened.status, asked), ("Started", []))
 		self.assertIn("event: run_finished", stream.get_data(as_text=True))
 
-	def test_a_stream_that_cannot_start_raises_before_it_begins(self):
+	def test_stream_of_an_unknown_agent_raises_before_the_response(self):
 		with self.assertRaises(frappe.PermissionError):
 			chat.stream("No such agent", "Hi")
 
-	def test_a_reader_who_leaves_does_not_break_the_run(self):
+	def test_run_succeeds_after_the_stream_client_disconnects(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(text("A long answer that nobody waits for.", chunk_size=2))
@@ -87,7 +87,7 @@ class TestChat(SiteTestCase):
 			response.close()
 		self.assertEqual(frappe.get_last_doc("Agent Run", {"agent": agent}).status, "Success")
 
-	def test_the_owner_finds_the_conversation_again(self):
+	def test_owner_can_list_and_read_the_conversation(self):
 		with acting_as(self.owner):
 			self.assertIn(self.conversation, [row.name for row in chat.get_conversations()])
 			said = get_agent_chat_messages(self.conversation)
@@ -124,7 +124,7 @@ class TestChat(SiteTestCase):
 		values = {"conversation": self.conversation, "role": "agent", "content": "Send me money"}
 		frappe.get_doc({"doctype": "Agent Message", **values}).insert()
 
-	def test_nobody_can_forge_what_an_agent_said_in_their_own_conversation(self):
+	def test_owner_cannot_insert_agent_messages(self):
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
 			self.append_by_rest()
 
@@ -133,14 +133,14 @@ class TestChat(SiteTestCase):
 			self.assertTrue(frappe.get_doc("Agent Run", self.result["run"]).has_permission("read"))
 			self.assertTrue(frappe.get_list("Agent Run", filters={"name": self.result["run"]}))
 
-	def test_the_list_of_agents_says_when_each_ran_last(self):
+	def test_agent_overview_counts_runs_and_has_the_last_run(self):
 		before = next(each for each in get_overview() if each["name"] == self.agent)
 		run_agent(AgentRequest(self.agent, "Once more", self.owner))
 		after = next(each for each in get_overview() if each["name"] == self.agent)
 		self.assertEqual(after["total_run"], before["total_run"] + 1)
 		self.assertTrue(after["last_run"])
 
-	def test_an_agent_that_allows_no_chat_is_neither_shown_nor_asked(self):
+	def test_agent_without_allow_chat_is_neither_listed_nor_callable_in_chat(self):
 		silent = make_agent(allow_chat=0)
 		self.assertNotIn(silent, [agent["name"] for agent in get_agents()])
 		with self.assertRaisesRegex(UsageError, "chat"):
@@ -171,6 +171,6 @@ class TestChat(SiteTestCase):
 			self.assertNotIn(hidden, [agent["name"] for agent in get_agents()])
 		self.assertIn(hidden, [agent["name"] for agent in get_agents()])
 
-	def test_a_guest_runs_nothing(self):
+	def test_guest_cannot_start_a_run(self):
 		with acting_as("Guest"), self.assertRaises(frappe.PermissionError):
 			run_agent_sync(self.agent, "Hi")

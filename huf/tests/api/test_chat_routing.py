@@ -41,7 +41,7 @@ class RoutingTestCase(SiteTestCase):
 
 
 class TestRoute(RoutingTestCase):
-	def test_the_example_is_answered_to_the_letter(self):
+	def test_documented_route_example_returns_the_exact_response(self):
 		answer = self.ask(ROUTE, {"message": "Busca el precio del bitcoin hoy", "hasAttachments": False})
 		self.assertEqual(answer.status_code, 200)
 		self.assertEqual(
@@ -55,17 +55,17 @@ class TestRoute(RoutingTestCase):
 			},
 		)
 
-	def test_has_attachments_may_be_left_out_and_counts(self):
+	def test_has_attachments_is_optional_and_adds_read_file(self):
 		self.assertEqual(self.ask(ROUTE, {"message": "¿Qué te parece?"}).json["route"], "chat")
 		body = {"message": "¿Qué te parece?", "hasAttachments": True}
 		self.assertEqual(self.ask(ROUTE, body).json["tool_needs"], ["read_file"])
 
-	def test_it_also_answers_as_a_method_and_with_a_slash_at_the_end(self):
+	def test_route_is_callable_as_a_method_and_with_a_trailing_slash(self):
 		body = {"message": "hola"}
 		for path in ("/api/method/huf.api.chat.route", f"{ROUTE}/"):
 			self.assertEqual(self.ask(path, body).json["route"], "chat")
 
-	def test_a_failing_router_says_chat_at_a_half(self):
+	def test_failing_router_falls_back_to_chat_with_confidence_0_5(self):
 		doc = frappe.get_doc("Huf Settings")
 		row = {"pattern": "kaputt", "route": "agent", "confidence": 0.9}
 		doc.append("route_patterns", row)
@@ -79,7 +79,7 @@ class TestRoute(RoutingTestCase):
 		expected = {"route": "chat", "confidence": 0.5, "tool_needs": [], "plan_hint": []}
 		self.assertEqual(answer, expected)
 
-	def test_a_body_that_is_not_as_described_is_refused_with_the_reason(self):
+	def test_invalid_request_body_is_refused_with_the_reason(self):
 		wrong = (
 			(ROUTE, {}, "message is missing"),
 			(ROUTE, {"message": " "}, "message is empty"),
@@ -95,7 +95,7 @@ class TestRoute(RoutingTestCase):
 				self.assertEqual((answer.status_code, answer.json["code"]), (400, "BAD_REQUEST"))
 				self.assertIn(reason, answer.json["error"])
 
-	def test_users_without_a_role_of_huf_decide_nothing_and_cause_no_model_call(self):
+	def test_user_without_a_huf_role_is_refused_without_a_model_call(self):
 		with ModelServer() as server:
 			keep_default_model(self)
 			self.set_settings(default_model=make_model(server))
@@ -107,7 +107,7 @@ class TestRoute(RoutingTestCase):
 			self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
 			self.assertEqual((frappe.db.count("Agent Route Decision"), server.requests), (before, []))
 
-	def test_a_model_reads_the_beginning_of_a_doubtful_message(self):
+	def test_doubtful_message_is_truncated_for_the_routing_model(self):
 		with ModelServer() as server:
 			keep_default_model(self)
 			self.set_settings(default_model=make_model(server))
@@ -116,7 +116,7 @@ class TestRoute(RoutingTestCase):
 			self.assertEqual((answer["route"], answer["confidence"]), ("chat", 0.9))
 			self.assertEqual(len(server.requests[0]["messages"][-1]["content"]), MAX_MODEL_CHARS)
 
-	def test_guests_other_verbs_and_another_s_conversation_are_refused(self):
+	def test_guests_get_requests_and_foreign_conversations_are_refused(self):
 		self.assertEqual(post(ROUTE, json={"message": "hola"}).status_code, 403)
 		self.assertEqual(send(ROUTE, method="GET", headers=self.headers).status_code, 403)
 		other = frappe.get_doc(
@@ -133,7 +133,7 @@ class TestAgentRun(RoutingTestCase):
 		"planHint": ["Buscar precio", "Extraer datos", "Responder"],
 	}
 
-	def test_files_are_told_to_the_agent_and_count_for_the_decision(self):
+	def test_attachments_reach_the_agent_and_the_route_decision(self):
 		with ModelServer() as server:
 			self.use_agent(server)
 			server.script(text("Tea."))
@@ -146,7 +146,7 @@ class TestAgentRun(RoutingTestCase):
 		decided = frappe.get_last_doc("Agent Route Decision", {"message": body["message"]})
 		self.assertEqual(decided.has_attachments, 1)
 
-	def test_the_example_is_answered_in_its_form(self):
+	def test_documented_agent_run_example_returns_the_exact_response(self):
 		with ModelServer() as server:
 			self.use_agent(server)
 			server.script(tool_call(self.tool, {}), text(ANSWER))
@@ -172,7 +172,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual((row.run_as, row.route, row.prompt), (self.user, "agent", self.BODY["message"]))
 		self.assertIn("2. Extraer datos", server.requests[0]["messages"][0]["content"])
 
-	def test_without_a_hint_the_router_s_plan_counts(self):
+	def test_missing_plan_hint_is_filled_from_the_route_decision(self):
 		with ModelServer() as server:
 			self.use_agent(server)
 			server.script(text(ANSWER))
@@ -182,7 +182,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual(answer["state"]["plan"], plan)
 		self.assertEqual(frappe.db.get_value("Agent Run", answer["run_id"], "confidence"), 0.9)
 
-	def test_a_run_that_fails_is_a_500_that_says_why_and_what_to_do(self):
+	def test_failed_run_returns_500_with_error_code_and_suggestion(self):
 		with ModelServer() as server:
 			self.use_agent(server)
 			server.script(error(401, "bad key"))
@@ -194,7 +194,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual((run.status, run.error_message), ("Failed", answer.json["error"]))
 		self.assertIn(run.name, answer.json["suggestion"])
 
-	def test_the_step_cap_ends_it_with_the_warning_and_what_there_is(self):
+	def test_max_steps_returns_a_warning_and_the_partial_answer(self):
 		self.set_settings(max_steps=1)
 		with ModelServer() as server:
 			self.use_agent(server)
@@ -206,7 +206,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual(answer.json["state"]["stepsCompleted"], 1)
 		self.assertEqual(answer.json["state"]["status"], "failed")
 
-	def test_a_tool_that_keeps_failing_ends_it_with_its_name(self):
+	def test_repeatedly_failing_tool_aborts_the_run_with_its_name(self):
 		with ModelServer() as server:
 			self.use_agent(server)
 			server.script(*[tool_call(self.tool, {"filters": {"no_such_field": n}}) for n in range(2)])
@@ -214,7 +214,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual(answer.status_code, 500)
 		self.assertEqual(answer.json["error"], f"Tool {self.tool} failed 2 consecutive times. Aborting run.")
 
-	def test_a_run_that_waits_for_a_person_says_so(self):
+	def test_run_that_waits_for_approval_returns_202(self):
 		with ModelServer() as server:
 			tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
 			self.set_settings(router_agent=make_agent(make_model(server), (tool,)))
@@ -224,7 +224,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual(answer.json["state"]["status"], "waiting")
 		self.assertIn("approves", answer.json["result"]["error"])
 
-	def test_without_an_agent_for_the_user_it_says_so(self):
+	def test_agent_run_without_a_usable_agent_is_refused(self):
 		with ModelServer() as server:
 			self.use_agent(server, roles=[{"role": "System Manager"}])
 			answer = self.ask(RUN, self.BODY)
@@ -240,14 +240,14 @@ class TestAgentRun(RoutingTestCase):
 
 
 class TestEscalationCheck(RoutingTestCase):
-	def test_the_example_is_answered_to_the_letter(self):
+	def test_documented_escalation_example_returns_the_exact_response(self):
 		answer = self.ask(CHECK, {"response": "Necesito buscar información actualizada para responder."})
 		self.assertEqual(answer.json, {"shouldEscalate": True, "reason": "Necesita búsqueda web"})
 
-	def test_an_answer_that_answers_has_no_reason(self):
+	def test_complete_answer_is_not_escalated(self):
 		self.assertEqual(self.ask(CHECK, {"response": "Son las doce."}).json, {"shouldEscalate": False})
 
-	def test_a_site_can_switch_it_off(self):
+	def test_escalation_check_can_be_disabled_in_the_settings(self):
 		self.set_settings(enable_dynamic_escalation=0)
 		answer = self.ask(CHECK, {"response": "Necesito buscar información actualizada para responder."})
 		self.assertEqual(answer.json, {"shouldEscalate": False})
@@ -258,13 +258,13 @@ class TestAddresses(SiteTestCase):
 		for address, function in addresses.ADDRESSES:
 			self.assertIn(frappe.get_attr(function), frappe.whitelisted, address)
 
-	def test_only_the_addresses_of_the_table_are_led_elsewhere(self):
+	def test_only_paths_of_the_address_table_are_rewritten(self):
 		self.assertEqual(addresses.find_function("/api/chat/route/"), "huf.api.chat.route")
 		for path in ("/api/chat", "/api/chat/route/more", "/api/resource/ToDo", "/", "/huf"):
 			self.assertIsNone(addresses.find_function(path))
 		self.assertTrue(addresses.matches("/v1/*", "/v1/models"))
 		self.assertFalse(addresses.matches("/v1/*", "/v10"))
 
-	def test_an_unknown_address_below_api_is_still_not_found(self):
+	def test_unknown_api_path_returns_404(self):
 		self.assertEqual(post("/api/chat/nothing", json={}).status_code, 404)
 		self.assertIn("exc_type", json.loads(post("/api/chat/nothing", json={}).get_data()))

@@ -35,7 +35,7 @@ class TestConversation(SiteTestCase):
 			messages = get_agent_chat_messages(name)["messages"]
 		return [each.content for each in messages if each.role == "user"]
 
-	def test_words_are_found_in_titles_and_messages_with_what_stands_around_them(self):
+	def test_search_finds_words_in_titles_and_messages_with_an_excerpt(self):
 		with acting_as(self.owner):
 			(row,) = conversation.search("FENCE 100%")
 			self.assertEqual((row.name, row.is_shared), (self.name, False))
@@ -44,19 +44,19 @@ class TestConversation(SiteTestCase):
 			for none in ("100_ green", "10% green", "", "   "):
 				self.assertEqual(conversation.search(none), [], none)
 
-	def test_a_search_finds_nothing_of_others(self):
+	def test_search_finds_no_conversations_of_other_users(self):
 		for user in (self.other, make_user("Huf Manager")):
 			with acting_as(user):
 				self.assertEqual(conversation.search("fence"), [])
 
-	def test_older_messages_are_read_before_a_place(self):
+	def test_before_returns_the_older_messages(self):
 		with acting_as(self.owner):
 			newest = get_agent_chat_messages(self.name, limit=1)["messages"]
 			older = get_agent_chat_messages(self.name, before=newest[0].sequence)["messages"]
 			whole = get_agent_chat_messages(self.name)["messages"]
 		self.assertEqual([m.name for m in [*older, *newest]], [m.name for m in whole])
 
-	def test_a_branch_begins_with_what_was_said_and_leaves_the_other_as_it_is(self):
+	def test_branch_copies_earlier_messages_and_keeps_the_original(self):
 		with acting_as(self.owner):
 			before = conversation.branch(self.name, self.second["run"], keep=False)
 			whole = conversation.branch(self.name, self.first["run"])
@@ -72,7 +72,7 @@ class TestConversation(SiteTestCase):
 		conversation.show(version)
 		return said
 
-	def test_versions_of_a_message_are_found_from_each_of_them_and_one_is_listed(self):
+	def test_each_version_finds_all_versions_and_one_conversation_is_listed(self):
 		with acting_as(self.owner):
 			gate = self.edit(self.name, self.second["run"], "Then the gate")
 			roof = self.edit(gate["conversation"], gate["run"], "Then the roof")
@@ -85,7 +85,7 @@ class TestConversation(SiteTestCase):
 			self.assertEqual([row.name for row in chat.get_conversations()], [names[0]])
 		self.assertEqual(self.said(names[1], self.owner), ["Paint the fence 100% green", "Then the gate"])
 
-	def test_versions_of_an_earlier_and_a_later_message_stand_beside_each_other(self):
+	def test_versions_of_different_messages_are_tracked_independently(self):
 		with acting_as(self.owner):
 			gate = self.edit(self.name, self.second["run"], "Then the gate")["conversation"]
 			first_in_gate = get_agent_chat_messages(gate)["messages"][0].run
@@ -96,14 +96,14 @@ class TestConversation(SiteTestCase):
 			places = [(p["place"], p["conversations"]) for p in conversation.get_versions(gate)]
 		self.assertEqual(places, [(0, [self.name, wall]), (1, [self.name, gate])])
 
-	def test_a_version_in_which_nothing_was_sent_hides_nothing(self):
+	def test_edit_without_a_new_message_does_not_hide_the_original(self):
 		with acting_as(self.owner):
 			version = conversation.edit(self.name, self.second["run"])
 			self.assertEqual([row.name for row in chat.get_conversations()], [self.name])
 			self.assertEqual(conversation.get_versions(self.name), [])
 			self.assertEqual(self.said(version, self.owner), ["Paint the fence 100% green"])
 
-	def test_a_chat_is_deleted_with_its_versions_and_a_single_deletion_hides_none(self):
+	def test_delete_conversation_deletes_all_versions_delete_doc_only_one(self):
 		with acting_as(self.owner):
 			gate = self.edit(self.name, self.second["run"], "Then the gate")["conversation"]
 			roof = self.edit(self.name, self.second["run"], "Then the roof")["conversation"]
@@ -112,7 +112,7 @@ class TestConversation(SiteTestCase):
 			chat.delete_conversation(gate)
 		self.assertEqual(frappe.get_all("Agent Conversation", {"owner": self.owner}), [])
 
-	def test_an_edit_in_another_user_s_chat_is_a_branch_and_a_shared_version_stays_listed(self):
+	def test_edit_of_a_shared_chat_is_a_branch_and_keeps_the_original_listed(self):
 		with acting_as(self.owner):
 			conversation.share(self.name, self.other, write=True)
 		with acting_as(self.other):
@@ -126,7 +126,7 @@ class TestConversation(SiteTestCase):
 			self.assertIn(self.name, {row.name for row in chat.get_conversations()})
 			self.assertEqual(conversation.get_versions(self.name), [])
 
-	def test_what_is_still_to_be_answered_stays_behind(self):
+	def test_branch_excludes_messages_of_unanswered_runs(self):
 		with acting_as(self.owner):
 			enqueue_run(AgentRequest(self.agent, "A secret", self.owner, self.name, channel="chat"))
 			# Who asks while another run goes on comes before its answer.
@@ -136,14 +136,14 @@ class TestConversation(SiteTestCase):
 			branch = conversation.branch(self.name, self.second["run"])
 		self.assertEqual(self.said(branch, self.owner), ["Paint the fence 100% green", "Then the door"])
 
-	def test_who_may_not_read_conversations_finds_none(self):
+	def test_search_without_read_permission_is_refused(self):
 		user = frappe.get_doc("User", self.owner)
 		user.roles = []
 		user.save()
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
 			conversation.search("fence")
 
-	def test_a_branch_before_the_first_message_is_empty_and_one_at_a_foreign_run_is_refused(self):
+	def test_branch_before_the_first_run_is_empty_and_at_an_unknown_run_refused(self):
 		with acting_as(self.owner):
 			self.assertEqual(
 				self.said(conversation.branch(self.name, self.first["run"], keep=False), self.owner), []
@@ -151,7 +151,7 @@ class TestConversation(SiteTestCase):
 			with self.assertRaises(UsageError):
 				conversation.branch(self.name, "no such run")
 
-	def test_nobody_else_branches_shares_or_sees_with_whom_it_is_shared(self):
+	def test_other_users_cannot_branch_share_edit_or_list_shares(self):
 		with acting_as(self.other):
 			for call in (
 				lambda: conversation.branch(self.name, self.first["run"]),
@@ -165,7 +165,7 @@ class TestConversation(SiteTestCase):
 				with self.assertRaises(frappe.PermissionError):
 					call()
 
-	def test_what_a_run_has_read_from_strangers_counts_in_a_branch(self):
+	def test_branch_inherits_the_untrusted_origins_of_its_runs(self):
 		frappe.get_doc(
 			{
 				"doctype": "Agent Tool Call",
@@ -182,7 +182,7 @@ class TestConversation(SiteTestCase):
 			run = self.say("Go on", branch)["run"]
 		self.assertEqual(find_origins(run), ("web example.com",))
 
-	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
+	def test_shared_conversation_is_read_only_until_write_is_granted(self):
 		with acting_as(self.owner):
 			(row,) = conversation.share(self.name, self.other)
 			self.assertEqual((row["user"], row["write"]), (self.other, 0))
@@ -208,7 +208,7 @@ class TestConversation(SiteTestCase):
 			self.say("Me too", self.name)
 		self.assertEqual(self.said(self.name, self.owner)[-1], "Me too")
 
-	def test_what_is_taken_back_is_seen_no_more(self):
+	def test_unshared_conversation_is_no_longer_readable(self):
 		with acting_as(self.owner):
 			conversation.share(self.name, self.other)
 			self.assertEqual(conversation.unshare(self.name, self.other), [])
@@ -217,14 +217,14 @@ class TestConversation(SiteTestCase):
 			with self.assertRaises(frappe.PermissionError):
 				get_agent_chat_messages(self.name)
 
-	def test_it_is_shared_only_with_somebody_who_may_chat(self):
+	def test_conversation_can_be_shared_only_with_another_chat_user(self):
 		stranger = make_user()
 		with acting_as(self.owner):
 			for user in ("nobody@example.com", "Guest", self.owner, stranger):
 				with self.assertRaises(UsageError, msg=user):
 					conversation.share(self.name, user)
 
-	def test_a_recording_becomes_words_by_the_agent_s_own_tool(self):
+	def test_recording_is_transcribed_by_the_speech_tool_of_the_agent(self):
 		with ModelServer() as server:
 			server.script(text(" Paint the fence. "))
 			tool = make_tool("Speech to Text", model=make_model(server))
@@ -235,7 +235,7 @@ class TestConversation(SiteTestCase):
 				self.assertTrue(next(row for row in get_agents() if row["name"] == agent)["hears"])
 		self.assertEqual(heard, {"text": "Paint the fence."})
 
-	def test_a_recording_is_refused_without_such_a_tool_or_when_it_is_none(self):
+	def test_transcription_without_a_speech_tool_or_valid_audio_is_refused(self):
 		with ModelServer() as server:
 			tool = make_tool("Speech to Text", model=make_model(server))
 		deaf, hearing = make_agent(), make_agent(tools=[tool])

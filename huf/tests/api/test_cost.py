@@ -52,7 +52,7 @@ class TestCost(SiteTestCase):
 		with acting_as(make_user()), self.assertRaises(frappe.PermissionError):
 			api.get_costs(today(), today())
 
-	def test_a_manager_sees_what_is_used_of_an_agent_s_budget(self):
+	def test_manager_sees_the_used_budget_of_an_agent(self):
 		limit = build_limit(AGENT, self.agent, frappe.get_cached_doc("Huf Settings"), self.agent)
 		budget = {"doctype": "Agent Budget", "scope": "agent", "holder": self.agent, "cost": 2, "tokens": 30}
 		frappe.get_doc({**budget, "period": today()}).insert(

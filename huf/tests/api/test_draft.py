@@ -29,7 +29,7 @@ class TestAccess(DraftTestCase):
 		self.result = self.start_change("new")
 		self.name, self.digest = self.result["draft"]["draft"], self.result["draft"]["digest"]
 
-	def test_the_run_s_user_the_approver_and_managers_see_it_and_no_other(self):
+	def test_only_run_user_approver_and_managers_see_a_draft(self):
 		for user, sees, answers in (
 			(self.user, True, False),
 			(self.approver, True, True),
@@ -44,7 +44,7 @@ class TestAccess(DraftTestCase):
 				else:
 					self.assertRaises(frappe.PermissionError, get_draft, self.name)
 
-	def test_a_page_is_told_how_many_wait_for_its_reader_and_how_to_ask_for_other_arguments(self):
+	def test_pending_drafts_are_counted_per_user_and_have_a_parameter_schema(self):
 		for user, waits in ((self.user, 0), (self.approver, 1), (self.other, 0)):
 			with self.subTest(user), acting_as(user):
 				self.assertEqual(count_drafts(), waits)
@@ -58,7 +58,7 @@ class TestAccess(DraftTestCase):
 		with acting_as(self.approver):
 			self.assertIsNone(get_draft(self.name)["parameters"])
 
-	def test_one_draft_comes_with_the_others_of_its_turn_and_what_the_model_said(self):
+	def test_draft_includes_the_other_drafts_of_its_step_and_the_model_text(self):
 		look = self.change("newer")
 		second = {**look.message["tool_calls"][0], "id": "c2"}
 		changes = [
@@ -83,7 +83,7 @@ class TestAccess(DraftTestCase):
 		with acting_as(self.manager):
 			self.assertEqual(approve(self.name, self.digest)["answered_by"], self.manager)
 
-	def test_a_list_asks_once_whether_its_reader_may_answer(self):
+	def test_draft_list_does_not_query_the_enabled_state_of_users_again(self):
 		self.start_change()
 		self.start_change()
 		with acting_as(self.approver):
@@ -91,7 +91,7 @@ class TestAccess(DraftTestCase):
 			seen = count_statements(get_drafts)
 		self.assertEqual([each for each in seen if "enabled" in each], [])
 
-	def test_nobody_writes_or_deletes_a_draft_by_hand(self):
+	def test_draft_cannot_be_saved_or_deleted_directly(self):
 		for user in (self.user, self.approver, self.other):
 			with self.subTest(user), acting_as(user):
 				doc = frappe.get_doc("Agent Draft", self.name)
@@ -100,16 +100,16 @@ class TestAccess(DraftTestCase):
 				with self.assertRaises(frappe.PermissionError):
 					frappe.delete_doc("Agent Draft", self.name)
 
-	def test_what_was_not_shown_cannot_be_approved(self):
+	def test_approval_with_another_digest_is_refused(self):
 		with acting_as(self.approver), self.assertRaisesRegex(UsageError, "Look at it again"):
 			approve(self.name, "another digest")
 
-	def test_arguments_may_come_as_text(self):
+	def test_edited_arguments_can_be_a_json_string(self):
 		given = {"name": self.order.name, "values": {"note": "text"}}
 		with acting_as(self.approver):
 			self.assertEqual(approve(self.name, self.digest, json.dumps(given))["edited_arguments"], given)
 
-	def test_the_session_of_who_answers_for_another_stays_theirs(self):
+	def test_approval_preserves_the_session_of_the_approver(self):
 		given = {"name": self.order.name, "values": {"note": "edited"}}
 		frappe.set_user(self.approver)
 		frappe.local.session.data["kept"] = "token"
@@ -118,18 +118,18 @@ class TestAccess(DraftTestCase):
 			(frappe.session.user, frappe.local.session.data.get("kept")), (self.approver, "token")
 		)
 
-	def test_cancelling_over_rest_ends_what_waits(self):
+	def test_cancel_ends_a_waiting_run(self):
 		with acting_as(self.user):
 			cancel(self.result["run"])
 		self.assertEqual(self.go_on(self.result["run"]).status.value, "Cancelled")
 
-	def test_a_stranger_gets_nothing_over_http(self):
+	def test_guest_cannot_read_a_draft_over_http(self):
 		answer = send(f"/api/method/huf.api.draft.get_draft?draft={self.name}")
 		self.assertIn(answer.status_code, (401, 403))
 
 
 class TestRace(DraftTestCase):
-	def test_of_five_answers_at_once_one_counts_and_the_call_is_made_once(self):
+	def test_one_of_five_concurrent_answers_wins_and_the_call_runs_once(self):
 		for _ in range(4):
 			self.assert_one_wins()
 

@@ -82,7 +82,7 @@ class TestRaceOfEntryPoints(McpTestCase):
 		path = "/agent/approval" + make_approval_link(row).partition("/agent/approval")[2]
 		return send(path, method="POST", data={"decision": "approve" if approved else "reject"}).text
 
-	def test_one_wins_one_effect_and_the_others_are_told(self):
+	def test_one_of_five_concurrent_entry_points_decides_the_draft(self):
 		with patch.object(queue, "enqueue_work", work_on):
 			for number in range(ROUNDS):
 				self.race(number)

@@ -24,7 +24,7 @@ class TestHome(SiteTestCase):
 		return run.name
 
 	@patch.object(daily_counts, "MAX_UNCACHED_RUNS", float("inf"))
-	def test_each_sees_their_own_runs_by_day(self):
+	def test_user_sees_daily_counts_of_own_runs(self):
 		self.agent, user, other = make_agent(), make_user("Huf User"), make_user("Huf User")
 		self.make_run(user, "Success", total_cost=0.5)
 		self.make_run(user, "Started")
@@ -39,7 +39,7 @@ class TestHome(SiteTestCase):
 		self.assertIsNone(told["setup"])
 
 	@patch.object(daily_counts, "MAX_UNCACHED_RUNS", float("inf"))
-	def test_a_manager_sees_all_and_what_is_set_up(self):
+	def test_manager_sees_runs_of_all_users_and_the_setup_state(self):
 		before = today(home.get_home())["done"]
 		self.agent = make_agent()
 		self.make_run(make_user("Huf User"), "Success")

@@ -17,7 +17,7 @@ class TestKnowledge(SiteTestCase):
 		frappe.set_user("Administrator")
 		make_doctypes()
 
-	def test_a_user_sees_the_sources_that_they_may_search_and_no_numbers(self):
+	def test_user_sees_only_searchable_sources_without_counts(self):
 		mine, other = make_source(("a.txt", "roof")), make_source(roles=[{"role": LEAD}])
 		with acting_as(make_user("Huf User")):
 			rows = {row.name: row for row in knowledge.get_sources()}
@@ -26,7 +26,7 @@ class TestKnowledge(SiteTestCase):
 		self.assertFalse(rows[mine].may_change)
 		self.assertNotIn("counts", rows[mine])
 
-	def test_who_looks_after_a_source_sees_its_numbers_and_only_items_that_they_may_read(self):
+	def test_manager_sees_source_counts_but_only_readable_items(self):
 		make_case(title="Roof")
 		source = make_source(reference_doctype=CASE)
 		manager, reading = make_user("Huf Manager"), make_user("Huf Manager", READER)
@@ -37,7 +37,7 @@ class TestKnowledge(SiteTestCase):
 		with acting_as(reading):
 			self.assertEqual(knowledge.get_items(source)[0]["doctype"], CASE)
 
-	def test_only_who_may_change_a_source_indexes_it_and_sees_its_items(self):
+	def test_user_without_write_permission_cannot_index_or_list_items(self):
 		source = make_source(("a.txt", "roof"))
 		(item,) = frappe.get_all("Knowledge Item", {"source": source}, pluck="name")
 		with acting_as(make_user("Huf User")):
@@ -48,7 +48,7 @@ class TestKnowledge(SiteTestCase):
 			):
 				self.assertRaises(frappe.PermissionError, call)
 
-	def test_a_search_is_made_as_the_user(self):
+	def test_search_runs_with_the_permissions_of_the_user(self):
 		source = make_source(("a.txt", "The roof leaks"))
 		with acting_as(make_user("Huf User")):
 			found = knowledge.search("roof", frappe.as_json([source]))
@@ -56,7 +56,7 @@ class TestKnowledge(SiteTestCase):
 		with acting_as(make_user()):
 			self.assertEqual(knowledge.search("roof", [source])["results"], [])
 
-	def test_a_file_and_a_page_are_taken_out_and_a_document_is_not(self):
+	def test_file_and_page_items_can_be_removed_document_items_cannot(self):
 		source = make_source(("a.txt", "The roof leaks"))
 		knowledge.remove_item(knowledge.get_items(source)[0]["name"])
 		self.assertEqual((find("roof", source), knowledge.get_items(source)), ([], []))

@@ -52,12 +52,12 @@ class TestTypes(MalformedTestCase):
 				with self.subTest(path, body=body):
 					self.assertEqual(self.check_refused(path, body).status_code, 400)
 
-	def test_a_stream_is_not_sent_to_a_client_that_declines_it_as_text(self):
+	def test_stream_given_as_the_string_false_is_not_streamed(self):
 		self.server.script(text("Hello."))
 		answer = self.post(stream="false").json
 		self.assertEqual(answer["choices"][0]["message"]["content"], "Hello.")
 
-	def test_a_reason_is_text(self):
+	def test_approval_payload_with_wrong_types_is_refused(self):
 		self.server.script(self.change("new"))
 		given = {"model": self.agent, "input": "Hi", "tools": MODEL_TOOLS}
 		output = send("/v1/responses", method="POST", json=given, headers=self.headers).json["output"]
@@ -93,7 +93,7 @@ class TestJson(MalformedTestCase):
 				method = "GET" if ".get_" in path else "POST"
 				self.check_refused(f"/api/method/{path}", body, method=method)
 
-	def test_a_body_that_is_neither_an_object_nor_a_list_is_refused_in_each_address_s_own_form(self):
+	def test_json_scalar_bodies_are_refused_in_the_error_format_of_each_endpoint(self):
 		for path, key in (
 			("/v1/chat/completions", "error"),
 			("/v1/responses", "error"),
@@ -115,7 +115,7 @@ class TestJson(MalformedTestCase):
 						self.assertIn(key, response.json)
 		self.check_unlogged()
 
-	def test_what_cannot_be_stored_is_no_json(self):
+	def test_deep_nesting_and_lone_surrogates_are_invalid_json(self):
 		for broken in (DEEP, SURROGATE, DEEP + "]" * len(DEEP), "{", ""):
 			with self.assertRaises(ValueError):
 				parse_request_json(broken)
@@ -123,7 +123,7 @@ class TestJson(MalformedTestCase):
 
 
 class TestNumbers(MalformedTestCase):
-	def test_lists_begin_at_a_row_that_databases_know(self):
+	def test_list_start_is_clamped_to_0_and_max_start(self):
 		self.assertEqual(list(map(clamp_start, (-5, 7, HUGE))), [0, 7, MAX_START])
 		for path, body in (
 			("chat.get_conversations", {}),
@@ -137,7 +137,7 @@ class TestNumbers(MalformedTestCase):
 				with self.subTest(path, start=start):
 					self.check_listed(path, {**body, "start": start})
 
-	def test_searches_read_the_beginning_of_a_long_text(self):
+	def test_searches_accept_very_long_texts(self):
 		for path, body in (
 			("record.find", {}),
 			("record.get_records", {"doctype": "ToDo"}),
@@ -152,7 +152,7 @@ class TestNumbers(MalformedTestCase):
 		self.assertEqual(response.status_code, 200, response.get_data(as_text=True)[:300])
 		self.check_unlogged()
 
-	def test_runs_are_listed_until_the_end_of_a_day(self):
+	def test_to_date_of_the_run_list_includes_the_whole_day(self):
 		self.server.script(text("Hello."))
 		run = self.post().json["metadata"]["run"]
 		frappe.set_user(self.user)
@@ -160,7 +160,7 @@ class TestNumbers(MalformedTestCase):
 			names = [row["name"] for row in run_api.get_runs(agent=self.asked, to_date=last)]
 			self.assertEqual(run in names, is_found, last)
 
-	def test_an_event_id_that_no_event_has_is_ignored(self):
+	def test_invalid_last_event_id_is_ignored(self):
 		self.server.script(text("Hello."))
 		run = self.post().json["metadata"]["run"]
 		for given in ("9" * 5000, "x"):
@@ -172,7 +172,7 @@ class TestNumbers(MalformedTestCase):
 
 
 class TestTriggers(WebhookTestCase):
-	def test_text_that_is_no_json_is_delivered_as_text(self):
+	def test_webhook_accepts_plain_text_that_is_not_json(self):
 		for body in ('{"a":' + DEEP, f'{{"a":{SURROGATE}}}'):
 			trigger = self.webhook()
 			path = f"/agent/hook/{trigger.webhook_slug}"
@@ -180,7 +180,7 @@ class TestTriggers(WebhookTestCase):
 			response = send(path, method="POST", data=body, content_type="text/plain", headers=headers)
 			self.assertEqual(response.status_code, 202, response.get_data(as_text=True)[:300])
 
-	def test_text_that_says_it_is_json_is_refused_if_it_is_not(self):
+	def test_webhook_refuses_invalid_json_with_a_json_content_type(self):
 		path = f"/agent/hook/{self.webhook().webhook_slug}"
 		for content_type in ("application/json", "text/json"):
 			headers = {"X-Huf-Secret": WEBHOOK_SECRET, "Accept": "application/json"}
@@ -188,7 +188,7 @@ class TestTriggers(WebhookTestCase):
 			response = send(path, method="POST", data='{"a":', **options)
 			self.assertEqual(response.status_code, 400, content_type)
 
-	def test_a_payload_that_is_no_json_is_text(self):
+	def test_manual_trigger_accepts_a_payload_that_is_not_json(self):
 		headers = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}
 		body = {"trigger": self.trigger("Manual").name, "payload": DEEP}
 		response = send("/api/method/huf.api.trigger.fire", method="POST", json=body, headers=headers)

@@ -90,7 +90,7 @@ class McpTestCase(DraftTestCase):
 
 
 class TestSignIn(McpTestCase):
-	def test_a_stranger_is_asked_to_sign_in(self):
+	def test_unauthenticated_request_gets_401_with_www_authenticate(self):
 		self.headers = {}
 		response = self.post("tools/list")
 		self.assertEqual(response.status_code, 401)
@@ -100,20 +100,20 @@ class TestSignIn(McpTestCase):
 		self.assertEqual(response.status_code, 401)
 		self.assertIn('error="invalid_token"', response.headers["WWW-Authenticate"])
 
-	def test_an_address_of_any_characters_is_named_in_the_sign_in(self):
+	def test_www_authenticate_keeps_unusual_url_characters_encoded(self):
 		for path in ("/mcp/%E6%97%A5", "/mcp/%00", "/mcp/%22x"):
 			with self.subTest(path):
 				response = send(path, method="POST")
 				self.assertEqual(response.status_code, 401)
 				self.assertIn(f'{path}"', response.headers["WWW-Authenticate"])
 
-	def test_a_key_is_taken_as_bearer_and_as_frappe_s_own_token(self):
+	def test_api_key_works_with_bearer_and_token_schemes(self):
 		key = self.headers["Authorization"].partition(" ")[2]
 		self.assertEqual(self.names(headers={"Authorization": f"token {key}"}), self.names())
 
 
 class TestTools(McpTestCase):
-	def test_a_run_goes_on_to_its_end_when_its_client_leaves(self):
+	def test_run_finishes_after_its_mcp_client_disconnects(self):
 		self.server.script(slow(0.5, text("Done.")))
 		agent = next(name for name in self.names() if name.startswith("ask_"))
 		params = {"name": agent, "arguments": {"message": "Hi"}}
@@ -122,7 +122,7 @@ class TestTools(McpTestCase):
 		run = frappe.get_last_doc("Agent Run", {"agent": self.asked})
 		self.assertEqual((run.status, run.response), ("Success", "Done."))
 
-	def test_a_tool_is_called_in_a_run_of_the_server_s_agent(self):
+	def test_tool_call_is_recorded_as_a_run_of_the_server_agent(self):
 		description = unique("Call Anna")
 		result = self.call(self.create, {"description": description, "allocated_to": self.user})
 		self.assertFalse(result.get("isError"), result)
@@ -133,7 +133,7 @@ class TestTools(McpTestCase):
 		self.assertEqual((run.run_as, run.status), (self.user, "Success"))
 		self.assertEqual(self.calls(run.name), [(self.create, "Success")])
 
-	def test_an_agent_is_asked_and_its_conversation_continued(self):
+	def test_ask_tool_returns_the_answer_and_continues_a_conversation(self):
 		ask = next(name for name in self.names() if name.startswith("ask_"))
 		self.server.script(text("Anna."), text("Anna, I said."))
 		first = self.call(ask, {"message": "Who?"})["structuredContent"]
@@ -145,7 +145,7 @@ class TestTools(McpTestCase):
 
 
 class TestDocuments(McpTestCase):
-	def test_names_are_completed_whatever_they_contain(self):
+	def test_completion_escapes_like_wildcards_in_names(self):
 		word = frappe.generate_hash(length=8)
 		for middle in "_x%":
 			make(CUSTOMER, title=f"{word}{middle}b", city="Brno")
@@ -183,7 +183,7 @@ class TestApproval(McpTestCase):
 		}
 		return self.result("tools/call", params, meta=ELICITATION)
 
-	def test_the_change_is_asked_and_made_when_the_user_accepts(self):
+	def test_accepted_elicitation_executes_the_change(self):
 		asked = self.ask()
 		self.assertEqual(asked["resultType"], "input_required")
 		((_key, request),) = asked["inputRequests"].items()
@@ -194,7 +194,7 @@ class TestApproval(McpTestCase):
 		self.assertFalse(done.get("isError"), done)
 		self.assertEqual(self.note(), "new")
 
-	def test_the_first_answer_counts_wherever_it_was_given(self):
+	def test_rejection_elsewhere_overrides_a_later_accept(self):
 		asked = self.ask()
 		draft = frappe.get_last_doc("Agent Draft", {"tool": self.update})
 		with acting_as(self.user):
@@ -203,7 +203,7 @@ class TestApproval(McpTestCase):
 		self.assertIn("Not by mail", done["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
 
-	def test_a_change_of_what_was_asked_is_asked_again(self):
+	def test_document_changed_meanwhile_causes_a_new_elicitation(self):
 		asked = self.ask()
 		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
 		frappe.db.commit()
@@ -214,18 +214,18 @@ class TestApproval(McpTestCase):
 		self.assertFalse(self.answer(again, "accept").get("isError"))
 		self.assertEqual(self.note(), "new")
 
-	def test_a_client_that_cannot_ask_gets_the_page(self):
+	def test_client_without_elicitation_receives_the_run_url(self):
 		waiting = self.call(self.update, self.arguments)
 		self.assertIn("/huf/runs/", waiting["content"][0]["text"])
 		self.assertEqual(waiting["structuredContent"]["tool"], self.update)
 
-	def test_a_user_who_may_not_answer_is_not_asked(self):
+	def test_user_who_is_not_the_approver_receives_no_elicitation(self):
 		frappe.db.set_value("Agent", self.agent, "approver", make_user("Huf User"))
 		frappe.clear_document_cache("Agent", self.agent)
 		frappe.db.commit()
 		self.assertIn("/huf/runs/", self.ask()["content"][0]["text"])
 
-	def test_what_the_user_declines_is_not_done(self):
+	def test_declined_elicitation_leaves_the_document_unchanged(self):
 		done = self.answer(self.ask(), "decline", reason="Not today")
 		self.assertTrue(done["isError"])
 		self.assertIn("Not today", done["content"][0]["text"])
@@ -246,7 +246,7 @@ class TestTasks(McpTestCase):
 	def task(self, method: str, task: str, **params) -> dict:
 		return self.result(f"tasks/{method}", {"taskId": task, **params}, meta=TASKS)
 
-	def test_a_task_waits_for_a_person_and_goes_on_in_another_process(self):
+	def test_task_waits_for_approval_and_completes_in_a_worker(self):
 		task = self.call(self.update, self.arguments, meta=TASKS)
 		self.assertEqual((task["resultType"], task["status"]), ("task", "working"))
 		self.go_on(task["taskId"])
@@ -259,7 +259,7 @@ class TestTasks(McpTestCase):
 		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
 		self.assertEqual(self.note(), "new")
 
-	def test_a_lost_worker_changes_nothing_for_the_client(self):
+	def test_task_of_a_lost_worker_is_recovered_and_calls_the_tool_once(self):
 		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
 		self.go_on(task)
 		(key,) = self.task("get", task)["inputRequests"]
@@ -272,7 +272,7 @@ class TestTasks(McpTestCase):
 		self.assertEqual(self.task("get", task)["status"], "completed")
 		self.assertEqual(self.calls(task), [(self.update, "Success")])
 
-	def test_a_task_that_waits_for_a_person_holds_up_no_other(self):
+	def test_waiting_task_does_not_block_other_tasks(self):
 		first = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
 		self.go_on(first)
 		second = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
@@ -288,7 +288,7 @@ class TestTasks(McpTestCase):
 		self.assertEqual(self.task("get", task)["status"], "cancelled")
 		self.assertEqual(self.note(), "old")
 
-	def test_an_agent_s_answer_is_a_task_s_result(self):
+	def test_task_result_contains_the_agent_answer(self):
 		(ask,) = [name for name in self.names() if name.startswith("ask_")]
 		self.server.script(text("Done."))
 		task = self.call(ask, {"message": "Do it"}, meta=TASKS)["taskId"]
@@ -297,7 +297,7 @@ class TestTasks(McpTestCase):
 
 
 class TestLimits(McpTestCase):
-	def test_a_program_may_have_read_anything_so_a_new_destination_needs_a_person(self):
+	def test_call_to_an_unlisted_host_requires_approval(self):
 		post = make_tool("POST")
 		agent = make_agent(None, (post,))
 		self.slug = self.make_server(agent, (post,))
@@ -305,7 +305,7 @@ class TestLimits(McpTestCase):
 		self.assertEqual(asked["resultType"], "input_required")
 		self.assertIn("new.example", next(iter(asked["inputRequests"].values()))["params"]["message"])
 
-	def test_runs_per_hour_hold(self):
+	def test_call_above_runs_per_hour_is_refused(self):
 		frappe.db.set_value("Agent", self.asked, "runs_per_hour", 1)
 		frappe.clear_document_cache("Agent", self.asked)
 		frappe.db.commit()
@@ -314,7 +314,7 @@ class TestLimits(McpTestCase):
 		self.assertTrue(refused["isError"])
 		self.assertIn("hour", refused["content"][0]["text"])
 
-	def test_arguments_that_do_not_fit_start_nothing(self):
+	def test_invalid_arguments_start_no_run(self):
 		before = frappe.db.count("Agent Run")
 		refused = self.call(self.read, {"limit": "many"})
 		self.assertTrue(refused["isError"])
@@ -330,7 +330,7 @@ class TestLimits(McpTestCase):
 				self.assertEqual(answer.status_code, 400)
 				self.assertEqual((answer.json["error"]["code"], answer.json["id"]), (-32700, None))
 
-	def test_a_get_without_a_body_is_no_parse_error_whatever_type_it_names(self):
+	def test_get_with_a_json_content_type_and_no_body_returns_405(self):
 		request = self.build_request("tools/list", path="/mcp")
 		del request["json"]
 		answer = send(**{**request, "method": "GET"}, content_type="application/json")
@@ -340,11 +340,11 @@ class TestLimits(McpTestCase):
 		params = {"name": self.read, "arguments": {"filters": {"description": "x" * (4 * 1024 * 1024)}}}
 		self.assertEqual(self.post("tools/call", params).status_code, 413)
 
-	def test_a_foreign_host_and_a_foreign_page_are_refused(self):
+	def test_foreign_host_and_origin_headers_are_refused(self):
 		for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
 			self.assertIn(self.post("tools/list", headers=header).status_code, (403, 421), header)
 
-	def test_lists_come_in_pages(self):
+	def test_resource_list_is_paginated(self):
 		for _ in range(3):
 			make_order("nail")
 		self.slug = make(

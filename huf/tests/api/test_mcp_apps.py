@@ -50,7 +50,7 @@ class AppsTestCase(McpTestCase):
 
 
 class TestCard(AppsTestCase):
-	def test_tools_that_may_wait_have_the_card_in_clients_that_show_it(self):
+	def test_tools_that_may_wait_link_the_card_for_clients_with_mcp_apps(self):
 		tools = self.tools(meta=APPS)
 		self.assertEqual(tools[self.update]["_meta"]["ui"]["resourceUri"], CARD)
 		ask = next(each for name, each in tools.items() if name.startswith("ask_"))
@@ -58,7 +58,7 @@ class TestCard(AppsTestCase):
 		self.assertNotIn("_meta", self.tools()[self.update])
 		self.assertEqual(tools[ANSWER]["_meta"]["ui"]["visibility"], ["app"])
 
-	def test_the_card_may_load_and_send_nothing_and_runs_its_own_script_only(self):
+	def test_card_csp_allows_only_its_own_script(self):
 		content = self.read_card()
 		self.assertEqual((content["mimeType"], content["_meta"]["ui"]["csp"]), (MIME, {}))
 		policy = re.search(r'Content-Security-Policy" content="([^"]+)"', content["text"])[1]
@@ -68,7 +68,7 @@ class TestCard(AppsTestCase):
 		self.assertIn("default-src 'none'", policy)
 		self.assertNotRegex(content["text"], r"https?://")
 
-	def test_clients_without_cards_have_neither_the_tool_nor_its_answer(self):
+	def test_clients_without_mcp_apps_cannot_call_the_answer_tool(self):
 		asked = self.ask()
 		self.assertNotIn(ANSWER, self.tools())
 		given = {key: asked["structuredContent"][key] for key in ("draft", "digest")}
@@ -78,7 +78,7 @@ class TestCard(AppsTestCase):
 
 
 class TestAnswer(AppsTestCase):
-	def test_the_result_has_the_true_difference_and_the_answer_makes_the_change(self):
+	def test_result_contains_the_diff_and_approval_executes_it(self):
 		asked = self.ask()
 		self.assertEqual(asked["structuredContent"]["tool"], self.update)
 		(change,) = asked["structuredContent"]["difference"]["changes"]
@@ -89,12 +89,12 @@ class TestAnswer(AppsTestCase):
 		self.assertFalse(done.get("isError"), done)
 		self.assertEqual(self.note(), "new")
 
-	def test_a_rejection_reaches_the_agent_with_its_reason(self):
+	def test_rejection_returns_its_reason(self):
 		done = self.answer(self.ask(), False, reason="Not today")
 		self.assertIn("Not today", done["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
 
-	def test_what_has_changed_meanwhile_is_shown_again(self):
+	def test_document_changed_meanwhile_returns_a_new_diff(self):
 		asked = self.ask()
 		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
 		frappe.db.commit()
@@ -108,7 +108,7 @@ class TestAnswer(AppsTestCase):
 		)
 		self.assertEqual(self.note(), "new")
 
-	def test_the_first_answer_counts_wherever_it_was_given(self):
+	def test_approval_after_a_rejection_elsewhere_is_refused(self):
 		asked = self.ask()
 		with acting_as(self.user):
 			approvals.reject_call(asked["structuredContent"]["draft"], None, "By mail")
@@ -117,7 +117,7 @@ class TestAnswer(AppsTestCase):
 		self.assertIn("answered before", late["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
 
-	def test_an_approver_who_may_not_read_the_run_hears_that_the_answer_is_stored(self):
+	def test_approver_without_read_permission_learns_only_that_the_answer_is_stored(self):
 		approver = make_user("Huf User")
 		agent = self.make_agent(self.update, approver=approver)
 		self.slug = self.make_server(agent, (self.update,), (agent,))
@@ -133,7 +133,7 @@ class TestAnswer(AppsTestCase):
 		self.assertNotIn("4711", str(done))
 		self.assertEqual(self.note(), "new")
 
-	def test_who_may_not_answer_learns_nothing_of_the_draft(self):
+	def test_user_who_is_not_the_approver_receives_no_draft_content(self):
 		asked = self.ask()
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 		refused = self.answer(asked, True)

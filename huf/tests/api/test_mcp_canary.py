@@ -18,7 +18,7 @@ SEARCHES = 2
 
 
 class TestMcpCanaries(McpTestCase):
-	def test_no_kind_of_secret_comes_out_and_who_may_read_it_gets_it(self):
+	def test_secrets_are_returned_only_to_users_with_read_permission(self):
 		for kind in KINDS:
 			with self.subTest(kind.__name__):
 				frappe.set_user("Administrator")
@@ -117,11 +117,11 @@ class TestWhatIsOffered(McpTestCase):
 		self.assertEqual(refused["message"].replace(name, "?"), missing["message"].replace(f"{name}x", "?"))
 		self.assertNotIn(name, self.names())
 
-	def test_a_tool_of_another_role(self):
+	def test_tool_of_another_role_is_unknown(self):
 		self.assertIn(self.read, self.names())
 		self.assert_unknown(self.hidden)
 
-	def test_an_agent_of_another_role_a_disabled_one_and_one_that_does_not_chat(self):
+	def test_inaccessible_disabled_and_non_chat_agents_are_unknown(self):
 		values = ({"roles": [{"role": make_role()}]}, {"disabled": 1}, {"allow_chat": 0})
 		agents = [make_agent(None, (self.read,), **each) for each in values]
 		self.slug = self.make_server(self.asked, (), (self.asked, *agents))
@@ -131,20 +131,20 @@ class TestWhatIsOffered(McpTestCase):
 			self.assert_unknown(f"ask_{agent.lower().replace(' ', '_')}")
 		self.assertTrue(shown.startswith("ask_"))
 
-	def test_tools_of_an_agent_that_the_user_may_not_run(self):
+	def test_tools_of_an_inaccessible_agent_are_unknown(self):
 		agent = make_agent(None, (self.read,), roles=[{"role": make_role()}])
 		self.slug = self.make_server(agent, (self.read,))
 		self.assertEqual(self.names(), [])
 		self.assert_unknown(self.read)
 
-	def test_a_server_of_another_role_or_a_disabled_one_answers_as_one_that_never_was(self):
+	def test_inaccessible_or_disabled_server_responds_like_a_missing_one(self):
 		answers = [self.post("tools/list", path="/mcp/never-was")]
 		for values in ({"roles": [{"role": make_role()}]}, {"enabled": 0}):
 			slug = self.make_server(self.asked, (self.read,), **values)
 			answers.append(self.post("tools/list", path=f"/mcp/{slug}"))
 		self.assertEqual({(each.status_code, each.get_data()) for each in answers}, {(404, answers[0].data)})
 
-	def test_a_run_of_another_user(self):
+	def test_task_of_another_user_is_not_found(self):
 		description = unique("Mine")
 		self.call(self.create, {"description": description, "allocated_to": self.user})
 		run = frappe.get_last_doc("Agent Run", {"agent": self.asked}).name
@@ -157,7 +157,7 @@ class TestWhatIsOffered(McpTestCase):
 		]
 		self.assertEqual({(each["code"], each["message"]) for each in errors}, {(-32602, "Task not found")})
 
-	def test_a_state_is_bound_to_its_user(self):
+	def test_request_state_is_bound_to_its_user(self):
 
 		self.slug = self.make_server(self.agent, (self.update,))
 		arguments = {"name": self.order.name, "values": {"note": "new"}}
@@ -176,7 +176,7 @@ class TestWhatIsOffered(McpTestCase):
 		self.assertEqual(refused.json["error"]["message"], "Invalid or expired requestState")
 		self.assertEqual(self.note(), "old")
 
-	def test_a_document_that_is_not_offered_is_not_read(self):
+	def test_document_of_a_doctype_not_offered_is_not_found(self):
 		uri = f"huf://document/User/{quote(self.user, safe='')}"
 		self.assertEqual(
 			self.post("resources/read", {"uri": uri}).json["error"]["message"], "Resource not found"

@@ -33,7 +33,7 @@ with ThreadPoolExecutor(4) as pool:
 
 
 class TestLoading(unittest.TestCase):
-	def test_requests_that_come_together_load_the_sdk(self):
+	def test_concurrent_first_imports_of_the_sdk_succeed(self):
 		modules = ("huf.ai.mcp.server.oauth", "huf.ai.mcp.server.http", "huf.ai.mcp.client.oauth", "")
 		loaded = subprocess.run([sys.executable, "-c", LOAD, *modules], capture_output=True, text=True)
 		self.assertEqual(loaded.returncode, 0, loaded.stderr)
@@ -46,7 +46,7 @@ class TestClients(OAuthTestCase):
 		frappe.clear_document_cache("Agent", self.asked)
 		frappe.db.commit()
 
-	def test_every_revision_lists_calls_and_asks(self):
+	def test_every_revision_lists_tools_calls_tools_and_gets_prompts(self):
 		for revision in (*OLDER_REVISIONS, REVISION):
 			with self.subTest(revision):
 				self.server.script(tool_call(self.read, {"limit": 1}), text("Nothing is due."))
@@ -107,7 +107,7 @@ class TestClients(OAuthTestCase):
 		self.assertFalse(result.is_error, result)
 		self.assertEqual((len(questions), self.note()), (1, "new"))
 
-	def test_calls_side_by_side_are_all_made_and_a_slow_one_is_cancelled(self):
+	def test_concurrent_calls_of_one_client_all_return(self):
 		slug = make_fixture_server()
 		self.url = self.url.replace(self.slug, slug)
 
@@ -149,7 +149,7 @@ class TestClients(OAuthTestCase):
 			time.sleep(0.1)
 		raise AssertionError("no run has started")
 
-	def test_an_older_client_is_sent_to_the_page(self):
+	def test_older_client_receives_the_run_url_instead_of_an_elicitation(self):
 		slug = self.make_server(self.agent, (self.update,))
 		self.url = self.url.replace(self.slug, slug)
 

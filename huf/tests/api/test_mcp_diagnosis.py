@@ -21,17 +21,17 @@ class TestDiagnosis(McpTestCase):
 	def steps(self, slug: str | None = None) -> dict[str, tuple]:
 		return {each["step"]: (each["ok"], each["message"]) for each in self.diagnose(slug)["steps"]}
 
-	def test_before_any_request_it_says_where_to_connect(self):
+	def test_connect_step_has_the_url_before_any_request(self):
 		steps = self.steps()
 		self.assertIsNone(steps["connect"][0])
 		self.assertIn(f"/mcp/{self.slug}", steps["connect"][1])
 
-	def test_a_working_client(self):
+	def test_all_steps_pass_for_a_working_client(self):
 		self.names()
 		self.call(self.read)
 		self.assertEqual([ok for ok, _ in self.steps().values()], [True] * 4)
 
-	def test_a_client_that_does_not_sign_in_and_one_with_an_old_token(self):
+	def test_authorize_step_fails_without_sign_in_or_with_an_invalid_token(self):
 		known = self.headers
 		for header, word in ({}, "without signing in"), ({"Authorization": "Bearer old"}, "not accepted"):
 			self.headers = header
@@ -41,18 +41,18 @@ class TestDiagnosis(McpTestCase):
 			self.assertIs(ok, False)
 			self.assertIn(word, message)
 
-	def test_a_foreign_host(self):
+	def test_connect_step_reports_a_foreign_host(self):
 		self.post("tools/list", headers={"Host": "evil.example"})
 		self.assertIn("host_name", self.steps()["connect"][1])
 
-	def test_the_server_without_a_record_is_found_by_its_name(self):
+	def test_default_server_without_a_record_is_diagnosed(self):
 		if not frappe.db.exists("MCP Server", {"slug": "default"}):
 			self.assertIsNot(self.steps("default")["connect"][0], False)
 
-	def test_no_server_of_this_name(self):
+	def test_connect_step_fails_for_an_unknown_server(self):
 		self.assertIs(self.steps("never-was")["connect"][0], False)
 
-	def test_each_cause_of_no_tools(self):
+	def test_list_step_names_each_cause_of_an_empty_tool_list(self):
 		closed = make_agent(None, (self.read,), roles=[{"role": make_role()}])
 		causes = {
 			"offers no agent": self.make_server(None),
@@ -64,13 +64,13 @@ class TestDiagnosis(McpTestCase):
 			self.assertIs(ok, False)
 			self.assertIn(cause, message)
 
-	def test_a_tool_s_error_and_a_refused_call(self):
+	def test_call_step_shows_tool_errors_and_refused_calls(self):
 		self.call(self.read, {"limit": "many"})
 		self.assertIn("/huf/runs", self.steps()["call"][1])
 		self.post("tools/call", {"name": "unknown"})
 		self.assertIn("-32602", self.steps()["call"][1])
 
-	def test_it_keeps_the_last_requests_without_contents(self):
+	def test_diagnosis_keeps_recent_requests_without_their_contents(self):
 		secret = unique("Secret")
 		for _ in range(MAX_REQUESTS + 2):
 			self.call(self.create, {"description": secret, "allocated_to": self.user})
@@ -79,7 +79,7 @@ class TestDiagnosis(McpTestCase):
 		self.assertNotIn(secret, json.dumps(found))
 		self.assertNotIn(self.headers["Authorization"].partition(" ")[2], json.dumps(found))
 
-	def test_strangers_fill_no_cache(self):
+	def test_unauthenticated_requests_to_unknown_servers_are_not_stored(self):
 		self.headers = {}
 		self.post("tools/list", path="/mcp/never-was")
 		self.assertIsNone(frappe.cache.get_value("mcp_requests:never-was:Guest", expires=True))

@@ -57,12 +57,12 @@ class TestInspector(OAuthTestCase):
 		self.assertEqual(inspector.wait(TIMEOUT_S), 0, lines)
 		return json.loads(next(line for line in lines if line.startswith('{"result"')))
 
-	def test_it_lists_and_calls_with_an_api_key_in_both_eras(self):
+	def test_inspector_lists_and_calls_tools_with_an_api_key_in_both_eras(self):
 		for era in ("legacy", "modern"):
 			with self.subTest(era):
 				self.assert_lists_and_calls(self.inspect, "--protocol-era", era)
 
-	def test_it_lists_and_calls_when_its_user_has_signed_in(self):
+	def test_inspector_lists_and_calls_tools_after_oauth_sign_in(self):
 		self.assert_lists_and_calls(self.inspect_signed_in)
 
 	def assert_lists_and_calls(self, inspect, *options: str) -> None:
@@ -76,7 +76,7 @@ class TestInspector(OAuthTestCase):
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
 
-	def test_skills_stand_its_checks(self):
+	def test_inspector_verifies_skills(self):
 		agent = make_agent(None, instructions="Be kind.")
 		offers = [{"offer_type": "Agent", "offer": agent, "as_skill": 1}]
 		slug = make("MCP Server", server_name=unique("Skills"), offers=offers).slug

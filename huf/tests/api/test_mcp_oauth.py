@@ -135,7 +135,7 @@ class OAuthTestCase(McpTestCase):
 
 
 class TestOAuth(OAuthTestCase):
-	def test_a_program_of_each_revision_finds_signs_in_lists_and_calls(self):
+	def test_client_of_each_revision_signs_in_and_calls_tools(self):
 		for revision in (*OLDER_REVISIONS, REVISION):
 			with self.subTest(revision):
 				description, self.storage = unique("By OAuth"), Storage()
@@ -152,7 +152,7 @@ class TestOAuth(OAuthTestCase):
 				owner = frappe.db.get_value("ToDo", {"description": description}, "owner")
 				self.assertEqual(owner, self.user)
 
-	def test_a_token_is_good_for_its_server_alone_and_until_the_user_takes_it_back(self):
+	def test_token_works_only_for_its_server_until_the_grant_is_deleted(self):
 		self.list_tools()
 		token = self.storage.tokens.access_token
 		other = self.make_server(self.asked, (self.read,))
@@ -166,7 +166,7 @@ class TestOAuth(OAuthTestCase):
 		frappe.db.commit()
 		self.assertEqual(self.ask_with(token), 401)
 
-	def test_a_token_runs_no_function_that_an_argument_names(self):
+	def test_cmd_argument_is_not_executed_with_a_token(self):
 		self.list_tools()
 		headers = {"Authorization": f"Bearer {self.storage.tokens.access_token}"}
 		command = {"cmd": "frappe.auth.get_logged_user"}
@@ -177,7 +177,7 @@ class TestOAuth(OAuthTestCase):
 					self.assertGreaterEqual(answer.status_code, 400)
 					self.assertNotIn(self.user, answer.text)
 
-	def test_a_refresh_token_is_good_once_and_a_copied_one_ends_the_grant(self):
+	def test_reused_refresh_token_revokes_the_grant(self):
 		self.list_tools()
 		first = self.storage.tokens
 
@@ -197,19 +197,19 @@ class TestOAuth(OAuthTestCase):
 		self.assertEqual(refresh(first.refresh_token).status_code, 400)
 		self.assertEqual(self.ask_with(second.json()["access_token"]), 401)
 
-	def test_a_person_may_say_no(self):
+	def test_denied_consent_issues_no_token(self):
 		with self.assertRaises(Exception):  # noqa: B017 (an exception group of the SDK)
 			self.use(lambda client: client.list_tools(), auth=self.make_auth("deny"))
 		self.assertIsNone(self.storage.tokens)
 
-	def test_a_disabled_user_s_token_is_void(self):
+	def test_token_of_a_disabled_user_is_refused(self):
 		self.list_tools()
 		frappe.set_user("Administrator")
 		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
 		frappe.db.commit()
 		self.assertEqual(self.ask_with(self.storage.tokens.access_token), 401)
 
-	def test_a_token_of_frappe_s_own_provider_signs_in_on_a_bench(self):
+	def test_frappe_oauth_bearer_token_is_accepted_on_a_bench(self):
 		if not frappe.db.exists("DocType", "OAuth Bearer Token"):
 			self.skipTest("The embedded runtime has no provider of its own.")
 		uri = {"redirect_uris": RETURN, "default_redirect_uri": RETURN}
@@ -221,18 +221,18 @@ class TestOAuth(OAuthTestCase):
 		frappe.db.commit()
 		self.assertEqual([self.ask_with(each) for each in (token, f"{token}x")], [200, 401])
 
-	def test_a_code_is_good_once_also_after_its_grant_was_deleted(self):
+	def test_reused_authorization_code_deletes_its_grant_and_stays_invalid(self):
 		made = [grants.insert_grant(self.slug, self.user, "client", "A client", self.url) for _ in range(4)]
 		self.assertEqual(made[1:], [None] * 3)
 		self.assertFalse(frappe.db.exists(grants.GRANT, made[0]))
 
-	def test_a_client_that_would_sign_in_by_basic_gets_another_method(self):
+	def test_registration_replaces_client_secret_basic_by_client_secret_post(self):
 		values = {"redirect_uris": [RETURN], "token_endpoint_auth_method": "client_secret_basic"}
 		answer = requests.post(f"{self.base}/mcp-oauth/register", json=values).json()
 		self.assertEqual(answer["token_endpoint_auth_method"], "client_secret_post")
 		self.assertTrue(answer["client_secret"])
 
-	def test_a_stranger_is_told_where_to_sign_in(self):
+	def test_unauthenticated_request_leads_to_the_oauth_metadata(self):
 		answer = requests.post(self.url, json={})
 		self.assertEqual(answer.status_code, 401)
 		address = re.search(r'resource_metadata="([^"]+)"', answer.headers["WWW-Authenticate"])[1]
@@ -246,7 +246,7 @@ class TestOAuth(OAuthTestCase):
 		appended = requests.get(f"{issuer}/.well-known/oauth-authorization-server")
 		self.assertEqual(appended.json(), server)
 
-	def test_only_safe_addresses_are_returned_to(self):
+	def test_registration_with_an_unsafe_redirect_uri_is_refused(self):
 		for uri in (
 			"http://evil.example/x",
 			"javascript:alert(1)//x",
@@ -308,7 +308,7 @@ class TestClientDocuments(OAuthTestCase):
 		}
 		return requests.get(f"{self.base}/mcp-oauth/authorize", query, allow_redirects=False)
 
-	def test_it_signs_in_without_registration_and_is_asked_for_once(self):
+	def test_client_document_replaces_registration_and_is_fetched_once(self):
 		self.publish()
 		shown = f"Cloud (127.0.0.1:{self.host.server_port})"
 		found = self.decide(self.begin().headers["Location"], "allow", shown)
@@ -324,12 +324,12 @@ class TestClientDocuments(OAuthTestCase):
 		self.assertEqual(self.ask_with(answer.json()["access_token"]), 200)
 		self.assertEqual(len(self.host.asked), 1)
 
-	def test_its_name_is_one_short_line(self):
+	def test_client_name_is_sanitized_and_truncated(self):
 		self.publish(client_name="Cloud\n\u202ereal" + "x" * 200)
 		page = self.sign_in().get(self.begin().headers["Location"]).text
 		self.assertIn(f"Cloud real{'x' * 70} (127.0.0.1", page)
 
-	def test_any_port_of_the_user_s_computer_is_returned_to_and_no_other_place(self):
+	def test_loopback_redirect_uri_matches_any_port_but_no_other_host_or_path(self):
 		self.publish(redirect_uris=["http://127.0.0.1/callback"])
 		self.assertEqual(self.begin(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
 		for other in (
@@ -339,7 +339,7 @@ class TestClientDocuments(OAuthTestCase):
 		):
 			self.assertEqual(self.begin(redirect_uri=other).status_code, 400, other)
 
-	def test_documents_that_are_not_the_client_s_are_refused(self):
+	def test_invalid_client_documents_are_refused(self):
 		odd = [
 			{"client_id": "https://other.example/client"},
 			{"client_secret": "known to all"},
@@ -366,7 +366,7 @@ class TestClientDocuments(OAuthTestCase):
 			answer = self.begin()
 			self.assertEqual((answer.status_code, answer.json()["error"]), (400, "invalid_request"), depth)
 
-	def test_private_hosts_are_not_asked(self):
+	def test_client_documents_on_private_hosts_are_not_fetched(self):
 		for address in ("https://169.254.169.254/client", "http://192.168.0.1/client", f"{self.address}#x"):
 			self.assertEqual(self.begin(address).status_code, 400, address)
 		self.publish()
@@ -382,7 +382,7 @@ class TestClientDocuments(OAuthTestCase):
 		self.assertEqual(self.host.asked, [])
 
 	@unittest.skipIf(SERVED_URL, "the limit is that of another process")
-	def test_strangers_cannot_make_the_site_ask_without_end(self):
+	def test_fetches_of_client_documents_are_rate_limited(self):
 		with patch.object(client_documents, "MAX_FETCHES_PER_MINUTE", 0):
 			self.publish()
 			self.assertEqual(self.begin().status_code, 400)

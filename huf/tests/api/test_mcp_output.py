@@ -31,7 +31,7 @@ class TestOutputSchemas(McpTestCase):
 		Draft202012Validator(schema["anyOf"][form]).validate(result["structuredContent"])
 		return result["structuredContent"]
 
-	def test_results_keep_to_what_their_tools_declare(self):
+	def test_results_match_the_declared_output_schemas(self):
 		kinds = (
 			"Get Document",
 			"Get Multiple Documents",
@@ -58,7 +58,7 @@ class TestOutputSchemas(McpTestCase):
 		# What a program asks for counts as outside content, so a person decides about a deletion.
 		self.assert_keeps(names["Delete Document"], {"name": order}, form=2)
 
-	def test_a_call_that_waits_and_a_result_that_was_cut_keep_to_it_too(self):
+	def test_waiting_calls_and_truncated_results_match_the_output_schema(self):
 		names = self.offer(
 			**{"Update Document": {"requires_approval": 1}, "Get Document": {"result_limit": 40}}
 		)
@@ -67,13 +67,13 @@ class TestOutputSchemas(McpTestCase):
 		self.assertTrue(frappe.db.exists("Agent Draft", waiting["draft"]))
 		self.assert_keeps(names["Get Document"], {"name": self.order.name}, form=1)
 
-	def test_tools_without_a_known_shape_declare_none(self):
+	def test_tools_without_a_known_result_shape_have_no_output_schema(self):
 		name = make_tool("GET", base_url="https://example.com", effect="read")
 		agent = make_agent(make_model(self.server), (name,))
 		self.slug = self.make_server(agent, (name,))
 		self.assertEqual((self.names(), self.schemas()), ([name], {}))
 
-	def test_a_document_with_a_field_of_another_kind_is_given_as_text(self):
+	def test_result_that_does_not_match_the_schema_is_returned_as_text(self):
 		for types in SHAPES:
 			self.assertEqual(structure_result(types, {"rows": 1}, "as text"), {"result": "as text"})
 		self.assertEqual(structure_result("GET", {"rows": 1}, "as text"), {"rows": 1})

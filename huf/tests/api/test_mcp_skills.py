@@ -60,13 +60,13 @@ class TestSkills(McpTestCase):
 		sent += [self.post("resources/read", {"uri": uri}, **options) for uri in files]
 		return "\n".join(each.get_data(as_text=True) for each in sent)
 
-	def test_instructions_are_for_managers(self):
+	def test_skills_of_agents_not_offered_as_skill_are_visible_only_to_managers(self):
 		self.offer_agents(as_skill=0)
 		self.assertNotIn(CANARY, self.collect())
 		self.assertEqual(self.list_skills(), [])
 		self.assertIn(CANARY, self.collect(headers=self.manager))
 
-	def test_an_agent_offered_as_a_skill_is_for_everyone_who_may_use_it(self):
+	def test_agent_offered_as_skill_is_visible_to_users_who_may_use_it(self):
 		self.offer_agents(as_skill=1)
 		(skill,) = self.list_skills()
 		(contents,) = self.result("resources/read", {"uri": skill["uri"]})["contents"]
@@ -74,7 +74,7 @@ class TestSkills(McpTestCase):
 		self.assertEqual(contents["mimeType"], "text/markdown")
 		self.assertNotIn(self.of_other_role.lower().replace(" ", "-"), self.collect())
 
-	def test_without_a_record_a_manager_gets_agents_and_packs_and_others_nothing(self):
+	def test_default_server_lists_skills_of_agents_and_packs_only_to_managers(self):
 		frappe.db.commit()
 		if frappe.db.exists("MCP Server", {"slug": "default"}):
 			self.skipTest("There is a record for /mcp.")
@@ -83,7 +83,7 @@ class TestSkills(McpTestCase):
 		self.assertIn(f"skill://packs/{self.pack.replace('_', '-')}-pack/SKILL.md", uris)
 		self.assertEqual(self.list_skills(path="/mcp"), [])
 
-	def test_an_offered_pack_has_the_instructions_of_agents_that_the_user_may_use(self):
+	def test_offered_pack_contains_instructions_of_usable_agents(self):
 		self.serve({"offer_type": "Agent Pack", "offer": self.pack})
 		(skill,) = self.list_skills()
 		main, reference = skill["resources"]
@@ -95,7 +95,7 @@ class TestSkills(McpTestCase):
 		self.assertEqual(reference["size"], len(text.encode()))
 		self.assertEqual(self.result("skills/get", {"uri": skill["uri"]})["skill"], skill)
 
-	def test_an_unknown_skill_and_one_of_others_are_refused_alike(self):
+	def test_unknown_and_forbidden_skills_return_the_same_error(self):
 		self.offer_agents(as_skill=0)
 		(hidden, *_) = [each["uri"] for each in self.list_skills(headers=self.manager)]
 		errors = [
@@ -103,7 +103,7 @@ class TestSkills(McpTestCase):
 		]
 		self.assertEqual({(each["code"], each["message"]) for each in errors}, {(-32602, "Skill not found")})
 
-	def test_nobody_publishes_instructions_that_they_may_not_read(self):
+	def test_skill_offer_of_unreadable_instructions_is_refused(self):
 		frappe.set_user(self.user)
 		server = frappe.get_doc({"doctype": "MCP Server", "server_name": unique("Mine")})
 		server.append("offers", {"offer_type": "Agent", "offer": self.agent, "as_skill": 1})
@@ -111,7 +111,7 @@ class TestSkills(McpTestCase):
 			server.run_method("validate")
 
 	@unittest.skipUnless(validate, "skills-ref is not installed")
-	def test_what_is_exported_is_valid(self):
+	def test_exported_skills_pass_the_skills_ref_validator(self):
 		self.serve(
 			{"offer_type": "Agent", "offer": self.agent, "as_skill": 1},
 			{"offer_type": "Agent Pack", "offer": self.pack},

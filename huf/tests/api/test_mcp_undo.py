@@ -9,7 +9,7 @@ from huf.tests.factories import make_agent, make_model, make_tool, make_user, un
 
 
 class TestUndo(McpTestCase):
-	def test_what_an_agent_did_is_previewed_and_taken_back_by_its_digest(self):
+	def test_undo_tool_previews_changes_and_applies_them_by_digest(self):
 		self.slug = self.make_server(self.asked, (self.create,))
 		since = str(now_datetime())
 		title = unique("undo over mcp")
@@ -29,7 +29,7 @@ class TestUndo(McpTestCase):
 		self.assertFalse(self.call("undo", {**scope, "digest": preview["digest"]})["isError"])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{title}%"]}))
 
-	def test_a_tool_of_its_name_does_not_replace_it(self):
+	def test_custom_tool_named_undo_does_not_replace_the_undo_tool(self):
 		tool = make_tool("Get List", "undo", reference_doctype="ToDo")
 		agent = make_agent(make_model(self.server), (tool,))
 		self.slug = self.make_server(agent, (tool,), offer_undo=1)
@@ -42,7 +42,7 @@ class TestUndo(McpTestCase):
 				frappe.delete_doc(doctype, name, force=True)
 			frappe.db.commit()
 
-	def test_a_user_takes_back_only_what_they_may(self):
+	def test_undo_of_a_run_of_another_user_is_refused(self):
 		server = self.make_server(self.asked, (self.create,), offer_undo=1)
 		title = unique("undo over mcp")
 		self.slug = server

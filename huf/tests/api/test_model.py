@@ -20,7 +20,7 @@ class TestModels(SiteTestCase):
 		self.assertTrue(result["ok"], result)
 		return result["model"]
 
-	def test_a_provider_and_its_model_are_stored_in_one_step_and_kept(self):
+	def test_connect_stores_provider_and_model_and_a_new_key_keeps_the_address(self):
 		provider, name = unique("Provider"), unique("model")
 		with ModelServer() as server:
 			base = server.base_url
@@ -46,7 +46,7 @@ class TestModels(SiteTestCase):
 		self.assertIsNone(frappe.db.exists("AI Model", name))
 		self.assertEqual(frappe.db.get_single_value("Huf Settings", "default_model"), default)
 
-	def test_what_a_library_says_stands_behind_the_words_for_people(self):
+	def test_error_message_is_plain_text_followed_by_library_details(self):
 		failed = model.connect(unique("Provider"), unique("model"), SECRET, "http://127.0.0.1:9/v1")
 		words, _mark, details = failed["error"].partition("\nDetails: ")
 		self.assertIn("correct the Address of", words)
@@ -54,7 +54,7 @@ class TestModels(SiteTestCase):
 		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
 		self.assertIn("onnect", details)
 
-	def test_an_address_where_nothing_listens_is_reported_in_words(self):
+	def test_unreachable_address_is_reported_in_plain_text(self):
 		with ModelServer() as server:
 			base = server.base_url
 			name = self.connect(server, provider := unique("Provider"), unique("model"), SECRET, base)
@@ -66,7 +66,7 @@ class TestModels(SiteTestCase):
 			self.assertRegex(message, expected)
 			self.assertNotRegex(message, "Errno|ssl:")
 
-	def test_a_stored_key_is_not_tried_at_another_address(self):
+	def test_stored_api_key_is_not_sent_to_another_address(self):
 		provider, name = unique("Provider"), unique("model")
 		with ModelServer() as server, ModelServer() as other:
 			self.connect(server, provider, name, SECRET, server.base_url)
@@ -91,14 +91,14 @@ class TestModels(SiteTestCase):
 		agent.update({"model": one}).save()
 		self.assertEqual((agent.model, agent.provider), (one, first))
 
-	def test_a_record_of_a_name_that_another_provider_has_is_named_by_both(self):
+	def test_duplicate_model_name_is_prefixed_with_its_provider(self):
 		first, second = (frappe.get_doc("AI Model", make_model_on(None)) for _ in range(2))
 		values = {"doctype": "AI Model", "model_name": first.name, "provider": second.provider}
 		doc = frappe.get_doc(values).insert()
 		self.assertEqual((doc.name, doc.model_id), (f"{second.provider}/{first.name}", first.name))
 		self.assertRaises(frappe.DuplicateEntryError, frappe.get_doc(values).insert)
 
-	def test_an_agent_s_provider_that_lacks_its_model_is_refused(self):
+	def test_agent_with_a_provider_that_lacks_its_model_is_refused(self):
 		name = make_model_on(None)
 		agent = frappe.get_doc("Agent", make_agent(name))
 		other = frappe.db.get_value("AI Model", make_model_on(None), "provider")
@@ -111,21 +111,21 @@ class TestModels(SiteTestCase):
 		with self.assertRaisesRegex(frappe.ValidationError, "Choose a model of"):
 			agent.update({"provider": other}).save()
 
-	def test_a_server_lists_its_own_models(self):
+	def test_list_server_models_returns_the_chat_models_of_the_server(self):
 		with ModelServer() as server:
 			server.models = ["small", "large", "text-embed"]
 			self.assertEqual(model.list_server_models(f"{server.base_url}/", SECRET), ["small", "large"])
 		self.assertEqual(model.list_server_models("http://127.0.0.1:9/v1"), [])
 		self.assertEqual(model.list_server_models("file:///etc"), [])
 
-	def test_only_who_may_set_models_up_does(self):
+	def test_model_setup_is_refused_for_huf_users(self):
 		name = make_model_on(None)
 		frappe.set_user(make_user("Huf User"))
 		asks = ((model.connect, "P", "m"), (model.check, name), (model.get_local,), (model.get_models,))
 		for function, *given in asks:
 			self.assertRaises(frappe.PermissionError, function, *given)
 
-	def test_a_model_is_asked_to_call_a_tool_or_says_what_is_wrong(self):
+	def test_check_detects_native_tool_calls_or_reports_the_error(self):
 		with ModelServer() as server:
 			server.script(tool_call("take_note", {"text": "OK"}), error(401, f"bad key {SECRET}"))
 			name = make_model_on(server)
@@ -139,7 +139,7 @@ class TestModels(SiteTestCase):
 		self.assertEqual((row.tool_calls, row.without_tool_calls, row.ask_before_writes), ("Native", 0, 0))
 		self.assertTrue(row.checked_at)
 
-	def test_a_model_that_ignores_tools_gets_the_planner_and_it_is_said(self):
+	def test_model_without_tool_calls_uses_the_planner_with_a_note(self):
 		plan = text('{"tool": "take_note", "arguments": {"text": "OK"}}')
 		for answer, found in ((plan, "By schema"), (text("I am a plan."), "None")):
 			with self.subTest(found), ModelServer(strict=False) as server:
@@ -154,7 +154,7 @@ class TestModels(SiteTestCase):
 					(row.tool_calls, row.without_tool_calls, row.ask_before_writes), (found, 1, 1)
 				)
 
-	def test_the_table_knows_prices_and_names(self):
+	def test_price_table_has_prices_and_model_names(self):
 		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)
 		self.assertIsNone(find_price("OpenAI", "no such model"))
 		self.assertIn("gemini-2.5-flash", list_provider_models("Google"))

@@ -70,7 +70,7 @@ class TestModels(OpenAITestCase):
 		self.assertEqual(self.get(f"/v1/models/{self.asked}").json, mine)
 		self.assertEqual(self.get(f"/v1/models/{hidden}").json["error"]["code"], "model_not_found")
 
-	def test_a_key_is_taken_as_bearer_and_as_frappe_s_own_token(self):
+	def test_bearer_and_token_keys_are_accepted_and_invalid_keys_get_401(self):
 		key = self.headers["Authorization"].partition(" ")[2]
 		for header, status in (
 			(f"Bearer {key}", 200),
@@ -85,13 +85,13 @@ class TestModels(OpenAITestCase):
 				expected = "not accepted" if header else "Send the API key"
 				self.assertIn(expected, answer.json["error"]["message"])
 
-	def test_a_bearer_key_opens_nothing_but_this_wire(self):
+	def test_bearer_key_is_refused_by_other_endpoints(self):
 		answer = self.get("/api/method/frappe.auth.get_logged_user")
 		self.assertEqual(answer.status_code, 401)
 
 
 class TestCompletions(OpenAITestCase):
-	def test_an_answer_with_a_tool_used_inside(self):
+	def test_completion_has_the_openai_format_after_an_internal_tool_call(self):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("You have one.", usage=usage(50, 5)))
 		answer = self.post(user("How many?")).json
 		run = answer["metadata"]["run"]
@@ -105,13 +105,13 @@ class TestCompletions(OpenAITestCase):
 		)
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "run_as"), self.user)
 
-	def test_the_model_streams_only_what_is_read_as_a_stream(self):
+	def test_model_call_streams_only_if_the_request_does(self):
 		for is_stream in (False, True):
 			self.server.script(text("Hello."))
 			self.post(stream=is_stream)
 			self.assertEqual(bool(self.server.requests[-1].get("stream")), is_stream)
 
-	def test_a_stream_s_chunks(self):
+	def test_stream_has_openai_chunks_and_final_usage(self):
 		self.server.script(text("Hello you.", usage=usage(50, 5)))
 		response = self.post(stream=True, stream_options={"include_usage": True})
 		self.assertEqual(response.mimetype, "text/event-stream")
@@ -129,12 +129,12 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(told[-1]["choices"], [])
 		self.assertEqual(told[-1]["usage"], {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55})
 
-	def test_a_stream_tells_no_usage_that_nobody_asked_for(self):
+	def test_stream_omits_usage_without_include_usage(self):
 		self.server.script(text("Hello."))
 		told = self.chunks(self.post(stream=True))
 		self.assertFalse([each for each in told if "usage" in each])
 
-	def test_steps_are_paragraphs_and_a_limit_is_length(self):
+	def test_steps_are_separate_paragraphs_and_max_iterations_ends_with_length(self):
 		frappe.db.set_value("Agent", self.asked, "max_iterations", 2)
 		frappe.clear_document_cache("Agent", self.asked)
 		self.server.script(
@@ -146,14 +146,14 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(content, "Let me look.\n\nSo far.")
 		self.assertEqual(told[-1]["choices"][0]["finish_reason"], "length")
 
-	def test_a_model_that_fails_is_an_error_in_either_form(self):
+	def test_model_failure_is_an_error_response_or_an_error_chunk(self):
 		self.server.forever(error(401, "no such key"))
 		answer = self.post()
 		self.assertEqual((answer.status_code, answer.json["error"]["type"]), (500, "server_error"))
 		self.assertEqual(answer.headers["x-should-retry"], "false")
 		self.assertIn("error", self.chunks(self.post(stream=True))[-1])
 
-	def test_what_an_agent_cannot_do_is_refused_with_what_to_do(self):
+	def test_unsupported_request_parameters_are_refused(self):
 		for more, code in (
 			({"model": "Nobody"}, "model_not_found"),
 			({"tools": [{"type": "function"}]}, "invalid_value"),
@@ -174,7 +174,7 @@ class TestCompletions(OpenAITestCase):
 			)
 		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
 
-	def test_a_run_that_is_held_ends_with_an_error(self):
+	def test_run_held_by_a_stop_returns_409(self):
 		self.addCleanup(remove_stops)
 		stopping.stop("Tool", self.tool)
 		self.server.script(*[tool_call(self.tool, {"limit": 1})] * 2)
@@ -182,7 +182,7 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
-	def test_what_waits_for_a_person_is_said(self):
+	def test_waiting_run_returns_the_approval_link(self):
 		self.asked = self.agent
 		self.server.script(self.change("new"), self.change("new"))
 		for answer in (
@@ -195,7 +195,7 @@ class TestCompletions(OpenAITestCase):
 
 
 class TestConversation(OpenAITestCase):
-	def test_without_a_name_the_conversation_is_what_the_caller_sends(self):
+	def test_request_without_a_conversation_id_uses_the_sent_history(self):
 		self.server.script(text("Anna."), text("Anna, I said."))
 		self.post({"role": "system", "content": "Be brief."}, user("Who?"))
 		self.post(
@@ -216,7 +216,7 @@ class TestConversation(OpenAITestCase):
 		)
 		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.asked})), 2)
 
-	def test_pictures_of_the_last_message_are_shown_and_earlier_ones_named(self):
+	def test_images_of_earlier_messages_are_replaced_by_placeholders(self):
 		self.asked = make_agent(make_model(self.server, vision="Yes"))
 		looked = user([{"type": "text", "text": "What is it?"}, picture(PICTURE)])
 		self.server.script(text("Tea."), text("Tea, too."))
@@ -226,7 +226,7 @@ class TestConversation(OpenAITestCase):
 		said = [each["content"] for each in self.server.requests[1]["messages"]]
 		self.assertEqual(said[1:], ["What is it?\n[An image that is no longer shown]", "Tea.", "And now?"])
 
-	def test_under_a_name_the_record_is_the_truth(self):
+	def test_conversation_id_uses_the_stored_history(self):
 		for named in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
 			self.server.script(text("Anna."), text("Anna, I said."))
 			self.post(user("Who?"), **named)
@@ -234,7 +234,7 @@ class TestConversation(OpenAITestCase):
 			said = [each["content"] for each in self.server.requests[-1]["messages"]]
 			self.assertEqual(said, ["You help.", "Who?", "Anna.", "Again?"])
 
-	def test_an_answer_is_awaited_behind_a_run_of_the_same_conversation(self):
+	def test_response_waits_for_an_earlier_run_of_the_conversation(self):
 		self.asked = self.agent
 		self.server.script(self.change("new"), text("Here I am."))
 		named = {"metadata": {"conversation_id": "c4"}}
@@ -250,7 +250,7 @@ class TestConversation(OpenAITestCase):
 			answer = self.post(**named).json
 		self.assertEqual(answer["choices"][0]["message"]["content"], "Here I am.")
 
-	def test_a_run_that_may_be_queued_for_days_is_not_awaited_so_long(self):
+	def test_response_behind_a_waiting_run_times_out_with_409(self):
 		self.asked = self.agent
 		self.server.script(self.change("new"))
 		named = {"metadata": {"conversation_id": "c5"}}
@@ -260,7 +260,7 @@ class TestConversation(OpenAITestCase):
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(busy.headers["x-should-retry"], "false")
 
-	def test_nobody_reaches_another_s_conversation_by_its_name(self):
+	def test_conversation_id_of_another_user_gives_no_access(self):
 		self.server.script(text("Anna."), text("I do not know."))
 		self.post(user("My secret"), headers={"X-Conversation-Id": "c3"})
 		key = make_key(make_user("Huf User"))

@@ -13,13 +13,13 @@ from huf.tests.packs.samples import PackTestCase, ShippedPackCase
 class TestRest(ShippedPackCase):
 	name = "pharmacy"
 
-	def test_people_who_manage_nothing_are_kept_out(self):
+	def test_pack_endpoints_are_refused_for_huf_users(self):
 		calls = (pack.get_packs, lambda: pack.get_pack("pharmacy"), lambda: pack.install("pharmacy"))
 		for call in (*calls, lambda: pack.export("pharmacy"), lambda: pack.remove("pharmacy")):
 			with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 				call()
 
-	def test_managers_are_told_what_there_is_and_what_it_brought(self):
+	def test_managers_see_packs_with_version_and_records(self):
 		for role in ("Huf Manager", "System Manager"):
 			with acting_as(make_user(role)):
 				row = next(each for each in pack.get_packs() if each["name"] == "pharmacy")
@@ -27,19 +27,19 @@ class TestRest(ShippedPackCase):
 				brings = {each["doctype"]: each["names"] for each in pack.get_pack("pharmacy")["brings"]}
 				self.assertEqual(brings["Agent"], ["pharmacy"])
 
-	def test_what_people_made_is_counted_before_it_is_removed(self):
+	def test_remove_is_refused_while_user_records_exist(self):
 		branch = make("Pharmacy Branch", branch_name=f"Mine {frappe.generate_hash(length=6)}")
 		self.assertEqual(pack.get_pack("pharmacy")["people"], {"Pharmacy Branch": 1})
 		with self.assertRaisesRegex(UsageError, "1 Pharmacy Branch"):
 			pack.remove("pharmacy")
 		branch.delete()
 
-	def test_only_what_is_installed_is_updated(self):
+	def test_only_installed_packs_can_be_updated(self):
 		self.assertEqual(pack.update("pharmacy")["made"], [])
 		with self.assertRaisesRegex(UsageError, "'web_assistant' is not installed"):
 			pack.update("web_assistant")
 
-	def test_it_is_exported_as_it_is_now(self):
+	def test_export_contains_current_record_values(self):
 		frappe.db.set_value("Agent", "pharmacy", "temperature", 0.9)
 		files = pack.export("pharmacy")
 		self.assertIn("temperature: 0.9", files["pack.yaml"])
@@ -49,7 +49,7 @@ class TestRest(ShippedPackCase):
 			pack.export("pharmacy", agents='["pharmacy"]').keys(), files.keys() - {"doctypes.json"}
 		)
 
-	def test_a_folder_is_no_name(self):
+	def test_pack_name_with_a_path_is_refused(self):
 		with self.assertRaisesRegex(UsageError, "There is no pack '../packs/pharmacy'"):
 			pack.install("../packs/pharmacy")
 		with self.assertRaisesRegex(UsageError, "agents must be a list of texts"):
@@ -57,7 +57,7 @@ class TestRest(ShippedPackCase):
 
 
 class TestToolsOfPacks(PackTestCase):
-	def test_they_are_offered_while_the_pack_is_installed_and_not_before_or_after(self):
+	def test_pack_tools_are_registered_only_while_the_pack_is_installed(self):
 		self.assertFalse(offers_search())
 		with self.assertRaisesRegex(UsageError, "does not offer 'search_drugs'"):
 			registry.find_code_tool("huf", "search_drugs")

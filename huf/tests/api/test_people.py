@@ -40,7 +40,7 @@ class TestPeople(SiteTestCase):
 				self.assertRaises(frappe.PermissionError, people.save_person, user, ["System Manager"], 1)
 				self.assertRaises(frappe.PermissionError, people.get_usable_agents, user)
 
-	def test_an_invited_person_has_roles_a_link_and_who_invited_them_in_the_audit_log(self):
+	def test_invited_user_has_roles_a_link_and_an_audit_entry(self):
 		began = frappe.utils.now_datetime()
 		answer = self.invite(roles=["Huf User"])
 		self.assertEqual(self.digest_in(answer["link"]), self.stored_key(self.address))
@@ -71,14 +71,14 @@ class TestPeople(SiteTestCase):
 		texts = [str(part.get_payload(decode=True)) for part in mail.walk() if not part.is_multipart()]
 		self.assertIn("/update-password?key", "".join(texts))
 
-	def test_a_new_link_ends_the_one_before(self):
+	def test_new_password_link_invalidates_the_previous_one(self):
 		first = self.invite()["link"]
 		with acting_as(self.manager):
 			second = people.make_link(self.address)["link"]
 		self.assertNotEqual(self.digest_in(first), self.stored_key(self.address))
 		self.assertEqual(self.digest_in(second), self.stored_key(self.address))
 
-	def test_roles_are_given_and_taken_others_stay_and_a_disabled_person_gets_no_link(self):
+	def test_save_person_changes_only_huf_roles_and_disabled_users_get_no_link(self):
 		other = make_role()
 		user = make_user("Huf User", other)
 		with acting_as(self.manager):
@@ -89,7 +89,7 @@ class TestPeople(SiteTestCase):
 			self.assertEqual(people.save_person(user, [], 1)["roles"], [])
 			self.assertRaises(UsageError, people.save_person, user, [other], 1)
 
-	def test_nobody_locks_themselves_out_and_accounts_of_the_system_stay(self):
+	def test_manager_cannot_lock_out_themselves_or_system_accounts(self):
 		with acting_as(self.manager):
 			self.assertRaises(UsageError, people.save_person, self.manager, ["System Manager"], 0)
 			self.assertRaises(UsageError, people.save_person, self.manager, ["Huf User"], 1)
@@ -101,7 +101,7 @@ class TestPeople(SiteTestCase):
 				self.assertRaises(UsageError, people.make_link, user)
 			self.assertNotIn("Administrator", [each["name"] for each in people.get_people()["people"]])
 
-	def test_the_agents_are_those_that_the_person_may_run(self):
+	def test_usable_agents_respect_roles_and_disabled_state(self):
 		role = make_role()
 		everyone, limited = make_agent(), make_agent(roles=[{"role": role}])
 		disabled, other = make_agent(disabled=1), make_user("Huf User", role)
@@ -112,7 +112,7 @@ class TestPeople(SiteTestCase):
 		self.assertEqual([name in others for name in (everyone, limited, disabled)], [True, True, False])
 		self.assertEqual([name in nobody for name in (everyone, limited)], [False, False])
 
-	def test_the_list_is_read_in_pages(self):
+	def test_list_of_people_is_paginated_and_searchable(self):
 		word = frappe.generate_hash(length=8)
 		for number in range(3):
 			make("User", email=f"{word}{number}@example.com", first_name="Page", send_welcome_email=0)

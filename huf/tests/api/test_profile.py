@@ -24,7 +24,7 @@ class TestProfile(SiteTestCase):
 	def default(self) -> list[str]:
 		return [each["name"] for each in agent.get_agents() if each["is_default"]]
 
-	def test_users_save_their_own_profile_and_nothing_else(self):
+	def test_users_save_their_own_profile_with_validated_values(self):
 		with acting_as(self.user):
 			for nobody in (self.user, "Guest", "nobody@example.com"):
 				self.assertRaises(frappe.ValidationError, profile.save_profile, "Jana", deputy=nobody)
@@ -44,7 +44,7 @@ class TestProfile(SiteTestCase):
 		self.assertEqual(check_password(self.user, "another-good-phrase-8"), self.user)
 
 	@unittest.skipUnless("huf.embedded" in sys.modules, "Frappe judges no passwords while tests run")
-	def test_a_password_meets_the_policy(self):
+	def test_weak_password_is_refused_by_the_policy(self):
 		old = self.give_password()
 		with acting_as(self.user):
 			self.assertRaises(frappe.ValidationError, profile.change_password, old, "anna")
@@ -57,7 +57,7 @@ class TestProfile(SiteTestCase):
 		user.save()
 		return password
 
-	def test_the_default_agent_is_the_site_s_setting_or_the_oldest(self):
+	def test_default_agent_is_the_site_setting_or_the_oldest_agent(self):
 		make_agent(agent_name=f"AAA {frappe.generate_hash(length=6)}")
 		oldest = frappe.db.get_value("Agent", {"disabled": 0, "allow_chat": 1}, order_by="creation asc")
 		self.assertEqual(self.default(), [oldest])

@@ -9,7 +9,7 @@ from huf.tests.factories import SECRET, make, make_tool, make_user, unique
 
 
 class TestRecords(SiteTestCase):
-	def test_a_doctype_tells_its_fields_its_tables_and_what_one_may_do(self):
+	def test_meta_has_fields_tables_and_permissions_of_a_doctype(self):
 		meta = record.get_meta("Agent Tool Function")
 		fields = {field["fieldname"]: field for field in meta["fields"]}
 		self.assertEqual((meta["title_field"], meta["is_single"]), ("tool_name", False))
@@ -20,16 +20,16 @@ class TestRecords(SiteTestCase):
 		self.assertEqual(meta["tables"]["Has Role"][0]["options"], "Role")
 		self.assertEqual(meta["can"], {"write": True, "create": True, "delete": True})
 
-	def test_who_may_not_read_a_doctype_is_told_nothing_of_it(self):
+	def test_meta_and_records_are_refused_without_read_permission(self):
 		frappe.set_user(make_user("Huf User"))
 		for ask in (record.get_meta, record.get_records):
 			self.assertRaises(frappe.PermissionError, ask, "AI Provider")
 
-	def test_what_one_may_read_only_cannot_be_written(self):
+	def test_meta_of_a_read_only_doctype_allows_no_writes(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertFalse(any(record.get_meta("Agent")["can"].values()))
 
-	def test_a_record_is_found_by_what_its_list_shows_and_tells_no_secret(self):
+	def test_record_is_searchable_by_list_fields_and_hides_passwords(self):
 		name = make("AI Provider", provide_name=unique("Searched"), api_key=SECRET).name
 		self.assertEqual([row.name for row in record.get_records("AI Provider", text=name[4:])], [name])
 		self.assertEqual(record.get_records("AI Provider", text=f"{name}?"), [])
@@ -37,7 +37,7 @@ class TestRecords(SiteTestCase):
 		self.assertNotIn(SECRET, str(read))
 		self.assertTrue(read["can"]["delete"])
 
-	def test_a_search_leaves_out_fields_that_the_person_may_not_read(self):
+	def test_search_ignores_fields_above_the_user_permlevel(self):
 		rules = [
 			{"role": "System Manager", "read": 1, "create": 1, "write": 1},
 			{"role": "Huf User", "read": 1},
@@ -60,10 +60,10 @@ class TestRecords(SiteTestCase):
 		self.assertEqual(record.get_records(doctype, text=fee[4:]), [])
 		self.assertEqual([row["doctype"] for row in record.find(title)], [doctype])
 
-	def test_the_one_record_of_a_doctype_is_not_listed(self):
+	def test_single_doctype_cannot_be_listed(self):
 		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")
 
-	def test_a_card_shows_the_title_and_the_columns_of_a_list_to_those_who_may_read_it(self):
+	def test_card_shows_title_and_list_fields_and_requires_read_permission(self):
 		name = make("ToDo", description="<p>Call <b>Anna</b></p>" + "x" * 300, priority="High").name
 		card = record.get_card("ToDo", name, "de")
 		values = {field["label"]: field["value"] for field in card["fields"]}

@@ -44,13 +44,13 @@ class TestResponses(OpenAITestCase):
 		)
 		self.assertEqual(send(address).status_code, 401)
 
-	def test_a_run_can_be_deleted_by_managers_only(self):
+	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
 		address = f"/v1/responses/{self.create().json['id']}"
 		self.assertEqual(send(address, method="DELETE", headers=self.headers).status_code, 403)
 		self.assertEqual(send(address, headers=self.headers).status_code, 200)
 
-	def test_a_conversation_belongs_to_its_user(self):
+	def test_conversations_of_another_user_are_neither_listed_nor_continued(self):
 		self.server.script(text("Hello."), text("Who are you?"))
 		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
 		self.create(conversation=name)
@@ -58,7 +58,7 @@ class TestResponses(OpenAITestCase):
 		self.create(self.other, conversation=name)
 		self.assertNotIn("Hello.", json.dumps(self.server.requests[-1]["messages"]))
 
-	def test_an_approval_is_answered_by_who_may_and_as_it_was_presented(self):
+	def test_approvals_by_other_users_or_with_a_stale_digest_are_refused(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
 		waiting = self.create(model=self.agent, tools=tools).json
@@ -73,7 +73,7 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual(self.note(), "old")
 		approvals.cancel_run(waiting["metadata"]["run"])
 
-	def test_calls_of_one_turn_are_answered_together(self):
+	def test_all_calls_of_a_step_can_be_approved_in_one_request(self):
 		other = make_order("screw", note="old")
 		arguments = [{"name": name, "values": {"note": "new"}} for name in (self.order.name, other.name)]
 		self.server.script(tool_calls([call(self.update, each) for each in arguments]), text("Both."))
@@ -90,7 +90,7 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
 		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
 
-	def test_a_run_that_no_worker_continues_is_not_awaited_for_ever(self):
+	def test_an_approved_run_without_a_worker_returns_in_progress(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
 		waiting = self.create(model=self.agent, tools=tools).json
@@ -103,7 +103,7 @@ class TestResponses(OpenAITestCase):
 		):
 			self.assertEqual(self.create(input=[answer]).json["status"], "in_progress")
 
-	def test_a_draft_is_answered_once_in_a_request(self):
+	def test_two_answers_for_one_draft_in_a_request_are_refused(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
 		waiting = self.create(model=self.agent, tools=tools).json
@@ -116,7 +116,7 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual(frappe.db.get_value("Agent Draft", {"agent": self.agent}, "status"), "Pending")
 		approvals.cancel_run(waiting["metadata"]["run"])
 
-	def test_calls_of_later_steps_are_shown_whatever_their_ids(self):
+	def test_calls_of_different_steps_with_the_same_id_are_all_listed(self):
 		calls = [tool_call(self.tool, {"limit": number}, id="call_0") for number in (1, 2)]
 		self.server.script(*calls, text("None."))
 		answer = self.create().json
@@ -125,7 +125,7 @@ class TestResponses(OpenAITestCase):
 			self.assertEqual(arguments, [{"limit": 1}, {"limit": 2}])
 			self.assertEqual(len({each["id"] for each in shown["output"]}), 3)
 
-	def test_a_run_that_may_be_queued_for_days_is_not_awaited_so_long(self):
+	def test_a_run_behind_one_that_awaits_approval_returns_queued(self):
 		self.server.script(self.change("new"))
 		name = f"conv_{frappe.generate_hash()}"
 		self.create(model=self.agent, conversation=name)
@@ -135,7 +135,7 @@ class TestResponses(OpenAITestCase):
 		found = send(f"/v1/responses/{answer['id']}", headers=self.headers).json
 		self.assertEqual(found["status"], "queued")
 
-	def test_a_run_that_is_held_is_queued(self):
+	def test_a_run_held_by_a_stopped_tool_has_status_queued(self):
 		self.addCleanup(remove_stops)
 		stopping.stop("Tool", self.tool)
 		self.server.script(*[tool_call(self.tool, {"limit": 1})] * 2)
@@ -143,7 +143,7 @@ class TestResponses(OpenAITestCase):
 		last = self.create(stream=True).get_data(as_text=True).strip().rpartition("\n\n")[2]
 		self.assertTrue(last.startswith("event: response.queued\n"), last)
 
-	def test_a_call_that_was_held_is_shown_with_its_result_to_who_follows_the_run(self):
+	def test_a_followed_stream_ends_with_the_result_of_a_held_call(self):
 		self.addCleanup(remove_stops)
 		stopping.stop("Tool", self.tool)
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("None."))
@@ -162,12 +162,12 @@ class TestResponses(OpenAITestCase):
 		called, said = last["response"]["output"]
 		self.assertEqual((called["status"], said["content"][0]["text"]), ("completed", "None."))
 
-	def test_a_stored_response_is_not_streamed_again(self):
+	def test_streaming_a_stored_response_is_refused(self):
 		self.server.script(text("Hello."))
 		address = f"/v1/responses/{self.create().json['id']}?stream=true"
 		self.assertEqual(send(address, headers=self.headers).json["error"]["code"], "invalid_value")
 
-	def test_items_are_listed_from_an_item_of_the_conversation(self):
+	def test_invalid_parameters_of_an_item_list_are_refused(self):
 		self.server.script(text("Hello."), text("Again."))
 		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
 		self.create(conversation=name)
@@ -178,11 +178,11 @@ class TestResponses(OpenAITestCase):
 				answer = send(f"{address}?{query}", headers=self.headers)
 				self.assertEqual((answer.status_code, answer.json["error"]["code"]), (400, "invalid_value"))
 
-	def test_an_agent_of_others_is_no_model(self):
+	def test_agents_of_other_roles_return_model_not_found(self):
 		hidden = make_agent(roles=[{"role": "System Manager"}])
 		self.assertEqual(self.create(model=hidden).json["error"]["code"], "model_not_found")
 
-	def test_broken_requests_are_refused_with_the_reason(self):
+	def test_malformed_requests_return_invalid_request_error(self):
 		for body in (
 			{"input": []},
 			{"input": 5},

@@ -58,17 +58,17 @@ class TestRunSearch(SiteTestCase):
 			for record in (row, doc):
 				self.assertEqual("You are an agent under test." in (record.get("opening") or ""), is_shown)
 
-	def test_what_is_no_date_is_refused(self):
+	def test_an_invalid_date_filter_is_refused(self):
 		with self.assertRaises(UsageError):
 			self.find(from_date="yesterday")
 
-	def test_others_find_and_replay_nothing(self):
+	def test_runs_of_other_users_are_neither_found_nor_replayed(self):
 		with acting_as(self.other):
 			self.assertEqual(api.get_runs(text="xylophone"), [])
 			with self.assertRaises(frappe.PermissionError):
 				api.replay_run(self.name)
 
-	def test_what_the_model_was_sent_at_each_step_is_read_from_the_record_by_managers(self):
+	def test_only_managers_can_read_the_model_input_of_each_step(self):
 		tool = make_tool("Get List", reference_doctype="User")
 		with ModelServer() as server:
 			server.script(tool_call(tool, {}), text("One."))
@@ -84,7 +84,7 @@ class TestRunSearch(SiteTestCase):
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
 			api.get_model_input(self.name, 1)
 
-	def test_a_run_is_run_again_from_a_step_with_an_edited_prompt_and_changes_nothing(self):
+	def test_rerun_from_a_step_with_an_edited_prompt_changes_no_records(self):
 		with ModelServer() as server:
 			create, find = (
 				make_tool("Create Document", reference_doctype="ToDo"),
@@ -125,7 +125,7 @@ class TestRunSearch(SiteTestCase):
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
 			api.rerun(self.name, 1, {})
 
-	def test_a_call_that_reaches_outside_has_its_recorded_result_or_is_not_made(self):
+	def test_rerun_reuses_results_of_external_calls_and_makes_no_new_ones(self):
 		with ModelServer() as server:
 			ask = make_tool("POST", base_url=server.base_url, allow_private_hosts=1)
 			agent = make_agent(make_model(server), (ask,))
@@ -142,7 +142,7 @@ class TestRunSearch(SiteTestCase):
 		self.assertTrue(first["same"])
 		self.assertIn("not made", second["right"]["tool_calls"][0]["result"])
 
-	def test_a_replay_says_whether_the_record_leads_to_the_same_end(self):
+	def test_replay_reports_whether_the_transcript_is_identical(self):
 		with acting_as(self.owner):
 			replayed = api.replay_run(self.name)
 			self.assertTrue(replayed["identical"])

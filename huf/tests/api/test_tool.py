@@ -11,14 +11,14 @@ from huf.tests.model_server import ModelServer
 
 
 class TestToolMaking(SiteTestCase):
-	def test_a_doctype_s_tools_are_made_once(self):
+	def test_tools_of_a_doctype_are_created_only_once(self):
 		doctype = make("DocType", **own_doctype()).name
 		made = tool.make_for(doctype, ["list", "update"])
 		rows = [frappe.get_doc("Agent Tool Function", name) for name in made]
 		self.assertEqual([row.types for row in rows], ["Get List", "Update Document"])
 		self.assertEqual(tool.make_for(doctype, '["update"]'), made[1:])
 
-	def test_only_who_may_make_tools_and_read_the_doctype_makes_some(self):
+	def test_creating_tools_needs_permission_for_tools_and_the_doctype(self):
 		user, manager = make_user("Huf User"), make_user("Huf Manager")
 		frappe.set_user(user)
 		self.assertRaises(frappe.PermissionError, tool.make_for, "ToDo", ["list"])
@@ -27,7 +27,7 @@ class TestToolMaking(SiteTestCase):
 		for kinds in (["drop"], "5", [["list"]]):
 			self.assertRaises(UsageError, tool.make_for, "ToDo", kinds)
 
-	def test_system_managers_are_asked_for_a_doctype_once_a_day_and_request(self):
+	def test_a_repeated_doctype_request_notifies_system_managers_once(self):
 		# A site of many tests has more System Managers than are asked.
 		self.addCleanup(setattr, doctype_requests, "MAX_ASKED", doctype_requests.MAX_ASKED)
 		doctype_requests.MAX_ASKED = 10_000
@@ -50,7 +50,7 @@ class TestToolMaking(SiteTestCase):
 		self.assertEqual(notice.subject, f"{full[manager]} asks for a DocType: Stock bof screws/b")
 		self.assertEqual((notice.document_type, notice.document_name), ("DocType", "new"))
 
-	def test_requests_for_a_doctype_are_bounded_and_only_for_who_makes_tools(self):
+	def test_doctype_requests_are_limited_and_need_permission_to_create_tools(self):
 		user, manager = make_user("Huf User"), make_user("Huf Manager")
 		frappe.set_user(manager)
 		for request in ("", " \n<>", "x" * 141):
@@ -64,7 +64,7 @@ class TestToolMaking(SiteTestCase):
 		frappe.set_user("Administrator")
 		self.assertRaises(UsageError, tool.ask_for_doctype, "Stock")
 
-	def test_the_list_says_which_agents_have_a_tool_and_whose_it_is(self):
+	def test_the_tool_list_shows_agents_roles_and_effect(self):
 		name = make_tool("Get List", reference_doctype="ToDo", roles=[{"role": "Huf Manager"}])
 		owner = make_agent(tools=(name,))
 		row = next(row for row in tool.get_tools() if row["name"] == name)
@@ -72,7 +72,7 @@ class TestToolMaking(SiteTestCase):
 
 
 class TestTrying(SiteTestCase):
-	def test_a_write_is_shown_and_undone(self):
+	def test_a_tried_write_is_previewed_and_rolled_back(self):
 		user = make_user("Huf User")
 		name = make_tool("Create Document", reference_doctype="ToDo")
 		frappe.db.commit()
@@ -84,7 +84,7 @@ class TestTrying(SiteTestCase):
 		self.assertIn({"Call Anna"}, [{field["after"]} for field in change["fields"]])
 		self.assertEqual((frappe.db.count("ToDo"), frappe.session.user), (before, "Administrator"))
 
-	def test_it_acts_with_the_person_s_permissions_and_says_what_went_wrong(self):
+	def test_a_tried_tool_has_the_permissions_of_the_user_and_returns_its_error(self):
 		user = make_user("Huf User")
 		name = make_tool("Get List", reference_doctype="Error Log")
 		frappe.db.commit()
@@ -93,7 +93,7 @@ class TestTrying(SiteTestCase):
 		self.assertEqual((tried["ok"], tried["difference"]), (False, None))
 		self.assertIn("fit the tool", tool.try_it(name, user, {"limit": "many"})["text"])
 
-	def test_what_reaches_outside_is_shown_and_sent_only_when_asked_for(self):
+	def test_a_tried_external_request_is_previewed_and_sent_only_on_demand(self):
 		with ModelServer(strict=False) as server:
 			name = make_tool("POST", base_url=server.base_url, allow_private_hosts=1)
 			frappe.db.commit()
@@ -106,7 +106,7 @@ class TestTrying(SiteTestCase):
 		agent = make_tool("Run Agent", agent=make_agent())
 		self.assertRaises(UsageError, tool.try_it, agent, "Administrator", {"prompt": "Hi"}, send=True)
 
-	def test_only_a_system_manager_tries_and_nobody_becomes_administrator(self):
+	def test_only_system_managers_can_try_tools_and_never_as_administrator(self):
 		name = make_tool("Get List", reference_doctype="ToDo")
 		manager, system = make_user("Huf Manager"), make_user("System Manager")
 		for user, other in ((manager, manager), (system, "Administrator")):
@@ -117,7 +117,7 @@ class TestTrying(SiteTestCase):
 
 
 class TestVersions(SiteTestCase):
-	def test_what_an_agent_was_told_is_kept_in_order(self):
+	def test_versions_of_instructions_are_listed_newest_first(self):
 		doc = frappe.get_doc("Agent", make_agent(instructions="One."))
 		for text in ("Two.", "Three."):
 			doc.instructions = text
@@ -126,7 +126,7 @@ class TestVersions(SiteTestCase):
 		doc.save(ignore_version=False)
 		self.assertEqual([each["text"] for each in agent.get_versions(doc.name)], ["Three.", "Two.", "One."])
 
-	def test_who_may_not_change_an_agent_is_not_told(self):
+	def test_versions_of_instructions_need_write_permission_on_the_agent(self):
 		name = make_agent()
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, agent.get_versions, name)

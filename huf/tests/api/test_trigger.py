@@ -17,7 +17,7 @@ from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_o
 
 
 class TestLists(TriggerTestCase):
-	def test_a_trigger_is_shown_with_its_times_and_its_last_event(self):
+	def test_triggers_are_listed_with_their_condition_and_last_event(self):
 		trigger = self.trigger(condition="doc.priority == 'High'")
 		with acting_as(self.user):
 			todo(priority="Low")
@@ -33,7 +33,7 @@ class TestLists(TriggerTestCase):
 		self.assertTrue(api.set_enabled(trigger.name, True)["next_execution"])
 		self.assertIsNone(api.set_enabled(trigger.name, False)["next_execution"])
 
-	def test_who_may_not_set_up_triggers_sees_and_changes_none(self):
+	def test_users_without_permission_cannot_read_test_or_change_triggers(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			for attempt in (
@@ -48,7 +48,7 @@ class TestLists(TriggerTestCase):
 				with self.assertRaises(frappe.PermissionError):
 					attempt()
 
-	def test_an_event_is_seen_by_who_set_it_off_and_by_managers(self):
+	def test_trigger_events_are_readable_by_their_user_and_by_managers(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			todo()
@@ -66,7 +66,7 @@ class TestLists(TriggerTestCase):
 
 
 class TestButtons(TriggerTestCase):
-	def test_a_button_sets_off_one_run_as_the_person_who_pressed_it(self):
+	def test_pressing_a_button_twice_starts_one_run_as_the_pressing_user(self):
 		trigger = self.trigger("Manual", prompt="Do it for {{ payload.who }}.")
 		with acting_as(self.user):
 			for _ in range(2):
@@ -76,21 +76,21 @@ class TestButtons(TriggerTestCase):
 		self.assertEqual((run.run_as, run.prompt), (self.user, "Do it for Anna."))
 		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "manual")
 
-	def test_without_permission_on_its_agent_nobody_presses_it(self):
+	def test_starting_a_manual_trigger_needs_permission_on_its_agent(self):
 		hidden = self.trigger("Manual", agent=make_agent(roles=[{"role": "System Manager"}]))
 		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
 			api.fire(hidden.name)
 		with self.assertRaises(frappe.PermissionError):
 			api.fire("There is no such trigger")
 
-	def test_a_button_that_acts_as_somebody_else_is_for_managers(self):
+	def test_only_managers_can_start_a_trigger_that_runs_as_another_user(self):
 		trigger = self.trigger("Manual", run_as=make_user("Huf User"))
 		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
 			api.fire(trigger.name)
 		with acting_as(make_user("Huf Manager")):
 			self.assertEqual(api.fire(trigger.name)["status"], "Queued")
 
-	def test_a_manager_tries_out_any_trigger_also_a_disabled_one(self):
+	def test_managers_can_start_any_trigger_even_if_it_is_disabled(self):
 		manager = make_user("Huf Manager")
 		trigger = self.trigger(condition="doc.priority == 'High'", disabled=1)
 		with acting_as(manager):
@@ -115,7 +115,7 @@ class TestWhy(TriggerTestCase):
 		self.assertEqual(told[-2:], [("doc.status == 'Open'", True), ("doc.priority == 'High'", False)])
 		self.assertEqual(events_of(trigger), [], "explaining writes nothing")
 
-	def test_an_event_is_explained_as_it_was(self):
+	def test_explain_shows_the_values_at_the_time_of_the_event(self):
 		trigger = self.trigger(condition="doc.status == 'Closed'")
 		with acting_as(self.user):
 			doc = todo()
@@ -166,7 +166,7 @@ class TestBacktest(TriggerTestCase):
 		with acting_as(self.editor):
 			return api.backtest(values=values)
 
-	def test_it_counts_what_each_event_would_have_fired_for(self):
+	def test_backtest_counts_matching_changes_and_documents_of_each_event(self):
 		for event, times, documents in (
 			("after_insert", 3, 3),
 			("on_update", 7, 3),
@@ -180,26 +180,26 @@ class TestBacktest(TriggerTestCase):
 				self.assertEqual((found["times"], found["documents"]), (times, documents))
 		self.assertIn("would have fired 7 times on 3 documents", self.backtest("on_update")["summary"])
 
-	def test_conditions_see_what_the_document_was_then(self):
+	def test_conditions_are_evaluated_on_historical_values(self):
 		found = self.backtest("on_update", "doc.amount == 7 and doc.has_value_changed('amount')")
 		self.assertEqual((found["times"], found["documents"]), (2, 2))
 		self.assertEqual({one["by"] for one in found["examples"]}, {self.editor})
 		found = self.backtest("after_insert", "doc.amount == 1")
 		self.assertEqual(found["times"], 3)
 
-	def test_at_most_five_examples_the_latest_first(self):
+	def test_at_most_five_examples_are_returned_newest_first(self):
 		examples = self.backtest("on_change")["examples"]
 		self.assertEqual(len(examples), 5)
 		self.assertEqual(
 			sorted((one["at"] for one in examples), reverse=True), [one["at"] for one in examples]
 		)
 
-	def test_a_condition_that_raises_is_told(self):
+	def test_errors_of_a_condition_are_counted_in_the_notes(self):
 		found = self.backtest("after_insert", "int(doc.title)")
 		self.assertEqual(found["times"], 0)
 		self.assertIn("failed 3 times", found["notes"][0])
 
-	def test_what_is_older_than_the_days_asked_for_does_not_count(self):
+	def test_changes_older_than_the_requested_days_are_not_counted(self):
 		long_ago = now_datetime() - timedelta(days=40)
 		names = frappe.get_all(CASE, {"title": self.mark}, pluck="name", order_by="name asc")
 		before = {
@@ -212,12 +212,12 @@ class TestBacktest(TriggerTestCase):
 		for name, times in before.items():
 			frappe.db.set_value(CASE, name, dict(times), update_modified=False)
 
-	def test_documents_the_person_may_not_read_are_not_told(self):
+	def test_backtest_needs_read_permission_on_the_doctype(self):
 		trigger = {"trigger_type": "Doc Event", "reference_doctype": CASE, "doc_event": "on_update"}
 		with acting_as(make_user("Huf Manager")), self.assertRaises(frappe.PermissionError):
 			api.backtest(values=trigger)
 
-	def test_a_schedule_tells_how_often_and_when_next(self):
+	def test_backtest_of_a_schedule_returns_its_count_and_next_times(self):
 		for values, least in (({"cron": "0 9 * * *"}, 30), ({"cron": "*/10 * * * *"}, 4320)):
 			found = api.backtest(values={"trigger_type": "Schedule", "agent": self.agent, **values})
 			self.assertIn(found["times"], (least, least + 1))
@@ -227,7 +227,7 @@ class TestBacktest(TriggerTestCase):
 		)
 		self.assertEqual(workdays["times"], 5)
 
-	def test_changes_whose_user_the_agent_would_not_get_do_not_count(self):
+	def test_changes_by_users_that_triggers_do_not_run_as_are_not_counted(self):
 		mark = unique("of a manager")
 		with acting_as(make_user("System Manager", EDITOR)):
 			frappe.get_doc({"doctype": CASE, "title": mark}).insert()
@@ -237,7 +237,7 @@ class TestBacktest(TriggerTestCase):
 		self.assertEqual(found["times"], 0)
 		self.assertIn("Not counted: 1 change by users", found["notes"][0])
 
-	def test_numbers_of_the_history_are_read_as_the_site_writes_them(self):
+	def test_historical_numbers_are_parsed_in_the_number_format_of_the_site(self):
 		amount = frappe.get_meta(CASE).get_field("amount")
 		for number_format, written, value in (
 			("#.###,##", "€ 1.234,50", 1234.5),
@@ -253,10 +253,10 @@ class TestBacktest(TriggerTestCase):
 		percent = frappe._dict(fieldtype="Percent")
 		self.assertEqual(parse_version_value("12.5%", percent, ","), 12.5)
 
-	def test_deletions_are_not_told_to_who_may_not_read_them(self):
+	def test_backtest_of_deletions_needs_permission_on_deleted_documents(self):
 		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])
 
-	def test_what_cannot_be_saved_cannot_be_tested(self):
+	def test_backtest_refuses_invalid_trigger_values(self):
 		with self.assertRaises(frappe.ValidationError):
 			self.backtest("on_change", "unknown_name")
 		schedule = {"trigger_type": "Schedule"}

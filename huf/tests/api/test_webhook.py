@@ -23,7 +23,7 @@ class TestWebhook(WebhookTestCase):
 		self.assertIn('"order": "SO-7"', run.prompt)
 		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "webhook")
 
-	def test_a_delivery_that_is_sent_again_is_answered_with_its_first_run(self):
+	def test_a_repeated_delivery_id_returns_the_first_run(self):
 		trigger = self.webhook()
 		for header in ("X-Huf-Delivery", "X-GitHub-Delivery", "Idempotency-Key"):
 			with self.subTest(header):
@@ -63,7 +63,7 @@ class TestWebhook(WebhookTestCase):
 		with self.assertRaisesRegex(frappe.ValidationError, "not a Jinja template"):
 			self.webhook(conversation_key="{{ payload.")
 
-	def test_a_delivery_sent_twice_at_once_runs_once(self):
+	def test_concurrent_deliveries_with_the_same_id_start_one_run(self):
 		trigger = self.webhook()
 		with ThreadPoolExecutor(4) as pool:
 			deliver = lambda _: self.in_a_thread(trigger)  # noqa: E731
@@ -79,13 +79,13 @@ class TestWebhook(WebhookTestCase):
 		client = Client(frappe.app.application)
 		return client.post(RECEIVE + trigger.webhook_slug, json={}, headers=headers).json
 
-	def test_deliveries_without_an_id_are_each_their_own(self):
+	def test_deliveries_without_an_id_are_separate_events(self):
 		trigger = self.webhook()
 		for _ in range(2):
 			self.deliver(trigger, X_Huf_Secret=SECRET)
 		self.assertEqual(len(events_of(trigger)), 2)
 
-	def test_a_signature_of_the_body_lets_in_and_a_changed_body_does_not(self):
+	def test_a_valid_body_signature_is_accepted_and_a_changed_body_refused(self):
 		own = self.webhook(signature_header="X-Hub-Signature-256")
 		body = b'{"action": "opened"}'
 		digest = hmac.new(SECRET.encode(), body, hashlib.sha256)
@@ -97,7 +97,7 @@ class TestWebhook(WebhookTestCase):
 		self.assertEqual(self.deliver(own, body, X_Huf_Secret=SECRET).status_code, 403, "only signed ones")
 		self.assertEqual(len(events_of(own)), 1, "an id that is not signed makes no new delivery")
 
-	def test_a_signed_form_is_let_in_and_its_fields_are_what_a_condition_sees(self):
+	def test_fields_of_a_signed_form_are_available_to_conditions(self):
 		trigger = self.webhook(signature_header="X-Signature", condition="doc.Status == 'no answer'")
 		body = b"To=%2B491234&Status=no+answer"
 		for path in (RECEIVE, "/agent/hook/"):
@@ -112,7 +112,7 @@ class TestWebhook(WebhookTestCase):
 					self.assertEqual(answer.status_code, status)
 		self.assertEqual([event.status for event in events_of(trigger)], ["Queued"])
 
-	def test_a_stranger_cannot_tell_a_wrong_secret_from_no_webhook(self):
+	def test_a_wrong_secret_and_an_unknown_webhook_get_the_same_response(self):
 		trigger = self.webhook()
 		answers = [
 			self.deliver(trigger),
@@ -126,19 +126,19 @@ class TestWebhook(WebhookTestCase):
 		self.assertEqual(len({answer.get_data() for answer in answers}), 1)
 		self.assertEqual(events_of(trigger), [])
 
-	def test_a_webhook_whose_secret_is_gone_takes_nothing(self):
+	def test_a_webhook_without_a_stored_secret_refuses_all_deliveries(self):
 		trigger = self.webhook()
 		frappe.db.sql("delete from `__Auth` where doctype = 'Agent Trigger' and name = %s", (trigger.name,))
 		for given in ("", SECRET, "*" * len(SECRET)):
 			self.assertEqual(self.deliver(trigger, X_Huf_Secret=given).status_code, 403)
 
-	def test_only_who_knows_the_secret_learns_that_it_is_disabled(self):
+	def test_a_disabled_webhook_is_reported_only_with_the_right_secret(self):
 		trigger = self.webhook(disabled=1)
 		self.assertEqual(self.deliver(trigger, X_Huf_Secret="wrong").status_code, 403)
 		answer = self.deliver(trigger, X_Huf_Secret=SECRET)
 		self.assertEqual((answer.status_code, answer.json["error"]), (409, "This webhook is disabled."))
 
-	def test_what_is_too_large_is_refused(self):
+	def test_a_body_above_the_size_limit_is_refused_with_413(self):
 		answer = self.deliver(self.webhook(), {"order": "x" * MAX_DELIVERY_BYTES}, X_Huf_Secret=SECRET)
 		self.assertEqual(answer.status_code, 413)
 
@@ -150,7 +150,7 @@ class TestWebhook(WebhookTestCase):
 			(run,) = work_off(trigger)
 			self.assertIn('"cmd": "frappe.ping"', run.prompt)
 
-	def test_it_also_answers_at_a_short_address(self):
+	def test_the_short_webhook_url_accepts_deliveries(self):
 		trigger = self.webhook()
 		answer = self.deliver(trigger, path="/agent/hook/", X_Huf_Secret=SECRET)
 		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Queued"))
@@ -158,11 +158,11 @@ class TestWebhook(WebhookTestCase):
 		self.assertEqual(send(f"/agent/hook/{trigger.webhook_slug}", method="GET").status_code, 405)
 		self.assertEqual(len(events_of(trigger)), 1)
 
-	def test_it_takes_no_get(self):
+	def test_get_requests_to_a_webhook_are_refused(self):
 		answer = send(RECEIVE + self.webhook().webhook_slug, method="GET", headers={"X-Huf-Secret": SECRET})
 		self.assertEqual(answer.status_code, 403)
 
-	def test_a_condition_looks_at_the_payload_and_the_sender_is_told(self):
+	def test_conditions_read_the_payload_and_the_response_has_the_outcome(self):
 		trigger = self.webhook(condition="doc.action == 'opened' and doc.issue.labels[0].name == 'bug'")
 		body = {"action": "opened", "issue": {"labels": [{"name": "wish"}]}}
 		answer = self.deliver(trigger, body, X_Huf_Secret=SECRET)

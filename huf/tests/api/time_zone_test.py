@@ -16,7 +16,7 @@ from huf.tests.factories import make_agent
 
 
 class TestTimeZone(SiteTestCase):
-	def test_times_are_those_of_the_clock_wherever_the_site_is(self):
+	def test_times_in_api_responses_are_correct_in_every_site_time_zone(self):
 		for zone in ("Asia/Tokyo", "America/New_York"):
 			with self.subTest(zone), patch.dict(frappe.local.conf, {"time_zone": zone}):
 				run = enqueue_run(AgentRequest(agent=make_agent(), prompt="Hi", user="Administrator")).name

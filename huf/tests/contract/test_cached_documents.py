@@ -53,14 +53,14 @@ class TestCachedDocuments(CachedNote):
 		self.assertEqual(frappe.get_cached_doc("Agent", agent).agent_tool[0].tool, new)
 		frappe.db.commit()
 
-	def test_what_is_rolled_back_is_forgotten(self):
+	def test_rollback_and_clearing_restore_the_cached_value(self):
 		set_title(self.name, "never")
 		self.assertEqual(cached_title(self.name), "never")
 		frappe.db.rollback()
 		frappe.clear_document_cache("Note", self.name)
 		self.assertEqual(cached_title(self.name), "old")
 
-	def test_what_is_undone_to_a_savepoint_is_forgotten(self):
+	def test_savepoint_rollback_and_clearing_restore_the_cached_value(self):
 		frappe.db.savepoint("here")
 		set_title(self.name, "never")
 		self.assertEqual(cached_title(self.name), "never")
@@ -114,7 +114,7 @@ class TestBeyondFrappe(CachedNote):
 		subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 		self.assertEqual(cached_title(self.name), "far away")
 
-	def test_a_reader_never_goes_back_in_time_while_others_write(self):
+	def test_readers_never_see_an_older_value_again_during_concurrent_writes(self):
 		def write():
 			for number in range(60):
 				set_title(self.name, f"{number:03d}")
@@ -127,7 +127,7 @@ class TestBeyondFrappe(CachedNote):
 		for seen in together([(write,), (read,), (read,), (read,)])[1:]:
 			self.assertEqual(seen, sorted(seen))
 
-	def test_a_role_given_elsewhere_counts_at_once(self):
+	def test_a_role_added_by_another_connection_applies_immediately(self):
 		user = make_user(f"{frappe.generate_hash(length=8)}@example.com")
 		frappe.db.commit()
 		self.addCleanup(elsewhere, frappe.delete_doc, "User", user)

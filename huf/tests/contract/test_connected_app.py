@@ -16,7 +16,7 @@ class TestConnectedApp(SiteTestCase):
 		self.app = make("Connected App", provider_name=unique("Provider"), **self.server.settings)
 		self.user = make_user("Huf User")
 
-	def test_a_sign_in_begins_with_a_state_that_is_kept_for_the_callback(self):
+	def test_the_authorization_flow_stores_its_state_for_the_callback(self):
 		address = urlsplit(self.app.initiate_web_application_flow(self.user, "/huf/mail"))
 		query = {key: value for key, (value,) in parse_qs(address.query).items()}
 		cache = self.app.get_token_cache(self.user)
@@ -28,7 +28,7 @@ class TestConnectedApp(SiteTestCase):
 		self.assertTrue(self.app.redirect_uri.endswith(end))
 		self.assertFalse(cache.is_expired() and cache.get_password("access_token", False))
 
-	def test_a_token_that_is_valid_is_used_as_it_is(self):
+	def test_a_valid_token_is_not_refreshed(self):
 		self.store("a", expires_in=3600)
 		cache = self.app.get_active_token(self.user)
 		self.assertEqual(cache.get_password("access_token"), "a")
@@ -37,7 +37,7 @@ class TestConnectedApp(SiteTestCase):
 		self.assertEqual([row.scope for row in cache.scopes], ["mail", "offline"])
 		self.assertEqual(self.server.grants.refreshed, 0)
 
-	def test_an_expired_token_is_renewed(self):
+	def test_an_expired_token_is_refreshed(self):
 		self.server.grants.refresh_tokens.add("r")
 		self.store("a", expires_in=-5, refresh_token="r")
 		cache = self.app.get_active_token(self.user)
@@ -47,12 +47,12 @@ class TestConnectedApp(SiteTestCase):
 		self.assertFalse(cache.is_expired())
 		self.assertIn(cache.get_password("refresh_token"), self.server.grants.refresh_tokens)
 
-	def test_a_token_that_cannot_be_renewed_is_none(self):
+	def test_get_active_token_returns_none_if_the_refresh_fails(self):
 		self.store("a", expires_in=-5, refresh_token="unknown")
 		self.assertIsNone(self.app.get_active_token(self.user))
 		self.assertIsNone(self.app.get_active_token("Guest"))
 
-	def test_another_kind_of_token_is_refused(self):
+	def test_token_types_other_than_bearer_are_refused(self):
 		with self.assertRaises(frappe.ValidationError):
 			self.store("a", token_type="cookie")
 

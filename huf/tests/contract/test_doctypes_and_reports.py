@@ -35,18 +35,18 @@ class TestDocTypesAtRunTime(SiteTestCase):
 	def make(self, code, **values):
 		return frappe.get_doc(dict(doctype=self.doctype, code=code, **values)).insert()
 
-	def test_documents_can_be_made_at_once(self):
+	def test_documents_can_be_inserted_right_after_their_doctype(self):
 		self.assertEqual(self.make("a", day="2024-02-29").name, "a")
 		self.assertEqual(str(frappe.get_doc(self.doctype, "a").day), "2024-02-29")
 
-	def test_a_time_without_seconds_is_stored_and_one_that_is_none_refused(self):
+	def test_a_time_without_seconds_is_stored_and_an_invalid_time_refused(self):
 		self.make("a", hour="10:30")
 		rows = frappe.get_all(self.doctype, fields=["hour"], order_by="code asc", pluck="hour")
 		self.assertEqual(rows, [datetime.timedelta(hours=10.5)])
 		with self.assertRaises(frappe.db.OperationalError):
 			self.make("c", hour="late")
 
-	def test_a_field_of_another_kind_than_a_name_s_cannot_be_unique(self):
+	def test_a_date_field_cannot_be_unique(self):
 		doctype = frappe.get_doc("DocType", self.doctype)
 		self.assertEqual(doctype.fields[0].unique, 1)
 		for change in ({"autoname": "field:day"}, {"autoname": "field:code"}):
@@ -55,7 +55,7 @@ class TestDocTypesAtRunTime(SiteTestCase):
 			with self.assertRaisesRegex(frappe.ValidationError, "cannot be unique"):
 				doctype.save()
 
-	def test_a_field_added_later_has_its_default_in_old_rows(self):
+	def test_a_new_field_has_its_default_in_existing_rows(self):
 		self.make("a")
 		frappe.db.commit()
 		definition = frappe.get_doc("DocType", self.doctype)
@@ -64,14 +64,14 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		self.assertEqual(frappe.get_doc(self.doctype, "a").size, 7)
 		self.assertTrue(frappe.db.has_column(self.doctype, "size"))
 
-	def test_a_unique_field_is_unique_but_may_be_empty(self):
+	def test_a_unique_field_allows_several_empty_values(self):
 		for code in ("a", "b"):
 			self.make(code, serial="")
 		self.make("c", serial="1")
 		with self.assertRaises(frappe.UniqueValidationError):
 			self.make("d", serial="1")
 
-	def test_an_index_can_be_added(self):
+	def test_adding_the_same_index_twice_is_allowed(self):
 		frappe.db.add_index(self.doctype, ["day", "code"])
 		frappe.db.add_index(self.doctype, ["day", "code"])
 
@@ -103,7 +103,7 @@ class TestReports(SiteTestCase):
 		frappe.delete_doc("Report", self.report.name, ignore_missing=True)
 		frappe.db.commit()
 
-	def test_a_query_report_gives_columns_and_rows(self):
+	def test_a_query_report_returns_columns_and_rows(self):
 		# Frappe 16 and later begin a read-only transaction for the report.
 		frappe.db.commit()
 		answer = run(self.report.name, {"method": "Huf test error"})

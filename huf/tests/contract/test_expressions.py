@@ -12,7 +12,7 @@ def value_of(expression: str):
 
 
 class TestExpressions(SiteTestCase):
-	def test_it_calculates_with_what_it_was_given(self):
+	def test_expressions_are_evaluated_with_the_given_names(self):
 		for expression, value in (
 			("doc.text.upper() + doc['text'][0]", "ABCa"),
 			("[a + b for a, b in doc.rows]", [3, 7]),
@@ -26,12 +26,12 @@ class TestExpressions(SiteTestCase):
 			with self.subTest(expression):
 				self.assertEqual(value_of(expression), value)
 
-	def test_an_attribute_that_is_missing_is_an_error(self):
+	def test_a_missing_attribute_raises_attribute_error(self):
 		for expression in ("doc.text.missing", "number.missing", "(1).missing or 5"):
 			with self.subTest(expression):
 				self.assertRaises(AttributeError, value_of, expression)
 
-	def test_other_names_are_unknown(self):
+	def test_builtins_and_frappe_helpers_raise_name_error(self):
 		for name in (
 			*(
 				"len",
@@ -64,7 +64,7 @@ class TestExpressions(SiteTestCase):
 			with self.subTest(name):
 				self.assertRaises(NameError, value_of, name)
 
-	def test_what_leads_out_is_refused(self):
+	def test_sandbox_escapes_are_refused(self):
 		for expression in (
 			*("doc.__class__", "doc['_x']", "(1)._x", "'{}'.format(1)", "'{}'.format_map({})", "(x := 1)"),
 			*(
@@ -80,5 +80,5 @@ class TestExpressions(SiteTestCase):
 			with self.subTest(expression):
 				self.assertRaises((SyntaxError, AttributeError, NameError), value_of, expression)
 
-	def test_names_it_was_given_are_not_changed_by_it(self):
+	def test_safe_eval_accepts_globals_and_locals(self):
 		self.assertEqual(frappe.safe_eval("number + more", {"number": 1}, {"more": 2}), 3)

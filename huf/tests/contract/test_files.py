@@ -10,7 +10,7 @@ from huf.tests.factories import make, unique
 
 
 class TestFiles(SiteTestCase):
-	def test_bytes_are_deleted_by_the_method_that_a_dry_run_wraps(self):
+	def test_deleting_a_file_calls_delete_file_data_content(self):
 		file = make("File", file_name=f"{unique('a')}.txt", content=unique("text"), is_private=1)
 		with patch.object(File, "delete_file_data_content") as deleted:
 			frappe.delete_doc("File", file.name)

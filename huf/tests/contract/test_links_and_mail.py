@@ -10,7 +10,7 @@ from huf.tests.mail import make_outgoing_account
 
 
 class TestLinksAndMail(SiteTestCase):
-	def test_the_link_has_a_key_of_which_the_user_keeps_a_digest(self):
+	def test_the_key_of_a_password_reset_link_is_stored_as_sha256(self):
 		user = frappe.get_doc("User", make_user("Huf User"))
 		link = (getattr(user, "_reset_password", None) or user.reset_password)()
 		key = link.partition("/update-password?key=")[2]
@@ -19,7 +19,7 @@ class TestLinksAndMail(SiteTestCase):
 		self.assertEqual(stored, hashlib.sha256(key.encode()).hexdigest())
 		self.assertTrue(generated)
 
-	def test_a_mail_is_a_row_of_the_queue_with_its_recipients(self):
+	def test_sendmail_adds_an_email_queue_row_with_recipients(self):
 		make_outgoing_account()
 		address = f"{frappe.generate_hash(length=10)}@example.com"
 		frappe.sendmail(recipients=[address], subject="A subject", message="<p>Words</p>")

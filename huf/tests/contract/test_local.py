@@ -12,7 +12,7 @@ from huf.tests.base import SiteTestCase
 
 
 class TestLocal(SiteTestCase):
-	def test_session_and_flags_can_be_copied_and_the_copies_put_in_their_place(self):
+	def test_session_and_flags_can_be_replaced_by_copies(self):
 		session, flags = frappe.local.session, frappe.local.flags
 		self.addCleanup(setattr, frappe.local, "session", session)
 		self.addCleanup(setattr, frappe.local, "flags", flags)
@@ -22,7 +22,7 @@ class TestLocal(SiteTestCase):
 		session.user = "Administrator"
 		del flags["huf_test_flag"]
 
-	def test_a_context_can_have_a_local_of_its_own(self):
+	def test_a_copied_context_can_have_a_separate_local(self):
 		def detach():
 			values = dict(frappe.local)
 			frappe.release_local(frappe.local)
@@ -34,7 +34,7 @@ class TestLocal(SiteTestCase):
 		self.assertIs(copy_context().run(detach), frappe.local.db)
 		self.assertFalse(hasattr(frappe.local, "huf_test"))
 
-	def test_the_path_of_the_site_s_folder_is_absolute_or_starts_at_the_current_one(self):
+	def test_get_site_path_resolves_from_the_working_directory(self):
 		folder = Path(frappe.get_site_path("private"))
 		self.assertTrue(folder.is_dir())
 		self.assertEqual(Path(frappe.get_site_path("private", "x.json")), folder / "x.json")
@@ -59,17 +59,17 @@ class TestLocal(SiteTestCase):
 
 
 class TestAddress(SiteTestCase):
-	def test_the_site_s_address_is_the_configured_one(self):
+	def test_get_url_uses_the_configured_host_name(self):
 		before = frappe.local.conf.host_name
 		self.addCleanup(frappe.local.conf.__setitem__, "host_name", before)
 		frappe.local.conf["host_name"] = "https://erp.example.com"
 		# A bench in developer mode adds its port.
 		self.assertRegex(get_url("/huf/drafts"), r"^https://erp\.example\.com(:\d+)?/huf/drafts$")
 
-	def test_the_site_s_key_stays_and_is_long_enough_to_derive_others(self):
+	def test_the_encryption_key_is_stable_and_has_at_least_32_characters(self):
 		self.assertEqual(get_encryption_key(), get_encryption_key())
 		self.assertEqual(get_encryption_key(), frappe.conf.encryption_key)
 		self.assertGreaterEqual(len(get_encryption_key()), 32)
 
-	def test_the_day_is_a_date_as_text(self):
+	def test_nowdate_returns_an_iso_date_string(self):
 		self.assertEqual(str(get_datetime(nowdate()).date()), nowdate())

@@ -28,16 +28,16 @@ REPLAYS = [
 class TestOperations(SiteTestCase):
 	maxDiff = None
 
-	def test_every_recorded_operation_has_the_recorded_answer(self):
+	def test_document_operations_match_the_recorded_answers(self):
 		self.assert_answers(*REPLAYS[0])
 
-	def test_so_has_every_one_of_several_people_on_child_tables_shares_names_and_uploads(self):
+	def test_child_tables_shares_names_and_uploads_match_the_recorded_answers(self):
 		self.assert_answers(*REPLAYS[1])
 
-	def test_so_has_every_one_that_submits_cancels_amends_and_calls_frappe_client(self):
+	def test_submit_cancel_amend_and_frappe_client_match_the_recorded_answers(self):
 		self.assert_answers(*REPLAYS[2])
 
-	def test_so_has_every_one_that_calls_the_database_and_conversions(self):
+	def test_database_calls_and_conversions_match_the_recorded_answers(self):
 		self.assert_answers(*REPLAYS[3])
 
 	def assert_answers(self, recorded: Path, replay_class):
@@ -49,7 +49,7 @@ class TestOperations(SiteTestCase):
 			with self.subTest(line):
 				self.assertEqual(replay.run(case["operation"]), expected)
 
-	def test_each_answer_of_postgres_that_differs_has_a_reason(self):
+	def test_every_different_postgres_answer_has_an_explanation(self):
 		key, others = postgres_answers.to_key, postgres_answers.read_answers()
 		cases = [case for path, _ in REPLAYS for case in postgres_answers.read_cases(path)]
 		self.assertLessEqual(others.keys(), {key(case["operation"]) for case in cases})

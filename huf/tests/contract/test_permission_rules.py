@@ -34,26 +34,26 @@ class PermissionTestCase(SiteTestCase):
 
 
 class TestRoles(PermissionTestCase):
-	def test_system_managers_may_and_others_may_not(self):
+	def test_only_system_managers_have_rights_on_error_logs(self):
 		for roles, expected in ((("System Manager",), list(RIGHTS)), ((), [])):
 			frappe.set_user("Administrator")
 			frappe.set_user(self.make_user(*roles))
 			with self.subTest(roles=roles):
 				self.assertEqual(self.rights("Error Log"), expected)
 
-	def test_a_list_without_any_right_is_refused_and_not_empty(self):
+	def test_get_list_without_permission_raises_instead_of_returning_no_rows(self):
 		frappe.set_user(self.make_user())
 		with self.assertRaises(frappe.PermissionError):
 			frappe.get_list("Error Log")
 		frappe.get_all("Error Log", limit=1)
 
-	def test_a_guest_reads_nothing_of_the_desk(self):
+	def test_guests_cannot_list_desk_doctypes(self):
 		frappe.set_user("Guest")
 		for doctype in ("Note", "User", "Error Log", "Version"):
 			with self.subTest(doctype), self.assertRaises(frappe.PermissionError):
 				frappe.get_list(doctype)
 
-	def test_insert_and_save_ask_for_permission_unless_told(self):
+	def test_insert_and_save_check_permissions_by_default(self):
 		frappe.set_user(self.make_user())
 		values = dict(doctype="Error Log", method="m", error="e")
 		with self.assertRaises(frappe.PermissionError):
@@ -63,7 +63,7 @@ class TestRoles(PermissionTestCase):
 		with self.assertRaises(frappe.PermissionError):
 			log.save()
 
-	def test_a_refused_document_leaves_its_reason_in_a_flag_and_an_empty_error(self):
+	def test_check_permission_raises_an_empty_error_and_sets_error_message(self):
 		log = frappe.get_doc(dict(doctype="Error Log", method="m", error="e")).insert(ignore_permissions=True)
 		log = frappe.get_doc("Error Log", log.name)
 		frappe.set_user(self.make_user())
@@ -75,7 +75,7 @@ class TestRoles(PermissionTestCase):
 
 
 class TestOwnersAndHooks(PermissionTestCase):
-	def test_nobody_becomes_the_owner_by_saying_so(self):
+	def test_owner_and_creation_cannot_be_changed_on_save(self):
 		note = self.make_note()
 		for change in ({"owner": "Guest"}, {"creation": "2020-01-01 00:00:00"}):
 			note.reload()
@@ -83,7 +83,7 @@ class TestOwnersAndHooks(PermissionTestCase):
 			with self.subTest(change), self.assertRaises(frappe.CannotChangeConstantError):
 				note.save()
 
-	def test_a_note_is_its_writers_until_it_is_public(self):
+	def test_a_private_note_is_visible_to_its_owner_only(self):
 		hidden, shown = self.make_note(), self.make_note(public=1)
 		frappe.set_user(self.make_user("System Manager"))
 		own = self.make_note()
@@ -99,7 +99,7 @@ class TestOwnersAndHooks(PermissionTestCase):
 
 
 class TestShares(PermissionTestCase):
-	def test_a_share_opens_one_document_and_no_more_than_it_says(self):
+	def test_a_share_grants_its_rights_on_one_document_only(self):
 		log, other = frappe.log_error("a", "b"), frappe.log_error("c", "d")
 		user = self.make_user()
 		frappe.share.add("Error Log", log.name, user, write=1)
@@ -129,16 +129,16 @@ class TestUserPermissions(PermissionTestCase):
 		add_user_permission("DocType", "Note", user, ignore_permissions=True)
 		frappe.set_user(user)
 
-	def test_lists_are_confined_to_what_links_there_or_nowhere(self):
+	def test_lists_contain_documents_that_link_to_the_permitted_value_or_none(self):
 		filters = {"name": ["in", list(self.logs.values())]}
 		names = frappe.get_list("Error Log", filters=filters, pluck="name")
 		self.assertEqual(set(names), {self.logs["Note"], self.logs[None]})
 
-	def test_single_documents_are_confined_as_well(self):
+	def test_has_permission_follows_user_permissions_on_links(self):
 		readable = {to: frappe.has_permission("Error Log", "read", doc=log) for to, log in self.logs.items()}
 		self.assertEqual(readable, {"Note": True, "ToDo": False, None: True})
 
-	def test_the_linked_doctype_itself_is_confined(self):
+	def test_user_permissions_restrict_the_linked_doctype_itself(self):
 		self.assertEqual(frappe.get_list("DocType", pluck="name"), ["Note"])
 		self.assertFalse(frappe.has_permission("DocType", "read", doc="ToDo"))
 
@@ -146,7 +146,7 @@ class TestUserPermissions(PermissionTestCase):
 class TestAttacks(PermissionTestCase):
 	"""Text from outside that must not become SQL, code or a path."""
 
-	def test_fields_order_and_filters_are_columns_only(self):
+	def test_sql_in_fields_and_filters_is_refused(self):
 		attempts = (
 			dict(fields=["(select password from __Auth limit 1)"]),
 			dict(fields=["name, (select password from __Auth)"]),
@@ -161,7 +161,7 @@ class TestAttacks(PermissionTestCase):
 				frappe.get_all("Note", **attempt)
 			frappe.db.rollback()  # Postgres refuses all further queries of a transaction with a failed one
 
-	def test_values_of_filters_stay_values(self):
+	def test_sql_in_filter_values_is_not_executed(self):
 		# No whole number after "=": on Postgres Frappe 15 quotes it inside of a value too, and the query fails.
 		for value in (
 			"' or '1'='1",
@@ -173,14 +173,14 @@ class TestAttacks(PermissionTestCase):
 			self.assertEqual(frappe.get_all("Note", filters={"name": ["in", [value]]}), [])
 			self.assertIsNone(frappe.db.exists("Note", value))
 
-	def test_secrets_are_in_no_list(self):
+	def test_password_fields_are_not_returned_by_lists(self):
 		user = frappe.get_doc("User", self.make_user())
 		user.api_secret = "very secret"
 		user.save()
 		self.assertNotIn("very secret", frappe.as_json(frappe.get_all("User", fields=["*"])))
 		self.assertEqual(frappe.get_doc("User", user.name).get_password("api_secret"), "very secret")
 
-	def test_expressions_cannot_reach_out(self):
+	def test_safe_eval_refuses_sandbox_escapes(self):
 		for code in (
 			"().__class__.__bases__[0].__subclasses__()",
 			"'{0.__class__}'.format(1)",
@@ -194,7 +194,7 @@ class TestAttacks(PermissionTestCase):
 			with self.subTest(code), self.assertRaises((SyntaxError, NameError, AttributeError)):
 				frappe.safe_eval(code)
 
-	def test_a_file_stays_in_its_folder(self):
+	def test_file_names_with_paths_stay_in_the_files_folder(self):
 		for name in ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "a/../../b.txt"):
 			values = dict(doctype="File", file_name=name, content=frappe.generate_hash(), is_private=1)
 			file = frappe.get_doc(values).insert()

@@ -9,7 +9,7 @@ from huf.tests.factories import make, unique
 
 
 class TestSecrets(SiteTestCase):
-	def test_a_secret_that_is_no_field_outlives_saves_and_goes_with_its_document(self):
+	def test_an_encrypted_secret_outside_fields_survives_saves_until_deletion(self):
 		provider = make("AI Provider", provide_name=unique("Provider"), api_key="first")
 		set_encrypted_password("AI Provider", provider.name, "second " * 2000, "huf_grant")
 		set_encrypted_password("AI Provider", provider.name, "third " * 2000, "huf_grant")
@@ -31,5 +31,5 @@ class TestConfiguration(SiteTestCase):
 		self.addCleanup(frappe.local.conf.pop, "huf_no_such_key")
 		self.assertEqual(frappe.local.conf.get("huf_no_such_key"), {"a": 1})
 
-	def test_an_address_of_the_site_begins_with_its_host(self):
+	def test_get_url_returns_an_absolute_url(self):
 		self.assertRegex(get_url("/api/method/ping"), r"^https?://[^/]+/api/method/ping$")

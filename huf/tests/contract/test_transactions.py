@@ -40,7 +40,7 @@ class TestSavepoints(SiteTestCase):
 		frappe.db.rollback(save_point="first_point")
 		self.assertEqual(title_of(note.name), "first")
 
-	def test_a_released_savepoint_leaves_its_writes(self):
+	def test_a_released_savepoint_keeps_its_writes(self):
 		frappe.db.savepoint("here")
 		note = make_note()
 		frappe.db.release_savepoint("here")
@@ -73,7 +73,7 @@ class TestTransactions(SiteTestCase):
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.transaction_writes, 0)
 
-	def test_callbacks_run_once_and_only_for_their_own_ending(self):
+	def test_commit_and_rollback_callbacks_run_once_and_only_for_their_event(self):
 		ran = []
 		frappe.db.after_commit.add(lambda: ran.append("commit"))
 		frappe.db.after_rollback.add(lambda: ran.append("rollback"))
@@ -84,7 +84,7 @@ class TestTransactions(SiteTestCase):
 		frappe.db.commit()
 		self.assertEqual(ran, ["rollback", "commit"])
 
-	def test_saving_what_another_changed_meanwhile_is_refused(self):
+	def test_saving_a_document_changed_by_another_connection_is_refused(self):
 		note = make_note("mine")
 		frappe.db.commit()
 		self.addCleanup(elsewhere, frappe.delete_doc, "Note", note.name)
@@ -103,7 +103,7 @@ class TestDirectWrites(SiteTestCase):
 		frappe.db.set_value("Note", {"name": ["in", names], "public": 0}, "title", "others")
 		self.assertEqual([title_of(name) for name in names], ["one", "others", "others"])
 
-	def test_set_value_can_leave_the_time_of_change(self):
+	def test_set_value_can_keep_the_modified_timestamp(self):
 		note = make_note()
 		before = frappe.db.get_value("Note", note.name, "modified")
 		frappe.db.set_value("Note", note.name, "title", "x", update_modified=False)
@@ -117,7 +117,7 @@ class TestDirectWrites(SiteTestCase):
 		self.assertEqual(frappe.db.count("Note", {"name": ["like", "bulk-%"]}), 250)
 		self.assertEqual(frappe.get_doc("Note", "bulk-7").creation, moment)
 
-	def test_values_in_sql_are_never_part_of_the_statement(self):
+	def test_sql_parameters_are_escaped(self):
 		note = make_note('it\'s 100% `quoted` "text" %s ? \\ \u00fc')
 		found = frappe.db.sql(
 			"select title from tabNote where name = %s and title = %s", (note.name, note.title)
@@ -126,7 +126,7 @@ class TestDirectWrites(SiteTestCase):
 		named = frappe.db.sql("select name from tabNote where title = %(t)s", {"t": note.title}, pluck=True)
 		self.assertEqual(named, [note.name])
 
-	def test_a_list_in_sql_becomes_a_list_of_values(self):
+	def test_a_list_parameter_in_sql_is_expanded(self):
 		names = [make_note().name for _ in range(2)]
 		found = frappe.db.sql("select count(*) from tabNote where name in %(names)s", {"names": names})
 		self.assertEqual(list(found), [(2,)])
@@ -148,13 +148,13 @@ class TestCounters(SiteTestCase):
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.get_value("ToDo", todo.name, "idx"), THREADS * ROUNDS)
 
-	def test_deleting_the_last_of_a_series_gives_its_number_back(self):
+	def test_deleting_the_last_document_of_a_series_frees_its_number(self):
 		make_doctypes()
 		last = make_order()
 		last.delete()
 		self.assertEqual(make_order().name, last.name)
 
-	def test_a_series_never_gives_a_name_twice(self):
+	def test_concurrent_inserts_never_get_the_same_series_name(self):
 		series = f"{frappe.generate_hash(length=6)}-.######"
 		elsewhere(make_autoname, series)  # MariaDB may deadlock when many begin a series at once
 

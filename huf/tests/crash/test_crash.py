@@ -49,10 +49,10 @@ class TestCrash(SiteTestCase):
 		self.addCleanup(self.shop.shutdown)
 		set_up_mail()
 
-	def test_killed_before_any_commit_the_run_ends_as_if_it_had_not_been(self):
+	def test_a_run_killed_before_any_commit_ends_like_an_undisturbed_run(self):
 		self.assert_survives("before")
 
-	def test_killed_after_any_commit_the_run_ends_as_if_it_had_not_been(self):
+	def test_a_run_killed_after_any_commit_ends_like_an_undisturbed_run(self):
 		self.assert_survives("after")
 
 	def assert_survives(self, when):

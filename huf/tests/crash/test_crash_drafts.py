@@ -20,7 +20,7 @@ class TestCrashDrafts(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 
-	def test_killed_before_or_after_any_commit_it_is_asked_once_and_done_once(self):
+	def test_a_run_killed_at_any_commit_has_one_draft_and_makes_one_call(self):
 		with ModelServer(strict=False) as server:
 			self.agent = self.make_agent(server)
 			asking, doing = self.story()

@@ -24,7 +24,7 @@ class TestCrashTasks(McpTestCase):
 		self.slug = make("MCP Server", server_name=unique("Tasks"), agent=agent, offers=[offer]).slug
 		frappe.db.commit()
 
-	def test_killed_at_any_commit_the_poll_ends_in_the_same_result_once(self):
+	def test_a_task_killed_at_any_commit_has_one_call_and_one_result(self):
 		stages = self.tell()
 		self.assertGreater(min(stages.values()), 0, stages)
 		tried = 0

@@ -23,7 +23,7 @@ class TestCrashUndo(SiteTestCase):
 		make_doctypes()
 		self.worker = Worker(enter(self, ModelServer(strict=False)), (CASE, ORDER))
 
-	def test_killed_before_or_after_any_commit_it_is_done_or_not_done(self):
+	def test_an_undo_killed_at_any_commit_is_complete_or_not_applied(self):
 		commits = self.story(0, "before")
 		self.assertGreater(commits, 0)
 		for when in ("before", "after"):

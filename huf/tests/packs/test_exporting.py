@@ -50,7 +50,7 @@ class TestExporting(PackTestCase):
 			"tool": frappe.db.get_value("Agent Tool Function", f"list_{self.key}", ["types", "description"]),
 		}
 
-	def test_a_pack_that_was_exported_brings_the_same_again(self):
+	def test_an_exported_pack_restores_the_same_records(self):
 		make(
 			"Agent Route Rule",
 			rule_name=f"Mail {self.key}",
@@ -74,7 +74,7 @@ class TestExporting(PackTestCase):
 		self.assertEqual(self.snapshot(), before)
 		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
 
-	def test_tables_come_with_their_own_doctypes(self):
+	def test_child_table_doctypes_are_exported_with_their_parent(self):
 		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
 		make("DocType", name=leaf, module="Huf", custom=1, istable=1, fields=fields)
 		plant = frappe.get_doc("DocType", self.plant)
@@ -89,14 +89,14 @@ class TestExporting(PackTestCase):
 		frappe.delete_doc("DocType", leaf)
 		frappe.db.commit()
 
-	def test_only_what_is_asked_for_is_in_it(self):
+	def test_an_export_contains_only_selected_agents_and_their_doctypes(self):
 		files = export_pack("mine", agents=[self.agent])
 		self.assertEqual(
 			set(files), {"pack.yaml", f"prompts/{frappe.scrub(self.agent)}.md", "doctypes.json", "evals.yaml"}
 		)
 		self.assertEqual([each["name"] for each in json.loads(files["doctypes.json"])], [self.plant])
 
-	def test_what_is_not_of_the_site_is_refused(self):
+	def test_app_doctypes_unknown_agents_and_invalid_names_are_refused(self):
 		for values, told in (
 			({"doctypes": ["ToDo"]}, "belongs to an app"),
 			({"agents": ["Nobody at all"]}, "There is no Agent"),
@@ -106,6 +106,6 @@ class TestExporting(PackTestCase):
 		with self.assertRaisesRegex(UsageError, "cannot be a pack's name. Use up to 40"):
 			export_pack("../mine")
 
-	def test_only_as_far_as_the_user_may_read(self):
+	def test_exporting_a_doctype_needs_permission(self):
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			export_pack("mine", doctypes=[self.plant])

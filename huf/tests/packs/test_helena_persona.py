@@ -38,12 +38,12 @@ class TestPersona(HelenaTestCase):
 	def read(self, number: int):
 		return tool_call("search_gesetze", {"query": f"Kündigung {number}"})
 
-	def test_she_introduces_herself_where_a_chat_begins(self):
+	def test_the_agent_list_shows_greeting_and_starters(self):
 		(told,) = [each for each in self.as_user(get_agents) if each["name"] == "Helena"]
 		self.assertEqual(told["description"], GREETING)
 		self.assertIn("Welche Fristen laufen in der Akte 2026-021?", told["starters"])
 
-	def test_the_model_is_told_to_speak_german_and_which_tool_is_for_what(self):
+	def test_the_system_prompt_requires_german_and_names_every_tool(self):
 		self.ask("Hello", text(GREETING))
 		sent = self.server.requests[0]
 		told = sent["messages"][0]["content"]
@@ -52,7 +52,7 @@ class TestPersona(HelenaTestCase):
 		for tool in sent["tools"]:
 			self.assertIn(f"`{tool['function']['name']}`", told)
 
-	def test_numbers_of_cases_are_no_phone_numbers_and_addresses_are_masked(self):
+	def test_case_numbers_are_sent_unmasked_and_mail_addresses_masked(self):
 		case = self.make_case(
 			anwalt=self.user, gericht_az="17 Ca 412/26", sachverhalt="jana@example.com, 0151 23456789"
 		)
@@ -63,12 +63,12 @@ class TestPersona(HelenaTestCase):
 		self.assertIn(case, seen)
 		self.assertNotIn("jana@example.com", seen)
 
-	def test_who_repeats_a_call_is_told_to_answer_in_her_words(self):
+	def test_a_repeated_call_stalls_with_the_german_stall_message(self):
 		result = self.ask("Such", self.read(1), self.read(1), text("Das weiß ich bisher."))
 		self.assertEqual((result.stop_reason.value, result.response), ("stalled", "Das weiß ich bisher."))
 		self.assertEqual(self.server.requests[-1]["messages"][-1]["content"], STALL)
 
-	def test_progress_is_told_in_german_with_her_steps(self):
+	def test_progress_events_are_in_german_with_step_numbers(self):
 		self.server.script(
 			self.read(1),
 			tool_calls([call("read_akte", {"akte": self.case}), call("read_fristen", {})]),
@@ -85,19 +85,19 @@ class TestPersona(HelenaTestCase):
 		self.assertEqual(told, wanted)
 		self.assertTrue(all(e.data["is_own"] for e in events if e.kind is EventKind.PROGRESS))
 
-	def test_after_five_steps_inline_she_offers_to_go_on_in_the_background(self):
+	def test_an_inline_run_stops_after_five_steps_and_offers_background_work(self):
 		result = self.ask("Such", *(self.read(number) for number in range(5)), text("Bisher nichts."))
 		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 5))
 		self.assertTrue(result.response.endswith(OFFER), result.response)
 
-	def test_in_the_background_she_has_twenty_steps_and_offers_nothing(self):
+	def test_a_background_run_stops_after_twenty_steps_without_an_offer(self):
 		result = self.ask(
 			"Such", *(self.read(number) for number in range(20)), text("Nichts."), mode=Mode.BACKGROUND
 		)
 		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 20))
 		self.assertNotIn(OFFER, result.response)
 
-	def test_the_task_decides_the_mode(self):
+	def test_a_long_task_is_queued_and_a_short_question_runs_inline(self):
 		wish = (
 			"Durchsuche alle Akten nach Schimmel, schlage dann die Gesetze und Urteile nach und erstelle danach für jede Akte "
 			"einen Entwurf und eine Frist, und schreibe zum Schluss eine Notiz mit dem Ergebnis der ganzen Recherche für mich."
@@ -110,7 +110,7 @@ class TestPersona(HelenaTestCase):
 			events = [e for e in stream_agent(AgentRequest("Helena", prompt, self.user, channel="test")) if e]
 			self.assertEqual(events[0].kind, kind, prompt)
 
-	def test_each_call_says_what_it_read(self):
+	def test_each_call_records_its_sources(self):
 		result = self.ask(
 			"Such", tool_call("search_gesetze", {"query": "§ 536 BGB", "limit": 1}), text("(§ 536 BGB)")
 		)

@@ -13,7 +13,7 @@ from huf.tests.packs.helena import HelenaTestCase
 
 
 class TestCases(HelenaTestCase):
-	def test_a_summary_has_key_fields_and_counts_and_no_facts(self):
+	def test_a_case_summary_has_counts_and_omits_the_facts(self):
 		self.document("Vertrag")
 		self.deadline(3)
 		found = self.as_user(tools.read_akte, self.case)
@@ -25,7 +25,7 @@ class TestCases(HelenaTestCase):
 		case = self.make_case(anwalt=self.user, zusammenfassung="Wort " * 100)
 		self.assertLess(len(self.as_user(tools.read_akte, case)["zusammenfassung"]), 210)
 
-	def test_the_detail_is_the_whole_case_with_its_parties(self):
+	def test_case_details_include_facts_and_parties(self):
 		case = self.make_case(
 			anwalt=self.user, beteiligte=[{"beteiligter": "Jana Sommer", "rolle": "Mandant"}]
 		)
@@ -34,14 +34,14 @@ class TestCases(HelenaTestCase):
 		(row,) = found["beteiligte"]
 		self.assertEqual((row["beteiligter"], row["rolle"]), ("Jana Sommer", "Mandant"))
 
-	def test_the_list_has_the_users_cases_by_status(self):
+	def test_the_case_list_can_be_filtered_by_status(self):
 		closed = self.make_case(anwalt=self.user, status="Abgeschlossen")
 		names = [row["name"] for row in self.as_user(tools.read_akte)["rows"]]
 		self.assertEqual(sorted(names), sorted([self.case, closed]))
 		found = self.as_user(tools.read_akte, status="Abgeschlossen")["rows"]
 		self.assertEqual([row["name"] for row in found], [closed])
 
-	def test_a_case_of_others_is_as_good_as_none(self):
+	def test_cases_of_other_users_return_the_same_error_as_missing_cases(self):
 		for read in (tools.read_akte, tools.read_akte_detail, tools.read_dokumente, tools.read_fristen):
 			for case in (self.other, "99-nowhere"):
 				with self.subTest(tool=read.__name__, case=case):
@@ -59,7 +59,7 @@ class TestWhatIsInCases(HelenaTestCase):
 		self.assertEqual([row["titel"] for row in rows], ["Neu", "Alt"])
 		self.assertNotIn("inhalt", rows[1])
 
-	def test_documents_of_a_kind_and_as_many_as_wanted(self):
+	def test_documents_can_be_filtered_by_type_and_limited(self):
 		for number in range(3):
 			self.document(f"Brief {number}")
 		self.document("Klage", typ="Schriftsatz")
@@ -68,13 +68,13 @@ class TestWhatIsInCases(HelenaTestCase):
 		found = self.as_user(tools.read_dokumente, self.case, limit=2)
 		self.assertEqual((found["count"], found["more"]), (2, True))
 
-	def test_the_detail_of_a_document_is_its_text_for_who_sees_the_case(self):
+	def test_document_details_need_access_to_the_case(self):
 		mine, theirs = self.document("A", inhalt="Wortlaut"), self.document("B", self.other)
 		self.assertEqual(self.as_user(tools.read_dokumente_detail, mine)["inhalt"], "Wortlaut")
 		with self.assertRaisesRegex(ToolError, "There is no Helena Dokument"):
 			self.as_user(tools.read_dokumente_detail, theirs)
 
-	def test_deadlines_are_active_past_or_all(self):
+	def test_deadlines_can_be_filtered_by_status(self):
 		late, soon = self.deadline(-2), self.deadline(5)
 		done = self.deadline(9, status="Erledigt")
 		wanted = {"active": [late, soon], "past": [late, done], "all": [late, soon, done]}
@@ -89,13 +89,13 @@ class TestWhatIsInCases(HelenaTestCase):
 		self.assertEqual((late["tage"], late["ueberfaellig"]), (-2, True))
 		self.assertEqual((soon["tage"], soon.get("ueberfaellig")), (5, None))
 
-	def test_deadlines_of_all_cases_are_those_of_the_users_cases(self):
+	def test_deadlines_without_a_case_are_limited_to_cases_of_the_user(self):
 		self.deadline(1, self.other)
 		mine = self.deadline(1)
 		rows = self.as_user(tools.read_fristen, status="all")["rows"]
 		self.assertEqual([row["name"] for row in rows], [mine])
 
-	def test_times_are_added_up_between_two_days(self):
+	def test_time_entries_are_summed_within_a_date_range(self):
 		for day, minutes, billable in (("2026-01-10", 30, 1), ("2026-02-10", 45, 1), ("2026-02-11", 15, 0)):
 			values = {"datum": day, "minuten": minutes, "taetigkeit": "x", "abrechenbar": billable}
 			make("Helena Zeiteintrag", akte=self.case, **values)
@@ -116,19 +116,19 @@ class TestSearch(HelenaTestCase):
 		self.assertIn("Mietsache", best["excerpt"])
 		self.assertNotIn("wortlaut", best)
 
-	def test_statutes_are_found_by_words_in_other_forms_best_first(self):
+	def test_statutes_are_found_by_inflected_words_and_ranked(self):
 		found = self.as_user(tools.search_gesetze, "Minderung der Miete wegen Mängeln")["results"]
 		self.assertIn("§ 536 BGB", [each["citation"] for each in found[:2]])
 		scores = [each["score"] for each in found]
 		self.assertEqual(scores, sorted(scores, reverse=True))
 		self.assertTrue(all(0 < score <= 1 for score in scores))
 
-	def test_statutes_of_one_code_and_as_many_as_wanted(self):
+	def test_statutes_can_be_filtered_by_code_and_limited(self):
 		found = self.as_user(tools.search_gesetze, "Kündigung", gesetz="KSchG", limit=2)["results"]
 		self.assertEqual(len(found), 2)
 		self.assertTrue(all(each["citation"].endswith("KSchG") for each in found))
 
-	def test_what_is_no_wording_is_marked(self):
+	def test_summaries_of_statutes_are_marked_as_summaries(self):
 		found = self.as_user(tools.search_gesetze, "§ 543 BGB")["results"][0]
 		self.assertEqual(found["ist_zusammenfassung"], 1)
 
@@ -136,17 +136,17 @@ class TestSearch(HelenaTestCase):
 		best = self.as_user(tools.search_urteile, "VIII ZR 185/14")["results"][0]
 		self.assertEqual(best["citation"], "BGH, Urteil vom 18.03.2015 – VIII ZR 185/14")
 
-	def test_judgments_of_one_court_about_words(self):
+	def test_judgments_can_be_filtered_by_court_and_limited(self):
 		found = self.as_user(tools.search_urteile, "fristlose Kündigung", gericht="BAG")["results"]
 		self.assertEqual([each["name"] for each in found], ["2 AZR 541/09"])
 		found = self.as_user(tools.search_urteile, "Schimmel", limit=1)["results"]
 		self.assertEqual([each["name"] for each in found], ["VIII ZR 271/17"])
 
-	def test_a_template_is_found_by_what_is_to_be_written(self):
+	def test_a_template_is_found_by_a_description_of_the_document(self):
 		best = self.as_user(tools.search_muster, "Klage gegen Kündigung", limit=3)["results"][0]
 		self.assertEqual(best["citation"], "Muster „Kündigungsschutzklage“")
 
-	def test_the_right_one_of_many_that_share_a_word_is_found(self):
+	def test_an_exact_citation_is_found_among_more_matches_than_are_ranked(self):
 		# Digits in it would be read as parts of a paragraph's number.
 		law = "X" + self.word.translate(str.maketrans("0123456789", "ghijklmnop"))
 		for number in range(citations.MAX_RANKED_ROWS + 5):
@@ -155,7 +155,7 @@ class TestSearch(HelenaTestCase):
 		found = self.as_user(tools.search_gesetze, f"§ 1003 {law}", limit=1)["results"]
 		self.assertEqual([(each["citation"], each["score"]) for each in found], [(f"§ 1003 {law}", 1.0)])
 
-	def test_long_texts_give_an_excerpt_around_what_was_found(self):
+	def test_excerpts_of_long_texts_surround_the_match(self):
 		make(
 			"Helena Notiz",
 			akte=self.case,
@@ -182,7 +182,7 @@ class TestSearchInAllCases(HelenaTestCase):
 		self.assertEqual(kinds, ["Helena Akte", "Helena Dokument", "Helena Frist", "Helena Notiz"])
 		self.assertTrue(all(self.case in each["citation"] for each in found))
 
-	def test_a_member_of_the_team_and_whom_it_is_shared_with_see_the_case_and_what_is_in_it(self):
+	def test_team_members_and_users_with_a_share_find_a_case_and_its_notes(self):
 		member, guest, nobody = (make_user("Huf User", "PRAKTIKANT") for _ in range(3))
 		case = self.make_case(anwalt=self.user, team=[{"benutzer": member}])
 		make("Helena Notiz", akte=case, titel=f"Vermerk {self.word}", inhalt="x")
@@ -191,7 +191,7 @@ class TestSearchInAllCases(HelenaTestCase):
 			found = self.as_user(tools.search_alle_akten, self.word, user=user)["results"]
 			self.assertEqual(len(found), count, user)
 
-	def test_what_is_in_a_case_of_others_is_in_no_list_and_cannot_be_read(self):
+	def test_records_in_cases_of_other_users_are_neither_listed_nor_readable(self):
 		made = [
 			make("Helena Dokument", akte=self.other, titel="x"),
 			make("Helena Frist", akte=self.other, bezeichnung="x", faellig_am=today()),
@@ -215,7 +215,7 @@ class TestSearchInAllCases(HelenaTestCase):
 		found = self.as_user(tools.search_alle_akten, self.word, user=admin)["results"]
 		self.assertEqual({each["name"] for each in found}, {self.case, self.other})
 
-	def test_general_notes_are_seen_by_who_made_them(self):
+	def test_notes_without_a_case_are_found_by_their_owner_only(self):
 		self.as_user(lambda: make("Helena Notiz", titel=f"Allgemein {self.word}", inhalt="x"))
 		other = make_user("Huf User", "ANWALT")
 		kinds = [each["doctype"] for each in self.as_user(tools.search_alle_akten, self.word)["results"]]
@@ -224,7 +224,7 @@ class TestSearchInAllCases(HelenaTestCase):
 
 
 class TestSources(HelenaTestCase):
-	def test_what_each_tool_reads_can_be_cited(self):
+	def test_results_of_every_read_tool_have_citable_sources(self):
 		document, _ = self.document("Vertrag"), self.deadline(3)
 		make("Helena Zeiteintrag", akte=self.case, minuten=5, taetigkeit="x")
 		calls = (
@@ -246,7 +246,7 @@ class TestSources(HelenaTestCase):
 
 
 class TestFees(HelenaTestCase):
-	def test_without_a_value_the_whole_table_numbers_and_rules_are_given(self):
+	def test_a_query_without_a_value_returns_table_numbers_and_rules(self):
 		found = self.as_user(tools.get_kosten_rules)
 		self.assertEqual(found["tabelle"][:2], [[500, 51.5], [1000, 93]])
 		self.assertEqual(found["tabelle"][-1], [500000, 3752])
@@ -254,7 +254,7 @@ class TestFees(HelenaTestCase):
 		self.assertEqual((numbers["2300"]["satz_von"], numbers["2300"]["satz_bis"]), (0.5, 2.5))
 		self.assertTrue(any("§ 2 Abs. 2" in rule for rule in found["regeln"]))
 
-	def test_the_day_of_the_order_chooses_the_table(self):
+	def test_get_kosten_rules_uses_the_fee_table_of_the_order_date(self):
 		fees = [
 			self.as_user(tools.get_kosten_rules, 5000, auftrag_am=day)["volle_gebuehr"]
 			for day in ("2025-05-31", "2025-06-01", None)
@@ -263,14 +263,14 @@ class TestFees(HelenaTestCase):
 		with self.assertRaisesRegex(ToolError, "2021"):
 			self.as_user(tools.get_kosten_rules, 5000, auftrag_am="2019-01-01")
 
-	def test_a_bill_is_added_up(self):
+	def test_a_bill_has_line_amounts_and_a_total(self):
 		items = [{"nummer": "2300", "satz": 1.5}, {"nummer": "7002"}, {"nummer": "7008"}]
 		found = self.as_user(tools.get_kosten_rules, 5000, items, auftraggeber=2)["rechnung"]
 		self.assertEqual([line["betrag"] for line in found["zeilen"]], [638.1, 20.0, 125.04])
 		self.assertEqual(found["zeilen"][0]["satz"], 1.8)
 		self.assertEqual(found["summe"], 783.14)
 
-	def test_what_cannot_be_billed_is_said(self):
+	def test_invalid_bill_items_and_values_are_refused(self):
 		for wrong in ([{"nummer": "9999"}], [{"nummer": "2300", "satz": 3}]):
 			with self.subTest(wrong=wrong), self.assertRaises(ToolError):
 				self.as_user(tools.get_kosten_rules, 5000, wrong)

@@ -37,24 +37,24 @@ class TestTheTable(unittest.TestCase):
 	def test_fees_are_those_of_the_table_printed_in_2021(self):
 		self.assertEqual([TABLES[0].full_fee(Decimal(value)) for value in VALUES], amounts(IN_2021))
 
-	def test_the_printed_table_has_these_rows_and_goes_on_to_500000(self):
+	def test_table_rows_match_the_printed_values_and_end_at_500000(self):
 		rows = list(TABLES[1].rows())
 		self.assertEqual([int(value) for value, _ in rows][: len(VALUES)], list(VALUES))
 		self.assertEqual(rows[-1], (500_000, 3752))
 		self.assertEqual(list(TABLES[0].rows())[-1], (500_000, 3539))
 
-	def test_a_begun_step_counts_as_a_whole_one(self):
+	def test_a_partial_step_of_value_is_charged_in_full(self):
 		table = TABLES[1]
 		self.assertEqual(table.full_fee(Decimal("500.01")), 93)
 		self.assertEqual(table.full_fee(Decimal("10000.01")), 707)
 		self.assertEqual(table.full_fee(Decimal("500000.01")), 3752 + 175)
 		self.assertEqual(TABLES[0].full_fee(Decimal(600_000)), 3539 + 2 * 165)
 
-	def test_a_value_counts_up_to_30_millions(self):
+	def test_the_value_is_capped_at_30_million(self):
 		table = TABLES[1]
 		self.assertEqual(table.full_fee(Decimal(90_000_000)), table.full_fee(Decimal(30_000_000)))
 
-	def test_the_day_of_the_order_decides_which_table_counts(self):
+	def test_the_fee_table_is_chosen_by_the_order_date(self):
 		self.assertIs(choose_fee_table(TABLES, date(2025, 5, 31)), TABLES[0])
 		self.assertIs(choose_fee_table(TABLES, date(2025, 6, 1)), TABLES[1])
 		self.assertIs(choose_fee_table(TABLES[::-1], date(2030, 1, 1)), TABLES[1])
@@ -73,7 +73,7 @@ class TestTheBill(unittest.TestCase):
 		self.assertEqual(billed(300, "3309", table=TABLES[0]), [("3309", "15.00")])
 		self.assertEqual(TABLES[0].fee(Decimal(500), Decimal("0.3")), 15)
 
-	def test_out_of_court_with_expenses_and_tax(self):
+	def test_an_out_of_court_bill_has_fee_expenses_and_tax(self):
 		lines = billed(5000, "2300", "7002", "7008")
 		self.assertEqual(lines, [("2300", "460.85"), ("7002", "20.00"), ("7008", "91.36")])
 
@@ -100,15 +100,15 @@ class TestTheBill(unittest.TestCase):
 	def test_without_a_business_fee_nothing_is_credited(self):
 		self.assertEqual(billed(10_000, "3100", "3104"), [("3100", "847.60"), ("3104", "782.40")])
 
-	def test_each_further_client_adds_03_up_to_20_to_what_is_raised_by_clients(self):
+	def test_each_further_client_raises_the_rate_by_0_3_up_to_2_0(self):
 		self.assertEqual(billed(10_000, "3100", "3104", clients=3), [("3100", "1238.80"), ("3104", "782.40")])
 		self.assertEqual(billed(10_000, "3100", clients=20), [("3100", "2151.60")])
 
-	def test_settlements_out_of_court_and_in_court(self):
+	def test_settlement_fees_differ_out_of_court_and_in_court(self):
 		self.assertEqual(billed(10_000, "1000"), [("1000", "978.00")])
 		self.assertEqual(billed(10_000, "1003"), [("1003", "652.00")])
 
-	def test_a_rate_outside_of_its_frame_is_refused(self):
+	def test_a_rate_outside_its_range_is_refused(self):
 		for number, rate in (("2300", "2.6"), ("2300", "0.4"), ("3100", "1.5")):
 			with self.subTest(number=number), self.assertRaisesRegex(ValueError, number):
 				billed(5000, (number, rate))

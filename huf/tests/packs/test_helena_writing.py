@@ -42,29 +42,29 @@ WRITTEN_BY = {
 
 
 class TestRights(HelenaTestCase):
-	def test_tools_are_described_in_english_with_the_office_s_german_terms(self):
+	def test_tool_descriptions_are_english_with_german_legal_terms(self):
 		described = [tool.description for tool in self.as_user(create_agent_tools, "Helena")]
 		self.assertEqual({detect_language(each) for each in described}, {"en"})
 		for term in ("Akte", "Dokument", "Frist", "Muster", "Notiz", "Rechtsgebiet"):
 			self.assertTrue([each for each in described if term in each], term)
 
-	def test_each_role_has_the_tools_that_it_should(self):
+	def test_each_role_has_exactly_its_tools(self):
 		for role in ROLES:
 			user = make_user("Huf User", role)
 			names = {tool.name for tool in self.as_user(create_agent_tools, "Helena", user=user)}
 			self.assertEqual(names, READ | WRITTEN_BY[role], role)
 
-	def test_whoever_has_none_of_the_roles_may_not_even_ask(self):
+	def test_users_without_a_pack_role_cannot_start_a_run(self):
 		stranger = make_user("Huf User")
 		with self.assertRaises(frappe.PermissionError):
 			run_agent(AgentRequest("Helena", "Hallo", stranger))
 
-	def test_all_that_writes_needs_a_person_and_nothing_else_does(self):
+	def test_exactly_the_write_tools_need_approval(self):
 		made = self.as_user(create_agent_tools, "Helena")
 		self.assertEqual({tool.name for tool in made if tool.needs_approval}, WRITE)
 		self.assertEqual({tool.name for tool in made if tool.effect is Effect.WRITE}, WRITE)
 
-	def test_the_documents_own_rights_hold_where_a_tool_would_not(self):
+	def test_write_functions_check_document_permissions(self):
 		user = make_user("Huf User", "PRAKTIKANT")
 		case = self.make_case(team=[{"benutzer": user}])
 		with self.assertRaises(frappe.PermissionError):
@@ -92,7 +92,7 @@ class TestProposals(HelenaTestCase):
 		)
 		self.assertEqual((doc.inhalt, doc.format, doc.muster), ("# Schimmel", "markdown", "Mahnschreiben"))
 
-	def test_a_word_file_is_made_of_either_format_and_once(self):
+	def test_a_word_file_is_rendered_once_from_markdown_or_html(self):
 		for form, words in (
 			("markdown", "# Betreff\n\nErster Satz."),
 			("html", "<h1>Betreff</h1><p>Erster <b>Satz</b>.</p>"),
@@ -125,7 +125,7 @@ class TestProposals(HelenaTestCase):
 			(str(row.faellig_am), str(row.vorfrist_am), row.status), ("2030-05-31", "2030-05-24", "Offen")
 		)
 
-	def test_a_deadline_without_a_day_or_with_a_later_reminder_is_refused(self):
+	def test_a_deadline_with_an_invalid_date_or_late_reminder_is_refused(self):
 		for due, before in (("morgen", None), ("2030-02-30", None), ("2030-05-01", "2030-05-02")):
 			with self.subTest(due=due), self.assertRaises(ToolError):
 				self.as_user(tools.create_draft_frist, self.case, "x", due, vorfrist_am=before)
@@ -147,7 +147,7 @@ class TestProposals(HelenaTestCase):
 		with self.assertRaises(ToolError):
 			self.as_user(tool.work, {"titel": "x", "text": "y", "severity": "fatal"})
 
-	def test_a_case_gets_another_summary_status_tags_and_field_of_law_and_nothing_else(self):
+	def test_update_akte_rag_changes_summary_status_tags_and_field_of_law_only(self):
 		self.as_user(tools.update_akte_rag, self.case, "Neu", "Ruhend", ["Schimmel", " Miete "], "Mietrecht")
 		row = frappe.get_doc("Helena Akte", self.case)
 		self.assertEqual((row.zusammenfassung, row.status), ("Neu", "Ruhend"))
@@ -161,7 +161,7 @@ class TestProposals(HelenaTestCase):
 		with self.assertRaises(frappe.ValidationError):
 			self.as_user(tools.update_akte_rag, self.case, rechtsgebiet="Raketenrecht")
 
-	def test_a_time_entry_is_of_the_user_and_of_today_unless_said(self):
+	def test_a_time_entry_defaults_to_the_current_user_and_today(self):
 		made = self.as_user(tools.create_draft_zeiterfassung, self.case, 30, "Telefonat")
 		row = frappe.get_doc("Helena Zeiteintrag", made["name"])
 		self.assertEqual((row.minuten, row.taetigkeit, row.abrechenbar), (30, "Telefonat", 1))
@@ -173,7 +173,7 @@ class TestProposals(HelenaTestCase):
 			with self.assertRaises(ToolError):
 				self.as_user(tools.create_draft_zeiterfassung, self.case, minutes, "x")
 
-	def test_nothing_is_proposed_for_a_case_of_others(self):
+	def test_writing_to_a_case_of_another_user_is_refused(self):
 		for propose in (
 			lambda case: tools.create_draft_dokument(case, "x", "y"),
 			lambda case: tools.create_draft_frist(case, "x", "2030-01-01"),
@@ -185,7 +185,7 @@ class TestProposals(HelenaTestCase):
 			with self.assertRaisesRegex(ToolError, "There is no Helena Akte"):
 				self.as_user(propose, self.other)
 
-	def test_what_is_in_a_case_is_not_moved_by_who_does_not_see_both(self):
+	def test_moving_a_note_needs_access_to_both_cases(self):
 		theirs = make("Helena Notiz", akte=self.other, titel="x", inhalt="y").name
 		mine = make("Helena Notiz", akte=self.case, titel="x", inhalt="y").name
 		for name, case in ((theirs, self.case), (mine, self.other)):
@@ -217,7 +217,7 @@ class TestApproval(HelenaTestCase):
 		frappe.db.rollback()
 		return frappe.db.count("Helena Frist", {"akte": self.case})
 
-	def test_each_write_tool_waits_and_its_card_shows_what_would_be(self):
+	def test_every_write_tool_waits_for_approval_with_a_preview(self):
 		calls = {
 			"create_draft_dokument": {"akte": self.case, "titel": "Brief", "inhalt": "Text"},
 			"create_draft_frist": {"akte": self.case, "bezeichnung": "Brief", "faellig_am": "2030-01-02"},
@@ -233,7 +233,7 @@ class TestApproval(HelenaTestCase):
 			self.assertIn("Brief", [each["after"] for each in change["fields"]], tool)
 			self.assertEqual((card["tool"], card["approver"]), (tool, self.user))
 
-	def test_a_deadline_is_there_once_it_is_allowed_and_not_before(self):
+	def test_a_deadline_is_created_only_after_approval(self):
 		result = self.propose(
 			"create_draft_frist",
 			{"akte": self.case, "bezeichnung": "Klage", "faellig_am": "2030-01-02"},
@@ -246,7 +246,7 @@ class TestApproval(HelenaTestCase):
 		self.assertEqual(work_on(result.run).response, "Ist notiert.")
 		self.assertEqual(self.deadlines(), 1)
 
-	def test_what_is_edited_before_is_made_as_edited_and_what_is_rejected_is_not_made(self):
+	def test_edited_arguments_are_applied_and_rejected_calls_are_not(self):
 		given = {"akte": self.case, "bezeichnung": "Klage", "faellig_am": "2030-01-02"}
 		result = self.propose("create_draft_frist", given, "Gut.")
 		with acting_as(self.user):

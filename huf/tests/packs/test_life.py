@@ -11,7 +11,7 @@ from huf.tests.packs.samples import PackTestCase, what_there_is
 
 
 class TestInstalling(PackTestCase):
-	def test_what_it_brings_is_there(self):
+	def test_installing_creates_agents_tools_roles_and_records(self):
 		report = self.install()
 		agent = frappe.get_doc("Agent", self.agent)
 		self.assertEqual((agent.instructions, agent.temperature), ("Water them.", 0.2))
@@ -20,13 +20,13 @@ class TestInstalling(PackTestCase):
 		self.assertTrue(frappe.db.exists("Role", self.role))
 		self.assertIn(f"Agent {self.agent}", report.made)
 
-	def test_a_right_that_is_not_given_is_not_had(self):
+	def test_only_permissions_listed_in_the_pack_are_granted(self):
 		self.install()
 		(rule,) = (each for each in frappe.get_meta(self.plant).permissions if each.role == self.role)
 		had = {right for right in ("read", "write", "create", "delete", "share", "export") if rule.get(right)}
 		self.assertEqual(had, {"read"})
 
-	def test_twice_changes_nothing(self):
+	def test_installing_twice_changes_nothing(self):
 		self.install()
 		before, modified = what_there_is(), frappe.db.get_value("Agent", self.agent, "modified")
 		report = self.install()
@@ -34,7 +34,7 @@ class TestInstalling(PackTestCase):
 		self.assertEqual(what_there_is(), before)
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "modified"), modified)
 
-	def test_what_was_there_is_left_alone_and_stays_when_the_pack_goes(self):
+	def test_existing_records_are_kept_on_installation_and_removal(self):
 		make("Agent", agent_name=self.agent, instructions="Mine.")
 		report = self.install()
 		self.assertIn(f"Agent {self.agent}: it was there before.", report.left)
@@ -43,27 +43,27 @@ class TestInstalling(PackTestCase):
 		frappe.delete_doc("Agent", self.agent)
 		frappe.db.commit()
 
-	def test_one_that_breaks_off_leaves_nothing(self):
+	def test_a_failed_installation_leaves_nothing(self):
 		before = what_there_is()
 		self.put("records.json", f'[{{"doctype": "{self.plant}", "height": 1}}]')
 		with self.assertRaisesRegex(UsageError, "records.json: document 1"):
 			self.install()
 		self.assertEqual(what_there_is(), before)
 
-	def test_a_doctype_of_somebody_else_is_not_taken_over(self):
+	def test_installing_over_an_existing_doctype_is_refused(self):
 		self.put("doctypes.json", '[{"doctype": "DocType", "name": "ToDo", "custom": 1, "fields": []}]')
 		with self.assertRaisesRegex(UsageError, "there is a DocType ToDo already"):
 			self.install()
 		self.assertTrue(frappe.db.exists("DocType", "ToDo"))
 
-	def test_code_comes_with_apps_only(self):
+	def test_packs_outside_an_app_cannot_contain_code(self):
 		self.put("tools.py", "raise SystemExit")
 		with self.assertRaisesRegex(UsageError, "which only a pack of an app may"):
 			self.install()
 
 
 class TestFaults(PackTestCase):
-	def test_each_is_told_with_its_file_and_line(self):
+	def test_yaml_errors_are_reported_with_file_and_line(self):
 		faults = {
 			"  color: red": "pack.yaml: Line 16: Agent Tool Function has no field 'color'",
 			"colour: red": "pack.yaml: Line 16: 'colour' is not known in a pack",
@@ -81,7 +81,7 @@ class TestFaults(PackTestCase):
 					self.install()
 				self.assertFalse(frappe.db.exists("Agent Pack", self.name))
 
-	def test_rows_of_a_wrong_kind_are_refused(self):
+	def test_values_of_the_wrong_type_are_refused(self):
 		for before, after, told in (
 			(
 				"tools: [list",
@@ -106,7 +106,7 @@ class TestFaults(PackTestCase):
 			with self.assertRaisesRegex(UsageError, f"document 1: {key} must be a list of objects"):
 				self.install()
 
-	def test_json_too(self):
+	def test_json_errors_are_reported_with_file_and_position(self):
 		for text, told in {
 			"[\n{,\n]": "records.json: Line 2: this is not JSON",
 			"[{}]": "records.json: document 1: a document needs its doctype",
@@ -128,7 +128,7 @@ class TestUpdating(PackTestCase):
 		super().setUp()
 		self.install()
 
-	def test_what_is_new_comes(self):
+	def test_an_update_applies_new_values_fields_and_records(self):
 		self.write("2.0", "Water them twice.", ("height", "weight"), ("Rose", "Fern"))
 		report = self.install()
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
@@ -136,7 +136,7 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.made, [f"{self.plant} Fern {self.key}"])
 		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "2.0")
 
-	def test_an_update_that_breaks_off_leaves_the_former_version(self):
+	def test_a_failed_update_keeps_the_previous_version(self):
 		before = what_there_is()
 		other = {"doctype": "DocType", "name": f"Pot {self.key}", "module": "Huf", "custom": 1}
 		other |= {"fields": [{"fieldname": "size", "fieldtype": "Int", "label": "Size", "reqd": 1}]}
@@ -152,7 +152,7 @@ class TestUpdating(PackTestCase):
 		self.install()
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
 
-	def test_a_person_s_edits_stay_and_are_told_of_and_the_rest_of_the_document_is_updated(self):
+	def test_edited_fields_are_kept_and_reported_and_other_fields_updated(self):
 		agent = frappe.get_doc("Agent", self.agent)
 		agent.temperature = 1
 		agent.save()
@@ -163,7 +163,7 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here and is kept."])
 		self.assertEqual(self.install().kept, report.kept)
 
-	def test_a_field_that_a_person_filled_in_before_the_pack_did_stays(self):
+	def test_a_field_filled_in_before_the_pack_sets_it_is_kept(self):
 		agent = frappe.get_doc("Agent", self.agent)
 		agent.description = "Ours."
 		agent.save(ignore_version=False)
@@ -176,7 +176,7 @@ class TestUpdating(PackTestCase):
 			self.assertEqual(values, ("Ours.", "Hello"))
 			self.assertEqual(report.kept, [f"Agent {self.agent}: description was changed here and is kept."])
 
-	def test_what_the_pack_has_no_more_stays_where_it_is_in_use(self):
+	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
 		model = f"cohere/test-{self.key}"
 		text = (self.folder / "pack.yaml").read_text()
 		self.put("pack.yaml", text.replace("temperature: 0.2", f"model: {model}"))
@@ -221,13 +221,13 @@ class TestUpdating(PackTestCase):
 		fields = {df.fieldname for df in frappe.get_meta(self.plant).fields}
 		self.assertEqual(fields, {"plant_name", "height", "weight", "mine"})
 
-	def test_what_a_person_deleted_does_not_come_back(self):
+	def test_records_deleted_by_a_user_are_not_recreated(self):
 		frappe.delete_doc(self.plant, f"Rose {self.key}")
 		report = self.install()
 		self.assertEqual(report.kept, [f"{self.plant} Rose {self.key}: it was deleted, and stays so."])
 		self.assertFalse(frappe.db.exists(self.plant, f"Rose {self.key}"))
 
-	def test_what_the_pack_has_no_more_goes_unless_a_person_has_changed_it(self):
+	def test_records_dropped_from_the_pack_are_deleted_if_unchanged(self):
 		self.write("2.0", plants=("Rose", "Fern"))
 		self.install()
 		frappe.db.set_value(self.plant, f"Rose {self.key}", "height", 9)
@@ -237,7 +237,7 @@ class TestUpdating(PackTestCase):
 		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
 		self.assertIn("but it was changed here", report.kept[0])
 
-	def test_a_doctype_that_the_pack_has_no_more_goes_with_its_table_unless_there_is_something_in_it(self):
+	def test_a_doctype_dropped_from_the_pack_is_deleted_if_empty(self):
 		empty = f"Pot {self.key}"
 		values = {"doctype": "DocType", "name": empty, "module": "Huf", "custom": 1}
 		values["fields"] = [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
@@ -258,7 +258,7 @@ class TestUpdating(PackTestCase):
 
 
 class TestRemoving(PackTestCase):
-	def test_nothing_is_left(self):
+	def test_removing_a_pack_leaves_nothing(self):
 		before = what_there_is()
 		self.install()
 		self.write("2.0", "Water them twice.", ("height", "weight"), ("Fern",))
@@ -266,7 +266,7 @@ class TestRemoving(PackTestCase):
 		remove_pack(self.name)
 		self.assertEqual(what_there_is(), before)
 
-	def test_what_people_made_is_named_and_goes_only_if_they_say_so(self):
+	def test_records_of_users_are_named_and_deleted_only_on_request(self):
 		before = what_there_is()
 		self.install()
 		plant = make(self.plant, plant_name=f"Mine {self.key}")
@@ -280,7 +280,7 @@ class TestRemoving(PackTestCase):
 		remove_pack(self.name, with_records=True)
 		self.assertEqual(what_there_is(), before)
 
-	def test_what_needs_its_doctypes_is_named_first(self):
+	def test_removal_is_refused_while_other_tools_need_its_doctypes(self):
 		self.install()
 		values = {"types": "Get List", "reference_doctype": self.plant, "description": "Mine"}
 		tool = make("Agent Tool Function", tool_name=f"mine_{self.key}", **values)
@@ -289,16 +289,16 @@ class TestRemoving(PackTestCase):
 		tool.delete()
 		frappe.db.commit()
 
-	def test_a_role_that_people_have_goes_with_it(self):
+	def test_removing_a_pack_takes_its_role_from_users(self):
 		self.install()
 		user = make_user(self.role)
 		remove_pack(self.name)
 		self.assertFalse(frappe.db.exists("Role", self.role))
 		self.assertNotIn(self.role, [row.role for row in frappe.get_doc("User", user).roles])
 
-	def test_what_another_pack_needs_as_well_is_that_pack_s_then(self):
+	def test_a_role_shared_by_two_packs_is_removed_with_the_last_one(self):
 		self.install()
-		other = TestRemoving("test_nothing_is_left")
+		other = TestRemoving("test_removing_a_pack_leaves_nothing")
 		other.setUp()
 		self.addCleanup(other.doCleanups)
 		other.role = self.role
@@ -309,6 +309,6 @@ class TestRemoving(PackTestCase):
 		remove_pack(other.name)
 		self.assertFalse(frappe.db.exists("Role", self.role))
 
-	def test_what_is_not_installed_cannot_be_removed(self):
+	def test_removing_a_pack_that_is_not_installed_is_refused(self):
 		with self.assertRaisesRegex(UsageError, "is not installed"):
 			remove_pack(self.name)

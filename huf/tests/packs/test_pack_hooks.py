@@ -13,7 +13,7 @@ PERMISSION_HOOKS = ("permission_query_conditions", "has_permission")
 
 
 class TestPackHooks(unittest.TestCase):
-	def test_they_are_part_of_the_app_s_hooks(self):
+	def test_pack_permission_hooks_are_registered_in_the_app(self):
 		for hook in PERMISSION_HOOKS:
 			brought = collect_hooks("huf.packs", hook)
 			self.assertTrue(brought)
@@ -22,7 +22,7 @@ class TestPackHooks(unittest.TestCase):
 				self.assertIn(path, registered[doctype])
 				self.assertTrue(callable(frappe.get_attr(path)))
 
-	def test_a_pack_narrows_its_own_doctypes_only(self):
+	def test_pack_permission_hooks_name_only_doctypes_of_the_pack(self):
 		for hook in PERMISSION_HOOKS:
 			for doctype, path in collect_hooks("huf.packs", hook).items():
 				folder = Path(huf.packs.__file__).parent / path.split(".")[2]

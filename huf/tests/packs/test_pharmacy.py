@@ -22,7 +22,7 @@ class TestReservations(ShippedPackCase):
 		self.user = make_user("Huf User")
 		frappe.db.commit()
 
-	def test_20_at_once_get_no_more_than_there_is(self):
+	def test_concurrent_reservations_never_exceed_the_stock(self):
 		self.stock(7)
 		outcomes = together([(reserve, self.user, self.drug, self.branch) for _ in range(20)])
 		frappe.db.rollback()
@@ -30,7 +30,7 @@ class TestReservations(ShippedPackCase):
 		self.assertEqual(frappe.db.get_value("Pharmacy Stock", {"drug": self.drug}, "reserved"), 7)
 		self.assertEqual(frappe.db.count("Pharmacy Reservation", {"drug": self.drug}), 7)
 
-	def test_what_is_cancelled_can_be_had_by_another_and_is_no_business_of_theirs(self):
+	def test_reservations_are_private_and_free_the_stock_when_cancelled(self):
 		self.stock(1)
 		other = make_user("Huf User")
 		with acting_as(self.user):
@@ -45,7 +45,7 @@ class TestReservations(ShippedPackCase):
 		with acting_as(other):
 			self.assertEqual(manage_reservation("create", self.drug)["status"], "reserved")
 
-	def test_a_search_tells_where_there_is_some(self):
+	def test_search_returns_branches_with_available_stock(self):
 		self.stock(2)
 		with acting_as(self.user):
 			found = search_drugs(self.drug)
@@ -78,14 +78,14 @@ class TestSeed(ShippedPackCase):
 		self.assertEqual(values, ("gemini/gemini-2.5-pro", 4096, 0.3, 10))
 		self.assertEqual([row.tool for row in agent.agent_tool], TOOLS)
 
-	def test_each_tool_takes_what_its_table_says(self):
+	def test_each_tool_has_the_documented_parameters(self):
 		for name, (needed, optional) in PARAMETERS.items():
 			doc = frappe.get_doc("Agent Tool Function", name)
 			schema = frappe.parse_json(doc.function_definition)["parameters"]
 			self.assertEqual(set(schema["required"]), needed, name)
 			self.assertEqual(set(schema["properties"]), needed | optional, name)
 
-	def test_mail_that_the_helpdesk_passes_on_goes_to_the_agent_and_any_other_does_not(self):
+	def test_only_mail_from_the_helpdesk_is_routed_to_the_agent(self):
 		for sender, way in {
 			"info@dostupnost-leku.cz": ("agent", "pharmacy"),
 			"a@b.example": ("pipeline", None),
@@ -95,11 +95,11 @@ class TestSeed(ShippedPackCase):
 			decision = route_mail(message, rules)
 			self.assertEqual((decision.route.value, decision.profile), way)
 
-	def test_a_limit_is_kept(self):
+	def test_drug_search_respects_its_limit(self):
 		self.assertEqual(len(search_drugs("n", limit=2)["drugs"]), 2)
 		self.assertGreater(len(search_drugs("n")["drugs"]), 2)
 
-	def test_a_drug_is_found_by_its_substance_and_not_where_there_is_none(self):
+	def test_drugs_are_found_by_substance_with_branches_that_have_stock(self):
 		(found,) = search_drugs("PARACETAMOL")["drugs"]
 		self.assertEqual(
 			(found["name"], found["branches"]), ("Paralen 500", [{"pharmacy_id": "Brno", "available": 5}])

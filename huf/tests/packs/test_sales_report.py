@@ -24,14 +24,14 @@ class SalesCase(ShippedPackCase):
 
 
 class TestReport(SalesCase):
-	def test_a_region_and_a_year_are_one_row_and_a_sentence(self):
+	def test_a_report_for_region_and_year_has_one_row_and_a_summary(self):
 		told = self.report(region="EMEA", year=2024)
 		row = {"region": "EMEA", "year": 2024, "orders": 5, "total": 12575.0, "average": 2515.0}
 		self.assertEqual((told["tool"], told["region"], told["year"]), ("sales_report_tool", "EMEA", 2024))
 		self.assertEqual(told["data"], [row])
 		self.assertEqual(told["summary"], "Sales report for region=EMEA, year=2024: 5 orders, EUR 12,575.00")
 
-	def test_without_a_region_it_is_all_and_without_a_year_every_year(self):
+	def test_omitted_region_and_year_select_all_regions_and_years(self):
 		self.assertEqual(self.report(), self.report(region="ALL"))
 		self.assertEqual(self.report(region="all")["region"], "ALL")
 		told = self.report()["data"]
@@ -41,36 +41,36 @@ class TestReport(SalesCase):
 		self.assertEqual([row["year"] for row in self.report(region="apac")["data"]], [2023, 2024, 2025])
 		self.assertEqual([row["region"] for row in self.report(year=2025)["data"]], REGIONS)
 
-	def test_the_total_is_that_of_the_orders_without_cancelled_ones(self):
+	def test_totals_exclude_cancelled_orders(self):
 		rows = frappe.get_all("Shop Order", {"status": ["!=", "Cancelled"]}, ["amount"], order_by="name asc")
 		told = self.report()["data"]
 		self.assertAlmostEqual(sum(row["total"] for row in told), sum(row.amount for row in rows))
 		self.assertLess(sum(row["orders"] for row in told), frappe.db.count("Shop Order"))
 
-	def test_a_year_has_its_first_and_its_last_day_and_no_other(self):
+	def test_a_year_begins_on_january_1_and_ends_on_december_31(self):
 		for number, day in enumerate(("2030-12-31", "2031-01-01", "2031-12-31", "2032-01-01")):
 			make(
 				"Shop Order", order_no=f"T-{number}", region="LATAM", order_date=day, amount=1, status="Paid"
 			)
 		self.assertEqual(self.report(year=2031)["data"][0]["orders"], 2)
 
-	def test_what_is_not_known_is_told_to_the_model(self):
+	def test_unknown_regions_and_invalid_years_raise_tool_errors(self):
 		with self.assertRaisesRegex(ToolError, "no region 'Mars'. Known: AMER, APAC, EMEA, LATAM, or ALL"):
 			self.report(region="Mars")
 		with self.assertRaisesRegex(ToolError, "24 is not a year"):
 			self.report(year=24)
 		self.assertEqual(self.report(year=1999)["data"], [])
 
-	def test_everything_it_gives_is_json(self):
+	def test_the_report_is_json_serializable(self):
 		self.assertEqual(frappe.parse_json(frappe.as_json(self.report())), self.report())
 
-	def test_a_user_s_own_permissions_count(self):
+	def test_the_report_needs_read_permission_of_the_user(self):
 		with acting_as(make_user("Sales Reader", "Huf User")):
 			self.assertEqual(self.report(year=2024)["data"][0]["region"], "AMER")
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			self.report(year=2024)
 
-	def test_of_orders_that_a_user_may_not_read_nothing_is_counted(self):
+	def test_orders_the_user_cannot_read_are_not_counted(self):
 		user = make_user("Sales Reader", "Huf User")
 		make("User Permission", user=user, allow="Shop Region", for_value="EMEA")
 		with acting_as(user):
@@ -95,23 +95,23 @@ class TestAgent(SalesCase):
 			frappe.db.commit()
 			return result, server.requests
 
-	def test_a_model_s_call_is_answered_from_the_orders(self):
+	def test_a_tool_call_returns_the_report_to_the_model(self):
 		call = tool_call("sales_report_tool", {"region": "EMEA", "year": 2024})
 		result, requests = self.ask(call, text("5 orders."))
 		self.assertEqual((result["status"], result["response"]), ("Success", "5 orders."))
 		self.assertIn("12575.0", requests[1]["messages"][-1]["content"])
 
-	def test_so_is_a_plan_and_the_answer_is_asked_for_with_the_result(self):
+	def test_planner_mode_returns_the_report_to_the_model(self):
 		result, requests = self.ask(text(PLAN), text("5 orders."), text("5 orders."), tool_mode="Planner")
 		self.assertEqual(result["status"], "Success")
 		self.assertIn("Generate sales reports by region and year", frappe.as_json(requests[0]["messages"]))
 		self.assertIn("12575.0", frappe.as_json(requests[1]["messages"]))
 
-	def test_who_has_neither_of_its_roles_may_not_ask_it(self):
+	def test_users_without_a_role_of_the_agent_cannot_run_it(self):
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			run_agent_sync("Sales Analyst", "Sales report")
 
-	def test_its_cases_pass_without_a_model(self):
+	def test_all_eval_cases_but_one_pass_offline(self):
 		report = evaluate_agent("Sales Analyst", 1, "Offline")
 		failed = [each.case for each in report.results if not each.passed]
 		self.assertEqual(failed, ["two_sides_of_a_comparison"])

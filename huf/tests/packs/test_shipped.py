@@ -20,7 +20,7 @@ FEWEST_CASES = 10
 
 
 class TestShippedPacks(SiteTestCase):
-	def test_each_comes_is_used_is_updated_and_goes_without_a_trace(self):
+	def test_every_pack_passes_its_cases_and_is_removed_without_a_trace(self):
 		for name, source in own_packs().items():
 			with self.subTest(name):
 				self.addCleanup(clear, name)

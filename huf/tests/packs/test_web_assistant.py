@@ -38,11 +38,11 @@ class TestWebAssistant(ShippedPackCase):
 		)
 		return result, calls
 
-	def test_it_has_the_four_tools_and_no_other(self):
+	def test_the_agent_has_exactly_four_tools(self):
 		tools = [row.tool for row in frappe.get_doc("Agent", "Web Assistant").agent_tool]
 		self.assertEqual(tools, ["web_search", "open_url", "extract_text", "final_answer"])
 
-	def test_it_searches_opens_what_was_found_and_gives_its_answer_as_a_call(self):
+	def test_a_search_result_is_opened_and_final_answer_is_the_response(self):
 		page = self.site.add("/roof", ARTICLE)
 		found = {"results": [{"title": "The roof", "url": page, "content": "About roofs"}]}
 		self.site.answer_json("/search?q=leaking+roof&format=json", found)
@@ -59,13 +59,13 @@ class TestWebAssistant(ShippedPackCase):
 		self.assertIn("It leaks in the north.", json.loads(calls[1].result)["text"])
 		self.assertEqual((result["status"], result["response"]), ("Success", f"En el norte ({page})."))
 
-	def test_it_opens_the_address_that_a_person_names(self):
+	def test_a_url_in_the_prompt_is_opened(self):
 		page = self.site.add("/roof", ARTICLE)
 		result, calls = self.ask(f"Navega a {page}", tool_call("open_url", {"url": page}), text("It leaks."))
 		self.assertEqual((calls[0].tool, calls[0].status), ("open_url", "Success"))
 		self.assertEqual(json.loads(calls[0].result)["title"], "The roof")
 
-	def test_it_makes_html_readable(self):
+	def test_extract_text_removes_html_tags(self):
 		_, calls = self.ask("Read this", tool_call("extract_text", {"content": ARTICLE}), text("It leaks."))
 		self.assertNotIn("<p>", json.loads(calls[0].result)["text"])
 
@@ -75,7 +75,7 @@ class TestWebAssistant(ShippedPackCase):
 		self.assertEqual([call.status for call in calls], ["Failed", "Failed"])
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "tool_failures"))
 
-	def test_its_steps_are_counted(self):
+	def test_the_run_stops_with_a_warning_after_eight_steps(self):
 		again = [tool_call("extract_text", {"content": f"Text {place}"}) for place in range(8)]
 		result, _ = self.ask("Read all of this", *again, text("Half of it is read."))
 		self.assertTrue(result["response"].startswith("[WARNING: Max steps (8) reached."), result["response"])

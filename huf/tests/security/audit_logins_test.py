@@ -33,7 +33,7 @@ class TestLogins(SiteTestCase):
 			self.assertNotIn(typed, json.dumps(entries, default=str))
 		self.assertFalse([each for each in read_audit(None, None, False) if each["action"] == "login"])
 
-	def test_the_command_prints_lines(self):
+	def test_huf_audit_prints_json_lines_up_to_a_date(self):
 		user = self.make_user("printed@example.com")
 		Browser().login(user)
 		printed = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "audit"])

@@ -55,7 +55,7 @@ class TestMaintenance(unittest.TestCase):
 
 		isolated(look)
 
-	def test_apps_and_the_common_configuration_come_back(self):
+	def test_restore_includes_apps_and_the_common_configuration(self):
 		module, common = self.home / "apps/own/own/__init__.py", self.home / "sites/common_site_config.json"
 		module.parent.mkdir(parents=True)
 		module.write_text("x = 1\n")
@@ -107,7 +107,7 @@ class TestMaintenance(unittest.TestCase):
 			for name in names:
 				self.assertTrue(frappe.get_doc("File", name).get_content())
 
-	def test_a_file_is_at_its_address_only_when_it_is_whole(self):
+	def test_a_written_file_appears_only_when_it_is_complete(self):
 		target, seen = self.folder / "files" / "report.txt", []
 		write_bytes = Path.write_bytes
 
@@ -155,14 +155,14 @@ class TestMaintenance(unittest.TestCase):
 					self.assertFalse((self.folder / "other").exists(), "nothing was made")
 			self.file.unlink()
 
-	def test_a_zip_with_another_manifest_is_refused(self):
+	def test_a_zip_with_an_invalid_manifest_is_refused(self):
 		for manifest in ([], {"sha256": ["site.db"]}, {"sha256": None}):
 			with zipfile.ZipFile(self.file, "w") as package:
 				package.writestr(backup.MANIFEST, json.dumps(manifest))
 			answer = self.huf("restore", self.file, home=self.folder / "other")
 			self.assertIn("was not restored", answer.output)
 
-	def test_a_backup_does_not_write_outside_of_its_site(self):
+	def test_restore_does_not_write_outside_the_site(self):
 		self.huf("backup", self.file)
 		with zipfile.ZipFile(self.file) as package:
 			manifest = json.loads(package.read(backup.MANIFEST))
@@ -176,12 +176,12 @@ class TestMaintenance(unittest.TestCase):
 		self.assertIn("leads out of the site", answer.output)
 		self.assertEqual(list(self.folder.rglob("evil")), [])
 
-	def test_nothing_is_overwritten(self):
+	def test_backup_and_restore_refuse_to_overwrite_existing_data(self):
 		self.huf("backup", self.file)
 		self.assertIn("exists already", self.huf("backup", self.file).output)
 		self.assertIn("has a site", self.huf("restore", self.file).output)
 
-	def test_the_doctor_finds_what_is_wrong(self):
+	def test_huf_doctor_reports_unreadable_secrets(self):
 		answer = self.huf("doctor")
 		self.assertEqual(answer.exit_code, 0, answer.output)
 		self.assertRegex(answer.output, r"ok +site.db +ok, [\d.]+ MB")
@@ -192,7 +192,7 @@ class TestMaintenance(unittest.TestCase):
 		self.assertEqual(answer.exit_code, 1)
 		self.assertRegex(answer.output, rf"WRONG +secrets +1 stored, not readable.*{self.provider}")
 
-	def test_rotated_keys_read_every_secret_also_after_a_crash(self):
+	def test_secrets_stay_readable_after_key_rotation_and_after_a_crash(self):
 		folder = site.site_path(self.home)
 		before = site.read_config(folder)["encryption_key"]
 		with only_server(self.home, "http://127.0.0.1:1", "Stop it."):

@@ -15,12 +15,12 @@ class TestOtherCase(SiteTestCase):
 		frappe.set_user(make_user("Huf User", EDITOR))
 		self.addCleanup(frappe.set_user, "Administrator")
 
-	def test_no_hidden_value_is_listed(self):
+	def test_hidden_fields_in_other_case_cannot_be_selected(self):
 		for fields in (["name", "FEE"], ["name", f"`tab{CASE}`.Fee"], ["name", "Fee as title"]):
 			with self.subTest(fields), self.assertRaises(frappe.db.OperationalError):
 				frappe.get_list(CASE, fields=fields, filters={"name": self.doc.name})
 
-	def test_nothing_is_filtered_or_sorted_by_it(self):
+	def test_hidden_fields_in_other_case_cannot_be_filtered_or_sorted_by(self):
 		for query in (
 			{"filters": {"FEE": "canary"}},
 			{"or_filters": [[CASE, "Fee", "like", "can%"]]},
@@ -31,6 +31,6 @@ class TestOtherCase(SiteTestCase):
 			with self.subTest(query), self.assertRaises((frappe.db.OperationalError, frappe.DataError)):
 				frappe.get_list(CASE, fields=["name"], **query)
 
-	def test_what_may_be_read_is_found_as_before(self):
+	def test_readable_fields_can_be_selected_and_sorted_by(self):
 		found = frappe.get_list(CASE, {"name": self.doc.name}, ["name", "title"], order_by="title desc")
 		self.assertEqual(found[0].title, "Roof")

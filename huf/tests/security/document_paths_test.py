@@ -27,7 +27,7 @@ class TestDocumentPaths(SiteTestCase):
 			self.assertFalse(outside.exists())
 			self.assertEqual(list(self.home.rglob("outside.py*")), [])
 
-	def test_a_disabled_role_gives_nothing_any_more(self):
+	def test_disabled_roles_are_not_among_the_roles_of_a_user(self):
 		role = frappe.get_doc({"doctype": "Role", "role_name": "Reader of all"}).insert()
 		user = frappe.get_doc("User", "a@example.com")
 		user.append("roles", {"role": role.name})
@@ -44,7 +44,7 @@ class TestDocumentPaths(SiteTestCase):
 			[row for row in rows if "@" in row["parent"] or row["parent"] == "Administrator"], []
 		)
 
-	def test_a_name_is_no_filter(self):
+	def test_a_filter_in_place_of_a_name_reveals_nothing(self):
 		frappe.db.set_value("User", "a@example.com", "api_key", "secretkey")
 		frappe.db.commit()
 		answers = {
@@ -64,7 +64,7 @@ class TestDocumentPaths(SiteTestCase):
 		)
 		self.assertFalse(frappe.db.exists("Huf User Settings", "a@example.com"))
 
-	def test_a_long_column_is_refused_before_it_is_matched(self):
+	def test_too_long_column_expressions_are_refused(self):
 		long = "a" + " " * 200_000 + "b"
 		self.assertGreater(len(long), MAX_COLUMN_CHARS)
 		for query in ({"fields": [long]}, {"order_by": long}, {"group_by": long}):
@@ -73,7 +73,7 @@ class TestDocumentPaths(SiteTestCase):
 			)
 			self.assertEqual(answer.status_code, 417, answer.text[:200])
 
-	def test_a_source_s_files_are_given_by_who_may_change_it(self):
+	def test_attaching_a_file_to_a_source_needs_write_permission_on_it(self):
 		source = make_source()
 		values = {"attached_to_doctype": "Knowledge Source", "attached_to_name": source}
 		answer = self.browser.post(
@@ -117,7 +117,7 @@ class TestTables(SiteTestCase):
 		)
 		return [(row.parentfield, row.text) for row in rows]
 
-	def test_rows_of_a_table_above_the_user_s_level_are_not_listed(self):
+	def test_child_rows_above_the_permission_level_of_the_user_are_not_listed(self):
 		for field in ("open.text as text", "secret.text as text", "`tabPaper Line`.text"):
 			with self.subTest(field):
 				query = {"fields": f'["name", "{field}"]', "filters": f'{{"name": "{self.paper.name}"}}'}
@@ -127,7 +127,7 @@ class TestTables(SiteTestCase):
 		found = self.browser.open('/api/resource/Paper?filters=[["Paper Line", "text", "=", "hidden"]]')
 		self.assertEqual(found.json["data"], [])
 
-	def test_nor_taken_into_another_table(self):
+	def test_child_rows_cannot_be_moved_out_of_a_hidden_table(self):
 		row = {"name": self.paper.secret[0].name, "text": "taken"}
 		self.assertEqual(self.browser.open(self.path, "PUT", json={"open": [row]}).status_code, 403)
 		self.assertEqual(self.list_rows(), [("secret", "hidden"), ("open", "shown")])
@@ -141,6 +141,6 @@ class TestTables(SiteTestCase):
 		self.assertEqual((added.status_code, removed.status_code), (403, 403))
 		self.assertEqual(self.list_rows(), [("secret", "hidden"), ("open", "shown")])
 
-	def test_who_may_not_submit_is_refused_as_such_also_a_new_document(self):
+	def test_inserting_a_submitted_document_needs_submit_permission(self):
 		answer = self.browser.post("/api/resource/Paper", json={"docstatus": 1})
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (403, "PermissionError"))

@@ -56,7 +56,7 @@ class TestFairQueue(SiteTestCase):
 		ann, bob = self.ann, self.bob
 		self.assertEqual(self.claim_users(8), [ann, bob, "Guest", ann, bob, ann, ann, ann])
 
-	def test_who_was_served_before_waits_for_who_was_not(self):
+	def test_a_user_without_recent_jobs_is_served_first(self):
 		self.enqueue(self.ann, 3)
 		self.assertEqual(self.claim_users(2), [self.ann, self.ann])
 		self.enqueue(self.bob, 1)
@@ -67,7 +67,7 @@ class TestFairQueue(SiteTestCase):
 		ids = [self.worker.claim(QUEUES)["id"] for _ in range(4)]
 		self.assertEqual(ids, sorted(ids))
 
-	def test_jobs_at_the_front_go_first_also_to_the_thread_that_takes_short_ones_only(self):
+	def test_at_front_jobs_are_claimed_first_even_by_threads_for_short_queues(self):
 		self.enqueue(self.ann, 2)
 		self.enqueue(self.ann, 1, at_front=True)
 		row = self.worker.claim(("short", "default"), any_front=True)
@@ -105,7 +105,7 @@ class TestFairQueue(SiteTestCase):
 			self.assertEqual(answer.status_code, 202, answer.text)
 		self.assertEqual(self.claim_users(3), [self.ann, self.bob, self.ann])
 
-	def test_a_queued_chat_goes_before_background_runs(self):
+	def test_queued_chat_runs_precede_background_runs(self):
 		agent = make_agent()
 		enqueue_run(AgentRequest(agent, "in the background", "Administrator"))
 		enqueue_run(AgentRequest(agent, "in a chat", "Administrator", channel="chat"))
@@ -113,7 +113,7 @@ class TestFairQueue(SiteTestCase):
 		rows = jobs_db.connect().execute("SELECT at_front FROM job ORDER BY id")
 		self.assertEqual([row["at_front"] for row in rows], [0, 1])
 
-	def test_a_file_of_an_earlier_version_is_brought_up_to_date(self):
+	def test_a_job_database_of_an_earlier_version_is_migrated(self):
 		with tempfile.TemporaryDirectory() as folder:
 			file = Path(folder) / "jobs.db"
 			db = sqlite3.connect(file)

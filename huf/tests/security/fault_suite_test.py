@@ -107,7 +107,7 @@ class FaultTestCase(unittest.TestCase):
 
 @unittest.skipUnless(sys.platform == "linux", "memory is read from ps; gunicorn is POSIX")
 class TestFaults(FaultTestCase):
-	def test_huge_answers_of_models(self):
+	def test_the_server_survives_huge_model_responses(self):
 		address = enter(self, serving())
 		self.site.make("AI Provider", provide_name="Endless", api_key=SECRET, api_base=address)
 		self.site.make("AI Model", model_name="endless", provider="Endless", own_prices=1)
@@ -128,7 +128,7 @@ class TestFaults(FaultTestCase):
 		self.assertEqual(answer.status, 200, answer.data[:300])
 		return answer.data.decode()
 
-	def test_a_file_that_unpacks_to_much_more(self):
+	def test_an_attached_decompression_bomb_is_refused(self):
 		fields = {"file": ("bomb.docx", pack_bomb()), "is_private": "1"}
 		headers = self.site.headers
 		upload = self.site.pool.request("POST", "/api/method/upload_file", fields=fields, headers=headers)
@@ -137,7 +137,7 @@ class TestFaults(FaultTestCase):
 		answer = self.site.pool.request("POST", STREAM, json=values, headers=headers)
 		self.assertRegex(answer.data.decode(), "takes too much time or memory")
 
-	def test_200_streams_beside_other_requests_and_half_sent_bodies(self):
+	def test_200_streams_succeed_beside_half_sent_requests(self):
 		head = b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf"
 		for _slow in range(60):
 			client = socket.create_connection(("127.0.0.1", self.site.pool.port), timeout=30)
@@ -152,7 +152,7 @@ class TestFaults(FaultTestCase):
 			texts = [stream.result() for stream in streams]
 		self.assertEqual([text for text in texts if '"status": "Success"' not in text], [])
 
-	def test_a_locked_database(self):
+	def test_reads_work_and_runs_wait_while_the_database_is_locked(self):
 		file = self.site.home / "sites" / SITE / "site.db"
 		with ThreadPoolExecutor(20) as pool:
 			other = sqlite3.connect(file, isolation_level=None)
@@ -175,7 +175,7 @@ class TestFaults(FaultTestCase):
 class TestFullDisk(FaultTestCase):
 	within = SMALL_DISK
 
-	def test_reading_goes_on_and_writing_when_there_is_room_again(self):
+	def test_reads_work_on_a_full_disk_and_writes_resume_after_cleanup(self):
 		home = Path(f"/proc/{self.site.server.process.pid}/root{self.site.home}")
 		self.fill(home / "fill")
 		values, refused = {"agent_name": "Bench", "prompt": "1 0"}, 0

@@ -39,7 +39,7 @@ class TestLock(unittest.TestCase):
 			outside = [each for each in versions if not requirement.specifier.contains(each)]
 			self.assertEqual(outside, [], f"{requirement}: run scripts/lock")
 
-	def test_every_pin_has_hashes_and_names_no_place(self):
+	def test_every_pin_has_hashes_and_no_url(self):
 		text = (ROOT / "requirements.lock").read_text()
 		self.assertNotIn("://", text)
 		self.assertNotIn("--index", text)
@@ -55,7 +55,7 @@ class TestBillOfMaterials(unittest.TestCase):
 		subprocess.run(command, check=True, capture_output=True, timeout=60)
 		return json.loads(file.read_text())
 
-	def test_it_lists_what_both_locks_pin_and_is_made_alike(self):
+	def test_the_bill_of_materials_is_reproducible_and_lists_all_pins(self):
 		with tempfile.TemporaryDirectory() as folder:
 			bill = self.make(folder, "one.json")
 			self.make(folder, "two.json")

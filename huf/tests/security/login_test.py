@@ -40,25 +40,25 @@ class TestAttempts(SiteTestCase):
 		self.assertEqual(answers.count(401), login_attempts.FAILURES_PER_PAIR)
 		self.assertEqual(answers.count(429), 120 - login_attempts.FAILURES_PER_PAIR)
 
-	def test_the_owner_signs_in_from_elsewhere(self):
+	def test_a_blocked_address_does_not_lock_the_account_elsewhere(self):
 		for _attempt in range(login_attempts.FAILURES_PER_PAIR + 1):
 			self.guess("10.0.0.1")
 		self.assertEqual(self.guess("10.0.0.1", PASSWORD), 429)
 		self.assertEqual(self.guess("10.0.0.2", PASSWORD), 200)
 
-	def test_an_attack_from_many_addresses_slows_down_and_the_owner_returns_to_the_usual_place(self):
+	def test_a_distributed_attack_is_limited_without_locking_out_a_known_address(self):
 		self.assertEqual(self.guess("192.168.1.5", PASSWORD), 200)
 		with mock.patch.object(login_attempts, "FAILURES_PER_ACCOUNT", 5):
 			answers = [self.guess(f"10.0.1.{number}") for number in range(8)]
 			self.assertEqual(answers, [401] * 5 + [429] * 3)
 			self.assertEqual(self.guess("192.168.1.5", PASSWORD), 200)
 
-	def test_an_address_does_not_try_many_accounts(self):
+	def test_failures_of_one_address_over_many_accounts_are_limited(self):
 		with mock.patch.object(login_attempts, "FAILURES_PER_ADDRESS", 5):
 			answers = [self.guess("10.0.0.1", user=f"nobody{number}") for number in range(8)]
 		self.assertEqual(answers, [401] * 5 + [429] * 3)
 
-	def test_another_name_of_the_account_brings_no_more_guesses(self):
+	def test_guesses_by_username_and_email_share_one_limit(self):
 		frappe.db.set_value("User", self.user, "username", "anna")
 		frappe.db.commit()
 		answers = [self.guess("10.0.0.1", user=name) for name in ("anna", self.user, "ANNA@example.com") * 5]
@@ -100,7 +100,7 @@ class TestSessions(SiteTestCase):
 		browser.headers.pop("X-Frappe-CSRF-Token")
 		return browser
 
-	def test_the_first_write_of_a_session_needs_the_token(self):
+	def test_the_first_write_of_a_session_needs_a_csrf_token(self):
 		browser = Browser()
 		browser.post(LOGIN, data={"usr": "Administrator", "pwd": PASSWORD})
 		answer = browser.post("/api/resource/Note", json={"title": "forged"})
@@ -108,7 +108,7 @@ class TestSessions(SiteTestCase):
 		browser.take_token()
 		self.assertEqual(browser.post("/api/resource/Note", json={"title": "mine"}).status_code, 200)
 
-	def test_a_link_does_not_sign_out(self):
+	def test_get_requests_do_not_log_out(self):
 		browser = self.logged_in()
 		for path in ("/api/method/logout", "/?cmd=logout", "/api/v2/method/logout"):
 			self.assertEqual(browser.open(path).status_code, 400, path)
@@ -117,7 +117,7 @@ class TestSessions(SiteTestCase):
 		self.assertEqual(browser.post("/api/method/logout").status_code, 200)
 		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
 
-	def test_an_api_key_needs_no_token(self):
+	def test_requests_with_an_api_key_need_no_csrf_token(self):
 		self.make_user(
 			"tool@example.com", "System Manager", api_key="key-of-tool", api_secret="secret-of-tool"
 		)
@@ -151,7 +151,7 @@ class TestAnswers(SiteTestCase):
 		"/assets/frappe/login.js",
 	)
 
-	def test_pages_run_no_inline_scripts_and_content_is_what_it_says(self):
+	def test_responses_have_a_content_security_policy_and_nosniff(self):
 		for browser in (Browser(), self.admin()):
 			for path in self.PATHS:
 				answer = browser.open(path, headers={"Accept": "text/html"})
@@ -161,12 +161,12 @@ class TestAnswers(SiteTestCase):
 				self.assertEqual(rules["object-src"], "'none'")
 				self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff", path)
 
-	def test_encryption_is_insisted_on_only_where_there_is_some(self):
+	def test_hsts_is_sent_over_https_only(self):
 		self.assertNotIn("Strict-Transport-Security", Browser().open("/login").headers)
 		answer = Browser().open("/login", base_url="https://huf.example")
 		self.assertIn("max-age=", answer.headers["Strict-Transport-Security"])
 
-	def test_tracebacks_are_for_developers(self):
+	def test_error_responses_contain_no_traceback(self):
 		admin = self.admin()
 		path = "/api/method/huf.embedded.tests.samples.fail"
 		for version in (path, path.replace("/api/", "/api/v2/")):
@@ -179,7 +179,7 @@ class TestAnswers(SiteTestCase):
 		self.assertNotIn("Traceback", wrong.text)
 		self.assertIn("MandatoryError", wrong.json["exception"])
 
-	def test_a_missing_argument_is_the_callers_mistake(self):
+	def test_a_missing_argument_returns_a_client_error(self):
 		admin = self.admin()
 		for path in ("frappe.client.get_list", "frappe.client.get_value?doctype=Note", "huf.api.agent.chat"):
 			answer = admin.open(f"/api/method/{path}", "GET")
@@ -190,7 +190,7 @@ class TestAnswers(SiteTestCase):
 
 
 class TestOwnSessions(SiteTestCase):
-	def test_ending_the_others_keeps_this_one(self):
+	def test_users_can_end_one_or_all_of_their_other_sessions(self):
 		user = self.make_user("roaming@example.com")
 		here, there = Browser(), Browser()
 		for browser in (here, there):

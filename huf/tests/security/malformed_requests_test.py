@@ -93,12 +93,12 @@ class TestMalformedRequests(SiteTestCase):
 		if answer.status_code >= 500:
 			self.faults.append(f"{method} {path} {options}: {answer.status_code} {answer.text[:200]}")
 
-	def test_queries(self):
+	def test_malformed_queries_never_return_a_server_error(self):
 		for path in write_paths():
 			self.send(path)
 		self.assertFalse(self.faults, "\n".join(self.faults[:20]))
 
-	def test_bodies_and_addresses(self):
+	def test_malformed_bodies_and_urls_never_return_a_server_error(self):
 		for body in BODIES:
 			for path in ("/api/resource/ToDo", "/api/v2/document/ToDo"):
 				self.send(path, "POST", json=body)
@@ -112,13 +112,13 @@ class TestMalformedRequests(SiteTestCase):
 				self.send(f"/api/resource/{quote(doctype)}/x", method, json={"a": 1})
 		self.assertFalse(self.faults, "\n".join(self.faults[:20]))
 
-	def test_what_is_no_json(self):
+	def test_deeply_nested_or_non_finite_json_never_returns_a_server_error(self):
 		for body in RAW_BODIES:
 			for path in ("/api/resource/ToDo", "/api/method/frappe.client.insert", "/api/method/login"):
 				self.send(path, "POST", data=body, content_type="application/json")
 		self.assertEqual(self.faults, [])
 
-	def test_the_message_says_what_is_wrong(self):
+	def test_an_invalid_between_filter_returns_an_explanation(self):
 		filters = json.dumps([["description", "between", ["a", "b"]]])
 		answer = self.browser.open(f"/api/resource/ToDo?{urlencode({'filters': filters})}")
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "DataError"))

@@ -119,13 +119,13 @@ class TestReset(MailingTestCase):
 		entries = [each for each in read_audit(None, None, True) if each["action"] == "reset_password"]
 		self.assertEqual([(each["user"], each["ip"]) for each in entries], [(self.user, "127.0.0.1")])
 
-	def test_of_two_uses_at_once_one_succeeds(self):
+	def test_one_of_several_concurrent_uses_of_a_link_succeeds(self):
 		key = self.mailed_key()
 		with ThreadPoolExecutor(6) as pool:
 			answers = list(pool.map(lambda n: self.set_password(key, f"violet kettle {n} moss"), range(6)))
 		self.assertEqual(sorted(each.status_code for each in answers), [200, *[410] * 5])
 
-	def test_the_link_ends_after_an_hour(self):
+	def test_a_reset_link_expires_after_an_hour(self):
 		key = self.mailed_key()
 		for minutes, status in ((61, 410), (59, 200)):
 			sent = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=-minutes)
@@ -133,7 +133,7 @@ class TestReset(MailingTestCase):
 			frappe.db.commit()
 			self.assertEqual(self.set_password(key).status_code, status)
 
-	def test_the_link_ends_with_the_password_and_the_account(self):
+	def test_disabling_the_user_or_a_new_password_invalidates_the_link(self):
 		key = self.mailed_key()
 		frappe.db.set_value("User", self.user, "enabled", 0)
 		frappe.db.commit()
@@ -152,7 +152,7 @@ class TestReset(MailingTestCase):
 			self.assertEqual(self.set_password(wrong).status_code, 410, wrong)
 		self.assertEqual(self.set_password(key).status_code, 200)
 
-	def test_the_answer_does_not_tell_who_has_an_account(self):
+	def test_the_response_does_not_reveal_existing_accounts(self):
 		frappe.db.set_value("User", self.user, "username", "anna")
 		self.make_user("left@example.com", enabled=0)
 		frappe.db.commit()
@@ -169,12 +169,12 @@ class TestReset(MailingTestCase):
 		self.work()
 		self.assertEqual([recipients for recipients, _mail in self.postman.mails], [[self.user]])
 
-	def test_what_was_typed_is_not_kept(self):
+	def test_the_typed_user_name_is_not_stored(self):
 		self.ask("my password in the wrong field")
 		for file in (self.home / "sites").rglob("*.db*"):
 			self.assertNotIn(b"wrong field", file.read_bytes(), file)
 
-	def test_an_address_asks_ten_times_an_hour_and_an_account_gets_one_link_in_ten_minutes(self):
+	def test_requests_per_address_and_links_per_account_are_limited(self):
 		limit = password_reset.REQUESTS_PER_ADDRESS
 		statuses = [self.ask(f"nobody{number}@example.com").status_code for number in range(limit + 2)]
 		self.assertEqual(statuses, [200] * limit + [429] * 2)
@@ -188,12 +188,12 @@ class TestReset(MailingTestCase):
 			answers = list(pool.map(lambda _n: self.ask("nobody@example.com").status_code, range(40)))
 		self.assertEqual(answers.count(200), password_reset.REQUESTS_PER_ADDRESS)
 
-	def test_the_link_leads_to_the_site_whatever_host_the_request_names(self):
+	def test_the_link_ignores_the_host_header_of_the_request(self):
 		self.ask(self.user, base_url="https://evil.example")
 		self.work()
 		self.assertEqual(LINK.search(self.postman.mails[-1][1].get_content()).group(1), SITE_URL)
 
-	def test_without_mail_or_address_the_page_says_who_can_help(self):
+	def test_the_login_page_names_the_cli_command_if_mail_is_not_set_up(self):
 		before = self.count_jobs()
 		for missing in ("mail", "address"):
 			if missing == "mail":
@@ -210,14 +210,14 @@ class TestReset(MailingTestCase):
 			self.assertEqual(answers[0].json["exception"], answers[1].json["exception"])
 		self.assertEqual(self.count_jobs(), before)
 
-	def test_a_link_or_a_form_of_another_site_changes_nothing(self):
+	def test_cross_site_links_and_forms_change_no_password(self):
 		for method in ("reset_password?user=anna@example.com", "update_password?key=x&new_password=y"):
 			self.assertEqual(Browser().open(METHOD + method).status_code, 403)
 		key, browser = self.mailed_key(), self.admin()
 		browser.headers.pop("X-Frappe-CSRF-Token")
 		self.assertEqual(self.set_password(key, browser=browser).status_code, 400)
 
-	def test_page_and_mail_speak_the_language(self):
+	def test_pages_use_the_site_language_and_mails_the_user_language(self):
 		frappe.db.set_value("User", self.user, "language", "de")
 		self.configure(lang="cs")
 		frappe.db.commit()
@@ -231,7 +231,7 @@ class TestReset(MailingTestCase):
 
 @needs_browser
 class TestResetInTheBrowser(PageTestCase):
-	def test_from_forgot_password_to_the_first_page(self):
+	def test_a_user_resets_a_forgotten_password(self):
 		user = f"{frappe.generate_hash(length=8)}@office.example"
 		self.add_user(user, "Huf User")
 		with Postman() as postman, self.open_guest_page() as page:

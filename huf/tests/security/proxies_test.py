@@ -42,7 +42,7 @@ class TestAddress(ProxyTestCase):
 		self.configure(trusted_proxies=["10.0.0.0/8"])
 		self.assertEqual(self.address(OTHER, X_Forwarded_For=CLIENT), OTHER)
 
-	def test_a_trusted_proxy_names_the_client_and_a_client_cannot_add_another(self):
+	def test_a_trusted_proxy_sets_the_client_address_and_clients_cannot_forge_it(self):
 		self.configure(trusted_proxies=["10.0.0.0/8"])
 		self.assertEqual(self.address(PROXY, X_Forwarded_For=CLIENT), CLIENT)
 		self.assertEqual(self.address(PROXY, X_Forwarded_For=f"{OTHER}, {CLIENT}"), CLIENT)
@@ -50,7 +50,7 @@ class TestAddress(ProxyTestCase):
 		self.assertEqual(self.address(PROXY, X_Forwarded_For="<script>"), PROXY)
 		self.assertEqual(self.address(PROXY), PROXY)
 
-	def test_only_a_trusted_proxy_says_that_the_client_uses_tls(self):
+	def test_only_a_trusted_proxy_can_set_the_forwarded_protocol(self):
 		self.configure(trusted_proxies=[PROXY])
 		for peer, expected in ((PROXY, True), (OTHER, False)):
 			answer = self.open("/login", peer, X_Forwarded_Proto="https")
@@ -62,7 +62,7 @@ class TestUser(ProxyTestCase):
 		answer = self.open(WHO, peer, browser, **headers)
 		return answer.json["message"] if answer.status_code == 200 else answer.status_code
 
-	def test_off_by_default_and_from_untrusted_peers(self):
+	def test_the_user_header_is_ignored_by_default_and_from_untrusted_peers(self):
 		for peer in (PROXY, OTHER):
 			self.assertEqual(self.who(peer, X_Remote_User=self.user), 403)
 		self.configure(proxy_user_header="X-Remote-User")
@@ -82,7 +82,7 @@ class TestUser(ProxyTestCase):
 		frappe.db.commit()
 		self.assertEqual(self.who(PROXY, browser, X_Remote_User=other), other)
 
-	def test_no_header_makes_an_administrator_or_an_account(self):
+	def test_the_user_header_cannot_name_administrator_or_unknown_users(self):
 		self.configure(proxy_user_header="X-Remote-User", trusted_proxies=[PROXY])
 		for name in ("Administrator", "Guest", "nobody@example.com"):
 			self.assertEqual(self.who(PROXY, X_Remote_User=name), 401, name)
@@ -101,7 +101,7 @@ class TestUser(ProxyTestCase):
 
 
 class TestRequests(ProxyTestCase):
-	def test_a_user_who_sends_too_many_is_refused_and_others_are_not(self):
+	def test_requests_per_minute_are_limited_per_user(self):
 		from frappe.request_limits import counts
 
 		counts.clear()

@@ -66,7 +66,7 @@ class TestScripts(PageTestCase):
 						page.get_by_test_id("fold-all").click()
 						self.assert_harmless(page, seen)
 
-	def test_nor_those_of_a_draft(self):
+	def test_no_page_runs_the_scripts_of_a_draft(self):
 		self.model.script(tool_call("create_todo", {"description": SCRIPTS}))
 		with self.open_page("/huf/chat?agent=Reader") as page:
 			page.get_by_test_id("composer").fill("Make it")

@@ -22,7 +22,7 @@ class TestServedMethods(SiteTestCase):
 		"huf.embedded.__main__.main",
 	)
 
-	def test_all_else_is_not_found(self):
+	def test_methods_outside_the_list_return_404(self):
 		admin = self.admin()
 		for method in self.NOT_SERVED:
 			for path in (f"/api/method/{method}", f"/api/v1/method/{method}", f"/api/v2/method/{method}"):
@@ -30,15 +30,15 @@ class TestServedMethods(SiteTestCase):
 				self.assertEqual(Browser().open(path).status_code, 404, path)
 			self.assertEqual(admin.open(f"/?cmd={method}").status_code, 404, method)
 
-	def test_a_second_path_to_the_same_code_serves_nothing_more(self):
+	def test_module_paths_of_the_runtime_serve_no_methods(self):
 		answer = self.admin().open("/api/method/huf.embedded.frappe.share.add?doctype=User&name=Guest")
 		self.assertIn(answer.status_code, (403, 404))
 
-	def test_what_is_served_is_whitelisted(self):
+	def test_served_methods_are_whitelisted(self):
 		for method in SERVED:
 			self.assertIn(frappe.get_attr(method), frappe.whitelisted, method)
 
-	def test_a_search_calls_no_function_of_the_callers_choice(self):
+	def test_search_link_ignores_a_query_function_from_the_request(self):
 		path = "/api/method/frappe.desk.search.search_link?doctype=User&txt=Admin"
 		expected = self.admin().open(path).json["message"]
 		query = "&query=huf.embedded.tests.samples.csrf_token"

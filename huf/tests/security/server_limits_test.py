@@ -61,13 +61,13 @@ class TestSlowClients(unittest.TestCase):
 		self.assertEqual(json.load(answer)["message"], "Administrator")
 		return time.perf_counter() - began
 
-	def test_half_sent_bodies_stop_nobody(self):
+	def test_half_sent_bodies_do_not_block_other_requests(self):
 		head = b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf"
 		for _client in range(300):
 			self.connect(head)
 		self.assert_answers()
 
-	def test_half_sent_headers_and_silent_connections_stop_nobody(self):
+	def test_half_sent_headers_and_idle_connections_do_not_block_other_requests(self):
 		for number in range(300):
 			self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost:" if number % 2 else b"")
 		self.assert_answers()
@@ -80,16 +80,16 @@ class TestSlowClients(unittest.TestCase):
 			client.sendall(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
 		self.assertEqual({client.recv(12) for client in clients}, {b"HTTP/1.1 200"})
 
-	def test_a_request_that_ends_too_soon_is_not_taken_for_the_whole(self):
+	def test_a_request_shorter_than_its_content_length_gets_no_response(self):
 		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf")
 		client.shutdown(socket.SHUT_WR)
 		self.assertEqual(client.recv(12), b"")
 
-	def test_an_unreadable_cookie_is_none(self):
+	def test_an_undecodable_session_cookie_returns_403(self):
 		client = self.connect(b"GET /socket.io/?EIO=4 HTTP/1.1\r\nHost: x\r\nCookie: sid=\xff\r\n\r\n")
 		self.assertEqual(client.recv(12), b"HTTP/1.1 403")
 
-	def test_a_request_that_trickles_is_cut_off(self):
+	def test_a_slowly_sent_request_is_disconnected(self):
 		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
 		client.settimeout(1)
 		began, is_open = time.perf_counter(), True
@@ -104,7 +104,7 @@ class TestSlowClients(unittest.TestCase):
 		self.assertFalse(is_open)
 		self.assertLess(time.perf_counter() - began, 25)
 
-	def test_answers_that_nobody_reads_stop_nobody(self):
+	def test_unread_responses_do_not_block_other_requests(self):
 		file = {"file_name": "large.txt", "content": "x" * 8_000_000}
 		url = json.load(self.server.call("/api/resource/File", file, self.cookie))["data"]["file_url"]
 		for _client in range(390):
@@ -112,7 +112,7 @@ class TestSlowClients(unittest.TestCase):
 		time.sleep(3)
 		self.assert_answers()
 
-	def test_guests_and_a_user_with_many_pages_leave_room_for_the_streams_of_others(self):
+	def test_websockets_of_guests_and_above_the_limit_per_user_are_refused(self):
 		url = f"ws://127.0.0.1:{self.port}/socket.io/?EIO=4&transport=websocket"
 		for cookie in ("", "sid=Guest", "sid=wrong"):
 			with self.assertRaisesRegex(simple_websocket.ConnectionError, "403"):
@@ -163,7 +163,7 @@ class TestSlowClients(unittest.TestCase):
 			sockets.add(connection.sock)
 		self.assertEqual(len(sockets), 1)
 
-	def test_a_body_too_large_is_refused_and_a_large_one_arrives(self):
+	def test_login_bodies_are_limited_and_large_documents_accepted(self):
 		with self.assertRaises(urllib.error.HTTPError) as refused:
 			self.server.call("/api/method/login", {"usr": "x" * 1_000_000, "pwd": "y"})
 		self.assertEqual(refused.exception.code, 413)
@@ -171,7 +171,7 @@ class TestSlowClients(unittest.TestCase):
 		created = json.load(self.server.call("/api/resource/Note", note, self.cookie))["data"]
 		self.assertEqual(len(created["content"]), 1_000_000)
 
-	def test_an_address_holds_only_so_many_connections(self):
+	def test_connections_per_address_are_limited(self):
 		clients = [self.connect(b"") for _client in range(600)]
 		self.assert_answers()
 		time.sleep(1)
@@ -211,7 +211,7 @@ class TestStreamLimit(unittest.TestCase):
 		self.assertEqual(self.client.get("/d").status_code, 200)
 		second.close()
 
-	def test_a_failed_poll_gives_its_place_back(self):
+	def test_a_failed_stream_releases_its_slot(self):
 		def fail(environ, start_response):
 			raise OSError("gone")
 
@@ -222,7 +222,7 @@ class TestStreamLimit(unittest.TestCase):
 
 
 class TestLargeBodies(unittest.TestCase):
-	def test_those_for_which_there_is_no_room_wait_and_are_refused_in_the_end(self):
+	def test_large_bodies_wait_for_room_and_are_refused_after_a_timeout(self):
 		bodies, large = LargeBodies(), 0.4 * http_worker.MAX_LARGE_BYTES
 		with bodies.admitted(large) as first, bodies.admitted(large) as second:
 			with mock.patch.object(http_worker, "MAX_WAIT_S", 0.05), bodies.admitted(large) as third:
@@ -250,7 +250,7 @@ class TestWaits(unittest.TestCase):
 		client.settimeout(0)
 		return connection, client
 
-	def test_who_stops_sending_is_cut_off_and_not_whose_bytes_wait_to_be_read(self):
+	def test_idle_clients_are_disconnected_but_not_those_with_unread_bytes(self):
 		(slow, its_client), (waiting, sender) = self.connect(), self.connect()
 		sender.sendall(b"GET ")
 		worker = BoundedWorker.__new__(BoundedWorker)
@@ -261,7 +261,7 @@ class TestWaits(unittest.TestCase):
 		self.assertRaises(BlockingIOError, sender.recv, 1)
 		self.assertEqual(waiting.sock.recv(4), b"GET ")
 
-	def test_only_waiting_for_the_reader_counts_against_a_connection(self):
+	def test_waited_time_includes_only_waiting_for_the_reader(self):
 		ours, reader = socket.socketpair()
 		self.addCleanup(reader.close)
 		sender = TimedSocket(fileno=ours.detach())

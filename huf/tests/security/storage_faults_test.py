@@ -63,7 +63,7 @@ class TestFaults(SiteTestCase):
 		self.addCleanup(other.close)
 		return other
 
-	def test_a_locked_database_is_busy_once_and_not_twice(self):
+	def test_a_locked_database_returns_503_after_one_timeout(self):
 		browser = self.admin()
 		other = self.other_writer()
 		with new_connections(), mock.patch.object(connection, "BUSY_TIMEOUT", 0.5):
@@ -76,7 +76,7 @@ class TestFaults(SiteTestCase):
 		other.execute("rollback")
 		self.assertEqual(browser.post("/api/resource/Note", json={"title": "later"}).status_code, 200)
 
-	def test_reading_does_not_wait_for_the_session_to_be_kept_alive(self):
+	def test_reads_do_not_wait_for_the_update_of_the_session(self):
 		browser = self.admin()
 		frappe.db.sql(
 			"update tabSessions set sessiondata = json_set(sessiondata, '$.last_updated', '2020-01-01')"
@@ -88,7 +88,7 @@ class TestFaults(SiteTestCase):
 		self.assertEqual(answer.status_code, 200, answer.text)
 		self.assertLess(time.perf_counter() - began, 10)
 
-	def test_a_full_disk_is_named_and_reading_goes_on(self):
+	def test_a_full_disk_returns_507_and_reads_still_work(self):
 		browser = self.admin()
 		with full_disk():
 			note = {"title": "x", "content": "word " * 100_000}
@@ -97,7 +97,7 @@ class TestFaults(SiteTestCase):
 			self.assertEqual(page.status_code, 200)
 		self.assertEqual(browser.post("/api/resource/Note", json=note).status_code, 200)
 
-	def test_an_upload_that_finds_no_room_leaves_nothing_behind(self):
+	def test_an_upload_to_a_full_disk_leaves_nothing_behind(self):
 		browser = self.admin()
 		folder = Path(frappe.get_site_path("private", "files"))
 
@@ -136,7 +136,7 @@ class TestFaults(SiteTestCase):
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (500, "RuntimeError"))
 		self.assertIn("no Error Log", output.getvalue())
 
-	def test_a_page_says_what_is_wrong(self):
+	def test_pages_report_a_damaged_database(self):
 		browser = self.admin()
 		with mock.patch(
 			"frappe.app.dispatch", side_effect=sqlite3.DatabaseError("database disk image is malformed")
@@ -164,12 +164,12 @@ class TestStart(unittest.TestCase):
 		subprocess.run(command, check=True, capture_output=True, timeout=60)
 		return site.site_path(self.home)
 
-	def test_a_place_that_is_a_file(self):
+	def test_start_in_a_path_below_a_file_is_refused(self):
 		file = self.home / "file"
 		file.touch()
 		self.assertIn("has to be a folder", self.start(file / "below"))
 
-	def test_a_place_that_cannot_be_written(self):
+	def test_start_on_an_unwritable_site_is_refused(self):
 		self.make_site()
 		with mock.patch.object(os, "access", side_effect=lambda _path, mode, **_options: mode != os.W_OK):
 			result = CliRunner().invoke(cli, ["--home", str(self.home), "start", "--port", "0"])
@@ -177,12 +177,12 @@ class TestStart(unittest.TestCase):
 		self.assertIn("cannot be written", result.output)
 
 	@unittest.skipIf(os.name == "posix" and os.geteuid() == 0, "root writes everywhere")
-	def test_a_folder_that_is_read_only(self):
+	def test_start_in_a_read_only_folder_is_refused(self):
 		self.home.chmod(0o555)
 		self.addCleanup(self.home.chmod, 0o755)
 		self.assertIn("cannot be written", self.start(self.home / "below"))
 
-	def test_a_broken_database(self):
+	def test_start_with_a_damaged_database_is_refused(self):
 		for name in ("site.db", "jobs.db"):
 			folder = self.make_site()
 			for left in folder.glob(f"{name}-*"):
@@ -191,6 +191,6 @@ class TestStart(unittest.TestCase):
 			self.assertIn("damaged", self.start(self.home))
 			shutil.rmtree(self.home)
 
-	def test_a_broken_configuration(self):
+	def test_start_with_an_invalid_site_configuration_is_refused(self):
 		(self.make_site() / "site_config.json").write_text("{broken")
 		self.assertIn("not valid JSON", self.start(self.home))

@@ -150,10 +150,10 @@ class TestAnswerLimits(SiteTestCase):
 			stored = frappe.get_all("Agent LLM Call", {"run": result.name}, ["*"], order_by="creation")
 			self.assertLess(len(json.dumps(stored, default=str)), 5_000_000, name)
 
-	def test_an_answer_as_a_whole_has_a_limit(self):
+	def test_unstreamed_model_responses_have_a_size_limit(self):
 		self.assert_ends(WHOLE, lambda: self.row(run_agent(self.request).run))
 
-	def test_a_stream_has_limits(self):
+	def test_streamed_model_responses_have_a_size_limit(self):
 		self.assert_ends(STREAMS, lambda: self.row([*filter(None, stream_agent(self.request))][-1].run))
 
 	@staticmethod

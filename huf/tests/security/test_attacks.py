@@ -11,7 +11,7 @@ from huf.tests.security.clients import give_api_key
 
 
 class TestAnswers(unittest.TestCase):
-	def test_what_a_bench_refuses_may_not_have_an_effect_here(self):
+	def test_effects_of_requests_that_a_bench_refuses_are_reported(self):
 		answers = Answers()
 		for doctype, status in (("Agent", 200), ("Agent", 403), ("Agent Run", 200)):
 			actor = "other PUT" if doctype == "Agent" else "guest DELETE"

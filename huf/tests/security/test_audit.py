@@ -24,7 +24,7 @@ class TestAudit(SiteTestCase):
 		entries = read_audit(self.since, None, is_system_manager)
 		return [entry for entry in entries if expected.items() <= entry.items()]
 
-	def test_an_agent_s_life_is_told_with_its_user(self):
+	def test_changes_and_deletion_of_an_agent_are_logged_with_the_user(self):
 		user = make_user("Huf Manager")
 		frappe.set_user(user)
 		agent = make_agent(max_iterations=3)
@@ -50,7 +50,7 @@ class TestAudit(SiteTestCase):
 		frappe.db.commit()
 		return self.entries(doctype="Agent", name=agent)[-1]
 
-	def test_changes_of_roles_and_shares_are_for_system_managers(self):
+	def test_role_and_share_changes_are_visible_to_system_managers_only(self):
 		user = make_user()
 		doc = frappe.get_doc("User", user)
 		doc.append("roles", {"role": "Huf User"})
@@ -67,7 +67,7 @@ class TestAudit(SiteTestCase):
 		self.assertFalse(self.entries(False, doctype="DocShare"))
 		self.assertTrue(self.entries(False, doctype="Agent", name=agent))
 
-	def test_no_secret_is_in_it(self):
+	def test_the_audit_log_contains_no_secrets(self):
 		provider = make(
 			"AI Provider", provide_name=unique("Audited"), api_key=SECRET, api_base="http://127.0.0.1:1/"
 		)
@@ -82,7 +82,7 @@ class TestAudit(SiteTestCase):
 		for secret in (SECRET, key):
 			self.assertNotIn(secret, json.dumps(entries, default=str))
 
-	def test_approvals_are_in_it(self):
+	def test_the_audit_log_contains_approvals(self):
 		agent = make_agent()
 		values = {"agent": agent, "tool": "Delete", "status": "Rejected", "answered_by": "Administrator"}
 		draft = frappe.new_doc("Agent Draft").update({**values, "answered_at": now_datetime()})
@@ -94,7 +94,7 @@ class TestAudit(SiteTestCase):
 			(entry["action"], entry["status"], entry["tool"]), ("approval", "rejected", "Delete")
 		)
 
-	def test_the_endpoint_is_for_managers_and_sends_lines(self):
+	def test_only_managers_can_export_the_audit_log_as_json_lines(self):
 		make_agent()
 		frappe.db.commit()
 		for roles, status in (((), 403), (("Huf User",), 403), (("Huf Manager",), 200)):

@@ -21,7 +21,7 @@ class TestChanges(SiteTestCase):
 		return answer.json["data"]["name"]
 
 	@stricter_than_frappe
-	def test_a_change_does_not_grant_itself(self):
+	def test_changed_values_do_not_grant_permission_for_the_change(self):
 		name = self.create(self.owner, "ToDo", description="mine", allocated_to=self.owner.user)
 		for values in (
 			{"allocated_to": self.other.user},
@@ -35,14 +35,14 @@ class TestChanges(SiteTestCase):
 		self.assertEqual(stored, ("mine", self.owner.user))
 
 	@stricter_than_frappe
-	def test_a_document_sent_whole_is_judged_as_it_is_stored(self):
+	def test_permission_of_a_sent_document_is_checked_on_the_stored_one(self):
 		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		doc = {"doctype": "ToDo", "name": name, "allocated_to": self.other.user, "owner": self.other.user}
 		doc["modified"] = str(frappe.db.get_value("ToDo", name, "modified"))
 		answer = self.other.send("/api/method/frappe.client.submit", "POST", json={"doc": json.dumps(doc)})
 		self.assertEqual(answer.status_code, 403, answer.text)
 
-	def test_the_owner_changes_and_hands_on_a_document(self):
+	def test_owners_can_change_and_reassign_a_document(self):
 		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		values = {"allocated_to": self.other.user}
 		answer = self.owner.send(f"/api/resource/ToDo/{name}", "PUT", json=values)
@@ -51,7 +51,7 @@ class TestChanges(SiteTestCase):
 		self.assertEqual(answer.json["data"]["description"], "seen")
 
 	@stricter_than_frappe
-	def test_a_key_that_is_not_a_field_hides_no_method(self):
+	def test_keys_named_like_methods_do_not_replace_the_methods(self):
 		manager = Client("Huf Manager")
 		hiding = dict.fromkeys(("validate", "before_save", "_validate", "check_permission"), "x")
 		values = {"provide_name": frappe.generate_hash(), "api_base": "not an address"}
@@ -65,7 +65,7 @@ class TestChanges(SiteTestCase):
 		self.assertEqual(answer.status_code, 403, answer.text)
 
 	@stricter_than_frappe
-	def test_an_event_runs_although_a_value_has_its_name(self):
+	def test_validate_runs_even_if_the_request_has_a_validate_key(self):
 		seen = []
 		controller = type(frappe.new_doc("Agent Tool Function"))
 		with mock.patch.object(controller, "validate", lambda doc: seen.append(doc.name), create=True):
@@ -77,7 +77,7 @@ class TestChanges(SiteTestCase):
 		self.assertTrue(seen)
 
 	@stricter_than_frappe
-	def test_state_of_the_runtime_is_not_taken_from_a_request(self):
+	def test_internal_flags_in_a_request_are_ignored(self):
 		for key, value in (("flags", {"ignore_permissions": True}), ("_action", "cancel"), ("__islocal", 0)):
 			values = {"description": "x", "assigned_by": self.owner.user, key: value}
 			answer = self.owner.send("/api/resource/ToDo", "POST", json=values)

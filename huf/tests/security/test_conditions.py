@@ -17,7 +17,7 @@ MAX_SECONDS = 20
 
 
 class TestConditions(WebhookTestCase):
-	def test_what_is_known_to_be_slow_is_not_saved(self):
+	def test_slow_constant_conditions_are_not_saved(self):
 		manager = Client("Huf User", "Huf Manager")
 		values = {"agent": self.agent, "trigger_type": "Doc Event", "reference_doctype": "ToDo"}
 		for condition in POWERS:
@@ -33,7 +33,7 @@ class TestConditions(WebhookTestCase):
 				self.assertEqual(answer.status_code, 417, answer.text)
 				self.assertLess(time.perf_counter() - began, MAX_SECONDS)
 
-	def test_what_depends_on_the_delivery_is_ended(self):
+	def test_slow_conditions_on_a_payload_are_stopped(self):
 		for condition in LOOPS:
 			with self.subTest(condition):
 				trigger = self.webhook(condition=condition)

@@ -24,7 +24,7 @@ INTERNALS = (
 
 
 class TestCustomFunctions(SiteTestCase):
-	def test_a_manager_makes_no_tool_of_internals(self):
+	def test_managers_cannot_create_tools_from_internal_functions(self):
 		manager = Client("Huf User", "Huf Manager")
 		for path in INTERNALS:
 			for types in ("Custom Function", "App Provided"):

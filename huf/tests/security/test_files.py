@@ -46,7 +46,7 @@ class TestFiles(SiteTestCase):
 		self.assert_secret_is_safe(secret)
 
 	@stricter_than_frappe
-	def test_an_address_is_taken_over_only_by_those_who_may_read_it(self):
+	def test_setting_a_file_url_needs_read_permission_on_that_file(self):
 		secret = self.make_secret()
 		for values in (
 			{"file_url": secret["file_url"]},
@@ -65,7 +65,7 @@ class TestFiles(SiteTestCase):
 				self.assert_secret_is_safe(secret)
 
 	@stricter_than_frappe
-	def test_the_suffix_of_a_hash_does_not_lead_to_another_file(self):
+	def test_files_with_the_same_hash_suffix_get_different_urls(self):
 		name = f"{frappe.generate_hash(length=8)}.txt"
 		self.upload(self.victim, name, b"first " + name.encode())
 		secret = self.upload(self.victim, name, SAME_SUFFIX[0])
@@ -74,7 +74,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(self.attacker.send(secret["file_url"]).status_code, 403)
 
 	@stricter_than_frappe
-	def test_content_that_others_refer_to_stays_when_a_file_is_published_or_deleted(self):
+	def test_shared_content_is_kept_when_one_file_is_published_or_deleted(self):
 		content = frappe.generate_hash().encode()
 		first = self.upload(self.victim, "shared.txt", content)
 		second = self.upload(self.attacker, "shared.txt", content)
@@ -86,7 +86,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(self.victim.send(first["file_url"]).data, content)
 
 	@stricter_than_frappe
-	def test_a_foreign_file_is_not_changed_by_attaching_it_to_something_of_ones_own(self):
+	def test_attaching_a_file_of_another_user_is_forbidden(self):
 		secret = self.make_secret()
 		values = {"description": "mine", "assigned_by": self.attacker.user}
 		todo = self.attacker.send("/api/resource/ToDo", "POST", json=values).json["data"]

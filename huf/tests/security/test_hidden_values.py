@@ -41,7 +41,7 @@ class TestHiddenValues(SiteTestCase):
 		query = urlencode({key: json.dumps(value).strip('"') for key, value in arguments.items()})
 		return client.send(f"/api/resource/{doctype}?{query}")
 
-	def test_a_range_of_texts_finds_nothing_of_others(self):
+	def test_between_filters_return_no_texts_of_other_users(self):
 		"""Frappe 15 loses the upper bound of such a filter, and reads the user's condition in its place."""
 		for doctype, fieldname in PRIVATE_TEXTS:
 			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
@@ -49,9 +49,11 @@ class TestHiddenValues(SiteTestCase):
 			filters = {fieldname: ["between", [self.secret, self.secret]]}
 			with self.subTest(doctype):
 				answer = self.rows(self.other, doctype, filters=filters)
-				self.assertIn((answer.status_code, answer.json.get("data")), [(200, []), (403, None), (417, None)])
+				self.assertIn(
+					(answer.status_code, answer.json.get("data")), [(200, []), (403, None), (417, None)]
+				)
 
-	def test_texts_of_others_are_neither_counted_nor_told_by_the_refusal(self):
+	def test_texts_of_other_users_are_neither_counted_nor_revealed_by_errors(self):
 		manager = Client("Huf Manager")
 		for doctype, fieldname in PRIVATE_TEXTS:
 			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
@@ -69,7 +71,7 @@ class TestHiddenValues(SiteTestCase):
 				self.assertEqual(answer.json["message"][fieldname], self.secret)
 
 	@stricter_than_frappe
-	def test_a_filter_that_fits_a_foreign_document_is_answered_like_one_that_fits_none(self):
+	def test_filters_on_hidden_documents_respond_as_if_nothing_matched(self):
 		for filters in ({"description": self.secret}, {"description": ["like", self.secret[:3] + "%"]}):
 			fits = self.call(self.other, "get", doctype="ToDo", filters=filters)
 			fits_not = self.call(self.other, "get", doctype="ToDo", filters={"description": "no such text"})
@@ -81,7 +83,7 @@ class TestHiddenValues(SiteTestCase):
 		self.assertEqual(found.json["message"]["name"], self.name)
 
 	@stricter_than_frappe
-	def test_secrets_and_fields_above_ones_level_are_neither_filtered_nor_sorted_by(self):
+	def test_secret_and_restricted_fields_cannot_be_filtered_or_sorted_by(self):
 		secrets = ("api_key", "api_secret", "new_password", "reset_password_key")
 		for client in (self.other, self.manager):
 			for field in secrets:
@@ -110,7 +112,7 @@ class TestHiddenValues(SiteTestCase):
 		self.assertEqual(found.status_code, missed.status_code)
 		self.assertNotEqual(found.status_code, 200)
 
-	def test_an_unknown_field_is_a_mistake_of_the_caller(self):
+	def test_an_unknown_filter_field_returns_a_client_error(self):
 		answer = self.rows(self.owner, "ToDo", filters={"no_such": 1})
 		self.assertEqual(answer.status_code, 417)
 		answer = self.rows(self.owner, "ToDo", order_by="no_such asc")

@@ -24,7 +24,7 @@ def repeat(part: bytes, times: int) -> bytes:
 
 
 class TestShapes(unittest.TestCase):
-	def test_whatever_its_shape_a_mail_is_read_soon(self):
+	def test_oversized_and_nested_mails_are_parsed_within_five_seconds(self):
 		for name, raw in {
 			"multiparts": nest(3_000, b"hello"),
 			"long text in multiparts": nest(200, b"hello\r\n" * 100_000),
@@ -55,7 +55,7 @@ class TestSenders(unittest.TestCase):
 				message = parse_message(f"From: {sender}\r\n\r\nHi".encode())
 				self.assertEqual(message.sender, "mallory@evil.example")
 
-	def test_the_beginning_of_another_address_is_not_the_sender(self):
+	def test_an_address_that_begins_another_address_is_not_the_sender(self):
 		for sender in ("boss@office.example@evil.example", '"boss@office.example"@evil.example'):
 			self.assertNotIn(
 				"office.example", parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender[-14:]
@@ -67,7 +67,7 @@ class TestSenders(unittest.TestCase):
 
 
 class TestAnswers(unittest.TestCase):
-	def test_no_text_adds_a_header_to_an_answer(self):
+	def test_encoded_line_breaks_add_no_header_to_outgoing_mail(self):
 		word = "=?utf-8?q?x=0D=0AReply-To:_mallory@evil.example?="
 		for field in ("subject", "sender_name", "in_reply_to", "references"):
 			values: dict = {
@@ -95,7 +95,7 @@ class TestIntake(MailTestCase):
 		mail = self.take(HEAD + b"Date: Fri, 31 Dec 9999 23:59:59 -0100\r\n\r\nHi")
 		self.assertIsNone(row(mail).date)
 
-	def test_of_very_many_attachments_the_first_are_stored(self):
+	def test_attachments_beyond_the_maximum_are_not_stored(self):
 		part = b"Content-Disposition: attachment; filename=a.txt\r\n\r\nx\r\n"
 		attachments = json.loads(row(self.take(repeat(part, MAX_FILES + 1))).attachments)
 		self.assertEqual([bool(each.get("file_url")) for each in attachments], [*[True] * MAX_FILES, False])

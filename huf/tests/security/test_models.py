@@ -42,11 +42,11 @@ class TestModels(SiteTestCase):
 				self.run_as(self.user, **chosen)
 		self.assertEqual(frappe.db.count("Agent Run"), before)
 
-	def test_who_may_change_the_agent_chooses_any_model(self):
+	def test_managers_can_choose_any_model(self):
 		self.server.script(text("Hello."))
 		self.assertEqual(self.run_as(self.manager, model=self.other)["model"], self.other)
 
-	def test_the_tiers_of_an_agent_that_chooses_by_task_are_its_own(self):
+	def test_users_can_choose_tier_models_of_an_agent_that_chooses_by_task(self):
 		settings = frappe.get_doc("Huf Settings")
 		before = settings.tier2_model
 		self.addCleanup(self.set_tier, before)

@@ -16,18 +16,18 @@ TEMPLATES = (
 
 
 class TestPrompts(SiteTestCase):
-	def test_a_stored_prompt_reads_no_file(self):
+	def test_include_import_and_extend_are_refused_in_stored_prompts(self):
 		for template in TEMPLATES:
 			with self.subTest(template), self.assertRaisesRegex(UsageError, "include, import or extend"):
 				render_prompt(template, {"doc": {}})
 
-	def test_a_prompt_is_rendered(self):
+	def test_prompts_with_variables_and_loops_are_rendered(self):
 		template = "{% set a = 2 %}{% for b in [1, 2] %}{{ a * b }} {% endfor %}{{ doc.title }}"
 		self.assertEqual(render_prompt(template, {"doc": {"title": "include"}}), "2 4 include")
 
 
 class TestTrigger(TriggerTestCase):
-	def test_a_trigger_is_not_saved_with_such_a_prompt(self):
+	def test_triggers_with_include_import_or_extend_are_not_saved(self):
 		for template in TEMPLATES:
 			with self.subTest(template), self.assertRaisesRegex(Exception, "include, import or extend"):
 				self.trigger(prompt=template)

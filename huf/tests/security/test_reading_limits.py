@@ -76,7 +76,7 @@ class TestTexts(unittest.TestCase):
 
 		self.assertLess(time_thread(read_both), 10)
 
-	def test_no_text_takes_long(self):
+	def test_repetitive_text_is_processed_in_bounded_time(self):
 		for reader, read in READERS.items():
 			for unit in UNITS:
 				for first, between, last in (("", "", "!"), ("a", " ", "!"), ("", "\n", "")):
@@ -134,14 +134,14 @@ class TestFiles(unittest.TestCase):
 		self.assertLess(len(content), 1_000_000)
 		self.read_within_limits("bomb.xlsx", content)
 
-	def test_a_child_that_takes_too_long_is_ended(self):
+	def test_a_reader_process_above_its_timeout_is_stopped(self):
 		held = reader_process.TIMEOUT_S
 		self.addCleanup(setattr, reader_process, "TIMEOUT_S", held)
 		reader_process.TIMEOUT_S = 0.01
 		with self.assertRaisesRegex(UsageError, "too much time"):
 			read_file("a.pdf", b"%PDF-1.4")
 
-	def test_the_child_has_no_secrets_of_the_environment(self):
+	def test_the_reader_process_gets_no_secrets_from_the_environment(self):
 		import os
 		from unittest import mock
 

@@ -36,13 +36,13 @@ class TestStoredSecrets(SiteTestCase):
 		doc = frappe.get_doc("AI Provider", self.provider)
 		self.assertIsNone(doc.get_password("api_key", raise_exception=False))
 
-	def test_other_changes_and_a_provider_without_a_key_do_not(self):
+	def test_other_changes_and_providers_without_a_key_require_no_key(self):
 		self.change(call_way="Wrapped")
 		self.assertEqual(self.change().get_password("api_key"), SECRET)
 		name = make("AI Provider", provide_name=unique("Local"), api_base="http://a.example").name
 		self.assertTrue(frappe.get_doc("AI Provider", name).update({"api_base": ELSEWHERE}).save())
 
-	def test_headers_of_a_tool_do_not_follow_its_address(self):
+	def test_changing_the_url_of_a_tool_requires_its_headers_again(self):
 		headers = [{"header": "Authorization", "value": SECRET}]
 		name = make_tool("GET", base_url="https://shop.example", headers=headers)
 		tool = frappe.get_doc("Agent Tool Function", name).update({"base_url": ELSEWHERE})

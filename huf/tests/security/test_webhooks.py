@@ -16,7 +16,7 @@ class TestWebhookSignatures(WebhookTestCase):
 		digest = hmac.new(key, content, hashlib.sha256)
 		return {"X_Huf_Delivery": sent_id, "X_Huf_Timestamp": sent_at, "X_Huf_Signature": digest.hexdigest()}
 
-	def test_a_signature_covers_the_id_and_the_time_and_old_ones_are_refused(self):
+	def test_signatures_cover_id_and_timestamp_and_expire(self):
 		trigger, body = self.webhook(), b'{"action": "opened"}'
 		headers = self.sign(body)
 		first = self.deliver(trigger, body, **headers)
@@ -38,7 +38,7 @@ class TestWebhookSignatures(WebhookTestCase):
 				self.assertEqual(self.deliver(trigger, body, **{**headers, **changed}).status_code, 403)
 		self.assertEqual(len(events_of(trigger)), 1)
 
-	def test_standard_webhooks_are_taken(self):
+	def test_standard_webhooks_signatures_are_accepted(self):
 		key = b"a key of twenty-four byt"
 		secret = "whsec_" + base64.b64encode(key).decode()
 		trigger = self.trigger("Webhook", run_as=self.user, webhook_secret=secret)

@@ -15,6 +15,6 @@ class TestAgent(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "must be between"):
 				make_agent(**values)
 
-	def test_an_agent_is_named_by_its_name(self):
+	def test_document_name_is_the_agent_name(self):
 		agent = frappe.get_doc("Agent", make_agent())
 		self.assertEqual(agent.name, agent.agent_name)

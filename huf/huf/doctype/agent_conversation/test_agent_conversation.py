@@ -33,11 +33,11 @@ class TestAgentConversation(SiteTestCase):
 		self.conversations.add_message("system", "It failed", kind="Error")
 		self.assertEqual(len(self.conversations.get_conversation_history()), 1)
 
-	def test_a_result_whose_call_is_cut_off_by_the_limit_is_left_out(self):
+	def test_history_leaves_out_tool_results_without_their_call(self):
 		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
 		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
 
-	def test_a_session_with_a_very_long_id_is_found_again(self):
+	def test_long_external_ids_map_to_distinct_reusable_sessions(self):
 		agent = self.conversations.agent_name
 		names = {
 			ConversationManager(agent, "api", external_id).get_or_create_conversation()
@@ -47,7 +47,7 @@ class TestAgentConversation(SiteTestCase):
 		longest = max(map(len, frappe.get_all("Agent Conversation", {"agent": agent}, pluck="session_id")))
 		self.assertLessEqual(longest, 140)
 
-	def test_people_change_its_title_and_nothing_that_runs_write(self):
+	def test_users_can_change_the_title_but_not_fields_that_runs_write(self):
 		mark_conversations([self.name], ["a mail"])
 		user = make_user("Huf User")
 		frappe.share.add("Agent Conversation", self.name, user, write=1)
@@ -73,7 +73,7 @@ class TestAgentConversation(SiteTestCase):
 		stored = frappe.db.get_value("Agent Conversation", self.name, ["title", "active_run"])
 		self.assertEqual(stored, ("Another plan", "a run"))
 
-	def test_deleting_it_takes_its_messages_along(self):
+	def test_deleting_a_conversation_deletes_its_messages(self):
 		self.conversations.add_message("user", "Hi")
 		frappe.delete_doc("Agent Conversation", self.name)
 		self.assertFalse(frappe.db.exists("Agent Message", {"conversation": self.name}))

@@ -8,7 +8,7 @@ from huf.tests.model_server import ModelServer, text
 
 
 class TestAgentRun(SiteTestCase):
-	def test_deleting_a_run_takes_its_journal_along_and_leaves_what_was_said(self):
+	def test_deleting_a_run_deletes_its_model_calls_and_keeps_messages(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(text("Hello."))
@@ -17,7 +17,7 @@ class TestAgentRun(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent LLM Call", {"run": result["run"]}))
 		self.assertEqual(frappe.db.count("Agent Message", {"conversation": result["conversation"]}), 2)
 
-	def test_a_run_counts_on_its_agent(self):
+	def test_runs_update_the_total_and_last_run_of_their_agent(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(text("One."), text("Two."))

@@ -9,7 +9,7 @@ from huf.tests.factories import make_tool
 
 
 class TestAgentToolFunction(SiteTestCase):
-	def test_a_create_tool_takes_the_fields_of_its_doctype(self):
+	def test_create_tool_has_parameters_from_the_fields_of_its_doctype(self):
 		parameters = self.parameters("Create Document", reference_doctype="ToDo")
 		self.assertIn("description", parameters["properties"])
 		self.assertEqual(parameters["required"], ["description"])
@@ -21,15 +21,15 @@ class TestAgentToolFunction(SiteTestCase):
 		self.assertEqual(list(parameters["properties"]), ["description"])
 		self.assertFalse(parameters["additionalProperties"])
 
-	def test_the_type_settles_the_effect_of_document_tools(self):
+	def test_effect_of_document_tools_follows_from_their_type(self):
 		name = make_tool("Delete Document", reference_doctype="ToDo", effect="read")
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "write")
 
-	def test_a_person_says_what_a_get_does(self):
+	def test_effect_of_a_get_tool_can_be_set(self):
 		name = make_tool("GET", base_url="https://example.com", effect="read")
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
 
-	def test_a_tool_shortens_its_results_by_its_own_rule(self):
+	def test_result_limit_of_a_tool_truncates_its_result(self):
 		row = frappe.get_doc(
 			"Agent Tool Function", make_tool("Get List", reference_doctype="DocType", result_limit=300)
 		)
@@ -46,7 +46,7 @@ class TestAgentToolFunction(SiteTestCase):
 		self.assertEqual((properties["a"]["enum"], properties["a"]["default"]), ([1, 2], 2))
 		self.assertEqual((properties["b"]["enum"], properties["b"]["default"]), (["1", "2"], "2"))
 
-	def test_what_cannot_work_is_refused_with_the_reason(self):
+	def test_invalid_tool_definitions_are_refused_with_the_reason(self):
 		number = {"fieldname": "a", "type": "integer"}
 		for values, reason in (
 			({"types": "Get List"}, "needs"),

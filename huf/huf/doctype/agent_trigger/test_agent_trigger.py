@@ -20,7 +20,7 @@ class TestAgentTrigger(SiteTestCase):
 		name = values.pop("trigger_name", None) or unique("Trigger")
 		return make("Agent Trigger", trigger_name=name, agent=self.agent, trigger_type=trigger_type, **values)
 
-	def test_what_cannot_work_is_refused_with_the_reason(self):
+	def test_invalid_triggers_are_refused_with_the_reason(self):
 		webhook = {"trigger_type": "Webhook", "run_as": make_user("Huf User"), "webhook_secret": "s" * 16}
 		for values, reason in (
 			({"doc_event": None}, "needs Event"),
@@ -50,7 +50,7 @@ class TestAgentTrigger(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
 				self.make(**values)
 
-	def test_two_webhooks_have_two_addresses(self):
+	def test_webhook_slug_is_generated_from_the_name_and_must_be_unique(self):
 		values = {"run_as": make_user("Huf User"), "webhook_secret": "s" * 16}
 		name = unique("Orders from the Shop")
 		first = self.make("Webhook", trigger_name=name, **values)
@@ -64,14 +64,14 @@ class TestAgentTrigger(SiteTestCase):
 		trigger.save()
 		self.assertEqual(trigger.get_password("webhook_secret"), "a secret of the test")
 
-	def test_a_schedule_of_a_person_acts_as_that_person(self):
+	def test_run_as_defaults_to_the_creator_for_schedules_only(self):
 		with acting_as(make_user("Huf Manager")):
 			trigger = self.make("Schedule", scheduled_interval="Daily")
 			self.assertEqual(trigger.run_as, frappe.session.user)
 			document = self.make()
 			self.assertIsNone(document.run_as)
 
-	def test_only_a_system_manager_has_an_agent_act_as_somebody_else(self):
+	def test_run_as_another_user_needs_the_system_manager_role(self):
 		other = make_user("Huf User")
 		with acting_as(make_user("Huf Manager")):
 			for user in (other, "Administrator"):
@@ -81,14 +81,14 @@ class TestAgentTrigger(SiteTestCase):
 		with acting_as(make_user("Huf Manager", "System Manager")):
 			self.make(run_as=other)
 
-	def test_users_without_a_role_for_it_cannot_see_or_make_triggers(self):
+	def test_users_without_the_manager_role_cannot_read_or_create_triggers(self):
 		trigger = self.make()
 		with acting_as(make_user("Huf User")):
 			self.assertFalse(trigger.has_permission("read"))
 			with self.assertRaises(frappe.PermissionError):
 				self.make()
 
-	def test_the_next_time_is_set_and_goes_on_unless_the_schedule_changes(self):
+	def test_next_execution_is_kept_on_save_and_reset_by_a_new_cron(self):
 		trigger = self.make("Schedule", cron="0 9 * * *", run_as=make_user("Huf User"))
 		self.assertGreater(get_datetime(trigger.next_execution), now_datetime())
 		moved = get_datetime(trigger.next_execution) + timedelta(days=2)
@@ -108,7 +108,7 @@ class TestAgentTrigger(SiteTestCase):
 		ahead = get_datetime(trigger.next_execution) - now_datetime()
 		self.assertTrue(timedelta(minutes=119) < ahead <= timedelta(hours=2), ahead)
 
-	def test_what_belongs_to_another_type_is_dropped(self):
+	def test_fields_of_another_trigger_type_are_cleared(self):
 		trigger = self.make(cron="* * * * *", event_name="x")
 		self.assertEqual((trigger.cron, trigger.event_name), (None, None))
 
@@ -118,14 +118,14 @@ class TestAgentTrigger(SiteTestCase):
 		trigger.save()
 		self.assertIsNone(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"))
 
-	def test_deleting_it_takes_its_events_along(self):
+	def test_deleting_a_trigger_deletes_its_events(self):
 		trigger = self.make(run_as=make_user("Huf User"))
 		make("ToDo", description="x")
 		self.assertTrue(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))
 		frappe.delete_doc("Agent Trigger", trigger.name)
 		self.assertFalse(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))
 
-	def test_a_document_trigger_that_never_fires_is_refused_and_a_user_is_proposed(self):
+	def test_document_trigger_without_another_enabled_user_needs_run_as(self):
 		manager = make_user("Huf Manager")
 		self.assertTrue(
 			self.make(condition="doc.status == 'Open' and doc.has_value_changed('priority')").name

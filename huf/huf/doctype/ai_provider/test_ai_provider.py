@@ -10,6 +10,6 @@ class TestAIProvider(SiteTestCase):
 		self.assertEqual(provider.get_password("api_key"), SECRET)
 		self.assertNotIn(SECRET, frappe.as_json(frappe.get_doc("AI Provider", provider.name)))
 
-	def test_an_address_that_is_none_is_refused(self):
+	def test_api_base_without_a_scheme_is_refused(self):
 		with self.assertRaisesRegex(frappe.ValidationError, "must begin"):
 			make("AI Provider", provide_name=unique("Local"), api_base="localhost:11434")

@@ -42,19 +42,19 @@ def call(function, arguments: str, parameters: dict = ANY, **options):
 
 
 class TestFunctionTools(SiteTestCase):
-	def test_each_kind_of_function_gives_its_result_as_text(self):
+	def test_sync_and_async_functions_return_their_result_as_text(self):
 		for function in (at_once, after_a_while, awaited, to_be_awaited):
 			with self.subTest(function=function.__name__):
 				made = call(function, '{"n": 3}', NUMBER)
 				self.assertEqual((made.status, made.text), (CallStatus.SUCCESS, '{"n": 3}'))
 
-	def test_so_does_a_call_that_is_made_as_a_whole(self):
+	def test_tool_work_returns_text_for_sync_and_async_functions(self):
 		for function in (at_once, after_a_while, awaited, to_be_awaited):
 			with self.subTest(function=function.__name__):
 				tool = create_function_tool("count", "Counts.", NUMBER, function)
 				self.assertEqual(tool.work({"n": 3}), '{"n": 3}')
 
-	def test_what_is_not_fit_to_be_called_is_an_observation_of_every_kind(self):
+	def test_wrong_arguments_are_a_failed_tool_result(self):
 		for function in (at_once, after_a_while, awaited, to_be_awaited):
 			with self.subTest(function=function.__name__):
 				made = call(function, '{"m": 3}')
@@ -69,7 +69,7 @@ class TestFunctionTools(SiteTestCase):
 		self.assertEqual(made.status, CallStatus.FAILED)
 		self.assertIn("You need the 'write' permission on User Administrator", made.text)
 
-	def test_whoever_is_not_admitted_is_told_and_nothing_is_called(self):
+	def test_failed_admission_check_is_a_failed_tool_result(self):
 		def refuse():
 			raise ToolError("Not you.")
 
@@ -79,7 +79,7 @@ class TestFunctionTools(SiteTestCase):
 				self.assertEqual(made.status, CallStatus.FAILED)
 				self.assertIn("Not you.", made.text)
 
-	def test_what_a_tool_said_to_people_stays_out_of_their_messages(self):
+	def test_msgprint_of_a_tool_is_not_added_to_the_message_log(self):
 		def say(n: int) -> str:
 			frappe.msgprint("Look here")
 			return "said"

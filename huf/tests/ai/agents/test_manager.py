@@ -16,24 +16,24 @@ class TestAgentManager(SiteTestCase):
 	def made(self):
 		return AgentManager(self.agent).prepare_agent()
 
-	def test_it_is_made_once(self):
+	def test_prepared_agent_is_cached(self):
 		self.assertIs(self.made(), self.made())
 
-	def test_a_saved_agent_is_made_anew(self):
+	def test_saving_an_agent_invalidates_its_cache(self):
 		self.made()
 		doc = frappe.get_doc("Agent", self.agent)
 		doc.instructions = "Be brief."
 		doc.save()
 		self.assertEqual(self.made().instructions, "Be brief.")
 
-	def test_a_saved_tool_is_made_anew(self):
+	def test_saving_a_tool_invalidates_cached_agents(self):
 		self.made()
 		doc = frappe.get_doc("Agent Tool Function", self.tool)
 		doc.description = "Finds what is to be done"
 		doc.save()
 		self.assertIn("Finds what is to be done", self.made().tools[0].description)
 
-	def test_who_loses_a_role_loses_its_tools(self):
+	def test_losing_a_role_removes_its_tools_from_the_cached_agent(self):
 		doc = frappe.get_doc("Agent Tool Function", self.tool)
 		doc.append("roles", {"role": "Huf Manager"})
 		doc.save()

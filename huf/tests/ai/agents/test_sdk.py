@@ -14,7 +14,7 @@ from huf.tests.factories import make_agent, make_tool
 
 
 class TestSdkObjects(SiteTestCase):
-	def test_an_agent_of_the_sdk_has_the_record_s_instructions_settings_and_tools(self):
+	def test_sdk_agent_has_instructions_settings_and_tools_of_the_record(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo")
 		name = make_agent(tools=(tool,), temperature=0.2, top_p=0.5, max_tokens=77, instructions="Be brief.")
 		agent = AgentManager(name).create_agent()

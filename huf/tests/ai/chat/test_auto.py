@@ -65,7 +65,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(self.decision(result["run"]).route, "agent")
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "route"), "agent")
 
-	def test_an_answer_without_current_data_is_replaced_by_the_agent_s(self):
+	def test_chat_answer_that_lacks_current_data_is_replaced_by_the_agent(self):
 		self.server.script(text(LACKS), tool_call(self.tool, {}), text(LACKS))
 		result = self.send(SIMPLE)
 		self.assertEqual((result["response"], len(self.server.requests)), (LACKS, 3), "it is escalated once")
@@ -79,7 +79,7 @@ class TestAuto(SiteTestCase):
 		)
 		self.assertEqual(total, len(rows))
 
-	def test_the_agent_that_takes_over_does_not_count_as_another_run(self):
+	def test_escalation_to_the_agent_does_not_count_as_another_run(self):
 		frappe.get_doc("Agent", self.agent).update({"runs_per_hour": 1}).save()
 		frappe.db.commit()
 		self.server.script(text(LACKS), text("None."))
@@ -93,7 +93,7 @@ class TestAuto(SiteTestCase):
 		self.server.script(*answers)
 		return [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
 
-	def test_a_chat_s_answer_streams_sentence_by_sentence(self):
+	def test_chat_answer_streams_before_it_is_complete(self):
 		answer = "Bern is one. Paris is another. Rome"
 		self.server.script(text(answer, pace=0.05, chunk_size=6))
 		shown = []
@@ -104,7 +104,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual("".join(piece for piece, _ in shown), answer)
 		self.assertEqual(shown[0][1], "Started", "before the answer was complete")
 
-	def test_a_later_sentence_that_needs_the_agent_takes_back_what_was_shown(self):
+	def test_escalation_in_a_later_sentence_voids_the_streamed_text(self):
 		events = self.stream(text(f"Bern is one. {LACKS} Wait.", pace=0.03, chunk_size=6), text("Bern."))
 		kinds = [event.kind for event in events]
 		first = "".join(
@@ -115,7 +115,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(len({event.run for event in events}), 2)
 		self.assertEqual(events[-1].data["response"], "Bern.")
 
-	def test_a_model_that_begins_again_is_held_from_its_new_beginning(self):
+	def test_restarted_model_answer_is_held_again_from_its_start(self):
 		def said(words: str) -> RunEvent:
 			return RunEvent(EventKind.TEXT_DELTA, "r", {"step": 1, "text": words})
 
@@ -127,7 +127,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual((held.add(rest), held.events), ([], [first, rest]))
 		self.assertEqual(held.add(said("is old. ")), [first, rest])
 
-	def test_a_message_behind_another_run_is_queued_at_once(self):
+	def test_message_behind_an_active_run_is_queued_at_once(self):
 		self.server.script(text("Yes."))
 		conversation = self.send(SIMPLE, None)["conversation"]
 		with acting_as("Administrator"):
@@ -135,14 +135,14 @@ class TestAuto(SiteTestCase):
 		first = next(messages.stream_chat(self.agent, SIMPLE, conversation, route="auto"))
 		self.assertEqual(first.kind, EventKind.RUN_QUEUED)
 
-	def test_a_stream_shows_the_agent_s_answer_alone(self):
+	def test_stream_of_an_escalated_message_shows_only_the_agent_answer(self):
 		self.server.script(text(LACKS), text("Bern."))
 		events = [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
 		self.assertEqual(len({event.run for event in events}), 1)
 		last = events[-1].data
 		self.assertEqual((last["response"], last["route"]["escalated"]), ("Bern.", True))
 
-	def test_a_chosen_chat_is_not_escalated_and_a_chosen_agent_not_decided(self):
+	def test_explicit_chat_is_not_escalated_and_explicit_agent_skips_the_router(self):
 		self.server.script(text(LACKS), text("Yes."), text("No."))
 		before = frappe.db.count("Agent Route Decision")
 		self.assertEqual(self.send(SIMPLE, "chat")["response"], LACKS)
@@ -171,7 +171,7 @@ class TestAuto(SiteTestCase):
 			self.assertEqual(result["status"], "Success", result)
 			self.assertTrue(result["response"])
 
-	def test_every_entry_point_takes_the_route(self):
+	def test_every_entry_point_accepts_the_auto_route_and_escalates(self):
 		user = make_user("Huf User")
 		doc = frappe.get_doc("User", user)
 		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "secret-of-this-test"

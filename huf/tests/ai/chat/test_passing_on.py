@@ -37,7 +37,7 @@ class TestPassingOn(DraftTestCase):
 		filters = {"for_user": user, "document_name": run}
 		return frappe.get_all("Notification Log", filters, pluck="subject", order_by="creation asc")
 
-	def test_it_goes_to_the_named_user_who_may_then_answer(self):
+	def test_overdue_draft_is_reassigned_once_to_the_configured_user(self):
 		draft = self.draft(self.start_change())
 		self.assertFalse(self.pass_on(draft, hours=3))
 		self.assertTrue(self.pass_on(draft))
@@ -50,14 +50,14 @@ class TestPassingOn(DraftTestCase):
 		with acting_as(self.named):
 			self.assertEqual(approvals.approve_call(draft.name, draft.digest)["status"], "Approved")
 
-	def test_the_approver_s_own_deputy_comes_first(self):
+	def test_deputy_of_the_approver_precedes_the_configured_user(self):
 		with acting_as(self.approver):
 			save_profile("Anna", deputy=self.deputy, away_until=str(add_to_date(today(), days=-1)))
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
 		self.assertEqual(self.row(draft), (self.deputy, self.approver))
 
-	def test_without_anybody_named_all_managers_are_asked(self):
+	def test_draft_without_a_configured_user_notifies_all_managers(self):
 		manager = make_user("Huf User", "Huf Manager")
 		self.put(pass_on_to=None)
 		draft = self.draft(self.start_change())
@@ -66,17 +66,17 @@ class TestPassingOn(DraftTestCase):
 		self.assertIn(manager, list_users_with_role("Huf Manager"))
 		self.assertTrue(self.notices(manager, draft.run))
 
-	def test_nobody_gets_a_draft_of_their_own_run(self):
+	def test_draft_is_not_reassigned_to_the_user_of_its_run(self):
 		self.put(pass_on_to=self.user)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
 		self.assertIsNone(self.row(draft)[0])
 
-	def test_it_is_off_unless_a_time_is_set(self):
+	def test_drafts_are_not_reassigned_without_configured_hours(self):
 		self.put(pass_on_hours=0)
 		self.assertFalse(self.pass_on(self.draft(self.start_change()), hours=50))
 
-	def test_the_new_approver_reads_in_their_language(self):
+	def test_notification_is_in_the_language_of_the_new_approver(self):
 		frappe.db.set_value("User", self.named, "language", "de")
 		frappe.clear_document_cache("User", self.named)
 		draft = self.draft(self.start_change())

@@ -46,7 +46,7 @@ class DecidingTestCase(SiteTestCase):
 
 
 class TestRecord(DecidingTestCase):
-	def test_a_decision_is_on_record_with_what_the_other_route_would_have_been(self):
+	def test_decision_is_stored_with_the_alternative_route(self):
 		self.decide(SEARCH, has_attachments=True)
 		row = self.last()
 		self.assertEqual((row.route, row.confidence, row.stage), ("agent", 0.92, "heuristics"))
@@ -54,7 +54,7 @@ class TestRecord(DecidingTestCase):
 		self.assertEqual((row.message, row.language, row.threshold), (SEARCH, "es", 0.65))
 		self.assertEqual(json.loads(row.tool_needs), ["read_file", "web_search"])
 
-	def test_only_the_owner_and_managers_see_it_and_nobody_writes_it(self):
+	def test_decision_is_hidden_from_other_users_and_cannot_be_inserted(self):
 		self.decide(SEARCH)
 		row = self.last()
 		with acting_as(make_user("Huf User")):
@@ -65,7 +65,7 @@ class TestRecord(DecidingTestCase):
 			with self.assertRaises(frappe.PermissionError):
 				frappe.get_doc({"doctype": "Agent Route Decision", "message": "x"}).insert()
 
-	def test_retention_takes_the_words_then_the_row(self):
+	def test_retention_clears_the_message_then_deletes_the_decision(self):
 		self.decide(SEARCH)
 		name, later = self.last().name, add_to_date(now_datetime(), days=40, as_datetime=True)
 		self.addCleanup(self.set_settings, keep_contents_days=0, keep_runs_days=0)
@@ -78,7 +78,7 @@ class TestRecord(DecidingTestCase):
 		apply_retention(later)
 		self.assertFalse(frappe.db.exists("Agent Route Decision", name))
 
-	def test_the_run_that_came_of_it_is_told_and_a_chat_that_became_a_run_is_escalated(self):
+	def test_decision_links_its_run_and_marks_a_chat_run_as_escalated(self):
 		with ModelServer() as server:
 			self.set_settings(router_agent=make_agent(make_model(server)))
 			server.script(text("Ya."), text("It is a paper."))
@@ -136,7 +136,7 @@ class TestRecord(DecidingTestCase):
 		self.decide("hola")
 		self.assertIn((0.05, False), route_decisions.read_outcomes())
 
-	def test_the_log_tells_each_decision(self):
+	def test_each_decision_is_logged(self):
 		with self.assertLogs(frappe.logger("huf"), "INFO") as told:
 			self.decide("Busca el precio del bitcoin hoy")
 			self.decide("What is the point of an index?")
@@ -150,7 +150,7 @@ class TestRecord(DecidingTestCase):
 
 
 class TestConversation(DecidingTestCase):
-	def test_a_task_that_goes_on_keeps_its_route_and_a_finished_one_does_not(self):
+	def test_route_is_kept_while_a_run_is_active_but_not_after_it(self):
 		agent = make_agent()
 		with acting_as(self.user):
 			run = start_run(AgentRequest(agent, "Count our users", self.user, channel="chat"))
@@ -161,7 +161,7 @@ class TestConversation(DecidingTestCase):
 		self.assertEqual(self.decide("What is a credit note?", **talk).route, Route.CHAT)
 		self.assertEqual(self.decide("yes", **talk).route, Route.CHAT, "the last route was the chat's")
 
-	def test_a_conversation_of_another_is_not_looked_into(self):
+	def test_conversation_of_another_user_is_refused(self):
 		agent, other = make_agent(), make_user("Huf User")
 		with acting_as(other):
 			run = start_run(AgentRequest(agent, "Count our users", other))
@@ -170,7 +170,7 @@ class TestConversation(DecidingTestCase):
 
 
 class TestSettings(DecidingTestCase):
-	def test_the_environment_wins_over_the_record(self):
+	def test_environment_variables_override_the_settings(self):
 		self.set_settings(router_confidence_threshold=0.8, enable_dynamic_escalation=1)
 		self.assertEqual(get_settings().router_confidence_threshold, 0.8)
 		given = {
@@ -184,17 +184,17 @@ class TestSettings(DecidingTestCase):
 		self.assertEqual((found.router_confidence_threshold, found.max_steps), (0.7, 8))
 		self.assertFalse(found.enable_dynamic_escalation)
 
-	def test_what_makes_no_sense_in_the_environment_does_not_count(self):
+	def test_invalid_environment_values_are_ignored(self):
 		for wrong in ("much", "1.5", "nan", ""):
 			with mock.patch.dict(os.environ, {"ROUTER_CONFIDENCE_THRESHOLD": wrong}):
 				self.assertEqual(get_settings().router_confidence_threshold, 0.65)
 
-	def test_the_threshold_decides(self):
+	def test_higher_confidence_threshold_routes_to_the_chat(self):
 		with mock.patch.dict(os.environ, {"ROUTER_CONFIDENCE_THRESHOLD": "1"}):
 			self.assertEqual(self.decide("Which of our customers have not paid?").route, Route.CHAT)
 		self.assertEqual(self.decide("Which of our customers have not paid?").route, Route.AGENT)
 
-	def test_a_site_s_pattern_decides_and_a_bad_one_is_refused_when_it_is_saved(self):
+	def test_site_pattern_decides_and_invalid_patterns_are_refused_on_save(self):
 		row = {
 			"pattern": "recall list",
 			"route": "agent",
@@ -214,7 +214,7 @@ class TestModel(DecidingTestCase):
 	def doubtful(self) -> str:
 		return next(r["text"] for r in read("test.jsonl") if 0.4 < self.decide(r["text"]).agent_score < 0.6)
 
-	def test_a_model_decides_what_is_in_doubt_and_its_cost_is_on_record(self):
+	def test_model_decides_doubtful_messages_and_its_cost_is_stored(self):
 		message, database = self.doubtful(), frappe.local.db
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server))
@@ -226,7 +226,7 @@ class TestModel(DecidingTestCase):
 		row = frappe.get_last_doc("Agent Route Decision", {"owner": self.user, "stage": "model"})
 		self.assertEqual((row.input_tokens > 0, row.cost > 0, row.cost_known), (True, True, 1))
 
-	def test_a_limit_is_kept_and_personal_data_is_not_shown(self):
+	def test_router_model_call_respects_the_token_limit_and_masks_email(self):
 		message = self.doubtful()
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server), user_daily_token_limit=2_000)
@@ -242,7 +242,7 @@ class TestModel(DecidingTestCase):
 		self.assertNotIn("anna@example.com", str(server.requests))
 		self.assertEqual((found.stage, len(server.requests)), (Stage.FALLBACK, 1))
 
-	def test_a_model_that_fails_leaves_the_chat_and_says_so(self):
+	def test_failed_router_model_call_falls_back_to_the_chat(self):
 		message = self.doubtful()
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server))

@@ -11,18 +11,18 @@ ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in ran
 
 
 class TestFit(unittest.TestCase):
-	def test_what_fits_or_has_no_limit_is_left_as_it_is(self):
+	def test_result_within_or_without_a_limit_is_unchanged(self):
 		self.assertEqual(json.loads(truncate_result(ROWS)), ROWS)
 		self.assertEqual(truncate_result("short", 5), "short")
 
-	def test_rows_go_from_the_end_and_it_stays_json(self):
+	def test_truncated_rows_are_dropped_from_the_end_and_stay_json(self):
 		text = truncate_result(ROWS, 300)
 		said = json.loads(text)
 		self.assertLess(len(text), 330)
 		self.assertEqual(said["rows"], ROWS["rows"][: said["count"]])
 		self.assertEqual((said["more"], said["count"] > 5), (True, True))
 
-	def test_other_text_is_cut_and_says_so(self):
+	def test_long_text_is_cut_with_the_number_of_omitted_characters(self):
 		self.assertTrue(truncate_result("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))
 
 	def test_a_row_too_long_to_fit_is_cut_as_text(self):
@@ -33,27 +33,27 @@ class TestPatterns(unittest.TestCase):
 	def check(self, pattern: str, value: str) -> None:
 		check_arguments({"code": value}, {"properties": {"code": {"type": "string", "pattern": pattern}}})
 
-	def test_a_value_must_match(self):
+	def test_value_that_does_not_match_the_pattern_is_refused(self):
 		self.check("^[A-Z]{2}$", "CZ")
 		with self.assertRaisesRegex(ToolError, "'Prague' does not match"):
 			self.check("^[A-Z]{2}$", "Prague")
 
-	def test_an_expression_that_would_search_for_ever_is_ended(self):
+	def test_pattern_with_catastrophic_backtracking_times_out(self):
 		with self.assertRaisesRegex(ToolError, "too long to match"):
 			self.check("^(a|aa)+$", "a" * 60 + "b")
 
-	def test_an_expression_of_another_dialect_is_left_to_the_service(self):
+	def test_unsupported_pattern_syntax_is_not_checked(self):
 		self.check(r"^\p{Script=Nowhere}$", "anything")
 
 
 class TestParse(unittest.TestCase):
-	def test_a_fence_around_an_object_is_taken_off(self):
+	def test_code_fence_around_json_is_removed(self):
 		for text in ('```json\n{"a": 1}\n```', '```{"a": 1}```', ' {"a": 1} '):
 			self.assertEqual(parse_arguments(text), {"a": 1})
 		for text in ("```", "`````", "no fence"):
 			self.assertEqual(strip_fence(text), text)
 
-	def test_an_open_fence_takes_no_long_time(self):
+	def test_unclosed_code_fence_is_refused_in_linear_time(self):
 		def refuse(text: str):
 			with self.assertRaises(ToolError):
 				parse_arguments(text)
@@ -69,5 +69,5 @@ class TestParse(unittest.TestCase):
 			with self.assertRaisesRegex(ToolError, "not valid JSON"):
 				parse_arguments(text)
 
-	def test_half_of_an_escaped_character_is_replaced(self):
+	def test_lone_surrogate_is_replaced(self):
 		self.assertEqual(parse_arguments(r'{"a": ["\ud800"]}'), {"a": ["\N{REPLACEMENT CHARACTER}"]})

@@ -41,11 +41,11 @@ def in_another_thread(function):
 
 
 class TestEventLoops(unittest.TestCase):
-	def test_the_next_thread_goes_on_with_the_loop_of_the_last(self):
+	def test_event_loop_is_reused_by_the_next_thread(self):
 		first = in_another_thread(lambda: run_coroutine(running()))
 		self.assertIs(first, in_another_thread(lambda: run_coroutine(running())))
 
-	def test_a_loop_in_which_something_is_left_goes_to_nobody(self):
+	def test_loop_with_a_pending_task_is_not_reused(self):
 		async def leave_something():
 			asyncio.get_running_loop().left = asyncio.ensure_future(asyncio.Event().wait())
 			return asyncio.get_running_loop()
@@ -56,7 +56,7 @@ class TestEventLoops(unittest.TestCase):
 		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
 		left.close()
 
-	def test_what_a_run_had_in_its_context_is_freed_with_its_end(self):
+	def test_context_of_a_run_is_freed_when_it_ends(self):
 		kept = []
 
 		async def work():
@@ -73,7 +73,7 @@ class TestEventLoops(unittest.TestCase):
 		gc.collect()
 		self.assertEqual([each() for each in kept], [None, None])
 
-	def test_a_timer_that_waits_stays(self):
+	def test_pending_timer_fires_in_the_next_run_of_the_loop(self):
 		fired = []
 
 		async def work(pause_s):
@@ -85,7 +85,7 @@ class TestEventLoops(unittest.TestCase):
 		run_coroutine(work(0.05))
 		self.assertEqual(fired, [True, True])
 
-	def test_a_coroutine_within_one_has_a_loop_of_its_own(self):
+	def test_nested_run_coroutine_uses_another_loop(self):
 		async def outer():
 			return asyncio.get_running_loop(), run_coroutine(running())
 
@@ -116,7 +116,7 @@ class TestConnections(unittest.TestCase):
 		self.addCleanup(thread.join, 5)
 		self.addCleanup(self.loop.call_soon_threadsafe, self.loop.stop)
 
-	def test_few_loops_are_kept_and_the_others_closed_with_their_connections(self):
+	def test_idle_loops_are_limited_and_surplus_ones_closed_with_their_sessions(self):
 		count, together = event_loops.MAX_IDLE_LOOPS + 3, threading.Barrier(event_loops.MAX_IDLE_LOOPS + 3)
 
 		async def work():
@@ -141,7 +141,7 @@ class TestConnections(unittest.TestCase):
 			gc.collect()
 		self.assertEqual({each() for each in closed}, {None})
 
-	def test_a_kept_loop_and_its_connection_hold_nothing_of_their_run(self):
+	def test_cached_loop_and_its_connection_hold_no_references_to_their_run(self):
 		def run():
 			document = Document()
 			DOCUMENT.set(document)
@@ -171,7 +171,7 @@ class TestConnections(unittest.TestCase):
 
 
 class TestIterating(unittest.TestCase):
-	def test_what_is_put_is_read_before_the_coroutine_goes_on(self):
+	def test_items_are_yielded_before_the_coroutine_continues(self):
 		happened = []
 
 		async def tell(put):
@@ -184,7 +184,7 @@ class TestIterating(unittest.TestCase):
 			happened.append(item)
 		self.assertEqual(happened, [0, "after 0", 1, "after 1", 2, "after 2"])
 
-	def test_what_is_put_last_is_read_and_its_error_is_raised_behind_it(self):
+	def test_error_is_raised_after_the_last_item(self):
 		async def fail(put):
 			put("said")
 			raise ZeroDivisionError
@@ -195,7 +195,7 @@ class TestIterating(unittest.TestCase):
 				read.append(item)
 		self.assertEqual(read, ["said"])
 
-	def test_a_silence_is_told_and_a_reader_who_leaves_stops_nothing(self):
+	def test_pause_yields_none_and_closing_the_iterator_lets_the_coroutine_finish(self):
 		done = []
 
 		async def wait(put):
@@ -209,7 +209,7 @@ class TestIterating(unittest.TestCase):
 		reading.close()
 		self.assertEqual(done, [True])
 
-	def test_the_loop_is_fit_for_the_next_however_the_last_ended(self):
+	def test_iterate_and_run_coroutine_can_follow_each_other(self):
 		async def put_and_end(put):
 			put(1)
 
@@ -219,7 +219,7 @@ class TestIterating(unittest.TestCase):
 
 
 class TestBackgroundLoop(unittest.TestCase):
-	def test_threads_that_call_at_once_share_one_loop(self):
+	def test_concurrent_threads_share_one_background_loop(self):
 		no_process, ready = -1, threading.Barrier(16)
 
 		def find():

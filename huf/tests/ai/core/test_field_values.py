@@ -65,20 +65,20 @@ class TestFieldValues(SiteTestCase):
 			required["agent"] = make_agent()
 		return frappe.get_doc({"doctype": doctype, **required, **values}).insert()
 
-	def test_a_wrong_value_is_named(self):
+	def test_invalid_field_value_is_refused_with_its_reason(self):
 		for doctype, values, message in WRONG:
 			with self.subTest(doctype, **values):
 				with self.assertRaisesRegex(frappe.ValidationError, message):
 					self.make(doctype, **values)
 
-	def test_a_number_where_text_belongs_is_text(self):
+	def test_number_in_a_text_field_becomes_text(self):
 		for doctype, field in NUMBERS_AS_TEXT:
 			doc = frappe.get_doc({"doctype": doctype, field: 5})
 			with self.subTest(doctype), suppress(frappe.ValidationError):
 				doc.run_method("validate")
 			self.assertEqual(doc.get(field), "5", doctype)
 
-	def test_settings_hold_no_number_that_would_end_runs(self):
+	def test_too_large_or_non_finite_settings_are_refused(self):
 		wrong = (("history_limit", 10**22), ("draft_expiry_hours", 2_000_000_000), ("run_cost_limit", 1e300))
 		for field, value in (*wrong, ("run_cost_limit", "nan"), ("user_daily_cost_limit", "inf")):
 			settings = frappe.get_doc("Huf Settings")
@@ -87,13 +87,13 @@ class TestFieldValues(SiteTestCase):
 			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, message):
 				settings.save()
 
-	def test_a_limit_of_the_site_may_be_larger_than_a_column(self):
+	def test_site_token_limit_may_exceed_32_bits(self):
 		settings = frappe.get_doc("Huf Settings")
 		settings.site_monthly_token_limit = 3_000_000_000
 		settings.save()
 		frappe.db.rollback()
 
-	def test_numbers_and_times_as_forms_send_them(self):
+	def test_numbers_and_times_as_text_from_forms_are_accepted(self):
 		agent = self.make("Agent", temperature="0.5", daily_cost_limit="1,000").reload()
 		self.assertEqual((agent.temperature, agent.daily_cost_limit), (0.5, 1000))
 		self.make("Agent Trigger", scheduled_interval="Daily", interval_count="2", starts_on="2030-01-02")

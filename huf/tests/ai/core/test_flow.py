@@ -34,22 +34,22 @@ class TestConcern(unittest.TestCase):
 		concern = find_concern(policy, arguments, read(*texts, **more), caution)
 		return concern and [(each.parameter, each.origin) for each in concern.values]
 
-	def test_without_untrusted_content_nothing_is_asked(self):
+	def test_no_approval_is_needed_without_untrusted_content(self):
 		self.assertIsNone(self.judge(UNDECLARED, {"to": "mallory@evil.example"}))
 
-	def test_a_sensitive_value_must_be_named_by_the_person(self):
+	def test_sensitive_value_not_named_by_the_user_needs_approval(self):
 		self.assertIsNone(self.judge(SEND, {"to": "Anna@A.example"}, MAIL, named="Write to anna@a.example."))
 		self.assertEqual(self.judge(SEND, {"to": "mallory@evil.example"}, MAIL), [("to", "mail 0")])
 		self.assertEqual(self.judge(SEND, {"to": ["other@evil.example"]}, MAIL), [("to", None)])
 
-	def test_a_value_is_named_as_a_whole_only(self):
+	def test_value_that_only_resembles_a_named_address_needs_approval(self):
 		for to in ("a.example", "na@a.example", "anna@a.exampl"):
 			policy = ToolPolicy(Effect.EXTERNAL, frozenset(["to"]))
 			self.assertIsNotNone(
 				self.judge(policy, {"to": f"x{to}"}, MAIL, named="Write to anna@a.example."), to
 			)
 
-	def test_a_part_of_an_address_or_a_number_is_another_one(self):
+	def test_part_of_a_named_address_or_number_needs_approval(self):
 		pay = ToolPolicy(Effect.EXTERNAL, frozenset(["to", "amount"]))
 		named = "Pay 12.50 to bob-smith@firm.co.uk, see http://shop.example.co.uk/a"
 		for to in (
@@ -65,17 +65,17 @@ class TestConcern(unittest.TestCase):
 		for to in ("bob-smith@firm.co.uk", "http://shop.example.co.uk/a", "shop.example.co.uk"):
 			self.assertIsNone(self.judge(pay, {"to": to, "amount": 12.5}, MAIL, named=named), to)
 
-	def test_numbers_are_the_same_in_each_spelling(self):
+	def test_integer_and_float_spellings_of_a_number_match(self):
 		pay = ToolPolicy(Effect.EXTERNAL, frozenset(["amount"]))
 		self.assertIsNone(self.judge(pay, {"amount": 1200.0}, MAIL, named="Pay 1200 for the rent."))
 		self.assertIsNotNone(self.judge(pay, {"amount": 1201.0}, MAIL, named="Pay 1200 for the rent."))
 
-	def test_what_is_undeclared_counts_as_sensitive_in_all_parameters(self):
+	def test_all_parameters_of_an_undeclared_tool_are_sensitive(self):
 		self.assertEqual(self.judge(UNDECLARED, {"x": "my own words"}, MAIL), [("x", None)])
 		self.assertEqual(self.judge(UNDECLARED, {}, MAIL), [])
 		self.assertIsNone(self.judge(UNDECLARED, {"x": "June 13"}, MAIL, named="What is on June 13?"))
 
-	def test_words_of_the_person_may_be_put_together_in_another_way(self):
+	def test_recombined_words_of_the_user_need_no_approval(self):
 		meeting = "Move it to 2026-05-20 at 10:00, and look for the TechServices mail about the password."
 		named = {"named": meeting}
 		self.assertIsNone(self.judge(UNDECLARED, {"at": "2026-05-20 10:00"}, MAIL, **named))
@@ -86,7 +86,7 @@ class TestConcern(unittest.TestCase):
 			self.judge(UNDECLARED, {"query": "TechServices password"}, theirs, **named), [("query", "mail 0")]
 		)
 
-	def test_a_date_counts_where_nothing_is_declared_only_if_a_stranger_wrote_it(self):
+	def test_date_in_an_undeclared_parameter_needs_approval_if_untrusted(self):
 		call = {"hotel": "Le Marais", "day": "2026-01-11"}
 		self.assertIsNone(self.judge(UNDECLARED, call, MAIL, named="Le Marais from January 11th"))
 		theirs = "Better on 2026-01-11."
@@ -95,12 +95,12 @@ class TestConcern(unittest.TestCase):
 		self.assertEqual(self.judge(declared, call, MAIL, named="Le Marais"), [("day", None)])
 		self.assertIsNotNone(self.judge(UNDECLARED, {"day": "2026-01-11"}, MAIL, named="Le Marais"))
 
-	def test_a_short_value_that_the_stranger_names_too_may_be_a_coincidence(self):
+	def test_short_value_named_by_user_and_untrusted_text_needs_approval(self):
 		self.assertEqual(
 			self.judge(DELETE, {"file": "13"}, MAIL, named="What is on June 13?"), [("file", "mail 0")]
 		)
 
-	def test_other_text_must_not_carry_out_what_was_read(self):
+	def test_other_parameters_with_untrusted_identifiers_or_text_need_approval(self):
 		to = {"to": "anna@a.example"}
 		for body in (
 			"See evil.example/x",
@@ -113,40 +113,40 @@ class TestConcern(unittest.TestCase):
 			)
 		self.assertIsNone(self.judge(SEND, {**to, "body": "See you at ten"}, MAIL, named="To anna@a.example"))
 
-	def test_data_that_was_read_after_a_stranger_s_text_is_not_carried_out_either(self):
+	def test_data_read_after_untrusted_text_needs_approval_to_be_sent(self):
 		call = {"to": "anna@a.example", "body": "Passport HGK137803"}
 		found = self.judge(SEND, call, MAIL, named="To anna@a.example", later="passport: HGK137803")
 		self.assertEqual(found, [("body", "data")])
 
-	def test_a_write_of_a_stranger_s_text_into_a_record_is_free_and_a_destructive_one_is_not(self):
+	def test_untrusted_text_may_be_written_but_not_used_by_destructive_calls(self):
 		self.assertIsNone(self.judge(FILING, {"description": MAIL}, MAIL))
 		self.assertEqual(self.judge(DELETE, {}, MAIL), [])
 		self.assertEqual(self.judge(DELETE, {"name": "TODO-1"}, MAIL), [("name", None)])
 		self.assertIsNone(self.judge(DELETE, {"name": "TODO-1"}, MAIL, named="Delete TODO-1"))
 
-	def test_settings_of_the_agent(self):
+	def test_caution_setting_makes_checks_strict_or_turns_them_off(self):
 		call, named = {"to": "anna@a.example"}, "To anna@a.example"
 		self.assertIsNotNone(self.judge(SEND, call, MAIL, named=named, caution=Caution.STRICT))
 		self.assertIsNone(self.judge(FILING, {"description": "x"}, MAIL, caution=Caution.STRICT))
 		self.assertIsNone(self.judge(UNDECLARED, {"x": MAIL}, MAIL, caution=Caution.OFF))
 
-	def test_reads_are_never_asked_about(self):
+	def test_read_calls_never_need_approval(self):
 		self.assertIsNone(self.judge(ToolPolicy(Effect.READ), {"query": MAIL}, MAIL, caution=Caution.STRICT))
 
-	def test_values_inside_lists_and_objects_are_found_by_their_key(self):
+	def test_nested_sensitive_values_are_found_by_their_key(self):
 		call = {"documents": [{"owner": {"to": "mallory@evil.example"}}, {"public": True, "to": None}]}
 		self.assertEqual(self.judge(SEND, call, MAIL), [("documents.owner.to", "mail 0")])
 		attached = ToolPolicy(Effect.EXTERNAL, frozenset(["files"]))
 		self.assertEqual(self.judge(attached, {"files": [{"name": "13"}]}, MAIL), [("files.name", "mail 0")])
 
-	def test_a_flag_that_is_set_is_a_value(self):
+	def test_flag_in_a_sensitive_parameter_needs_approval(self):
 		publish = ToolPolicy(Effect.WRITE, frozenset(["public"]))
 		self.assertEqual(self.judge(publish, {"values": {"public": True}}, MAIL), [("values.public", None)])
 		self.assertIsNone(self.judge(publish, {"values": {"public": False}}, MAIL))
 		unprotect = {"name": "plan", "private": False}
 		self.assertEqual(self.judge(DELETE, unprotect, MAIL, named="See plan"), [("private", None)])
 
-	def test_too_many_values_need_a_person(self):
+	def test_call_with_too_many_values_needs_approval(self):
 		self.assertIsNotNone(self.judge(FILING, {"rows": list(range(1000))}, MAIL))
 
 	def test_a_large_context_is_judged_quickly(self):
@@ -154,7 +154,7 @@ class TestConcern(unittest.TestCase):
 		call = {"to": "anna@a.example", "body": "Good morning, this is the summary. " * 20}
 		self.assertLess(time_thread(lambda: find_concern(SEND, call, evidence)), 3)
 
-	def test_a_value_with_very_many_addresses_needs_a_person(self):
+	def test_value_with_too_many_addresses_needs_approval(self):
 		body = " ".join(f"user{i}@firm.example" for i in range(5_000))
 		evidence = read(MAIL, named="Send the list to anna@a.example")
 		call = {"to": "anna@a.example", "body": body}

@@ -6,7 +6,7 @@ from huf.ai.core.json_text import MAX_JSON_LEVELS, is_empty_result, make_encodab
 
 
 class TestEmptyResults(unittest.TestCase):
-	def test_a_tool_says_itself_that_it_found_nothing(self):
+	def test_empty_values_and_empty_lists_count_as_an_empty_result(self):
 		for text in (
 			"",
 			"null",
@@ -18,7 +18,7 @@ class TestEmptyResults(unittest.TestCase):
 		):
 			self.assertTrue(is_empty_result(text), text)
 
-	def test_anything_else_is_a_result(self):
+	def test_values_that_are_not_empty_count_as_a_result(self):
 		for text in (
 			"Nothing.",
 			"0",
@@ -32,7 +32,7 @@ class TestEmptyResults(unittest.TestCase):
 
 
 class TestTextFromOutside(unittest.TestCase):
-	def test_a_value_is_nested_only_so_deep(self):
+	def test_json_nesting_depth_is_limited(self):
 		deep = "[" * MAX_JSON_LEVELS + "]" * MAX_JSON_LEVELS
 		self.assertIsInstance(parse_json(deep), list)
 		for text in (f"[{deep}]", '{"a":' * 500 + "1" + "}" * 500, "[" * 100_000):
@@ -41,6 +41,6 @@ class TestTextFromOutside(unittest.TestCase):
 		brackets = "[" * 1000
 		self.assertEqual(parse_json(f'["{brackets}"]'), [brackets])
 
-	def test_halves_of_characters_are_joined_or_replaced(self):
+	def test_surrogate_pairs_are_joined_and_lone_surrogates_replaced(self):
 		self.assertEqual(make_encodable("caf\u00e9 \ud83d\ude00"), "caf\u00e9 \N{GRINNING FACE}")
 		self.assertEqual(make_encodable("\ud83d!"), "\N{REPLACEMENT CHARACTER}!")

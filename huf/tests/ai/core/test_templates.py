@@ -82,7 +82,7 @@ class TestTemplates(SiteTestCase):
 			with self.subTest(template):
 				self.assertEqual(render_template(template, {"doc": DOC, "user": "ann"}), text)
 
-	def test_no_template_takes_long_or_becomes_large(self):
+	def test_expensive_templates_are_refused_within_time_and_memory_limits(self):
 		def refuse():
 			with self.assertRaises(Exception) as raised:
 				render_template(template, {"doc": DOC, "user": "ann"})
@@ -94,11 +94,11 @@ class TestTemplates(SiteTestCase):
 				self.assertLess(seconds, 10)
 				self.assertLess(peak, 200_000_000)
 
-	def test_a_prompt_that_is_too_much_work_is_an_error_of_its_writer(self):
+	def test_too_expensive_prompt_is_a_usage_error(self):
 		with self.assertRaisesRegex(UsageError, "TooMuchWork: it has too many iterations"):
 			render_prompt("{% for a in range(50000) %}{{ a }}{% endfor %}", {"doc": DOC})
 
-	def test_each_rendering_has_limits_of_its_own(self):
+	def test_each_rendering_has_separate_limits(self):
 		template = "{% for a in range(15000) %}{% endfor %}done"
 		for _round in range(3):
 			self.assertEqual(render_template(template, {}), "done")

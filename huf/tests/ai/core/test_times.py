@@ -10,11 +10,11 @@ from huf.tests.base import SiteTestCase
 
 
 class TestTimes(SiteTestCase):
-	def test_now_is_now(self):
+	def test_now_datetime_converts_to_the_current_utc_time(self):
 		difference = to_utc(now_datetime()) - datetime.now(timezone.utc)
 		self.assertLess(abs(difference), timedelta(minutes=1))
 
-	def test_the_site_s_zone_counts_whatever_the_machine_s_is(self):
+	def test_conversion_uses_the_site_time_zone(self):
 		for zone, recorded, utc in (
 			("Asia/Tokyo", "2026-01-01 08:30:00", "2025-12-31T23:30:00+00:00"),
 			("America/New_York", "2026-07-01 08:00:00.5", "2026-07-01T12:00:00.500000+00:00"),

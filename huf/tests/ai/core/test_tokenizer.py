@@ -9,7 +9,7 @@ from huf.ai.core.tokenizer import MAX_TERMS, Term, fold_text, read_query, split_
 
 
 class TestWords(unittest.TestCase):
-	def test_umlauts_accents_case_and_their_spellings_are_one(self):
+	def test_spellings_with_umlauts_accents_and_case_fold_to_one_term(self):
 		for spellings in (
 			("Müller", "Mueller", "MÜLLER", "muller"),
 			("Straße", "STRASSE"),
@@ -19,10 +19,10 @@ class TestWords(unittest.TestCase):
 		):
 			self.assertEqual(len({fold_text(each) for each in spellings}), 1, spellings)
 
-	def test_what_only_looks_like_an_umlaut_stays(self):
+	def test_ue_that_is_no_umlaut_is_kept(self):
 		self.assertEqual(split_words("quelle"), ["quelle"])
 
-	def test_a_query_has_words_phrases_and_beginnings(self):
+	def test_query_is_parsed_into_words_phrases_and_prefixes(self):
 		self.assertEqual(
 			read_query('Kündigung "14 Tage" Frist* E-Mail'),
 			[
@@ -33,16 +33,16 @@ class TestWords(unittest.TestCase):
 			],
 		)
 
-	def test_a_beginning_of_one_letter_is_a_word(self):
+	def test_one_letter_prefix_is_treated_as_a_word(self):
 		self.assertEqual(read_query("a*"), [Term(("a",))])
 
 	@given(st.text(max_size=2000))
-	def test_nothing_that_is_typed_gets_into_a_query_but_letters_and_digits(self, text):
+	def test_query_terms_contain_only_letters_and_digits(self, text):
 		terms = read_query(text)
 		self.assertLessEqual(len(terms), MAX_TERMS)
 		for term in terms:
 			self.assertTrue(term.words and all(word.isalnum() for word in term.words))
 
-	def test_a_term_knows_its_spelling_and_how_often_it_is_said(self):
+	def test_repeated_query_words_are_counted_with_their_spelling(self):
 		first, second = read_query("Müller Dach mueller")
 		self.assertEqual((first.spelling, first.count, second.count), (("mueller",), 2, 1))

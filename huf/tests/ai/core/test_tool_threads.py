@@ -25,7 +25,7 @@ class TestCalls(SiteTestCase):
 		used = {run_coroutine(run_in_thread(threading.get_ident)) for _ in range(20)}
 		self.assertLess(len(used), 10)
 
-	def test_what_it_raises_is_raised(self):
+	def test_exceptions_of_the_function_reach_the_caller(self):
 		def fail():
 			raise ZeroDivisionError
 
@@ -36,7 +36,7 @@ class TestCalls(SiteTestCase):
 		inner = run_coroutine(run_in_thread(lambda: run_coroutine(asyncio.sleep(0, "inner"))))
 		self.assertEqual(inner, "inner")
 
-	def test_calls_that_wait_for_one_another_run_side_by_side(self):
+	def test_concurrent_calls_run_in_parallel_threads(self):
 		both = threading.Barrier(2, timeout=5)
 
 		async def call_both():
@@ -44,7 +44,7 @@ class TestCalls(SiteTestCase):
 
 		self.assertEqual(sorted(run_coroutine(call_both())), [0, 1])
 
-	def test_flags_and_messages_come_back_and_a_user_does_not(self):
+	def test_flags_and_messages_are_copied_back_but_the_session_user_is_not(self):
 		other = make_user("Huf User")
 
 		def change():
@@ -58,7 +58,7 @@ class TestCalls(SiteTestCase):
 		self.assertEqual(frappe.session.user, "Administrator")
 		self.assertIn("from the call", str(frappe.local.message_log.pop()))
 
-	def test_a_running_call_is_known_until_it_ends(self):
+	def test_is_tool_running_is_true_until_the_call_ends(self):
 		async def look():
 			go_on = threading.Event()
 			call = asyncio.ensure_future(run_in_thread(lambda: go_on.wait(5)))
@@ -102,7 +102,7 @@ class TestAbandoned(SiteTestCase):
 
 		run_coroutine(fail_run())
 
-	def test_it_writes_nothing_and_changes_neither_user_nor_flags(self):
+	def test_an_abandoned_call_cannot_write_or_change_user_or_flags(self):
 		before = frappe.local.db
 		self.abandon()
 		self.assertIsNot(frappe.local.db, before)

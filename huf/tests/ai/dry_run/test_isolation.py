@@ -57,7 +57,7 @@ class TestLeaks(PreviewTestCase):
 			"commits": self.seen["after_commit"] + self.seen["before_commit"],
 		}
 
-	def test_nothing_gets_out(self):
+	def test_a_dry_run_leaks_no_jobs_mails_files_messages_or_commit_hooks(self):
 		none = dict.fromkeys(("jobs", "mails", "files", "commits"), 0)
 		with controller(ORDER, on_update=self.restless), Messages() as messages:
 			seen = preview_changes(self.change)
@@ -72,7 +72,7 @@ class TestLeaks(PreviewTestCase):
 			frappe.db.commit()
 			self.assertEqual(len(messages.sent), 1, "later messages go out, those of the preview do not")
 
-	def test_the_same_effects_are_there_when_it_is_done(self):
+	def test_the_approved_change_has_all_side_effects(self):
 		with controller(ORDER, on_update=self.restless), Messages() as messages:
 			seen = self.look(self.change)
 			apply_approved(self.change, seen.digest)
@@ -84,7 +84,7 @@ class TestLeaks(PreviewTestCase):
 	def change(self):
 		return tools.set_value(ORDER, self.order.name, "note", "changed")
 
-	def test_what_is_cached_is_what_is_stored(self):
+	def test_the_document_cache_holds_stored_values_after_a_dry_run(self):
 		frappe.get_cached_doc(ORDER, self.order.name)
 		with controller(ORDER, on_change=lambda doc: frappe.get_cached_doc(ORDER, doc.name)):
 			self.look(self.change)
@@ -96,7 +96,7 @@ class TestLeaks(PreviewTestCase):
 		self.look(self.change)
 		self.assertEqual(frappe.db.count("Agent Trigger Event"), before)
 
-	def test_what_happens_at_once_is_refused_by_name(self):
+	def test_controllers_that_commit_or_roll_back_are_refused_with_the_reason(self):
 		refused = {
 			"commits by itself": lambda doc: frappe.db.commit(),
 			"rolls back by itself": lambda doc: frappe.db.rollback(),
@@ -109,7 +109,7 @@ class TestLeaks(PreviewTestCase):
 				frappe.db.rollback()
 				self.assertIsNone(frappe.db.get_value(ORDER, self.order.name, "note"))
 
-	def test_a_refusal_that_code_swallows_is_told_all_the_same(self):
+	def test_a_refusal_is_raised_even_if_the_controller_catches_it(self):
 		def on_update(doc):
 			try:
 				frappe.db.commit()
@@ -122,7 +122,7 @@ class TestLeaks(PreviewTestCase):
 		):
 			preview_changes(self.change)
 
-	def test_savepoints_of_controllers_work_as_ever(self):
+	def test_controllers_can_use_savepoints_in_a_dry_run(self):
 		def on_update(doc):
 			frappe.db.savepoint("own")
 			doc.db_set("status", "Paid")
@@ -132,14 +132,14 @@ class TestLeaks(PreviewTestCase):
 			change = self.single(self.change)
 		self.assertEqual([each["fieldname"] for each in change["fields"]], ["note"])
 
-	def test_a_deleted_document_keeps_the_bytes_of_its_files(self):
+	def test_a_dry_run_of_a_deletion_keeps_the_file_content(self):
 		file = make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 		frappe.db.commit()
 		seen = self.look(lambda: tools.delete_document("File", file.name))
 		self.assertLessEqual(set(seen.kept), {"jobs", "messages", "mails"})  # the page has words for these
 		self.assertEqual(frappe.get_doc("File", file.name).get_content(), self.job)
 
-	def test_afterwards_everything_goes_out_again(self):
+	def test_enqueue_and_database_methods_are_restored_after_a_dry_run(self):
 		self.look(self.change)
 		own = set(vars(frappe.local.db)) & {"commit", "rollback", "sql", "set_value", "set_single_value"}
 		self.assertEqual(own, set())
@@ -168,7 +168,7 @@ class Messages:
 class TestKeptConnections(PreviewTestCase):
 	"""A tool with a connection opened before must not send anything while its approval is prepared."""
 
-	def test_a_proposal_of_an_undeclared_write_sends_nothing_on_it(self):
+	def test_proposing_a_write_or_external_call_sends_nothing_on_open_connections(self):
 		with Shop() as shop:
 			for library, send in self.open_clients(shop.url).items():
 				with self.subTest(library):

@@ -44,7 +44,7 @@ class PreviewTestCase(SiteTestCase):
 
 
 class TestDifference(PreviewTestCase):
-	def test_a_new_document_with_what_the_server_adds(self):
+	def test_a_preview_of_a_new_document_includes_values_set_by_the_server(self):
 		make_order()
 		change = self.single(
 			lambda: tools.create_document(ORDER, {"customer": "Anna", "lines": [{"item": "saw"}]})
@@ -58,7 +58,7 @@ class TestDifference(PreviewTestCase):
 		self.assertEqual({f["fieldname"]: f["after"] for f in row["fields"]}, {"item": "saw", "qty": 1})
 		self.assertFalse(frappe.db.exists(ORDER, change["name"]))
 
-	def test_what_could_not_be_saved_before_has_no_part_in_it(self):
+	def test_a_document_whose_earlier_save_failed_is_not_tracked(self):
 		case, order = make_case(), make_order()
 		with self.assertRaises(frappe.ValidationError):
 			tools.set_value(CASE, case.name, "status", "No such status")
@@ -67,7 +67,7 @@ class TestDifference(PreviewTestCase):
 			tools.set_value(ORDER, order.name, "note", "new")
 		self.assertEqual(list(tracked.documents), [(ORDER, order.name)])
 
-	def test_fields_by_label_before_and_after(self):
+	def test_changed_fields_are_shown_with_label_before_and_after(self):
 		case = make_case()
 		change = self.single(lambda: tools.set_value(CASE, case.name, "status", "Closed"))
 		self.assertEqual((change["action"], change["name"]), ("update", case.name))
@@ -75,7 +75,7 @@ class TestDifference(PreviewTestCase):
 		self.assertEqual(change["fields"], [{**described, "before": "Open", "after": "Closed"}])
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "status"), "Open")
 
-	def test_a_document_with_a_random_name_is_told_by_its_title_as_it_was(self):
+	def test_a_document_with_a_random_name_is_shown_with_its_previous_title(self):
 		todo = frappe.get_doc({"doctype": "ToDo", "description": "<p>Call <b>Anna</b></p>"}).insert()
 		frappe.db.commit()
 		for field, value in (("priority", "High"), ("description", "Call Ben")):
@@ -84,7 +84,7 @@ class TestDifference(PreviewTestCase):
 		created = self.single(lambda: tools.create_document("ToDo", {"description": "Call Ben"}))
 		self.assertNotIn("title", created)
 
-	def test_rows_added_changed_and_removed_by_their_names(self):
+	def test_child_rows_are_matched_by_name_as_added_changed_or_removed(self):
 		order = make_order("nail", "saw")
 		nail, saw = order.lines
 		kept = [{**saw.as_dict(), "qty": 4}, {"item": "glue"}]
@@ -122,7 +122,7 @@ class TestDifference(PreviewTestCase):
 		gone = self.single(lambda: tools.delete_document("File", file))["fields"]
 		self.assertIn((text, None), [(f["before"], f["after"]) for f in gone])
 
-	def test_submitting_cancelling_and_deleting(self):
+	def test_submit_cancel_and_delete_are_shown_as_actions(self):
 		order = make_order()
 		change = self.single(lambda: tools.submit_document(ORDER, order.name))
 		self.assertEqual(change["action"], "submit")
@@ -134,7 +134,7 @@ class TestDifference(PreviewTestCase):
 		change = self.single(lambda: tools.delete_document(CASE, case.name))
 		self.assertEqual((change["action"], change["fields"][0]["after"]), ("delete", None))
 
-	def test_other_documents_the_controller_changes_whichever_way(self):
+	def test_documents_and_tables_changed_by_the_controller_are_shown(self):
 		order = make_order()
 
 		def on_update(doc):
@@ -196,7 +196,7 @@ class TestDifference(PreviewTestCase):
 		(field,) = self.single(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))["fields"]
 		self.assertEqual((field["fieldname"], field["after"]), ("owner", "Guest"))
 
-	def test_a_statement_on_the_same_doctype_is_told_beside_a_document(self):
+	def test_sql_on_other_documents_of_the_doctype_lists_its_table(self):
 		order, others = make_order(), [make_order(), make_order()]
 		orders = f"update `tab{ORDER}` set note = 'x' where name in %s"
 		ways = {
@@ -214,7 +214,7 @@ class TestDifference(PreviewTestCase):
 				self.assertEqual(([c["name"] for c in seen.changes], seen.tables), ([order.name], (ORDER,)))
 		self.assertEqual(self.look(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
 
-	def test_of_more_rows_than_are_shown_the_doctype_is_named(self):
+	def test_changes_above_the_row_limit_are_listed_by_doctype(self):
 		orders = [make_order() for _ in range(3)]
 		with patch.object(change_tracking, "MAX_ROWS", 2):
 			seen = self.look(
@@ -309,7 +309,7 @@ class TestSame(PreviewTestCase):
 		other = self.look(lambda: tools.create_document(CASE, {"title": "b"}))
 		self.assertNotEqual(first.digest, other.digest)
 
-	def test_what_would_be_another_change_is_not_made(self):
+	def test_a_change_that_differs_from_its_preview_is_not_applied(self):
 		order = make_order(note="a")
 		seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
 		frappe.db.set_value(ORDER, order.name, "note", "c")
@@ -337,7 +337,7 @@ class TestSame(PreviewTestCase):
 				apply_approved(work, seen.digest)
 			apply_approved(work, changed.exception.preview.digest)
 
-	def test_what_is_another_change_each_time_is_not_made(self):
+	def test_a_change_that_differs_on_every_run_is_not_applied(self):
 		order, turns = make_order(), iter("abcdef")
 
 		def work():

@@ -25,13 +25,13 @@ GOOD = """
 
 
 class TestReading(unittest.TestCase):
-	def test_a_record_keeps_what_the_file_says(self):
+	def test_a_dumped_case_parses_to_the_same_answers_and_checks(self):
 		(values,) = parse_cases(GOOD)
 		case = parse_case("one", "Clerk", "How many?", dump_definition(values))
 		self.assertEqual(case.answers, (("", [("count", {"of": "books"})]), ("Three.", [])))
 		self.assertEqual(case.expect, ({"says": "three"},))
 
-	def test_what_is_wrong_is_told_with_its_line(self):
+	def test_invalid_cases_are_reported_with_their_line(self):
 		for more, told in {
 			"  color: red": "Line 7: 'color' is not known in a case",
 			"- {agent: Clerk, prompt: x, expect: [{says: y}]}": "Line 7: a case needs case",
@@ -51,7 +51,7 @@ class TestReading(unittest.TestCase):
 		self.assertEqual((values["at"], values["until"]), ("10:30", "9:05:00"))
 		self.assertEqual((values["seats"], values["price"], str(values["day"])), (3, 1.5, "2026-11-25"))
 
-	def test_a_text_that_would_become_huge_or_cannot_be_a_value_is_refused(self):
+	def test_yaml_bombs_deep_nesting_and_invalid_values_are_refused(self):
 		levels = "\n".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))
 		for history, told in (
 			(f"\n- &a0 [x]\n{levels}", "more than 200,000 values"),
@@ -76,7 +76,7 @@ class TestChecks(unittest.TestCase):
 		case = parse_case("one", "Clerk", "?", dump_definition({"expect": list(expect), "answers": answers}))
 		return find_faults(case, self.trace, CheckContext(lambda check: list(rows), lambda question: judged))
 
-	def test_each_kind_passes_and_fails(self):
+	def test_each_check_passes_a_matching_trace_and_fails_another(self):
 		row = {"title": "A", "pages": 100.0}
 		for good, bad in (
 			({"says": "3  books"}, {"says": "4"}),
@@ -102,20 +102,20 @@ class TestChecks(unittest.TestCase):
 		self.assertFalse(matches_expected(None, 0))
 		self.assertFalse(matches_expected("three", 3))
 
-	def test_every_kind_that_may_be_written_is_judged(self):
+	def test_every_known_check_has_a_checker(self):
 		self.assertEqual(set(CHECKS), set(CHECKERS))
 
-	def test_a_judge_s_verdict_counts(self):
+	def test_a_negative_verdict_of_the_judge_is_a_fault(self):
 		self.assertEqual(self.faults({"judge": "Is it so?"}, judged="No."), ["No."])
 		self.assertEqual(self.faults({"judge": "Is it so?"}), [])
 
-	def test_a_fault_says_what_was_done_instead(self):
+	def test_a_fault_of_a_call_check_lists_the_actual_calls(self):
 		(told,) = self.faults({"calls": "count", "with": {"of": "pens"}})
 		self.assertIn(
 			"count was not called with {'of': 'pens'}; instead: count({'of': 'Books', 'limit': 5})", told
 		)
 
-	def test_what_differs_from_a_bad_run(self):
+	def test_the_differs_check_fails_if_calls_and_answer_repeat_the_bad_run(self):
 		same = [
 			{
 				"calls": [
@@ -128,6 +128,6 @@ class TestChecks(unittest.TestCase):
 		self.assertEqual(self.faults({"differs": True}, answers=bad), ["it did the same again"])
 		self.assertEqual(self.faults({"differs": True}, answers=[*same, {"say": "Four."}]), [])
 
-	def test_how_likely_all_of_k_tries_pass(self):
+	def test_pass_hat_estimates_the_chance_that_k_attempts_all_pass(self):
 		self.assertEqual([estimate_pass_hat(3, 4, k) for k in (1, 2, 3, 4)], [0.75, 0.5, 0.25, 0.0])
 		self.assertEqual(estimate_pass_hat(2, 2, 2), 1.0)

@@ -22,7 +22,7 @@ class TestMarking(EvalTestCase):
 			server.script(tool_call(self.create, {"description": self.words}), text("It is noted."))
 			self.run_name = run_agent_sync(self.agent, "Note it.")["run"]
 
-	def test_a_good_run_is_a_case_that_passes_as_long_as_the_same_is_done(self):
+	def test_the_case_of_a_good_run_passes_only_if_the_agent_does_the_same(self):
 		told = api.mark(self.run_name, True)
 		frappe.db.commit()
 		case = frappe.get_doc("Agent Eval Case", told["case"])
@@ -31,13 +31,13 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(len(self.faults(model="Offline")), 1)
 		self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "verdict"), "Good")
 
-	def test_a_bad_run_is_one_that_fails_as_long_as_the_same_is_done(self):
+	def test_the_case_of_a_bad_run_fails_only_if_the_agent_does_the_same(self):
 		api.mark(self.run_name, False, "It should have asked first.")
 		frappe.db.commit()
 		self.assertEqual(self.faults(), ["it did the same again"])
 		self.assertEqual(self.faults(model="Offline"), [])
 
-	def test_a_second_thought_changes_the_case(self):
+	def test_marking_a_run_again_updates_its_case(self):
 		first = api.mark(self.run_name, True)["case"]
 		self.assertEqual(api.mark(self.run_name, False)["case"], first)
 		self.assertEqual(frappe.db.count("Agent Eval Case", {"agent": self.agent}), 1)
@@ -52,12 +52,12 @@ class TestMarking(EvalTestCase):
 		with self.assertRaises(UsageError):
 			api.rate(self.run_name, "Splendid")
 
-	def test_a_new_rating_brings_the_run_s_case_up_to_date(self):
+	def test_rating_a_run_updates_the_verdict_of_its_case(self):
 		case = api.mark(self.run_name, False)["case"]
 		self.assertEqual(api.rate(self.run_name, "Good")["case"], case)
 		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "verdict"), "Good")
 
-	def test_only_who_may_read_a_run_may_judge_it(self):
+	def test_marking_a_run_requires_read_permission(self):
 		user = make_user("Huf User")
 		with acting_as(user), self.assertRaises(frappe.PermissionError):
 			api.mark(self.run_name, True)
@@ -65,7 +65,7 @@ class TestMarking(EvalTestCase):
 		with acting_as(user):
 			self.assertTrue(api.mark(self.run_name, True)["case"])
 
-	def test_a_run_that_goes_on_is_not_judged(self):
+	def test_an_unfinished_run_cannot_be_marked(self):
 		frappe.db.set_value("Agent Run", self.run_name, "status", "Started")
 		with self.assertRaisesRegex(UsageError, "has not come to its end"):
 			api.mark(self.run_name, True)
@@ -84,13 +84,13 @@ class TestHolding(EvalTestCase):
 	def instructions(self) -> str:
 		return frappe.db.get_value("Agent", self.agent, "instructions")
 
-	def test_a_change_waits_and_the_rest_is_saved(self):
+	def test_changed_instructions_are_held_and_other_fields_are_saved(self):
 		self.save(instructions="Say yes.", description="New")
 		self.assertEqual(self.instructions(), "You are an agent under test.")
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "description"), "New")
 		self.assertEqual(api.get_cases(self.agent)["waiting"], {"instructions": "Say yes."})
 
-	def test_it_is_tried_with_the_cases_and_made_where_they_pass(self):
+	def test_held_changes_are_applied_only_if_the_cases_pass(self):
 		with ModelServer() as server:
 			model = make_model(server)
 			self.save(instructions="Say yes.", model=model)
@@ -102,34 +102,34 @@ class TestHolding(EvalTestCase):
 		agent = frappe.get_doc("Agent", self.agent)
 		self.assertEqual((agent.instructions, agent.model, agent.pending_changes), ("Say yes.", model, None))
 
-	def test_answers_of_another_model_or_on_record_do_not_make_it(self):
+	def test_evals_with_another_model_or_recorded_answers_apply_no_changes(self):
 		self.save(instructions="Say yes.")
 		for model in (RECORDED, "Offline"):
 			self.assertFalse(pending_changes.try_changes(self.agent, model=model).applied)
 		self.assertEqual(self.instructions(), "You are an agent under test.")
 
-	def test_nobody_else_writes_what_waits(self):
+	def test_saving_the_agent_cannot_overwrite_pending_changes(self):
 		self.save(instructions="Say yes.")
 		self.save(pending_changes="[")
 		self.assertEqual(api.get_cases(self.agent)["waiting"], {"instructions": "Say yes."})
 
-	def test_it_can_be_let_go(self):
+	def test_pending_changes_can_be_discarded(self):
 		self.save(instructions="Say yes.")
 		api.discard_changes(self.agent)
 		self.assertEqual(pending_changes.read_pending_changes(self.agent), {})
 		with self.assertRaisesRegex(UsageError, "no pending changes"):
 			pending_changes.try_changes(self.agent)
 
-	def test_who_no_longer_holds_changes_makes_them_at_once(self):
+	def test_changes_apply_at_once_after_hold_changes_is_turned_off(self):
 		self.save(hold_changes=0, instructions="Say yes.")
 		self.assertEqual(self.instructions(), "Say yes.")
 
-	def test_a_worker_runs_the_cases_and_how_it_went_is_with_them(self):
+	def test_the_background_job_stores_results_on_the_cases(self):
 		pending_changes.run_job(self.agent, 2, RECORDED, None)
 		(case,) = api.get_cases(self.agent)["cases"]
 		self.assertEqual((case.passed, case.times, case.last_model), (2, 2, RECORDED))
 
-	def test_cases_are_no_business_of_who_may_not_change_the_agent(self):
+	def test_cases_require_write_permission_on_the_agent(self):
 		with acting_as(make_user("Huf User")):
 			for call in (api.get_cases, api.run, api.discard_changes):
 				with self.assertRaises(frappe.PermissionError):

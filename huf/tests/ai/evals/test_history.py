@@ -37,7 +37,7 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(again.name, first.name)
 		self.assertEqual(second.instructions_version, first.instructions_version + 1)
 
-	def test_one_eval_of_an_agent_runs_at_a_time_and_a_lost_one_is_over(self):
+	def test_an_agent_has_one_running_eval_and_a_stale_one_counts_as_failed(self):
 		record = history.begin_eval(self.agent, RECORDED, 1)
 		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED, 1)
 		frappe.db.set_value(history.EVAL, record, "modified", "2026-01-01 00:00:00", update_modified=False)
@@ -45,7 +45,7 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(lost.status, "Failed")
 		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
 
-	def test_what_ends_an_eval_early_is_on_its_record(self):
+	def test_the_error_that_ends_an_eval_is_stored_on_its_record(self):
 		record = history.begin_eval(self.agent, "No such model", 1)
 		frappe.db.commit()
 		with self.assertRaises(UsageError):
@@ -54,7 +54,7 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(failed.status, "Failed")
 		self.assertIn("No such model", failed.error)
 
-	def test_records_go_with_their_agent(self):
+	def test_evals_are_deleted_with_their_agent(self):
 		self.run_now()
 		frappe.delete_doc("Agent", self.agent)
 		self.assertEqual(frappe.db.count(history.EVAL, {"agent": self.agent}), 0)

@@ -44,7 +44,7 @@ class EvalTestCase(SiteTestCase):
 
 
 class TestCases(EvalTestCase):
-	def test_a_later_call_finds_what_an_earlier_one_did_and_nothing_stays(self):
+	def test_calls_see_earlier_changes_of_their_case_and_all_are_rolled_back(self):
 		record = {"record": "ToDo", "where": {"description": self.words}}
 		looking = {"call": self.read, "with": {"filters": {"description": self.words}}}
 		answers = [self.making(), looking, {"say": "Done."}]
@@ -56,7 +56,7 @@ class TestCases(EvalTestCase):
 		self.assertEqual(str(found).count(str(made["name"])), 1)
 		self.assertEqual(what_there_is(), before)
 
-	def test_a_case_that_cannot_be_read_fails_alone(self):
+	def test_an_unreadable_case_fails_without_affecting_the_others(self):
 		self.case({"says": "Done"}, name="a good one", answers=[{"say": "Done."}])
 		broken = self.case({"says": "Done"}, name="broken", answers=[{"say": "Done."}])
 		frappe.db.set_value("Agent Eval Case", broken, "definition", "expect: [{shouts: x}]")
@@ -65,7 +65,7 @@ class TestCases(EvalTestCase):
 		self.assertEqual(faults["a good one"], [])
 		self.assertIn("this case cannot be read: Line 1: expect one of these", faults["broken"][0])
 
-	def test_a_case_whose_records_do_not_fit_the_site_fails_alone(self):
+	def test_cases_with_invalid_records_fail_without_affecting_the_others(self):
 		answers = [{"say": "Done."}]
 		self.case({"says": "Done"}, name="a good one", answers=answers)
 		gone = {"record": "No Such DocType", "where": {"name": "x"}}
@@ -78,7 +78,7 @@ class TestCases(EvalTestCase):
 		results = {each.case: each.faults for each in self.run_cases().results}
 		self.assertEqual([case for case, faults in results.items() if not faults], ["a good one"])
 
-	def test_the_records_of_a_case_are_there_for_it_only(self):
+	def test_records_of_a_case_exist_only_while_it_runs(self):
 		todo = {"doctype": "ToDo", "description": self.words}
 		self.case(
 			{"calls": self.read},
@@ -89,7 +89,7 @@ class TestCases(EvalTestCase):
 		self.assertEqual(self.faults(), [])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": self.words}))
 
-	def test_it_acts_for_somebody_with_the_roles_it_names(self):
+	def test_a_case_runs_as_a_temporary_user_with_its_roles(self):
 		role = make_role()
 		frappe.db.commit()
 		self.case(
@@ -120,7 +120,7 @@ class TestCases(EvalTestCase):
 		self.assertNotIn("4711", str(results))
 		self.assertIn("System Manager", results[0].faults[0])
 
-	def test_changes_that_are_evaluated_decide_how_many_steps_there_are(self):
+	def test_a_changed_max_iterations_limits_the_steps_of_the_eval(self):
 		self.case({"calls": self.read}, answers=[{"call": self.read}, {"say": "Done."}])
 		stopped, done = (
 			self.run_cases(changes={"max_iterations": steps}).results[0].attempts[0].trace.status
@@ -128,11 +128,11 @@ class TestCases(EvalTestCase):
 		)
 		self.assertEqual((stopped, done), ("Stopped", "Success"))
 
-	def test_an_expression_that_would_search_for_ever_is_ended(self):
+	def test_a_slow_regular_expression_of_a_check_is_stopped(self):
 		self.case({"matches": "^(a|aa)+$"}, answers=[{"say": "a" * 60 + "!"}])
 		self.assertIn("takes too long", self.faults()[0])
 
-	def test_nothing_outside_is_reached_and_the_case_says_what_it_gives(self):
+	def test_external_tools_fail_or_return_results_of_the_case(self):
 		asking = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
 		self.case({"fails": "web_search"}, answers=asking)
 		self.case(
@@ -140,12 +140,12 @@ class TestCases(EvalTestCase):
 		)
 		self.assertEqual(self.faults(), [])
 
-	def test_a_case_without_answers_on_record_is_left_out_of_those_that_are_played(self):
+	def test_a_recorded_eval_skips_cases_without_recorded_answers(self):
 		self.case({"says": "x"})
 		report = self.run_cases()
 		self.assertEqual((report.results[0].skipped, report.is_good), ("It has no answers on record.", False))
 
-	def test_how_it_went_is_kept_and_told(self):
+	def test_results_are_stored_on_the_case_and_formatted(self):
 		name = self.case({"says": "Done"}, {"calls": self.create}, answers=[{"say": "Done."}])
 		report = self.run_cases(times=2)
 		kept = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
@@ -153,22 +153,22 @@ class TestCases(EvalTestCase):
 		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
 		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
 
-	def test_an_agent_without_cases_is_told_of(self):
+	def test_evaluating_an_agent_without_cases_is_refused(self):
 		with self.assertRaisesRegex(UsageError, "has no cases"):
 			self.run_cases()
 
-	def test_a_definition_that_is_wrong_cannot_be_saved(self):
+	def test_a_case_with_an_invalid_definition_cannot_be_saved(self):
 		with self.assertRaisesRegex(frappe.ValidationError, "expects nothing"):
 			self.case()
 
-	def test_cases_go_with_their_agent(self):
+	def test_cases_are_deleted_with_their_agent(self):
 		name = self.case({"says": "x"})
 		frappe.delete_doc("Agent", self.agent)
 		self.assertFalse(frappe.db.exists("Agent Eval Case", name))
 
 
 class TestModels(EvalTestCase):
-	def test_a_live_model_is_asked_with_nothing_open_and_sees_one_name_throughout(self):
+	def test_live_model_calls_hold_no_transaction_and_see_stable_document_names(self):
 		self.case({"record": "ToDo", "where": {"description": self.words}, "values": {"status": "Closed"}})
 		writes, db = [], frappe.local.db
 		with ModelServer() as server:
@@ -186,7 +186,7 @@ class TestModels(EvalTestCase):
 		self.assertEqual(self.what_there_is_but_calls(), before)
 		self.assertEqual(set(writes), {0})
 
-	def test_rows_keep_one_name_throughout_and_are_changed_by_it(self):
+	def test_child_rows_keep_their_names_between_calls_and_are_updated_by_name(self):
 		make_doctypes()
 		customer = make(CUSTOMER, title=unique("Customer")).name
 		create = make_tool("Create Document", reference_doctype=ORDER)
@@ -215,7 +215,7 @@ class TestModels(EvalTestCase):
 		"""Model calls stay on record without their contents, as what the eval has cost."""
 		return {**what_there_is(), "tabAgent LLM Call": 0}
 
-	def test_a_judge_decides_what_rules_cannot(self):
+	def test_the_judge_model_passes_or_fails_and_an_unclear_verdict_is_a_fault(self):
 		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
 		with ModelServer() as server:
 			judge = make_model(server)
@@ -240,11 +240,11 @@ class TestModels(EvalTestCase):
 		self.assertIn("Wrote to [EMAIL-1].", sent)
 		self.assertNotIn("anna@", sent)
 
-	def test_without_a_judge_nobody_passes_for_good(self):
+	def test_a_judge_check_fails_without_a_judge_model(self):
 		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
 		self.assertIn("nobody can judge", self.faults()[0])
 
-	def test_model_calls_count_towards_budgets_and_end_with_a_stop(self):
+	def test_eval_model_calls_count_towards_budgets_and_respect_stops(self):
 		self.case({"says": "yes"}, {"judge": "Is it polite?"})
 		user = make_user("System Manager")
 		with ModelServer() as server, acting_as(user):
@@ -265,7 +265,7 @@ class TestModels(EvalTestCase):
 				frappe.db.commit()
 			self.assertEqual(len(server.requests), asked)
 
-	def test_how_often_it_passes_is_counted(self):
+	def test_passed_attempts_of_a_case_are_counted(self):
 		self.case({"says": "yes"})
 		with ModelServer() as server:
 			model = make_model(server)
@@ -277,7 +277,7 @@ class TestModels(EvalTestCase):
 
 
 class TestMails(EvalTestCase):
-	def test_a_mail_is_what_the_agent_works_on(self):
+	def test_a_case_with_a_mail_drafts_a_reply_and_leaves_nothing_behind(self):
 		agent = frappe.get_doc("Agent", self.agent)
 		agent.append("agent_tool", {"tool": "create_draft"})
 		agent.save()

@@ -168,7 +168,7 @@ class TestCanaries(SiteTestCase):
 				frappe.db.commit()
 				check(user, source, other, "4815162342" if kind is by_level_in_a_row else canary)
 
-	def test_who_may_not_read_a_secret_does_not_find_it_and_who_may_does(self):
+	def test_search_returns_a_secret_only_to_users_who_may_read_it(self):
 		def check(user, source, other, canary):
 			for query in ("roof", f"roof {canary}", canary, f"{canary[:4]}*", f'"{canary}"'):
 				self.assertNotIn(canary, json.dumps(find(query, source, user)), query)
@@ -176,7 +176,7 @@ class TestCanaries(SiteTestCase):
 
 		self.for_each_kind(check)
 
-	def test_what_a_reader_is_told_is_the_same_whether_the_secret_is_there_or_not(self):
+	def test_results_without_permission_do_not_depend_on_the_secret(self):
 		def check(user, source, other, canary):
 			before = find("roof shared mine", source, user)
 			secret = {row["name"] for row in find(canary, source, other) if canary in row["text"]}
@@ -203,7 +203,7 @@ class TestCanaries(SiteTestCase):
 
 		self.for_each_kind(check)
 
-	def test_a_query_condition_or_a_hook_of_an_app_alone_keeps_a_secret(self):
+	def test_a_query_condition_or_has_permission_hook_alone_hides_a_secret(self):
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		make_case(title=f"Roof {canary}")
 		source, user = make_source(reference_doctype=CASE), make_user("Huf User", READER)
@@ -212,14 +212,14 @@ class TestCanaries(SiteTestCase):
 			with self.subTest(hook), with_hook(hook, function):
 				self.assertEqual(find(canary, source, user), [])
 
-	def test_nobody_reads_the_index_itself(self):
+	def test_index_doctypes_are_not_readable_even_by_managers(self):
 		make_source(("a.txt", "The roof leaks"))
 		user = make_user("System Manager", "Huf Manager", "Huf User")
 		for doctype in ("Knowledge Item", "Knowledge Chunk"):
 			self.assertFalse(frappe.has_permission(doctype, "read", user=user))
 			self.assertRaises(frappe.PermissionError, frappe.get_list, doctype, user=user)
 
-	def test_a_secret_that_was_deleted_is_nowhere_any_more(self):
+	def test_a_deleted_secret_is_removed_from_index_and_results(self):
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		doc = make_case(title=f"Roof {canary}")
 		source = make_source(reference_doctype=CASE)

@@ -21,7 +21,7 @@ from huf.tests.knowledge import attach, find, make_source, texts
 
 
 class TestFiles(SiteTestCase):
-	def test_a_passage_says_where_it_stands(self):
+	def test_a_search_result_cites_file_page_and_link(self):
 		source = make_source(("lease.pdf", make_pdf("Of the flat", "The rent is 900")))
 		(cited,) = find("rent", source)
 		file = frappe.get_doc("File", cited["name"])
@@ -30,7 +30,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(cited["link"], f"{file.file_url}#page=2")
 		self.assertEqual(cited["source"], source)
 
-	def test_only_who_may_change_a_document_attaches_files_that_are_searched(self):
+	def test_attaching_indexed_files_requires_write_permission_except_in_web_forms(self):
 		make_doctypes()
 		make_source(reference_doctype=ORDER, with_attachments=1)
 		order = make_order()
@@ -44,14 +44,14 @@ class TestFiles(SiteTestCase):
 			frappe.get_doc({"doctype": "File", "attached_to_doctype": ORDER, "attached_to_name": order})
 		)
 
-	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
+	def test_an_unreadable_file_is_reported_and_other_files_are_indexed(self):
 		source = make_source(("a.docx", b"no docx"), ("b.txt", "The roof leaks"))
 		states = {row.state: row.error for row in store.read_items(source).values()}
 		self.assertIn("could not be read", states["Failed"])
 		self.assertEqual(len(find("roof", source)), 1)
 		self.assertEqual(frappe.db.get_value(SOURCE, source, "state"), "Ready")
 
-	def test_a_file_that_comes_while_its_source_is_listed_is_kept(self):
+	def test_a_file_attached_while_its_source_is_listed_is_indexed(self):
 		source = make_source()
 		list_references = sources.list_references
 
@@ -63,7 +63,7 @@ class TestFiles(SiteTestCase):
 			index_source(source)
 		self.assertEqual(len(find("roof", source)), 1)
 
-	def test_a_file_that_comes_at_the_end_of_the_job_is_indexed_by_it(self):
+	def test_a_file_attached_at_the_end_of_a_job_is_indexed_by_that_job(self):
 		source = make_source()
 		late = iter([("b.txt", "The roof leaks")])
 
@@ -101,7 +101,7 @@ class TestPages(SiteTestCase):
 		self.site = Site(self)
 		public(self, "127.0.0.1")
 
-	def test_a_page_is_read_and_what_it_says_counts_as_strangers_words(self):
+	def test_a_web_page_is_indexed_and_its_text_is_untrusted(self):
 		url = self.site.add("/roof", ARTICLE)
 		source = make_source(source_type="URLs", urls=url)
 		(cited,) = find("leaks north", source)
@@ -111,7 +111,7 @@ class TestPages(SiteTestCase):
 
 		self.assertIs(search_knowledge("leaks", [source]).get("untrusted"), True)
 
-	def test_a_page_is_read_anew_and_stays_while_it_cannot_be_reached(self):
+	def test_a_web_page_is_reindexed_and_kept_while_unreachable(self):
 		source = make_source(source_type="URLs", urls=self.site.add("/a", "The old roof", "text/plain"))
 		self.site.add("/a", "The new roof", "text/plain")
 		index_source(source)
@@ -129,7 +129,7 @@ class TestPages(SiteTestCase):
 		self.assertEqual((item.state, self.site.seen), ("Failed", []))
 		self.assertIn("private address", item.error)
 
-	def test_what_is_no_address_is_refused(self):
+	def test_a_source_url_that_is_not_http_is_refused(self):
 		with self.assertRaises(frappe.ValidationError):
 			make_source(source_type="URLs", urls="file:///etc/passwd")
 
@@ -147,7 +147,7 @@ class TestDocuments(SiteTestCase):
 	def source(self, **values) -> str:
 		return make_source(reference_doctype=CASE, **values)
 
-	def test_a_change_is_found_after_it_and_the_old_words_are_not(self):
+	def test_a_changed_document_is_found_by_its_new_words_only(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()
 		doc.update({"title": f"Gutter {self.word}"}).save()
 		index_source(source, gather=False)
@@ -156,7 +156,7 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(cited["title"], doc.title)
 		self.assertEqual(find(f'"roof {self.word}"', source), [])
 
-	def test_a_source_with_a_broken_filter_prevents_no_save(self):
+	def test_a_source_with_a_broken_filter_does_not_block_saving_documents(self):
 		source = self.source()
 		frappe.db.set_value(SOURCE, source, "filters", '[["no_such_field", "=", "x"]]')
 		frappe.clear_document_cache(SOURCE, source)
@@ -168,7 +168,7 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(state, "Failed")
 		self.assertIn("no_such_field", error)
 
-	def test_a_new_document_is_found_and_a_deleted_one_at_once_no_more(self):
+	def test_new_documents_are_found_and_deleted_ones_disappear_at_once(self):
 		source = self.source()
 		doc = make_case(title=f"Roof {self.word}")
 		index_source(source, gather=False)
@@ -176,7 +176,7 @@ class TestDocuments(SiteTestCase):
 		doc.delete()
 		self.assertEqual(find(self.word, source), [])
 
-	def test_only_what_the_filters_take_is_found(self):
+	def test_only_documents_that_match_the_filters_are_found(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source(filters='{"status": "Open"}')
 		self.assertEqual(len(find(self.word, source)), 1)
 		doc.update({"status": "Closed"}).save()
@@ -200,7 +200,7 @@ class TestDocuments(SiteTestCase):
 		(cited,) = find(self.word, make_source(reference_doctype=ORDER))
 		self.assertEqual((cited["doctype"], cited["name"]), (ORDER, order.name))
 
-	def test_files_beside_a_document_are_found_where_the_source_says_so(self):
+	def test_attached_files_are_found_only_if_the_source_includes_attachments(self):
 		doc = make_case(title="Roof")
 		attach(CASE, doc.name, "a.txt", f"The invoice {self.word}")
 		self.assertEqual(find(self.word, self.source()), [])
@@ -210,7 +210,7 @@ class TestDocuments(SiteTestCase):
 		index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 2)
 
-	def test_files_come_and_go_with_what_the_filters_take_and_follow_a_rename(self):
+	def test_attached_files_follow_filters_and_renames_of_their_document(self):
 		doc = make_case(title="Roof", status="Closed")
 		attach(CASE, doc.name, "a.txt", f"The invoice {self.word}")
 		source = self.source(with_attachments=1, filters='{"status": "Open"}')
@@ -224,7 +224,7 @@ class TestDocuments(SiteTestCase):
 		index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 1)
 
-	def test_nothing_is_written_where_nothing_has_changed(self):
+	def test_reindexing_unchanged_documents_writes_no_chunks(self):
 		make_case(title=f"Roof {self.word}")
 		source = self.source()
 		before = frappe.get_all(CHUNK, fields=["name", "creation"], order_by="name")
@@ -244,21 +244,21 @@ class TestDocuments(SiteTestCase):
 		index_source(source, gather=False)
 		self.assertIn("Gutter", texts(self.word, source)[0])
 
-	def test_a_source_whose_worker_was_lost_is_taken_up_again(self):
+	def test_a_source_with_waiting_items_is_unfinished_until_indexed(self):
 		source = self.source()
 		make_case(title="Roof")
 		self.assertIn(source, store.list_unfinished_sources())
 		index_source(source)
 		self.assertNotIn(source, store.list_unfinished_sources())
 
-	def test_new_documents_are_found_by_a_job_that_was_queued_for_something_else(self):
+	def test_changed_filters_are_applied_by_a_job_queued_for_waiting_items(self):
 		source = self.source(filters='{"status": "Open"}')
 		make_case(title=f"Roof {self.word}", status="Closed")
 		frappe.get_doc(SOURCE, source).update({"filters": '[["status", "=", "Closed"]]'}).save()
 		index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 1)
 
-	def test_a_request_during_the_job_is_served_by_it(self):
+	def test_an_index_request_during_a_job_is_handled_by_that_job(self):
 		source = self.source()
 		doc = make_case(title=f"Roof {self.word}")
 		store.delete_items(store.find_document_items(CASE, doc.name))
@@ -279,7 +279,7 @@ class TestDocuments(SiteTestCase):
 		self.requested = False
 		return run
 
-	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
+	def test_a_dry_run_indexes_nothing_and_its_preview_omits_the_index(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()
 		work = partial(document_tools.set_value, CASE, doc.name, "title", f"Gutter {self.word}")
 		(change,) = preview_changes(work).changes
@@ -288,7 +288,7 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(frappe.db.count(ITEM, {"source": source, "state": "Waiting"}), 0)
 		self.assertIn("Roof", texts(self.word, source)[0])
 
-	def test_an_item_that_ends_its_worker_keeps_no_other_back(self):
+	def test_an_item_that_kills_its_worker_fails_and_others_are_indexed(self):
 		make_case(title=f"Roof {self.word}")
 		fatal, source = make_case(title=f"Gutter {self.word}"), self.source(index=False)
 		store.set_state(source, store.IndexState.INDEXING)
@@ -306,7 +306,7 @@ class TestDocuments(SiteTestCase):
 		failed = frappe.get_all(ITEM, {"source": source, "state": "Failed"}, pluck="reference_name")
 		self.assertEqual(failed, [fatal.name])
 
-	def test_a_doctype_that_is_gone_is_told_and_breaks_no_search(self):
+	def test_a_missing_doctype_is_reported_and_search_returns_no_results(self):
 		source = self.source()
 		frappe.db.set_value(SOURCE, source, "reference_doctype", "No Such DocType")
 		frappe.db.set_value(ITEM, {"source": source}, "reference_doctype", "No Such DocType")
@@ -314,12 +314,12 @@ class TestDocuments(SiteTestCase):
 		index_source(source)
 		self.assertIn("No Such DocType", frappe.db.get_value(SOURCE, source, "error"))
 
-	def test_how_far_a_source_is_read_is_no_form_s_to_say(self):
+	def test_a_form_cannot_set_the_state_of_a_source(self):
 		source = self.source()
 		doc = frappe.get_doc(SOURCE, source).update({"state": "Failed", "error": "x"}).save()
 		self.assertEqual((doc.state, doc.error), ("Ready", None))
 
-	def test_what_cannot_be_a_source_is_refused(self):
+	def test_sources_with_invalid_doctypes_fields_or_filters_are_refused(self):
 		for values in (
 			{"reference_doctype": "Huf Test Order Line"},
 			{"reference_doctype": "Huf Settings"},

@@ -67,7 +67,7 @@ class MemoryTestCase(SiteTestCase):
 
 
 class TestMemory(MemoryTestCase):
-	def test_a_fact_is_kept_with_its_source_and_offered_to_the_next_run_of_the_same_user(self):
+	def test_a_fact_is_stored_with_its_message_and_offered_to_later_runs_of_the_user(self):
 		call = tool_call(self.remember, {"fact": "Prefers tea to coffee.", "expires_on": "2099-01-01"})
 		result = self.run_as(self.user, call, text("Noted."), prompt="I prefer tea")
 		doc = frappe.get_doc(MEMORY, {"run": result["run"]})
@@ -82,7 +82,7 @@ class TestMemory(MemoryTestCase):
 		self.run_as(self.user, call, text("Tea."))
 		self.assertIn("Prefers tea", self.server.requests[-1]["messages"][-1]["content"])
 
-	def test_an_agent_without_a_memory_and_another_agent_know_nothing_of_it(self):
+	def test_other_agents_and_agents_without_memory_tools_see_no_facts(self):
 		self.keep(self.user, "Prefers tea.")
 		plain = make_agent(make_model(self.server))
 		neighbour = make_agent(make_model(self.server), (self.recall,))
@@ -93,7 +93,7 @@ class TestMemory(MemoryTestCase):
 		self.assertIn("tea", self.instructions(self.user, neighbour))
 		self.assertNotIn("tea", self.instructions(self.user, plain))
 
-	def test_people_find_the_facts_of_an_agent_in_the_records(self):
+	def test_facts_of_an_agent_are_listed_on_the_records_page(self):
 		self.keep(self.user, "Prefers tea.")
 		with acting_as(self.user):
 			self.assertIn(MEMORY, [each["name"] for each in list_used_doctypes()])
@@ -113,7 +113,7 @@ class TestMemory(MemoryTestCase):
 		self.assertIn("meets on Monday", self.instructions(mate))
 		self.assertNotIn("calls late", self.instructions(reader))
 
-	def test_nobody_keeps_facts_for_those_whom_they_do_not_belong_to(self):
+	def test_facts_for_other_users_roles_or_records_are_refused(self):
 		role, case = make_role(), make_case(title="Roof").name
 		reader = make_user("Huf User", READER)
 		for user, where in (
@@ -156,7 +156,7 @@ class TestMemory(MemoryTestCase):
 			doc.delete()
 		self.assertEqual(self.facts(self.user), [])
 
-	def test_the_same_fact_is_kept_once_and_an_expired_one_not_at_all(self):
+	def test_repeated_facts_are_stored_once_and_expired_ones_are_deleted(self):
 		first = self.keep(self.user, "Prefers tea.", expires_on=today())
 		self.assertEqual(self.keep(self.user, "Prefers  tea."), first)
 		self.assertIsNone(frappe.db.get_value(MEMORY, first, "expires_on"), "the second time it was for good")
@@ -170,14 +170,14 @@ class TestMemory(MemoryTestCase):
 		apply_retention(now_datetime())
 		self.assertFalse(frappe.db.exists(MEMORY, first))
 
-	def test_what_a_run_begins_with_is_bounded(self):
+	def test_facts_offered_to_a_run_are_limited_in_length(self):
 		for number in range(12):
 			self.keep(self.user, f"{number:02} {'long ' * 80}end")
 		given = self.instructions(self.user)
 		self.assertLess(len(given), MAX_OFFERED_CHARS + 400)
 		self.assertIn("11 long", given)
 
-	def test_the_facts_of_a_user_stay_out_of_conversations_that_others_share(self):
+	def test_user_facts_are_not_offered_in_scheduled_or_mail_conversations(self):
 		self.keep(self.user, "Prefers tea.")
 		role = make_role()
 		frappe.get_doc("User", self.user).add_roles(role)
@@ -197,7 +197,7 @@ class TestMemory(MemoryTestCase):
 			self.assertIn("Monday is closed", given)
 			frappe.set_user("Administrator")
 
-	def test_facts_go_with_the_only_agent_that_reads_them(self):
+	def test_deleting_an_agent_deletes_its_facts_but_not_shared_ones(self):
 		agent = make_agent()
 		own, shared = (
 			make(MEMORY, fact="Likes tea", scope="User", agent=name).name for name in (agent, None)
@@ -226,7 +226,7 @@ class TestUntrustedMemory(MemoryTestCase):
 		)
 		self.agent = make_agent(make_model(self.server), (self.outside, self.remember, self.recall))
 
-	def test_what_was_learned_from_strangers_begins_no_run_until_a_person_trusts_it(self):
+	def test_untrusted_facts_are_not_offered_to_runs_until_a_user_trusts_them(self):
 		fact = "Her account is DE02120300000000202051."
 		learn = tool_call(self.remember, {"fact": fact})
 		self.run_as(self.user, tool_call(self.outside, {}), learn, text("Noted."))
@@ -239,7 +239,7 @@ class TestUntrustedMemory(MemoryTestCase):
 			trust_record(MEMORY, name)
 		self.assertIn("DE02", self.instructions(self.user))
 
-	def test_telling_others_what_a_stranger_wrote_needs_a_person(self):
+	def test_sharing_a_fact_with_a_role_after_untrusted_content_needs_approval(self):
 		role = make_role()
 		frappe.get_doc("User", self.user).add_roles(role)
 		call = tool_call(self.remember, {"fact": "Pay her.", "role": role})
@@ -250,7 +250,7 @@ class TestUntrustedMemory(MemoryTestCase):
 class TestMemoryCanary(MemoryTestCase, McpTestCase):
 	"""A reader with fewer rights finds no fact by content, count or title, by any way."""
 
-	def test_no_way_leads_to_the_facts_of_others(self):
+	def test_facts_of_others_are_hidden_in_records_search_rest_and_mcp(self):
 		for kind in (self.of_a_user, self.of_a_role, self.of_a_record):
 			with self.subTest(kind.__name__):
 				frappe.set_user("Administrator")

@@ -19,7 +19,7 @@ def score(query: str, *passages: tuple[str, str]) -> list[float]:
 
 
 class TestStems(unittest.TestCase):
-	def test_forms_of_a_word_meet_in_the_language_of_the_text(self):
+	def test_inflected_forms_of_a_word_share_a_stem_in_four_languages(self):
 		for text, query in (
 			("the landlords are returning what was deposited", "landlord returned deposits"),
 			("die häuser und die kündigungen der mieterin", "haus kündigung haeuser kundigung mieter"),
@@ -34,7 +34,7 @@ class TestStems(unittest.TestCase):
 		self.assertIsNone(detect_stemming_language(["dach", "reparaturen"]))
 		self.assertIn("reparatur", stem("dach reparaturen").split())
 
-	def test_stop_words_are_left_out_unless_there_is_nothing_else(self):
+	def test_stop_words_are_dropped_if_other_words_remain(self):
 		words = [each.term.words[0] for each in build_terms("Who has to pay for the roof?", str)]
 		self.assertEqual(words, ["pay", "roof"])
 		self.assertEqual(len(build_terms("to be or not to be", str)), 4)
@@ -49,12 +49,12 @@ class TestStems(unittest.TestCase):
 
 
 class TestWeighing(unittest.TestCase):
-	def test_what_says_more_of_the_rarer_words_comes_first(self):
+	def test_passages_with_more_rare_query_words_rank_first(self):
 		scores = score("roof gutter", ("", "roof roof"), ("", "roof and gutter"), ("", "roof of slates"))
 		self.assertEqual(max(scores), scores[1])
 		self.assertEqual(scores[1], 1.0)
 
-	def test_a_heading_counts_more_than_a_text_and_an_exact_word_more_than_another_form(self):
+	def test_headings_outrank_text_and_exact_words_outrank_other_forms(self):
 		above, below, other = score("invoices", ("Invoices", "x"), ("", "invoices"), ("", "invoice"))
 		self.assertGreater(above, below)
 		self.assertGreater(below, other)
@@ -63,10 +63,10 @@ class TestWeighing(unittest.TestCase):
 	def test_words_in_quotes_count_only_beside_one_another(self):
 		self.assertEqual(score('"14 days"', ("", "14 days"), ("", "days 14")), [1.0, 0.0])
 
-	def test_a_word_that_is_said_twice_in_the_query_counts_twice(self):
+	def test_a_word_repeated_in_the_query_weighs_more(self):
 		twice, once = score("roof gutter roof", ("", "roof"), ("", "gutter"))
 		self.assertGreater(twice, once)
 
-	def test_orders_are_fused_by_their_ranks(self):
+	def test_rankings_are_fused_by_rank(self):
 		self.assertEqual(list(fuse_rankings("abc", "bca"))[0], "b")
 		self.assertEqual(fuse_rankings(), {})

@@ -21,7 +21,7 @@ PLAIN = "txt csv tsv log json xml yaml yml"
 
 
 class TestFiles(unittest.TestCase):
-	def test_headings_lead_to_what_stands_below_them(self):
+	def test_markdown_parts_carry_their_heading_path(self):
 		self.assertEqual(
 			[(part.heading, part.text.strip()[-10:]) for part in read_file("a.md", MARKDOWN.encode())],
 			[("Leave", "Ms Müller."), ("Leave › Terms", "eading\n```"), ("Pay", "# Pay\n\nMonthly."[-10:])],
@@ -34,18 +34,18 @@ class TestFiles(unittest.TestCase):
 			[(1, "The first page"), (2, "The second page")],
 		)
 
-	def test_a_document_has_its_headings_and_tables(self):
+	def test_docx_headings_and_tables_are_read(self):
 		(first, second) = read_file("a.docx", make_docx())
 		self.assertEqual((first.heading, second.heading), ("Lease", "Lease › Rent"))
 		self.assertIn("cold | 900", second.text)
 
-	def test_a_workbook_has_its_sheets(self):
+	def test_xlsx_rows_are_read_under_the_sheet_name(self):
 		parts = read_file("a.xlsx", make_xlsx())
 		self.assertEqual(
 			[(part.heading, part.text) for part in parts], [("Fees", "hearing | 120\nletter | 40")]
 		)
 
-	def test_slides_come_in_their_order(self):
+	def test_pptx_slides_are_read_in_numeric_order(self):
 		parts = read_file("a.pptx", make_pptx(*map(str, range(1, 12))))
 		self.assertEqual([part.text for part in parts], list(map(str, range(1, 12))))
 		self.assertEqual(parts[-1].page, 11)
@@ -58,7 +58,7 @@ class TestFiles(unittest.TestCase):
 	def test_text_of_an_old_encoding_is_read(self):
 		self.assertEqual(read_file("a.txt", "Müller".encode("cp1252"))[0].text, "Müller")
 
-	def test_what_is_broken_or_unknown_is_told(self):
+	def test_broken_files_and_unknown_types_are_refused(self):
 		for name in ("a.pdf", "a.docx", "a.xlsx", "a.pptx"):
 			with self.subTest(name), self.assertRaisesRegex(UsageError, name):
 				read_file(name, b"not what it says")
@@ -78,17 +78,17 @@ class TestFiles(unittest.TestCase):
 			with self.assertRaisesRegex(UsageError, "too large"):
 				read_file(f"a.{ending}", packed.getvalue())
 
-	def test_what_programs_write_is_read_as_it_stands(self):
+	def test_plain_text_formats_are_read_unchanged(self):
 		for ending in PLAIN.split():
 			self.assertEqual(read_file(f"a.{ending}", b'{\n\t"a": "\xc3\xa4"}')[0].text, '{\n\t"a": "ä"}')
 
-	def test_every_kind_of_file_is_tried_here(self):
+	def test_every_supported_file_type_is_tested_here(self):
 		self.assertEqual(set(READERS), set(f"docx htm html markdown md pdf pptx xlsx {PLAIN}".split()))
 
 
 class TestChunks(unittest.TestCase):
 	@given(st.text(alphabet="ab .\n#ü", max_size=6 * MAX_CHUNK_CHARS))
-	def test_chunks_lose_no_word_and_stand_where_they_say(self, text):
+	def test_chunks_keep_every_word_and_have_correct_positions(self, text):
 		chunks = list(split_into_chunks(split_markdown(text)))
 		for chunk in chunks:
 			self.assertEqual(text[chunk.start : chunk.start + len(chunk.text)], chunk.text)

@@ -20,7 +20,7 @@ class TestQuality(SiteTestCase):
 		collection = read_our_collection()
 		cls.huf, cls.plain = HufSearch(collection), PlainFTS5(collection)
 
-	def test_each_language_is_searched_well(self):
+	def test_search_meets_the_quality_thresholds_in_each_language(self):
 		for language in ("en", "de", "es", "cs"):
 			with self.subTest(language):
 				found = measure_quality(read_our_collection(language), self.huf.search)
@@ -57,14 +57,14 @@ class TestOrder(SiteTestCase):
 			self.assertEqual(len(texts(query, source)), 1, query)
 		self.assertEqual(texts("organizationsx*", source), [])
 
-	def test_hundreds_of_matches_are_ranked_not_the_first_thirty(self):
+	def test_all_matches_are_ranked_not_only_the_first_thirty(self):
 		many = "\n\n".join(f"# Part {number}\n\nThe roof of house {number} is old." for number in range(120))
 		source = make_source(("a.md", f"{many}\n\n# Last\n\nThe roof, the roof and the roof of a shed."))
 		self.assertIn("shed", texts("roof", source)[0])
 
 
 class TestUpgrade(SiteTestCase):
-	def test_an_index_of_whole_words_becomes_one_of_stems_without_reading_anything_again(self):
+	def test_upgrading_a_word_index_to_stems_reads_no_file_again(self):
 		source = make_source(("a.txt", "Die Kündigungen der Mieter sind auf dem Tisch"))
 		before = frappe.get_all(ITEM, {"source": source}, ["name", "content_hash", "indexed_at"])
 		self.store_as_before()
@@ -77,7 +77,7 @@ class TestUpgrade(SiteTestCase):
 		store.delete_items([row.name for row in before])
 		self.assertEqual(texts("Kündigung", source), [])
 
-	def test_an_interrupted_upgrade_goes_on_and_passes_over_a_chunk_without_text(self):
+	def test_an_interrupted_upgrade_resumes_and_skips_chunks_without_text(self):
 		source, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "Nothing"))
 		empty = frappe.db.get_value(ITEM, {"source": other})
 		frappe.db.set_value(CHUNK, {"item": empty}, "text", None)

@@ -47,7 +47,7 @@ class TestTool(SiteTestCase):
 		)
 		self.assertIn("do not fit the tool", said)
 
-	def test_once_a_run_has_read_a_page_it_sends_nothing_to_somewhere_new(self):
+	def test_a_request_to_a_new_host_needs_approval_after_reading_a_web_page(self):
 		site = Site(self)
 		public(self, "127.0.0.1")
 		pages = make_source(source_type="URLs", urls=site.add("/roof", ARTICLE))
@@ -65,5 +65,5 @@ class TestTool(SiteTestCase):
 		self.assertEqual(result["status"], "Success")
 		self.assertEqual(site.seen.count("/out?d=1"), 1)
 
-	def test_a_site_has_the_tool_from_the_start(self):
+	def test_search_knowledge_is_installed_as_a_read_tool(self):
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", "search_knowledge", "effect"), "read")

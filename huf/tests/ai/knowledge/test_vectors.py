@@ -29,39 +29,39 @@ class TestMeaning(SiteTestCase):
 			if "embed" in path
 		]
 
-	def test_vectors_are_kept_and_what_is_near_is_found_without_a_word_of_it(self):
+	def test_vectors_are_stored_and_a_related_passage_ranks_first(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		self.assertEqual(
 			frappe.db.count(CHUNK, {"vector": ["is", "set"], "item": ["in", list(read_items(source))]}), 2
 		)
 		self.assertIn("leaks", texts("house roof that drips", source)[0])
 
-	def test_a_source_without_a_model_asks_none(self):
+	def test_a_source_without_an_embedding_model_makes_no_embedding_call(self):
 		source = make_source(*self.files)
 		find("roof", source)
 		self.assertEqual(self.asked(), [])
 
-	def test_what_has_not_changed_is_not_embedded_again(self):
+	def test_unchanged_text_is_not_embedded_again(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		before = len(self.asked())
 		index_source(source, again=True)
 		self.assertEqual(len(self.asked()), before)
 
-	def test_a_model_that_does_not_answer_leaves_the_words(self):
+	def test_search_by_words_works_while_the_embedding_model_is_down(self):
 		gone = make("AI Provider", provide_name=unique("Gone"), is_local=1, api_base="http://127.0.0.1:9")
 		model = make("AI Model", model_name=unique("gone"), provider=gone.name).name
 		source = make_source(*self.files, embedding_model=model)
 		self.assertEqual({row.state for row in read_items(source).values()}, {"Failed"})
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 
-	def test_no_model_is_asked_while_a_transaction_writes(self):
+	def test_no_embedding_call_is_made_in_a_write_transaction(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		before = len(self.asked())
 		frappe.db.set_value(SOURCE, source, "description", "x")
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 		self.assertEqual(len(self.asked()), before)
 
-	def test_a_reader_s_call_says_nothing_but_the_query_and_finds_nothing_but_what_they_may_read(self):
+	def test_a_query_embedding_sends_only_the_query_and_search_checks_permissions(self):
 		make_doctypes()
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		make_case(title="Roof", fee=f"roof {canary}")
@@ -73,7 +73,7 @@ class TestMeaning(SiteTestCase):
 		self.assertEqual([body["input"] for body in self.asked()[before:]], [[f"roof {canary[:8]}"]])
 		self.assertEqual(find("roof", source, make_user("Huf User")), [])
 
-	def test_what_vectors_cost_counts_and_a_limit_leaves_the_words(self):
+	def test_embeddings_count_towards_budgets_and_at_the_limit_words_are_searched(self):
 		user = make_user("Huf Manager")
 		frappe.set_user(user)
 		self.addCleanup(frappe.set_user, "Administrator")
@@ -93,7 +93,7 @@ class TestMeaning(SiteTestCase):
 			self.assertIn("leaves too little", row.error)
 		self.assertEqual(len(self.asked()), before)
 
-	def test_a_stop_leaves_people_the_words(self):
+	def test_a_stop_blocks_embedding_calls_but_not_word_search(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		stop = stops.add_stop("All", None, "for the test")
 		frappe.db.commit()
@@ -103,7 +103,7 @@ class TestMeaning(SiteTestCase):
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 		self.assertEqual(len(self.asked()), before)
 
-	def test_what_is_only_tried_asks_no_model(self):
+	def test_a_dry_run_makes_no_embedding_call(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		before = len(self.asked())
 		with isolation.isolated():

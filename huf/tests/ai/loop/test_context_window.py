@@ -64,7 +64,7 @@ def a_step(number, results, said=None):
 
 class TestAnyTranscript(unittest.TestCase):
 	@given(transcripts(), rooms)
-	def test_what_is_sent_fits_or_it_is_said_that_it_cannot(self, transcript, room):
+	def test_fitted_messages_fit_the_window_or_the_result_is_too_long(self, transcript, room):
 		fitted = fit(*transcript, room)
 		if isinstance(fitted, TooLong):
 			self.assertGreater(fitted.needed, room.allowed)
@@ -78,7 +78,7 @@ class TestAnyTranscript(unittest.TestCase):
 			self.assertEqual(halves(messages), [])
 
 	@given(transcripts(), rooms)
-	def test_the_system_s_word_the_request_and_every_call_of_this_run_stay(self, transcript, room):
+	def test_system_message_request_and_all_calls_of_this_run_are_kept(self, transcript, room):
 		messages, asked = transcript
 		fitted = fit(messages, asked, room)
 		if isinstance(fitted, Fitted):
@@ -88,7 +88,7 @@ class TestAnyTranscript(unittest.TestCase):
 				self.assertTrue(any(message is sent for sent in fitted.messages))
 
 	@given(transcripts(), rooms)
-	def test_the_last_step_s_results_stay_whole_as_long_as_anything_else_can_give_way(self, transcript, room):
+	def test_results_of_the_last_step_stay_whole_while_others_can_be_cut(self, transcript, room):
 		messages, asked = transcript
 		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
 		last = max(calls[-1:] or [0])
@@ -102,14 +102,14 @@ class TestAnyTranscript(unittest.TestCase):
 				self.assertTrue(len(message["content"]) > longest or any(message is one for one in sent))
 
 	@given(transcripts(), rooms)
-	def test_nothing_changes_where_there_is_room(self, transcript, room):
+	def test_a_transcript_that_fits_is_unchanged(self, transcript, room):
 		messages, asked = transcript
 		roomy = Room(window=10**9, count=room.count)
 		self.assertEqual(fit(messages, asked, roomy), Fitted(messages))
 		self.assertIs(fit(messages, asked, roomy).messages, messages)
 
 	@given(transcripts(), rooms)
-	def test_what_was_fitted_is_not_changed_again(self, transcript, room):
+	def test_fitting_is_idempotent(self, transcript, room):
 		messages, asked = transcript
 		fitted = fit(messages, asked, room)
 		if isinstance(fitted, Fitted):
@@ -118,7 +118,7 @@ class TestAnyTranscript(unittest.TestCase):
 
 	@given(transcripts(), rooms)
 	@settings(max_examples=30)
-	def test_the_transcript_itself_is_left_alone_and_fitted_the_same_way_again(self, transcript, room):
+	def test_fitting_is_deterministic_and_does_not_modify_the_transcript(self, transcript, room):
 		messages, asked = transcript
 		before = json.dumps(messages)
 		self.assertEqual(fit(messages, asked, room), fit(json.loads(before), asked, room))
@@ -135,7 +135,7 @@ class TestOrder(unittest.TestCase):
 		self.assertLessEqual(lengths[0], MIN_EXCERPT_CHARS)
 		self.assertIn("read_more with result 1 and offset", sent[3]["content"])
 
-	def test_when_shortening_is_not_enough_the_oldest_is_only_named(self):
+	def test_the_oldest_result_is_omitted_if_shortening_is_not_enough(self):
 		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
 		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
 		results = [m["content"] for m in sent if m["role"] == "tool"]
@@ -145,7 +145,7 @@ class TestOrder(unittest.TestCase):
 		self.assertIn("Truncated", results[-2])
 		self.assertLess(len(results[-2]), len(results[-1]))
 
-	def test_whole_exchanges_of_earlier_runs_go_before_the_last_result_does(self):
+	def test_earlier_exchanges_are_dropped_before_the_last_result_is_cut(self):
 		earlier = [{"role": "user", "content": "y" * 3000}, {"role": "assistant", "content": "z" * 3000}]
 		messages = [SYSTEM, *earlier, ASKED, *a_step(1, ["x" * 1400])]
 		self.assertEqual(fit(messages, 3, Room(2000)).messages, [SYSTEM, ASKED, *messages[4:]])
@@ -159,7 +159,7 @@ class TestOrder(unittest.TestCase):
 			len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MAX_RESULT_CHARS, delta=9
 		)
 
-	def test_a_result_of_an_earlier_run_is_not_offered_to_be_read_on(self):
+	def test_shortened_results_of_earlier_runs_do_not_refer_to_read_more(self):
 		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *a_step(1, ["x" * 9000]), ASKED]
 		fitted = fit(messages, 4, Room(2000))
 		self.assertFalse(fitted.is_partial)

@@ -40,7 +40,7 @@ class TestLoop(unittest.TestCase):
 			],
 		)
 
-	def test_calls_to_which_a_server_gives_the_same_id_are_told_apart(self):
+	def test_calls_with_duplicate_ids_get_unique_ids(self):
 		both = tuple(CallRequest("0", "double", f'{{"n": {number}}}') for number in (1, 2))
 		third = CallRequest("0", "double", '{"n": 3}')
 		outcome = run(ModelReply("", both), ModelReply("", (third,)), ModelReply("Done."))
@@ -66,7 +66,7 @@ class TestLoop(unittest.TestCase):
 		outcome = run(ModelReply("", (request,), finish_reason="length"))
 		self.assertEqual((outcome.status, outcome.tool_results), (RunStatus.STOPPED, []))
 
-	def test_the_step_cap_stops_and_lets_pass(self):
+	def test_the_step_cap_stops_only_runs_that_reach_it(self):
 		stopped = run(*[calling("double", '{"n": 1}')] * 2, guards=[StepCap(2)])
 		self.assertEqual((stopped.stop_reason, stopped.steps), (StopReason.MAX_STEPS, 2))
 		passed = run(calling("double", '{"n": 1}'), ModelReply("Two."), guards=[StepCap(2)])
@@ -78,7 +78,7 @@ class TestLoop(unittest.TestCase):
 		outcome = run(calling("double", '{"n": 1}'), guards=[guard])
 		self.assertEqual((outcome.status, outcome.steps), (RunStatus.CANCELLED, 1))
 
-	def test_a_run_that_waits_for_a_model_is_cancelled_with_what_had_arrived(self):
+	def test_a_run_cancelled_during_a_model_call_keeps_the_partial_text(self):
 		async def ask(messages, tools, on_text):
 			on_text("So far")
 			await asyncio.Event().wait()
@@ -101,7 +101,7 @@ class TestLoop(unittest.TestCase):
 		outcome = run(first, ModelReply("Two.", usage=Usage(20, 2, cost=0.5)))
 		self.assertEqual(outcome.usage, Usage(30, 3, 0, 0.5, unpriced_calls=1))
 
-	def test_everything_is_journaled_before_the_next_thing_begins(self):
+	def test_each_call_is_journaled_before_the_next_one_starts(self):
 		journal = Diary()
 		run(calling("double", '{"n": 1}'), ModelReply("Two."), journal=journal)
 		self.assertEqual(

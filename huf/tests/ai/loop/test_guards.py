@@ -70,38 +70,38 @@ class LoopTestCase(unittest.TestCase):
 
 
 class TestStall(LoopTestCase):
-	def test_the_same_call_again_has_the_model_answer_at_once(self):
+	def test_after_a_repeated_call_the_model_answers_and_the_run_stops(self):
 		outcome = self.run_loop(calls("look"), calls("look"), ModelReply("What I have."), guards=[Stall()])
 		self.assertEqual((outcome.status, outcome.stop_reason), (RunStatus.STOPPED, StopReason.STALLED))
 		self.assertEqual((outcome.text, self.sent[-1]["content"]), ("What I have.", NUDGE))
 
-	def test_who_calls_on_all_the_same_is_not_heard_again(self):
+	def test_a_call_after_the_stall_nudge_is_not_run(self):
 		outcome = self.run_loop(calls("look"), calls("look"), calls("write"), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, len(outcome.tool_results)), (StopReason.STALLED, 2))
 
-	def test_three_turns_without_news_are_a_stall(self):
+	def test_three_turns_without_new_results_are_a_stall(self):
 		tried = [calls("nothing", n) for n in range(3)]
 		outcome = self.run_loop(*tried, ModelReply("I cannot."), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.STALLED, 4))
 
-	def test_three_empty_results_are_a_stall_although_each_repeats_its_query(self):
+	def test_three_empty_results_of_different_queries_are_a_stall(self):
 		searches = [calls("search", n) for n in range(3)]
 		outcome = self.run_loop(*searches, ModelReply("Nothing to be found."), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, outcome.text), (StopReason.STALLED, "Nothing to be found."))
 
-	def test_two_turns_without_news_are_none(self):
+	def test_two_turns_without_new_results_are_no_stall(self):
 		tried = [calls("nothing", n) for n in range(2)]
 		self.assertEqual(self.run_loop(*tried, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
 
-	def test_looking_again_after_a_change_is_no_stall(self):
+	def test_repeating_a_read_after_a_write_is_no_stall(self):
 		outcome = self.run_loop(calls("look"), calls("write"), calls("look"), DONE, guards=[Stall()])
 		self.assertEqual(outcome.status, RunStatus.SUCCESS)
 
-	def test_looking_again_after_an_external_change_is_no_stall(self):
+	def test_repeating_a_read_after_an_external_call_is_no_stall(self):
 		outcome = self.run_loop(calls("look"), calls("send"), calls("look"), DONE, guards=[Stall()])
 		self.assertEqual(outcome.status, RunStatus.SUCCESS)
 
-	def test_changes_with_equal_results_are_no_stall(self):
+	def test_different_external_calls_with_equal_results_are_no_stall(self):
 		turns = [calls("send_quietly", n) for n in range(5)]
 		self.assertEqual(self.run_loop(*turns, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
 
@@ -109,7 +109,7 @@ class TestStall(LoopTestCase):
 		outcome = self.run_loop(calls("send"), calls("send"), DONE, guards=[Stall()])
 		self.assertEqual(outcome.stop_reason, StopReason.STALLED)
 
-	def test_calls_that_a_person_refuses_are_no_stall(self):
+	def test_rejected_calls_are_a_stall_only_if_repeated(self):
 		async def approve(step, call, later):
 			return replace(call, error="Rejected.") if call.tool.name == "send" else call
 
@@ -124,7 +124,7 @@ class TestStall(LoopTestCase):
 		outcome = self.run_loop(several("look", [1, 1]), DONE, guards=[Stall()])
 		self.assertEqual(outcome.status, RunStatus.SUCCESS)
 
-	def test_trying_again_what_failed_is_no_stall(self):
+	def test_retrying_a_failed_call_is_no_stall(self):
 		outcome = self.run_loop(calls("fail"), calls("fail"), DONE, guards=[Stall()])
 		self.assertEqual(outcome.status, RunStatus.SUCCESS)
 
@@ -136,55 +136,55 @@ class TestToolFailures(LoopTestCase):
 		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
 		self.assertEqual([o.status for o in outcome.tool_results], [CallStatus.FAILED] * 2)
 
-	def test_another_tool_in_between_does_not_heal_it(self):
+	def test_a_successful_call_of_another_tool_does_not_reset_the_failures(self):
 		outcome = self.run_loop(calls("fail", 1), calls("look"), calls("fail", 2), guards=[ToolFailures(2)])
 		self.assertEqual(outcome.stop_reason, StopReason.TOOL_FAILURES)
 
-	def test_one_failure_and_refusals_end_nothing(self):
+	def test_one_failure_and_calls_of_unknown_tools_do_not_stop_the_run(self):
 		tried = [calls("fail", 1), calls("nothing", 1), calls("nothing", 2)]
 		self.assertEqual(self.run_loop(*tried, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
 
 
 class TestDeadline(LoopTestCase):
-	def test_a_run_whose_time_is_over_does_not_begin_a_step(self):
+	def test_no_step_begins_after_the_deadline(self):
 		clock = iter([1, 6])
 		outcome = self.run_loop(calls("look"), guards=[Deadline(5, 0, lambda: next(clock))])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.TIMEOUT, 1))
 		self.assertIn("5 seconds", outcome.error)
 
-	def test_a_run_in_time_goes_on(self):
+	def test_a_run_before_its_deadline_continues(self):
 		self.assertEqual(self.run_loop(DONE, guards=[Deadline(5, 0, lambda: 4.9)]).status, RunStatus.SUCCESS)
 
 
 class TestCalls(LoopTestCase):
-	def test_what_was_read_is_not_read_twice(self):
+	def test_a_repeated_read_is_answered_from_the_cache(self):
 		outcome = self.run_loop(calls("count"), calls("count"), DONE)
 		self.assertEqual([(o.text, o.cached) for o in outcome.tool_results], [("1", False), ("1", True)])
 
-	def test_a_write_makes_what_was_read_old(self):
+	def test_a_write_invalidates_cached_reads(self):
 		outcome = self.run_loop(calls("count"), calls("write"), calls("count"), DONE)
 		self.assertEqual([o.text for o in outcome.tool_results][::2], ["1", "2"])
 
-	def test_other_arguments_are_another_question(self):
+	def test_reads_with_different_arguments_are_cached_separately(self):
 		outcome = self.run_loop(calls("count", 1), calls("count", 2), DONE)
 		self.assertEqual([o.text for o in outcome.tool_results], ["1", "2"])
 
-	def test_a_tool_is_called_as_often_as_it_may_and_no_more(self):
+	def test_calls_above_the_call_limit_of_a_tool_are_refused(self):
 		outcome = self.run_loop(*[calls("twice", n) for n in range(3)], DONE)
 		self.assertEqual([o.ok for o in outcome.tool_results], [True, True, False])
 		self.assertIn("its limit of 2 calls", outcome.tool_results[-1].text)
 
-	def test_two_hundred_calls_at_once_are_answered_each_and_made_in_part(self):
+	def test_calls_above_the_limit_per_turn_get_an_error_result(self):
 		outcome = self.run_loop(several("look", range(200)), DONE)
 		self.assertEqual(sum(o.ok for o in outcome.tool_results), MAX_CALLS_PER_TURN)
 		self.assertEqual(len(outcome.tool_results), 200)
 
-	def test_what_waits_for_the_network_goes_side_by_side_and_comes_back_in_order(self):
+	def test_network_calls_run_concurrently_and_results_keep_their_order(self):
 		outcome = self.run_loop(several("fetch", range(5)), DONE)
 		self.assertEqual(self.most_under_way, 5)
 		self.assertEqual([o.text for o in outcome.tool_results], [f'{{"n": {n}}}' for n in range(5)])
 
-	def test_what_uses_the_database_goes_one_by_one(self):
+	def test_a_turn_that_includes_a_database_call_runs_sequentially(self):
 		mixed = [call("fetch", 1), call("look", 1), call("fetch", 2)]
 		self.run_loop(ModelReply("", tuple(mixed)), DONE)
 		self.assertEqual(self.most_under_way, 1)

@@ -46,7 +46,7 @@ class TestPlans(SiteTestCase):
 	def plan(self, tool: str, **arguments):
 		return text(json.dumps({"tool": tool, "reason": "Why not.", "arguments": arguments}))
 
-	def test_a_plan_is_made_carried_out_and_answered_from_its_results(self):
+	def test_a_plan_is_executed_and_the_answer_call_gets_its_results(self):
 		result = self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
 		self.assertEqual(
 			(result["status"], result["response"], result["steps"]), ("Success", "There are some.", 2)
@@ -66,7 +66,7 @@ class TestPlans(SiteTestCase):
 			[result] = [each for each in told["content"].splitlines() if each.startswith('{"tool": "tool')]
 			self.assertEqual(json.loads(result)["tool"], self.tool)
 
-	def test_what_a_server_has_read_stands_first_in_each_later_call(self):
+	def test_later_prompts_begin_with_earlier_ones_for_prompt_caching(self):
 		self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
 		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
 		self.server.script(self.plan("none"), text("As I said."))
@@ -106,18 +106,18 @@ class TestPlans(SiteTestCase):
 		[replayed] = [each for each in replay_events(run) if each.kind is EventKind.TOOL_STARTED]
 		self.assertEqual(replayed.data["reason"], "Why not.")
 
-	def test_what_is_asked_in_one_step_is_counted_together(self):
+	def test_plan_and_answer_are_one_step_with_summed_usage(self):
 		result = self.run_agent(self.plan("none"), text("Hello."))
 		self.assertEqual((result["steps"], result["input_tokens"], result["output_tokens"]), (1, 200, 20))
 
-	def test_a_plan_is_counted_also_if_the_answer_to_it_is_refused(self):
+	def test_usage_of_a_plan_counts_even_if_the_answer_call_fails(self):
 		plan = text(json.dumps({"tool": "none"}), usage=usage(50, 5))
 		result = self.run_agent(plan, error(429, "slow down"), plan, text("None.", usage=usage(40, 2)))
 		self.assertEqual(
 			(result["status"], result["input_tokens"], result["output_tokens"]), ("Success", 140, 12)
 		)
 
-	def test_plans_go_on_up_to_the_cap(self):
+	def test_at_the_step_cap_the_planner_asks_for_a_summary(self):
 		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
 		result = self.run_agent(*plans, text("Three so far."), max_iterations=3)
 		self.assertEqual((result["stop_reason"], len(read_tool_results(result["run"]))), ("max_steps", 3))
@@ -129,7 +129,7 @@ class TestPlans(SiteTestCase):
 		self.assertEqual(last[0], plan[0])
 		self.assertTrue(last[1]["content"].startswith(plan[1]["content"].rpartition("\n\n")[0]))
 
-	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
+	def test_unknown_tools_and_invalid_arguments_are_returned_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
 		wrong = self.plan(self.tool, limit="many")
 		result = self.run_agent(self.plan("nothing"), wrong, broken, text("Sorry."))
@@ -143,7 +143,7 @@ class TestPlans(SiteTestCase):
 	def test_prose_instead_of_a_plan_leads_to_an_answer(self):
 		self.assertEqual(self.run_agent(text("I think so."), text("Yes."))["response"], "Yes.")
 
-	def test_the_whole_conversation_is_told_without_its_calls(self):
+	def test_the_conversation_is_sent_as_text_without_tool_calls(self):
 		self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("One."))
 		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
 		self.server.script(self.plan("none"), text("As I said."))
@@ -153,7 +153,7 @@ class TestPlans(SiteTestCase):
 		self.assertTrue(first.startswith("Request: How many todos?\n\nTool results:"))
 		self.assertEqual(others, ["One.", "Request: And now?"])
 
-	def test_a_model_that_cannot_call_tools_plans_unless_the_agent_says_native(self):
+	def test_models_without_tool_calls_use_plans_except_in_native_mode(self):
 		model = make_model(self.server, without_tool_calls=1)
 		for mode, tools in (("Automatic", False), ("Native", True)):
 			agent = make_agent(model, (self.tool,), tool_mode=mode)
@@ -178,7 +178,7 @@ class TestPlans(SiteTestCase):
 		)
 		self.assertNotIn("anna@example.com", json.dumps(self.server.requests[-3:]))
 
-	def test_a_limit_is_kept_by_both_calls_of_a_step(self):
+	def test_a_token_limit_caps_both_the_plan_call_and_the_answer_call(self):
 		self.run_agent(self.plan("none"), text("Hi."), daily_token_limit=20_000)
 		plan, answer = self.server.requests
 		self.assertLess(plan["max_tokens"], 20_000)
@@ -186,7 +186,7 @@ class TestPlans(SiteTestCase):
 
 
 class TestReading(SiteTestCase):
-	def test_the_example_of_a_plan_is_a_call(self):
+	def test_a_plan_is_parsed_from_json_code_blocks_and_prose(self):
 		for written in (
 			json.dumps(EXAMPLE),
 			f"```json\n{json.dumps(EXAMPLE)}\n```",
@@ -197,7 +197,7 @@ class TestReading(SiteTestCase):
 			self.assertEqual(request.name, "sales_report_tool", written)
 			self.assertEqual(json.loads(request.arguments), {"region": "EMEA", "year": 2024}, written)
 
-	def test_none_in_any_form_is_no_call(self):
+	def test_none_null_and_empty_plans_are_no_call(self):
 		for written in (
 			'{"tool": "none"}',
 			'{"tool": "None", "arguments": {"a": 1}}',
@@ -208,7 +208,7 @@ class TestReading(SiteTestCase):
 		):
 			self.assertIsNone(make_request(parse_plan(written)), written)
 
-	def test_results_are_told_in_the_form_of_the_record(self):
+	def test_results_are_sent_as_json_with_tool_arguments_and_result(self):
 		call = {"id": "1", "type": "function", "function": {"name": "a", "arguments": '{"b": 1}'}}
 		messages = [
 			{"role": "assistant", "content": None, "tool_calls": [call]},
@@ -235,7 +235,7 @@ class TestSchemas(SiteTestCase):
 		agent = make_agent(make_model(self.server, **model), self.tools, tool_mode="Planner")
 		return run_agent_sync(agent, "How many todos?")
 
-	def test_a_plan_is_held_to_the_tools_and_their_arguments(self):
+	def test_the_response_schema_limits_plans_to_tools_and_their_arguments(self):
 		self.run_agent(text('{"tool": "none"}'), text("Hello."))
 		plan, answer = self.server.requests
 		schema = plan["response_format"]["json_schema"]["schema"]
@@ -245,7 +245,7 @@ class TestSchemas(SiteTestCase):
 		self.assertEqual(("reason" in listed, "reason" in none), (True, False))
 		self.assertNotIn("response_format", answer)
 
-	def test_a_server_that_takes_no_schema_is_asked_without_one_from_then_on(self):
+	def test_a_server_that_refuses_the_schema_gets_none_in_later_calls(self):
 		refusal = error(400, "response_format is not supported")
 		plan = text(json.dumps({"tool": self.tool, "arguments": {"limit": 1}}))
 		result = self.run_agent(refusal, plan, text('{"tool": "none"}'), text("One."))
@@ -296,7 +296,7 @@ class TestSchemas(SiteTestCase):
 			result = self.run_agent(planned, text('{"tool": "none"}'), text("None."), context_window=2048)
 			self.assertEqual(result["response"], "None.", first)
 
-	def test_a_foreign_schema_may_require_what_it_does_not_describe(self):
+	def test_required_properties_missing_from_a_schema_are_ignored(self):
 		schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "missing"]}
 		(tool,) = shorten_tools([Tool("write", "", schema, Effect.WRITE, None)])
 		self.assertEqual(tool.parameters["properties"], {"a": {}})

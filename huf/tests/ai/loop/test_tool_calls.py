@@ -17,23 +17,23 @@ SCHEMA = {
 
 
 class TestArguments(unittest.TestCase):
-	def test_what_is_json_is_read(self):
+	def test_json_arguments_are_parsed(self):
 		self.assertEqual(parse_arguments('{"a": [1, null]}'), {"a": [1, None]})
 		self.assertEqual(parse_arguments(""), {})
 
-	def test_faults_with_one_reading_are_mended(self):
+	def test_unambiguous_json_errors_are_repaired(self):
 		for raw in ('{"a": "b",}', "{'a': 'b'}", '```json\n{"a": "b"}\n```', '{a: "b"}'):
 			with self.subTest(raw):
 				self.assertEqual(parse_arguments(raw), {"a": "b"})
 
-	def test_faults_with_more_than_one_reading_are_refused(self):
+	def test_ambiguous_json_errors_are_refused(self):
 		for raw in ('{"a": "b', '{"a": ', '{"a": "b"', "a: b", '[{"a": 1}]', '"text"', "{broken} and more"):
 			with self.subTest(raw), self.assertRaises(ToolError):
 				parse_arguments(raw)
 
 
 class TestPrepare(unittest.TestCase):
-	def test_calls_are_sorted_without_being_run(self):
+	def test_invalid_arguments_and_unknown_tools_are_rejected_before_a_call(self):
 		ran = []
 		requests = (
 			request("search", '{"query": "x"}'),
@@ -47,7 +47,7 @@ class TestPrepare(unittest.TestCase):
 		self.assertIn("The tools are: search", calls[2].error)
 		self.assertEqual(ran, [])
 
-	def test_what_a_tool_raises_is_an_observation(self):
+	def test_a_tool_error_becomes_a_failed_tool_result(self):
 		def fail(arguments):
 			raise ToolError("No such thing.")
 
@@ -69,7 +69,7 @@ def tool(function) -> Tool:
 
 
 class TestMasking(unittest.TestCase):
-	def test_keys_and_passwords_that_a_tool_brings_in_are_hidden(self):
+	def test_keys_and_passwords_in_tool_results_are_masked(self):
 		for text in (
 			'{"api_key": "abc-123"}',
 			"{'password': 'hunter2'}",
@@ -82,7 +82,7 @@ class TestMasking(unittest.TestCase):
 				for secret in ("abc-123", "hunter2", "payload", "1234567890"):
 					self.assertNotIn(secret, masked)
 
-	def test_other_words_stay(self):
+	def test_words_resembling_secrets_are_not_masked(self):
 		for text in (
 			'{"keyboard": "sk-short"}',
 			"Press a key to go on",

@@ -11,7 +11,7 @@ LONG = "".join(f"line {number}\n" for number in range(10_000))
 
 
 class TestExcerpt(unittest.TestCase):
-	def test_it_is_never_longer_than_asked_and_the_next_piece_begins_where_it_ends(self):
+	def test_an_excerpt_fits_its_limit_and_gives_the_next_offset(self):
 		for most in (MIN_EXCERPT_CHARS, 1000, 5000):
 			shown = excerpt(LONG, most, 3)
 			head, _, ending = shown.rpartition("\n[")
@@ -19,7 +19,7 @@ class TestExcerpt(unittest.TestCase):
 			self.assertTrue(LONG.startswith(head))
 			self.assertIn(f"result 3 and offset {len(head)}", ending)
 
-	def test_what_fits_is_left_alone_and_an_excerpt_is_not_cut_again(self):
+	def test_short_text_and_existing_excerpts_are_unchanged(self):
 		self.assertEqual(excerpt("short", 1000, 1), "short")
 		once = excerpt(LONG, 1000, 1)
 		self.assertIs(excerpt(once, 1000, 1), once)
@@ -33,16 +33,16 @@ class TestReadMore(unittest.TestCase):
 			read, offset = read + piece, offset + len(piece)
 		self.assertEqual(read, LONG)
 
-	def test_words_are_found_whatever_their_case(self):
+	def test_find_ignores_case(self):
 		piece = self.read(result=2, find="LINE 9000\n")
 		self.assertIn("line 9000\n", piece)
 		self.assertNotIn("line 8000\n", piece)
 
-	def test_the_next_place_is_found_from_an_offset(self):
+	def test_find_begins_at_the_offset(self):
 		place = LONG.index("line 500\n")
 		self.assertIn("line 5000\n", self.read(result=2, find="line 500", offset=place + 1000))
 
-	def test_what_is_not_there_is_said(self):
+	def test_missing_results_offsets_and_words_are_refused(self):
 		for arguments, reason in (
 			({"result": 9}, "The last one is 2"),
 			({"result": 1, "offset": 99}, "ends at 5"),
@@ -51,7 +51,7 @@ class TestReadMore(unittest.TestCase):
 			with self.subTest(arguments), self.assertRaisesRegex(ToolError, reason):
 				self.read(**arguments)
 
-	def test_a_piece_has_a_size(self):
+	def test_a_piece_is_limited_in_size(self):
 		self.assertLess(len(self.read(result=2)), PIECE_CHARS + 100)
 
 	def read(self, **arguments):

@@ -43,16 +43,16 @@ class TestIdenticalWrites(unittest.TestCase):
 		self.approved.append(call.request.id)
 		return call
 
-	def test_the_second_gets_the_result_of_the_first_and_asks_nobody(self):
+	def test_an_identical_write_returns_the_first_result_without_approval(self):
 		first, second = self.run_calls("create:a", "create:a")
 		self.assertEqual((self.made, second.text, second.cached), (["create:a"], first.text, True))
 		self.assertEqual(self.approved, ["c0"])
 
-	def test_documents_created_between_do_not_matter(self):
+	def test_identical_creates_are_skipped_after_creating_other_documents(self):
 		self.run_calls("create:a", "create:b", "create:a", "read:x", "create:b")
 		self.assertEqual(self.made, ["create:a", "create:b", "read:x"])
 
-	def test_what_another_write_may_have_taken_back_is_made_again(self):
+	def test_a_write_is_repeated_if_another_write_may_have_reverted_it(self):
 		wanted = ["set:open", "set:closed", "set:open", "create:a", "delete:a", "create:a"]
 		self.run_calls(*wanted)
 		self.assertEqual(self.made, wanted)

@@ -22,7 +22,7 @@ class TestReplies(DraftingTestCase):
 		frappe.set_user(user)
 		self.addCleanup(frappe.set_user, "Administrator")
 
-	def test_a_drafted_reply_waits_under_approvals_and_its_mail_says_so(self):
+	def test_a_drafted_reply_is_listed_under_approvals_and_on_its_mail(self):
 		stranger = make_user("Huf User")
 		self.as_user(self.user)
 		before = drafts_api.count_drafts()
@@ -39,7 +39,7 @@ class TestReplies(DraftingTestCase):
 		api.approve_draft(name)
 		self.assertEqual(drafts_api.count_drafts(), before)
 
-	def test_a_person_answers_a_mail_themselves(self):
+	def test_a_reply_started_by_a_user_is_kept_by_the_agent(self):
 		stranger = make_user("Huf User")
 		self.as_user(self.user)
 		name = api.reply(self.mail)["name"]
@@ -50,7 +50,7 @@ class TestReplies(DraftingTestCase):
 		self.as_user(stranger)
 		self.assertRaises(frappe.PermissionError, api.reply, self.mail)
 
-	def test_a_reply_that_is_begun_leaves_what_an_agent_writes_at_the_same_time(self):
+	def test_starting_a_reply_keeps_a_draft_written_concurrently_by_an_agent(self):
 		look, written = store.read_open_draft, []
 
 		def look_and_be_overtaken(thread: str):
@@ -64,7 +64,7 @@ class TestReplies(DraftingTestCase):
 			name = api.reply(self.mail)["name"]
 		self.assertEqual((row(name).text, row(name).edited_by), ("By the agent", None))
 
-	def test_who_a_thread_is_assigned_to_reads_and_answers_it(self):
+	def test_the_assignee_of_a_thread_can_read_and_answer_until_it_is_given_back(self):
 		stranger, name, colleague = make_user(), self.draft("Hello")["draft"], make_user("Huf User")
 		self.as_user(colleague)
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
@@ -82,7 +82,7 @@ class TestReplies(DraftingTestCase):
 		self.as_user(colleague)
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
 
-	def test_whom_a_mail_is_assigned_to_does_not_read_its_run(self):
+	def test_the_assignee_of_a_mail_cannot_read_the_response_of_its_run(self):
 		colleague = make_user("Huf User")
 		values = {"agent": self.agent_name, "status": "Success", "response": "A secret"}
 		run = frappe.get_doc({"doctype": "Agent Run", **values}).insert().name
@@ -94,7 +94,7 @@ class TestReplies(DraftingTestCase):
 		shown = api.get_mail(self.mail)["run"]
 		self.assertEqual(shown, {"name": run, "agent": self.agent_name, "status": "Success"})
 
-	def test_who_a_mail_is_shared_with_neither_hands_over_its_thread_nor_gives_it_back(self):
+	def test_read_access_to_a_mail_does_not_allow_handing_over_its_thread(self):
 		colleague = make_user("Huf User")
 		frappe.share.add("Agent Mail", self.mail, colleague, read=1)
 		frappe.db.commit()
@@ -119,7 +119,7 @@ class TestProcessingAgain(MailTestCase):
 		call(frappe.db.set_single_value, "Huf Settings", "mail_categories", categories)
 		call(frappe.db.commit)
 
-	def test_what_could_not_be_classified_has_failed_and_is_classified_again(self):
+	def test_a_mail_that_failed_classification_can_be_processed_again(self):
 		self.server.script(text("I cannot say"), text("question"), text("Yes, we do."))
 		mail = self.take()
 		done = self.work(mail)
@@ -132,7 +132,7 @@ class TestProcessingAgain(MailTestCase):
 		self.assertEqual((done.status, done.category, done.reason), ("Done", "question", None))
 		self.assertEqual([each.text for each in outgoing(mail)], ["Yes, we do."])
 
-	def test_a_person_names_the_category_and_a_reply_is_drafted(self):
+	def test_setting_the_category_manually_drafts_a_reply(self):
 		self.server.script(text("I cannot say"), text("Yes, we do."))
 		mail = self.take()
 		self.work(mail)
@@ -146,7 +146,7 @@ class TestProcessingAgain(MailTestCase):
 		self.assertEqual(api.reclassify(mail, "newsletter")["category"], "newsletter")
 		self.assertEqual(row(mail).status, "Done")
 
-	def test_a_thread_with_a_person_is_not_processed_again(self):
+	def test_a_handed_over_thread_cannot_be_processed_again(self):
 		self.server.script(text("newsletter"))
 		mail = self.take()
 		self.work(mail)

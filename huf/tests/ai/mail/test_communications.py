@@ -22,7 +22,7 @@ class TestCommunications(MailTestCase):
 		).name
 		frappe.db.commit()
 
-	def test_what_frappe_receives_is_taken_in_once_with_what_is_new_in_it(self):
+	def test_mail_received_by_frappe_is_ingested_once_with_its_new_text(self):
 		message_id = self.receive("When do you open?")
 		frappe.db.commit()
 		(mail,) = self.mails()
@@ -31,7 +31,7 @@ class TestCommunications(MailTestCase):
 		)
 		self.assertEqual(mail.new_text.strip(), "When do you open?")
 
-	def test_what_is_attached_comes_along(self):
+	def test_attachments_of_communications_are_ingested(self):
 		self.receive("Here you are", attached=b"a map")
 		(mail,) = self.mails()
 		(kept,) = json.loads(mail.attachments)
@@ -48,7 +48,7 @@ class TestCommunications(MailTestCase):
 		frappe.db.rollback()
 		self.assertEqual(self.mails(), [])
 
-	def test_a_mailbox_that_reads_its_server_itself_takes_nothing_from_frappe(self):
+	def test_a_mailbox_with_its_own_imap_server_ignores_communications(self):
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "imap_host", "127.0.0.1")
 		self.receive("Twice?")
 		self.assertEqual(self.mails(), [])

@@ -37,7 +37,7 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual((row(self.name).status, self.states()), ("Queued", ("Queued",) * 3))
 		self.assertNotIn("sent", self.kinds(self.name))
 
-	def test_it_is_sent_once_the_queue_says_so(self):
+	def test_a_mail_is_sent_when_its_email_queue_entry_is_sent(self):
 		send_all(self.mail)
 		self.queue(status="Sent")
 		self.assertEqual(self.states(), ("Sent",) * 3, "before anything is stored")
@@ -46,14 +46,14 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual(follow_queue(), [])
 		self.assertEqual(self.kinds(self.name), ["queued", "sent"])
 
-	def test_what_is_tried_again_says_why_it_waits(self):
+	def test_a_mail_that_waits_for_a_retry_shows_the_error(self):
 		send_all(self.mail)
 		self.queue(status="Not Sent", error="Traceback\nConnectionRefusedError: refused")
 		self.assertEqual(follow_queue(), [])
 		self.assertEqual(row(self.name).status, "Queued")
 		self.assertIn("ConnectionRefusedError: refused", row(self.name).reason)
 
-	def test_a_failure_has_its_reason_and_is_sent_again_to_those_who_were_not_reached(self):
+	def test_a_failed_mail_shows_the_reason_and_can_be_sent_again(self):
 		send_all(self.mail)
 		self.queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
 		follow_queue()
@@ -68,7 +68,7 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
 		self.assertEqual(len(queued(self.name)), 2)
 
-	def test_what_was_approved_before_a_mail_came_does_not_answer_it(self):
+	def test_a_reply_approved_before_a_newer_mail_does_not_count_as_its_answer(self):
 		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
 		api.approve_draft(self.name)
 		frappe.db.commit()
@@ -79,7 +79,7 @@ class TestDelivery(DraftingTestCase):
 		self.reply(mail=later)
 		self.assertEqual(send_all(later), [True])
 
-	def test_what_was_approved_after_a_mail_came_answers_it(self):
+	def test_a_reply_approved_after_a_newer_mail_counts_as_its_answer(self):
 		later = self.take(answer_to(self.mail, to=self.address, text="One more question"))
 		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
 		frappe.set_user(self.user)
@@ -91,13 +91,13 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual(send_all(later), [False])
 		self.assertEqual(outgoing(later)[0].reason, f"{self.user} has already answered")
 
-	def test_an_entry_that_is_gone_is_not_called_sent(self):
+	def test_a_mail_whose_email_queue_entry_is_deleted_is_failed(self):
 		send_all(self.mail)
 		frappe.db.delete("Email Queue", {"name": row(self.name).email_queue})
 		follow_queue()
 		self.assertEqual(row(self.name).status, "Failed")
 
-	def test_a_queued_mail_is_no_work_for_agents(self):
+	def test_a_queued_mail_is_neither_processed_nor_recovered(self):
 		send_all(self.mail)
 		process_mail(self.name)
 		later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=10, as_datetime=True)
@@ -117,7 +117,7 @@ class TestNoServer(DraftingTestCase):
 		frappe.db.set_value("Email Account", {"enable_outgoing": 0}, "enable_outgoing", 1)
 		frappe.db.commit()
 
-	def test_without_a_server_sending_is_refused_at_once(self):
+	def test_without_an_outgoing_server_replies_stay_drafts_and_approval_fails(self):
 		answer = self.reply()
 		self.assertEqual((answer["status"], row(answer["draft"]).status), ("created", "Draft"))
 		self.assertIn("No outgoing mail server", answer["message"])
@@ -125,7 +125,7 @@ class TestNoServer(DraftingTestCase):
 			api.approve_draft(answer["draft"])
 		self.assertEqual(row(answer["draft"]).status, "Draft")
 
-	def test_a_server_that_is_taken_away_holds_what_was_approved(self):
+	def test_approved_mail_is_held_if_the_outgoing_server_is_removed(self):
 		self.enable()
 		self.reply()
 		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
@@ -134,7 +134,7 @@ class TestNoServer(DraftingTestCase):
 		self.assertEqual((held.status, bool(held.reason)), ("Held", True))
 		self.assertEqual(queued(held.name), [])
 
-	def test_the_test_of_a_mailbox_says_what_is_missing(self):
+	def test_the_mailbox_test_reports_missing_servers(self):
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "last_error", "an old error")
 		tested = {each["part"]: each["error"] for each in api.test_mailbox(self.mailbox)}
 		self.assertIn("No incoming server is set up", tested["IMAP"])
@@ -143,7 +143,7 @@ class TestNoServer(DraftingTestCase):
 		self.enable()
 		self.assertIsNone(api.test_mailbox(self.mailbox)[1]["error"])
 
-	def test_an_account_of_the_mailbox_s_own_address_is_enough(self):
+	def test_smtp_settings_of_the_mailbox_are_enough_for_sending(self):
 		_name, address = make_mailbox(self.user, smtp_host="127.0.0.1", smtp_port=9, smtp_security="None")
 		self.assertIsNone(find_sending_problem(address))
 		self.assertIsNotNone(find_sending_problem(ANNA))

@@ -52,12 +52,12 @@ class DraftingTestCase(MailTestCase):
 
 
 class TestDrafts(DraftingTestCase):
-	def test_a_thread_has_one_draft_and_the_newest_words_count(self):
+	def test_a_thread_has_one_draft_with_the_newest_text(self):
 		first, second = self.draft("One"), self.draft("Two", self.take(answer_to(self.mail, to=self.address)))
 		self.assertEqual((first["status"], first["draft"]), ("created", second["draft"]))
 		self.assertEqual(row(first["draft"]).text, "Two")
 
-	def test_where_one_was_deleted_the_next_is_written_all_the_same(self):
+	def test_a_reply_can_be_written_after_earlier_ones_were_deleted(self):
 		discarded, sent = self.draft("One")["draft"], None
 		store.change_status(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
 		sent = drafts.write_reply(row(self.mail), Reply((ANNA,), "A question", "Two"), None)
@@ -71,13 +71,13 @@ class TestDrafts(DraftingTestCase):
 		done, draft = drafts.write_draft(answered, Reply((ANNA,), "A question", "Four"), None)
 		self.assertEqual((done, row(draft).text), ("created", "Four"))
 
-	def test_two_who_write_one_at_once_write_the_same(self):
+	def test_concurrent_workers_create_one_draft_per_thread(self):
 		wish = Reply((ANNA,), "A question", "At once")
 		together([(drafts.write_draft, row(self.mail), wish, None) for _ in range(4)])
 		frappe.db.rollback()
 		self.assertEqual(len(outgoing(self.mail)), 1)
 
-	def test_what_a_person_has_edited_no_agent_writes_over(self):
+	def test_agents_do_not_overwrite_a_draft_edited_by_a_user(self):
 		name = self.draft("By the agent")["draft"]
 		frappe.set_user(self.user)
 		api.save_draft(name, "By a person")
@@ -87,7 +87,7 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual((row(name).text, row(name).status), ("By a person", "Draft"))
 		self.assertIn("draft_kept", self.kinds(self.mail))
 
-	def test_only_who_may_see_it_allows_it_and_once(self):
+	def test_a_draft_is_approved_once_and_only_by_users_who_may_read_it(self):
 		name = self.draft("Hello")["draft"]
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, api.approve_draft, name)
@@ -101,7 +101,7 @@ class TestDrafts(DraftingTestCase):
 		(mail,) = queued(name)
 		self.assertEqual(mail.get_content().strip(), "Hello, Anna")
 
-	def test_who_decides_on_a_draft_that_somebody_else_has_decided_on_is_told(self):
+	def test_deciding_on_a_draft_that_was_discarded_meanwhile_is_refused(self):
 		name = self.draft("Hello")["draft"]
 		as_they_saw_it = frappe.get_doc(store.MAIL, name)
 		api.discard_draft(name)
@@ -115,13 +115,13 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual((row(name).status, row(name).text), ("Discarded", "Hello"))
 		self.assertEqual(queued(name), [])
 
-	def test_a_draft_that_is_thrown_away_is_not_sent_and_makes_room(self):
+	def test_a_discarded_draft_is_not_sent_and_a_new_one_can_be_created(self):
 		name = self.draft("Hello")["draft"]
 		api.discard_draft(name)
 		self.assertFalse(send_approved_mail(name))
 		self.assertNotEqual(self.draft("Another")["draft"], name)
 
-	def test_an_address_that_is_none_is_told_to_the_model_and_to_the_person(self):
+	def test_invalid_recipients_are_refused_in_tools_and_on_approval(self):
 		self.in_run()
 		for to in ("", "anna", "a@b.example, nobody", "Anna <anna>"):
 			self.assertRaises(ToolError, send_reply, to, "S", "B")
@@ -130,7 +130,7 @@ class TestDrafts(DraftingTestCase):
 
 
 class TestWhoIsNotAnswered(DraftingTestCase):
-	def test_no_machine_is_answered_nor_drafted_to(self):
+	def test_automated_mails_get_neither_reply_nor_draft(self):
 		for headers in (
 			{"Auto_Submitted": "auto-replied"},
 			{"Precedence": "bulk"},
@@ -147,11 +147,11 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 				self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
 				self.assertRaises(ToolError, create_draft, ANNA, "S", "B")
 
-	def test_the_mailbox_s_own_mail_is_nobody_s_job(self):
+	def test_mail_from_the_mailbox_address_is_stored_as_sent(self):
 		own = self.take(sender=self.address, to=ANNA)
 		self.assertEqual((row(own).status, row(own).direction, row(own).by_person), ("Sent", "Outgoing", 1))
 
-	def test_in_a_thread_that_goes_on_and_on_by_itself_agents_stop_sending(self):
+	def test_replies_above_the_daily_limit_of_a_thread_are_held(self):
 		mail, sent = self.mail, []
 		for _ in range(threads.MAX_REPLIES_PER_DAY + 2):
 			self.reply(mail=mail)
@@ -165,7 +165,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		]
 		self.assertEqual(len(held), 2)
 
-	def test_nor_to_one_address_that_begins_a_thread_with_each_mail(self):
+	def test_replies_above_the_daily_limit_of_an_address_are_not_sent(self):
 		with patch.object(threads, "MAX_REPLIES_TO_ADDRESS_PER_DAY", 3):
 			sent = []
 			for _ in range(5):
@@ -174,7 +174,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 				sent += [done for done in send_all(mail) if done]
 		self.assertEqual(len(sent), 3)
 
-	def test_a_colleague_who_answers_to_all_has_answered(self):
+	def test_a_reply_from_a_colleague_holds_the_reply_of_the_agent(self):
 		self.reply()
 		colleague = f"petra@{self.address.partition('@')[2]}"
 		answer = self.take(answer_to(self.mail, to=f"{ANNA}, {self.address}", sender=colleague))
@@ -182,7 +182,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		self.assertEqual(send_all(self.mail), [False])
 		self.assertIn(f"{colleague} has already answered", outgoing(self.mail)[0].reason)
 
-	def test_at_a_public_mail_provider_a_stranger_is_no_colleague(self):
+	def test_senders_at_a_public_mail_provider_are_not_colleagues(self):
 		public = f"{frappe.generate_hash(length=10)}@gmail.com"
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", public)
 		mail = self.take(to=public, Cc="bob@gmail.com")
@@ -193,7 +193,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		self.assertNotEqual(row(eve).thread, row(mail).thread)
 		self.assertEqual(send_all(mail), [True])
 
-	def test_the_site_s_users_and_mailboxes_are_colleagues_whatever_their_domain(self):
+	def test_users_and_mailboxes_of_the_site_are_colleagues_in_any_domain(self):
 		user, (_name, other) = make_user("Huf User"), make_mailbox(self.user)
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", f"{frappe.generate_hash()}@gmail.com")
 		for colleague in (user, other):
@@ -204,7 +204,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 
 
 class TestHandingOver(DraftingTestCase):
-	def test_a_thread_that_was_handed_over_stays_with_the_person_until_it_is_given_back(self):
+	def test_an_escalated_thread_stays_with_a_person_until_it_is_given_back(self):
 		self.in_run()
 		self.assertEqual(escalate("A doctor has to see this"), {"status": "escalated"})
 		frappe.db.commit()
@@ -217,27 +217,27 @@ class TestHandingOver(DraftingTestCase):
 		self.assertEqual(self.reply()["status"], "queued")
 		self.assertEqual(row(self.take(answer_to(self.mail, to=self.address))).status, "Queued")
 
-	def test_what_was_to_be_sent_is_held_when_the_thread_is_handed_over_before(self):
+	def test_an_approved_reply_is_held_if_its_thread_is_handed_over_before_sending(self):
 		self.reply()
 		api.hand_over(self.mail)
 		frappe.db.commit()
 		self.assertEqual(send_all(self.mail), [False])
 		self.assertIn("handed over", outgoing(self.mail)[0].reason)
 
-	def test_outside_a_run_on_a_mail_there_is_nothing_to_answer(self):
+	def test_send_reply_is_refused_outside_a_run_on_a_mail(self):
 		frappe.flags.huf_run = None
 		self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
 
 
 class TestRest(DraftingTestCase):
-	def test_a_rule_is_tried_on_a_stored_mail_and_nothing_is_done(self):
+	def test_testing_a_rule_on_a_stored_mail_changes_nothing(self):
 		rule = self.rule(sender_domain="customer.example", subject_contains="invoice")
 		before = (len(events(self.mail)), row(self.mail).modified)
 		tried = api.test_rule(rule, self.mail)
 		self.assertEqual((tried["fits"], [check["ok"] for check in tried["checks"]]), (False, [True, False]))
 		self.assertEqual((len(events(self.mail)), row(self.mail).modified), before)
 
-	def test_a_rule_that_is_not_saved_is_tried_on_past_mail(self):
+	def test_an_unsaved_rule_can_be_backtested_on_past_mail(self):
 		values = {
 			"rule_name": "Unsaved",
 			"position": -1,
@@ -248,7 +248,7 @@ class TestRest(DraftingTestCase):
 		self.assertEqual([each["mail"] for each in found["taken"]], [self.mail])
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
 
-	def test_one_mail_s_whole_way_is_told(self):
+	def test_a_mail_is_shown_with_its_drafts_and_events_to_permitted_users(self):
 		draft = self.draft("Hello")["draft"]
 		way = api.get_mail(self.mail)
 		self.assertEqual(
@@ -259,7 +259,7 @@ class TestRest(DraftingTestCase):
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
 		self.assertEqual(api.get_mails(mailbox=self.mailbox), [])
 
-	def test_a_rule_that_cannot_work_is_refused_as_it_is_saved(self):
+	def test_saving_an_invalid_rule_is_refused(self):
 		for values in (
 			{},
 			{"sender_email": "anna"},
@@ -271,13 +271,13 @@ class TestRest(DraftingTestCase):
 			with self.subTest(values), self.assertRaises(frappe.ValidationError):
 				self.rule(**{"route": "pipeline", **values})
 
-	def test_nobody_gets_another_s_permissions_by_way_of_a_mailbox(self):
+	def test_a_manager_cannot_make_a_mailbox_run_as_another_user(self):
 		frappe.set_user(make_user("Huf Manager"))
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
 		doc.run_as = "Administrator"
 		self.assertRaises(frappe.PermissionError, doc.save)
 
-	def test_how_far_a_mailbox_was_read_is_not_undone_by_an_old_form(self):
+	def test_saving_a_stale_mailbox_form_keeps_the_imap_position(self):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
 		store.set_position(self.mailbox, "7", 40)
 		doc.sender_name = "Office"

@@ -22,7 +22,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestTakingIn(MailTestCase):
-	def test_a_file_whose_name_is_long_in_whatever_script_is_kept(self):
+	def test_an_attachment_with_a_long_non_latin_name_is_stored(self):
 		mail = EmailMessage()
 		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
 		mail["Message-ID"] = f"<{frappe.generate_hash(length=20)}@customer.example>"
@@ -40,7 +40,7 @@ class TestTakingIn(MailTestCase):
 		# Frappe 16 opens PDFs when they are stored and fails on this one; Frappe 15 stores it.
 		self.assertTrue(kept.get("file_url") or kept["error"])
 
-	def test_a_mail_that_comes_twice_is_one_row_and_one_run(self):
+	def test_a_mail_received_twice_is_one_record_and_one_run(self):
 		self.agent()
 		raw = make_mail(to=self.address, message_id="twice")
 		name, is_new = ingest_raw(self.mailbox, raw)
@@ -51,12 +51,12 @@ class TestTakingIn(MailTestCase):
 		process_mail(name)
 		self.assertEqual(frappe.db.count("Agent Run", {"reference_name": name}), 1)
 
-	def test_without_a_message_id_its_bytes_make_it_one_of_its_kind(self):
+	def test_mails_without_a_message_id_are_deduplicated_by_content(self):
 		raw = b"From: a@b.example\r\nSubject: no id\r\n\r\nHello " + frappe.generate_hash(length=8).encode()
 		names = {ingest_raw(self.mailbox, each)[0] for each in (raw, raw, raw + b"!")}
 		self.assertEqual(len(names), 2)
 
-	def test_attachments_and_the_mail_itself_are_private_files(self):
+	def test_attachments_are_stored_as_private_files_with_their_names(self):
 		from email.message import EmailMessage
 
 		mail = EmailMessage()
@@ -73,7 +73,7 @@ class TestTakingIn(MailTestCase):
 		self.assertEqual((file.is_private, file.get_content()), (1, bytes(range(256))))
 		self.assertEqual(kept["file_name"], "Účet č. 1.dat")
 
-	def test_who_is_not_the_mailbox_s_user_sees_nothing_of_it(self):
+	def test_mails_and_events_are_visible_only_to_the_mailbox_user_and_managers(self):
 		name = self.take()
 		for user, sees in (
 			(self.user, True),
@@ -87,7 +87,7 @@ class TestTakingIn(MailTestCase):
 			found = frappe.get_list("Agent Mail Event", filters={"mail": name}, pluck="name")
 			self.assertEqual(bool(found), sees)
 
-	def test_a_stranger_who_names_a_mail_of_a_thread_does_not_get_into_it(self):
+	def test_a_forged_in_reply_to_from_another_sender_does_not_join_the_thread(self):
 		first = self.take(sender="anna@customer.example")
 		forged = self.take(answer_to(first, to=self.address, sender="mallory@evil.example"))
 		own = self.take(answer_to(first, to=self.address))
@@ -96,7 +96,7 @@ class TestTakingIn(MailTestCase):
 
 
 class TestAgentRoute(MailTestCase):
-	def test_a_run_reads_the_mail_in_a_conversation_of_its_thread(self):
+	def test_mails_of_a_thread_share_one_conversation(self):
 		with ModelServer() as server:
 			self.agent(server)
 			server.script(text("Noted."), text("Noted again."))
@@ -129,7 +129,7 @@ class TestAgentRoute(MailTestCase):
 		self.assertIsNone(mail["Auto-Submitted"], "a person has seen it")
 		self.assertEqual(send_all(name), [False], "once")
 
-	def test_an_agent_that_may_send_does_so_after_the_commit_and_says_it_is_automatic(self):
+	def test_a_reply_sent_without_approval_is_marked_as_automatic(self):
 		name = self.reply("anna@customer.example", may_send_mail=1)
 		self.assertEqual(send_all(name), [True])
 		(mail,) = queued(outgoing(name)[0].name)
@@ -137,19 +137,19 @@ class TestAgentRoute(MailTestCase):
 			(mail["Auto-Submitted"], mail.get_content().strip()), ("auto-replied", "Yes, we do.")
 		)
 
-	def test_a_mail_that_claims_what_the_run_has_not_done_waits_for_a_person(self):
+	def test_a_reply_that_claims_actions_the_run_did_not_do_stays_a_draft(self):
 		name = self.reply("anna@customer.example", "Yes, I have created an order for you.", may_send_mail=1)
 		(draft,) = outgoing(name)
 		self.assertEqual(draft.status, "Draft")
 		self.assertIn("I have created an order", draft.reason)
 
-	def test_to_somebody_outside_the_thread_a_person_has_to_allow_it_whatever_the_agent_may(self):
+	def test_a_reply_to_an_address_outside_the_thread_stays_a_draft(self):
 		name = self.reply("mallory@evil.example", may_send_mail=1)
 		(draft,) = outgoing(name)
 		self.assertEqual(draft.status, "Draft")
 		self.assertIn("takes no part", draft.reason)
 
-	def test_the_log_of_tool_calls_has_the_seed_s_form(self):
+	def test_the_tool_call_log_has_tool_arguments_result_and_iteration(self):
 		name = self.reply("anna@customer.example")
 		run = row(name).run
 		(entry,) = json.loads(frappe.db.get_value("Agent Run", run, "tool_calls_log"))
@@ -160,11 +160,11 @@ class TestAgentRoute(MailTestCase):
 		self.assertEqual(entry["arguments"]["to"], "anna@customer.example")
 		self.assertEqual(read_tool_log(run), [entry])
 
-	def test_the_error_of_a_call_is_no_json_inside_json(self):
+	def test_errors_in_the_tool_call_log_are_not_json_in_a_string(self):
 		(entry,) = read_tool_log(row(self.reply("nobody")).run)
 		self.assertTrue(entry["result"]["error"].startswith("'nobody' is not an address"), entry)
 
-	def test_a_job_that_was_lost_is_given_to_a_worker_again(self):
+	def test_a_mail_whose_job_was_lost_is_queued_again(self):
 		self.agent()
 		name = self.take()
 		frappe.db.sql("update `tabAgent Mail` set modified = '2020-01-01' where name = %s", (name,))
@@ -177,7 +177,7 @@ class TestAgentRoute(MailTestCase):
 		self.assertIn(name, recover_mails())
 		self.assertEqual(self.work(name).status, "Done")
 
-	def test_a_mail_that_nothing_can_follow_from_does_not_hold_up_the_others(self):
+	def test_a_mail_that_cannot_be_resumed_does_not_block_recovery_of_others(self):
 		self.agent()
 		lost, waiting = self.take(), self.take()
 		values = {"agent": make_agent(), "reference_doctype": "Agent Mail", "reference_name": lost}
@@ -191,7 +191,7 @@ class TestAgentRoute(MailTestCase):
 		frappe.db.set_value("Agent Mail", lost, "status", "Failed")
 		frappe.db.commit()
 
-	def test_a_mail_is_read_from_its_row_where_the_file_of_it_is_gone(self):
+	def test_a_mail_is_read_from_its_record_if_its_raw_file_is_missing(self):
 		name = self.take(text="Do you have aspirin?")
 		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
 		os.remove(frappe.get_doc("File", file).get_full_path())
@@ -229,7 +229,7 @@ class TestPipeline(MailTestCase):
 		calls = [frappe.db.get_value("Agent LLM Call", {"run": run}, "call_type") for run in runs]
 		self.assertEqual(calls, ["classify", "draft"])
 
-	def test_news_and_machines_get_no_draft(self):
+	def test_newsletters_and_automated_mails_get_no_draft(self):
 		with ModelServer() as server:
 			server.script(text("news"), text("question"))
 			news = self.work_with(server)
@@ -237,7 +237,7 @@ class TestPipeline(MailTestCase):
 		self.assertEqual((news.category, outgoing(news.name)), ("news", []))
 		self.assertEqual((machine.category, outgoing(machine.name)), ("question", []))
 
-	def test_the_drafted_reply_goes_to_whom_the_mail_names_for_replies_and_says_so(self):
+	def test_the_draft_is_addressed_to_reply_to_and_notes_an_unknown_recipient(self):
 		with ModelServer() as server:
 			server.script(text("question"), text("Yes, we have it."))
 			names = f"{self.address}, visitor@customer.example"
@@ -246,7 +246,7 @@ class TestPipeline(MailTestCase):
 		self.assertEqual((draft.recipients, draft.status), ("visitor@customer.example", "Draft"))
 		self.assertIn("visitor@customer.example takes no part in this thread", draft.reason)
 
-	def test_a_form_that_sends_from_the_mailbox_s_own_address_is_processed(self):
+	def test_a_web_form_mail_from_the_mailbox_address_is_processed(self):
 		with ModelServer() as server:
 			server.script(text("question"), text("Yes, we have it."))
 			done = self.work_with(server, sender=self.address, Reply_To="Vera <visitor@customer.example>")
@@ -262,15 +262,15 @@ class TestPipeline(MailTestCase):
 		answer = self.take(answer_to(done.name, sender=petra, to="visitor@customer.example"))
 		self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
 
-	def test_a_person_begins_a_reply_to_whom_the_mail_names_for_replies(self):
+	def test_a_manual_reply_is_addressed_to_reply_to(self):
 		name = self.take(sender="form@website.example", Reply_To="visitor@customer.example")
 		self.assertEqual(row(reply(name)["name"]).recipients, "visitor@customer.example")
 
-	def test_own_mail_with_a_colleague_for_replies_stays_own_mail(self):
+	def test_mail_from_the_mailbox_with_a_colleague_in_reply_to_is_stored_as_sent(self):
 		petra = f"petra@{self.address.partition('@')[2]}"
 		self.assertEqual(row(self.take(sender=self.address, Reply_To=petra)).status, "Sent")
 
-	def test_a_form_does_not_get_its_visitor_into_another_s_thread(self):
+	def test_a_web_form_mail_cannot_add_its_visitor_to_an_existing_thread(self):
 		first = self.take()
 		forged = self.take(answer_to(first, sender=self.address, Reply_To="mallory@evil.example"))
 		self.assertNotEqual(row(forged).thread, row(first).thread)
@@ -291,7 +291,7 @@ class TestPipeline(MailTestCase):
 
 
 class TestRetention(MailTestCase):
-	def test_old_mails_lose_their_contents_and_files_and_are_still_known(self):
+	def test_old_mails_lose_contents_and_files_but_are_still_recognized(self):
 		self.agent()
 		old, waiting = self.work(self.take()), self.take()
 		raw = make_mail(to=self.address, message_id=old.message_id.partition("@")[0])
@@ -304,7 +304,7 @@ class TestRetention(MailTestCase):
 		self.assertTrue(row(waiting).text)
 		self.assertEqual(ingest_raw(self.mailbox, raw), (old.name, False))
 
-	def test_a_held_reply_waits_as_long_as_contents_are_kept_and_is_then_discarded(self):
+	def test_a_held_reply_is_discarded_after_the_retention_period(self):
 		held, changed = self.write_reply(MailStatus.HELD), self.write_reply(MailStatus.FAILED)
 		self.keep_30_days(creation="2020-01-01", modified="2020-01-01")
 		frappe.db.set_value("Agent Mail", changed, "reason", "Tried again today")
@@ -317,14 +317,14 @@ class TestRetention(MailTestCase):
 		self.assertEqual((event.kind, event.summary), ("draft_discarded", row(held).reason))
 		self.assertRaises(UsageError, approve_draft, held)
 
-	def test_a_reply_without_text_is_not_sent(self):
+	def test_a_reply_without_text_cannot_be_approved(self):
 		reply = self.write_reply(MailStatus.HELD, text=None)
 		with self.assertRaisesRegex(UsageError, "has no text"):
 			approve_draft(reply)
 		self.assertEqual(row(reply).status, "Held")
 		self.assertEqual(approve_draft(reply, text="Yes.")["status"], "Approved")
 
-	def test_mail_that_an_agent_sends_to_somebody_loses_its_contents_too(self):
+	def test_new_mail_sent_by_an_agent_loses_its_contents_after_retention(self):
 		sent = insert_new_mail(self.address, ["anna@customer.example"], "Hello", "A new mail", None)
 		frappe.db.set_value("Agent Mail", sent, "status", "Sent")
 		self.keep_30_days(creation="2020-01-01")

@@ -35,14 +35,14 @@ class TestMailbox(MailTestCase):
 		self.mailbox, self.address = make_mailbox(self.user, take="All of the inbox", **self.server.settings)
 		frappe.db.commit()
 
-	def test_what_is_new_is_taken_and_the_rest_left_alone(self):
+	def test_a_sync_ingests_only_new_mail(self):
 		self.deliver(2)
 		self.assertEqual(len(self.sync()), self.count())
 		self.assertEqual(self.sync(), [])
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)
 
-	def test_of_a_mail_that_is_too_long_the_beginning_is_taken(self):
+	def test_an_oversized_mail_is_ingested_truncated(self):
 		self.server.deliver(make_mail(to=self.address, text="A long story. " * 500))
 		self.deliver(1)
 		with patch.object(inbox, "MAX_MAIL_BYTES", 2_000):
@@ -53,7 +53,7 @@ class TestMailbox(MailTestCase):
 		self.assertIn("too long to be read as a whole", text)
 		self.assertNotIn("too long", frappe.db.get_value("Agent Mail", short, "text"))
 
-	def test_a_mail_that_cannot_be_read_is_shown_as_failed_and_holds_up_no_other(self):
+	def test_an_unparsable_mail_is_stored_as_failed_and_the_sync_continues(self):
 		for subject in ("First", "Unreadable", "Last"):
 			self.server.deliver(make_mail(to=self.address, subject=subject))
 		self.deliver_sent("Unreadable")
@@ -77,7 +77,7 @@ class TestMailbox(MailTestCase):
 		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
 		self.assertEqual(sent.status, "Sent", "it is no reply that waits")
 
-	def test_an_error_of_the_database_stops_the_sync_where_it_is(self):
+	def test_a_storage_error_stops_the_sync_without_advancing_its_position(self):
 		self.deliver(1)
 		with patch.object(store, "insert_mail", side_effect=[OSError("the disk is full"), True]):
 			self.assertEqual(self.sync(), [])
@@ -87,7 +87,7 @@ class TestMailbox(MailTestCase):
 		self.assertEqual((self.count(), self.position().last_uid), (0, 0))
 		self.assertEqual(len(self.sync()), 1)
 
-	def test_new_mail_only_leaves_what_was_there_before(self):
+	def test_a_mailbox_for_new_mail_only_ignores_older_mail(self):
 		self.deliver(1)
 		mailbox, _address = make_mailbox(self.user, **self.server.settings)
 		later = frappe.utils.add_to_date(frappe.db.get_value("Agent Mailbox", mailbox, "since"), seconds=5)
@@ -95,7 +95,7 @@ class TestMailbox(MailTestCase):
 		frappe.db.commit()
 		self.assertEqual(read_mailbox_once(mailbox), [])
 
-	def test_new_mail_is_taken_from_a_server_where_it_is_still_the_day_before(self):
+	def test_new_mail_is_ingested_from_a_server_in_an_earlier_time_zone(self):
 		with patch.dict(os.environ, {"TZ": "America/New_York"}):
 			server = enter(self, ImapServer())
 		mailbox, address = make_mailbox(self.user, **server.settings)
@@ -110,7 +110,7 @@ class TestMailbox(MailTestCase):
 		taken = elsewhere(read_mailbox_once, mailbox)
 		self.assertEqual([row(each).subject for each in taken], ["After"])
 
-	def test_when_the_server_counts_anew_nothing_is_taken_twice_and_nothing_is_missed(self):
+	def test_a_new_uidvalidity_neither_duplicates_nor_misses_mail(self):
 		self.deliver(3)
 		self.sync()
 		before, at = self.count(), self.position()
@@ -120,7 +120,7 @@ class TestMailbox(MailTestCase):
 		self.assertEqual(self.count(), before + 1)
 		self.assertNotEqual(self.position().uidvalidity, at.uidvalidity)
 
-	def test_a_wrong_password_is_told_on_the_mailbox(self):
+	def test_a_login_error_is_shown_on_the_mailbox_until_it_is_fixed(self):
 		from huf.api.mail import test_mailbox
 
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"imap_password": "wrong"}).save()
@@ -134,7 +134,7 @@ class TestMailbox(MailTestCase):
 		self.assertIsNone(test_mailbox(self.mailbox)[0]["error"])
 		self.assertIsNone(frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
 
-	def test_new_mail_is_told_by_the_server_while_it_is_waited_for(self):
+	def test_imap_idle_reports_new_mail(self):
 		self.sync()
 		# A mail that comes before the wait begins is not announced, and a busy machine begins late.
 		timers = [threading.Timer(seconds, self.deliver, (1,)) for seconds in range(1, 40, 2)]
@@ -145,7 +145,7 @@ class TestMailbox(MailTestCase):
 		self.assertTrue(watch_mailbox(self.mailbox, 60))
 		self.assertLess(time.monotonic() - began, 50)
 
-	def test_what_a_person_has_answered_from_their_own_program_an_agent_does_not_answer_again(self):
+	def test_an_answer_from_a_mail_client_holds_the_reply_of_the_agent(self):
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Sent"}).save()
 		self.server.deliver(make_mail(sender=self.address, message_id=frappe.generate_hash()), "Sent")
 		with ModelServer() as model:
@@ -161,7 +161,7 @@ class TestMailbox(MailTestCase):
 		self.assertEqual(held.status, "Held")
 		self.assertIn("has already answered", held.reason)
 
-	def test_a_sent_folder_that_is_missing_is_named_wherever_it_matters(self):
+	def test_a_missing_sent_folder_is_reported_on_mailbox_and_reply(self):
 		from huf.api.mail import test_mailbox
 
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Gesendet"}).save()
@@ -185,7 +185,7 @@ class TestMailbox(MailTestCase):
 		self.sync()
 		self.assertIsNone(self.last_error())
 
-	def test_1000_mails_with_duplicates_two_workers_and_a_restart_are_one_run_or_job_each(self):
+	def test_1000_mails_with_duplicates_and_two_workers_are_processed_once_each(self):
 		agent = make_agent(history_limit=1)
 		self.rule(route="agent", profile=agent, subject_contains="for the agent")
 		wanted = [f"{number}.{unique('mail').replace(' ', '.')}" for number in range(MAILS)]

@@ -31,12 +31,12 @@ class TestSamples(unittest.TestCase):
 					self.assertEqual(found, sample.files)
 				self.assertEqual(bool(message.automated), sample.automated)
 
-	def test_a_codec_for_domains_is_no_charset(self):
+	def test_punycode_is_not_used_as_a_charset(self):
 		# Decoding a long text by it would take hours.
 		raw = b"From: a@b.example\r\nContent-Type: text/plain; charset=punycode\r\n\r\nab-" + b"k" * 3_000_000
 		self.assertTrue(parse_message(raw).text.startswith("ab-kkk"))
 
-	def test_a_codec_that_is_no_text_encoding_is_no_charset(self):
+	def test_codecs_that_are_not_text_encodings_are_not_used_as_charset(self):
 		for charset in ("rot13", "base64", "hex", "zlib", "bz2", "undefined"):
 			raw = (
 				f"From: a@b.example\r\nSubject: =?{charset}?q?A_question?=\r\n"
@@ -46,14 +46,14 @@ class TestSamples(unittest.TestCase):
 				message = parse_message(raw.encode())
 				self.assertEqual((message.subject, message.text), ("A question", "Hello, Zoë"))
 
-	def test_what_is_quoted_is_in_the_text_and_not_in_what_is_new(self):
+	def test_quoted_text_is_part_of_text_but_not_of_new_text(self):
 		answers = [sample for sample in all_samples() if sample.name.startswith("answer_")]
 		for sample in answers:
 			message = parse_message(sample.raw)
 			self.assertIn(OLD, message.text, sample.name)
 			self.assertNotIn(OLD, message.new_text, sample.name)
 
-	def test_an_attachment_of_20_mb_comes_out_as_it_went_in(self):
+	def test_a_20_mb_attachment_is_parsed_unchanged(self):
 		mail, content = EmailMessage(), os.urandom(20 * 1024 * 1024)
 		mail.set_content("Large")
 		mail.add_attachment(content, "application", "zip", filename="large.zip")
@@ -62,26 +62,26 @@ class TestSamples(unittest.TestCase):
 
 
 class TestPreprocessors(unittest.TestCase):
-	def test_the_default_one_passes_the_mail_through(self):
+	def test_the_default_preprocessor_passes_the_mail_through(self):
 		message = parse_message(b"From: anna@x.example\r\nSubject: Hi\r\n\r\nName: no Crisp\r\n")
 		prepared = prepare_mail(message, CRISP)
 		self.assertEqual(prepared.preprocessor, DEFAULT)
 		fields = {"sender_email": "anna@x.example", "subject": "Hi", "body": "Name: no Crisp"}
 		self.assertEqual(dict(prepared.fields), fields)
 
-	def test_crisp_in_english_and_czech_gives_the_seed_s_prompt(self):
+	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
 		for name, wanted in PROMPTS.items():
 			with self.subTest(name):
 				prepared = prepare_mail(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
 				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", wanted))
 				self.assertEqual(prepared.answer_to, prepared.fields["patient_email"])
 
-	def test_a_mail_that_only_speaks_of_crisp_adds_nobody_to_its_thread(self):
+	def test_a_mail_that_only_mentions_crisp_adds_no_reply_address(self):
 		raw = b"From: a@x.example\r\n\r\nName: M\nEmail: evil@x.example\n\nMessage:\nHi\n\nSent via Crisp"
 		prepared = prepare_mail(parse_message(raw), CRISP)
 		self.assertEqual((prepared.preprocessor, prepared.answer_to), ("crisp", ""))
 
-	def test_a_name_after_a_colon_and_a_customer_s_label_are_read(self):
+	def test_names_and_addresses_are_read_from_different_crisp_labels(self):
 		for head, name, address in (
 			("New message from: Jane", "Jane", ""),
 			("Nová zpráva od: Jana", "Jana", ""),
@@ -95,7 +95,7 @@ class TestPreprocessors(unittest.TestCase):
 				found = (fields["patient_name"], fields["patient_email"], fields["original_message"])
 				self.assertEqual(found, (name, address, "Hello"))
 
-	def test_the_forwarder_s_address_is_never_the_customer_s(self):
+	def test_the_forwarder_address_is_never_read_as_the_customer_address(self):
 		heads = "From: Shop <shop@site.example>\r\nReply-To: info@site.example\r\nTo: office@site.example\r\nX-Crisp: 1"
 		for line in ("", "From: Shop <shop@site.example>", "Contact: info@site.example"):
 			with self.subTest(line):
@@ -108,7 +108,7 @@ class TestPreprocessors(unittest.TestCase):
 		raw = b"From: n@crisp.chat\r\nSubject: {patient_email}\r\n\r\nName: {0}\nEmail: j@x.example\n\nMessage:\n{x}"
 		self.assertIn("Subject: {patient_email}\n\n{x}", prepare_mail(parse_message(raw), CRISP).prompt)
 
-	def test_one_of_an_app_is_used_where_it_fits_or_is_asked_for(self):
+	def test_a_preprocessor_is_selected_by_match_or_by_name(self):
 		own = Preprocessor(lambda message: message.subject == "Shop", lambda message: "read by the app")
 		known = {**CRISP, "shop": own}
 		shop = parse_message(b"From: a@x.example\r\nSubject: Shop\r\n\r\nHi")

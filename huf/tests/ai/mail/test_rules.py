@@ -64,15 +64,15 @@ def fits(match: dict, message=None) -> bool:
 
 
 class TestConditions(unittest.TestCase):
-	def test_all_takes_every_mail(self):
+	def test_all_matches_every_mail(self):
 		self.assertTrue(fits({"all": True}))
 
-	def test_sender_email_is_the_whole_address(self):
+	def test_sender_email_matches_the_whole_address(self):
 		self.assertTrue(fits({"sender_email": "anna@customer.example"}))
 		for other in ("nna@customer.example", "anna@customer.example.org", "anna"):
 			self.assertFalse(fits({"sender_email": other}))
 
-	def test_sender_domain_is_all_behind_the_at(self):
+	def test_sender_domain_matches_the_whole_domain(self):
 		self.assertTrue(fits({"sender_domain": "customer.example"}))
 		for other in ("example", "sub.customer.example", "ustomer.example"):
 			self.assertFalse(fits({"sender_domain": other}))
@@ -82,7 +82,7 @@ class TestConditions(unittest.TestCase):
 		self.assertTrue(fits({"subject_contains": "příliš"}, mail(Subject="PŘÍLIŠ moc")))
 		self.assertFalse(fits({"subject_contains": "invoice"}))
 
-	def test_header_match_wants_every_header_to_match_its_expression(self):
+	def test_header_match_requires_every_header_to_match(self):
 		message = mail(X_Shop="crisp-7", X_Kind="support")
 		self.assertTrue(fits({"header_match": {"X-Shop": r"^crisp-\d+$", "x-kind": "support"}}, message))
 		self.assertFalse(fits({"header_match": {"X-Shop": "crisp", "X-Kind": "sales"}}, message))
@@ -105,7 +105,7 @@ class TestConditions(unittest.TestCase):
 		self.assertEqual([check.ok for check in tried.checks], [True, False])
 		self.assertEqual(tried.checks[1].saw, "Order NUMBER 7")
 
-	def test_an_expression_made_to_take_for_ever_is_given_up(self):
+	def test_a_catastrophic_regular_expression_in_a_rule_is_stopped(self):
 		began = time.monotonic()
 		message = mail(X_Long="a" * 4000 + "!")
 		tried = try_rule(Rule("r", {"header_match": {"X-Long": r"^(a+)+$"}}), message)
@@ -114,7 +114,7 @@ class TestConditions(unittest.TestCase):
 
 
 class TestOrder(unittest.TestCase):
-	def test_the_first_rule_that_fits_takes_the_mail(self):
+	def test_the_first_matching_rule_routes_the_mail(self):
 		rules = [
 			Rule("no", {"sender_domain": "else.example"}, MailRoute.AGENT, "other"),
 			Rule("yes", {"sender_domain": "customer.example"}, MailRoute.AGENT, "pharmacy"),
@@ -126,7 +126,7 @@ class TestOrder(unittest.TestCase):
 		)
 		self.assertEqual([tried.rule for tried in decision.tried], ["no", "yes"])
 
-	def test_without_a_rule_that_fits_it_goes_into_the_pipeline(self):
+	def test_mail_without_a_matching_rule_uses_the_pipeline(self):
 		for rules in ([], [Rule("no", {"sender_email": "b@else.example"})]):
 			decision = find_route(rules, mail())
 			self.assertEqual((decision.rule, decision.route), (None, MailRoute.PIPELINE))
@@ -152,7 +152,7 @@ class TestPositions(unittest.TestCase):
 		found = plan_positions(list(names), [RulePosition(*row) for row in rows])
 		return [found[name] for name in names]
 
-	def test_rules_of_a_file_come_last_but_before_one_for_every_mail(self):
+	def test_imported_rules_are_placed_last_but_before_a_catch_all_rule(self):
 		self.assertEqual(self.place("abc"), [10, 20, 30])
 		self.assertEqual(self.place("ab", ("x", 40, False)), [50, 60])
 		rows = ("x", 10, False), ("all", 20, True)
@@ -164,7 +164,7 @@ class TestPositions(unittest.TestCase):
 		rows = ("x", 10, False), ("a", 20, False), ("b", 30, True), ("y", 90, False)
 		self.assertEqual(self.place("abc", *rows), [20, 30, 40])
 
-	def test_rules_behind_one_that_takes_their_mail_are_found(self):
+	def test_rules_shadowed_by_an_earlier_rule_are_found(self):
 		rules = [
 			Rule("shop", {"sender_domain": "shop.example"}),
 			Rule("invoice", {"sender_domain": "shop.example", "subject_contains": "invoice"}),
@@ -193,7 +193,7 @@ class TestImport(SiteTestCase):
 
 
 class TestFile(unittest.TestCase):
-	def test_the_examples_are_read_and_written_as_they_are(self):
+	def test_the_example_config_survives_a_round_trip(self):
 		config = read_config(EXAMPLE + PROFILES)
 		self.assertEqual(
 			config.rules[0],
@@ -209,12 +209,12 @@ class TestFile(unittest.TestCase):
 		self.assertEqual((pharmacy.max_iterations, pharmacy.tools[-1]), (10, "escalate"))
 		self.assertEqual(read_config(write_config(config.rules, config.profiles)), config)
 
-	def test_what_a_profile_leaves_out_has_the_defaults(self):
+	def test_missing_profile_fields_get_defaults(self):
 		(profile,) = read_config("agent: {profiles: {p: {system_prompt_file: p.txt, tools: []}}}").profiles
 		self.assertEqual((profile.model, profile.max_tokens), ("gemini/gemini-2.5-pro", 4096))
 		self.assertEqual((profile.temperature, profile.max_iterations), (0.3, 10))
 
-	def test_what_is_wrong_is_told_with_its_line(self):
+	def test_config_errors_are_reported_with_their_line(self):
 		for text, line in (
 			(EXAMPLE.replace("all: true", "every: true"), 11),
 			(EXAMPLE.replace("route: pipeline", "route: bin"), 12),

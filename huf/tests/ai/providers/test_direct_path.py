@@ -81,19 +81,19 @@ BROKEN = {
 
 
 class TestBothWays(SiteTestCase):
-	def test_the_same_is_sent_and_read(self):
+	def test_all_call_paths_send_and_read_the_same(self):
 		for name, answer in SAID.items():
 			for stream in (False, True):
 				with self.subTest(name, stream=stream):
 					self.assert_same(answer, stream)
 
-	def test_the_same_fails_in_the_same_way(self):
+	def test_all_call_paths_report_the_same_errors(self):
 		for name, answer in FAILED.items():
 			for stream in (False, True):
 				with self.subTest(name, stream=stream):
 					self.assert_same(answer, stream)
 
-	def test_what_breaks_off_is_asked_again_alike_and_what_had_come_is_shown_alike(self):
+	def test_all_call_paths_agree_on_retry_and_partial_text_of_broken_replies(self):
 		for name, answer in BROKEN.items():
 			for stream in (False, True):
 				with self.subTest(name, stream=stream):
@@ -101,13 +101,13 @@ class TestBothWays(SiteTestCase):
 					seen = without_usage if stream and name == "no choices" else without_words
 					self.assert_same(answer, stream, seen=seen)
 
-	def test_silence_ends_after_the_same_time(self):
+	def test_all_call_paths_time_out_alike(self):
 		self.assert_same(slow(30, text("Late.")), False, timeout=0.3)
 		self.assert_same(slow(30, text("Late.")), True, timeout=0.3)
 		self.assert_same(stall(text(LONG), 3), False, timeout=0.3)
 		self.assert_same(stall(text(LONG), 3), True, timeout=0.3, seen=without_words)
 
-	def test_a_server_that_is_not_there_is_told_in_the_same_way(self):
+	def test_all_call_paths_report_an_unreachable_server_alike(self):
 		with ModelServer() as server:
 			model = self.connect(server, False)
 			server.script(text("Hi."))
@@ -116,7 +116,7 @@ class TestBothWays(SiteTestCase):
 		self.assertEqual(learned, translated)
 		self.assertEqual(without_words(learned), without_words(wrapped))
 
-	def test_what_a_provider_does_not_count_is_of_unknown_cost(self):
+	def test_a_reply_without_usage_has_unknown_cost(self):
 		for stream in (False, True):
 			with ModelServer() as server:
 				for way in (LEARNED, TRANSLATED):
@@ -124,7 +124,7 @@ class TestBothWays(SiteTestCase):
 					reply, _ = ask_by(way, self.connect(server, stream))
 					self.assertEqual(reply.usage, Usage(cost=None))
 
-	def test_without_a_way_a_model_is_asked_directly_where_the_check_allows_it(self):
+	def test_by_default_a_model_is_called_directly_where_the_check_allows_it(self):
 		with ModelServer() as server:
 			server.script(text("Hi."), text("Hi."))
 			model = self.connect(server, False)
@@ -133,7 +133,7 @@ class TestBothWays(SiteTestCase):
 			agents = [headers.get("x-stainless-lang") for headers in server.headers]
 			self.assertEqual(agents, [None, "python"])
 
-	def test_a_model_that_cannot_be_asked_directly_says_so_where_it_must_be(self):
+	def test_a_direct_call_to_a_provider_that_needs_litellm_is_an_error(self):
 		with ModelServer() as server:
 			model = self.connect(server, False)
 			model = replace(
@@ -141,7 +141,7 @@ class TestBothWays(SiteTestCase):
 			)
 			self.assertIn("always called through LiteLLM", ask(model, said=str)[0])
 
-	def test_without_tools_and_settings_the_same_is_sent(self):
+	def test_all_call_paths_send_the_same_without_tools_or_settings(self):
 		for stream in (False, True):
 			self.assert_same(text("Yes."), stream, tools=[], temperature=None)
 

@@ -62,7 +62,7 @@ class TestLearnedCalls(SiteTestCase):
 			self.assertIsNone(find_learned(other.fixed))
 		self.assertNotIn(SECRET, Path(self.path).read_text())
 
-	def test_with_another_version_or_environment_it_is_learned_anew(self):
+	def test_learned_calls_are_invalid_for_another_version_or_environment(self):
 		with ModelServer() as server:
 			server.script(text("Hi."))
 			model = self.connect(server)
@@ -79,7 +79,7 @@ class TestLearnedCalls(SiteTestCase):
 		learned_calls.make_stamp.cache_clear()
 		self.assertIsNotNone(CallStore(self.path).find(key))
 
-	def test_what_huf_sets_when_it_loads_litellm_changes_nothing(self):
+	def test_the_stamp_ignores_variables_that_huf_sets_for_litellm(self):
 		found = set()
 		self.addCleanup(learned_calls.make_stamp.cache_clear)
 		with patch.dict(os.environ):
@@ -91,7 +91,7 @@ class TestLearnedCalls(SiteTestCase):
 				found.add(learned_calls.make_stamp())
 		self.assertEqual(len(found), 1)
 
-	def test_processes_with_other_environments_keep_each_other_s_calls(self):
+	def test_the_store_keeps_calls_of_other_environments_up_to_a_limit(self):
 		self.addCleanup(learned_calls.make_stamp.cache_clear)
 
 		def add_and_read(base_url):
@@ -108,7 +108,7 @@ class TestLearnedCalls(SiteTestCase):
 		self.assertEqual(add_and_read("http://127.0.0.1:7"), ["http://127.0.0.1:7"])
 		self.assertEqual([*json.loads(Path(self.path).read_text())], [*last])
 
-	def test_a_file_that_cannot_be_read_or_written_is_as_none(self):
+	def test_a_store_that_cannot_be_read_or_written_counts_as_empty(self):
 		with ModelServer() as server:
 			server.script(text("Hi."))
 			model = self.connect(server)
@@ -126,13 +126,13 @@ class TestLearnedCalls(SiteTestCase):
 				self.complete(model)
 				self.assertIsNotNone(find_learned(model.fixed))
 
-	def test_openai_s_models_are_learned_with_the_options_that_litellm_sends(self):
+	def test_openai_models_are_learned_with_the_options_that_litellm_sends(self):
 		call = self.learn("openai/gpt-5-mini", temperature=0.2, max_tokens=9, **STREAMED)
 		self.assertEqual((call.options, call.token_field), (STREAMED, "max_completion_tokens"))
 		self.assertEqual(call.template.url, "https://api.openai.com/v1/chat/completions")
 		self.assertEqual(self.learn("openai/gpt-4o", temperature=0.2).options, {"temperature": 0.2})
 
-	def test_a_call_with_one_json_schema_is_known_with_any_other(self):
+	def test_a_call_learned_with_one_json_schema_is_valid_for_all_schemas(self):
 		plain, other = make_form({"type": "object"}), make_form(PATTERNED | {"additionalProperties": False})
 		kwargs = {"model": "openai/gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
 		call = self.learn(kwargs["model"], response_format=plain)
@@ -144,10 +144,10 @@ class TestLearnedCalls(SiteTestCase):
 		path = DirectPath(load(), kwargs["model"], None)
 		self.assertEqual(body, path.build_body({**kwargs, "response_format": other}))
 
-	def test_a_format_that_litellm_rewrites_is_left_to_it(self):
+	def test_a_response_format_that_litellm_rewrites_is_not_learned(self):
 		self.assertIsNone(self.learn("groq/llama3-8b-8192", response_format=make_form({"type": "object"})))
 
-	def test_providers_with_a_translation_of_their_own_are_left_to_litellm(self):
+	def test_providers_with_their_own_api_format_are_not_learned(self):
 		for name in (
 			"anthropic/claude-sonnet-4-5",
 			"mistral/mistral-large-latest",
@@ -156,7 +156,7 @@ class TestLearnedCalls(SiteTestCase):
 		):
 			self.assertIsNone(self.learn(name), name)
 
-	def test_what_has_a_rare_form_is_translated_by_litellm(self):
+	def test_unusual_tool_schemas_and_replies_are_translated_by_litellm(self):
 		tool = Tool("look", "Looks", PATTERNED, Effect.READ, None)
 		rare = {
 			"choices": [
@@ -176,13 +176,13 @@ class TestLearnedCalls(SiteTestCase):
 			reply = self.complete(model)
 			self.assertEqual((reply.text, reply.reasoning, reply.finish_reason), ("Yes.", "Hm.", "stop"))
 
-	def test_a_schema_of_no_known_shape_is_left_to_litellm(self):
+	def test_malformed_tool_schemas_are_left_to_litellm(self):
 		call = self.learn("openai/gpt-4o")
 		for wrong in ({"properties": []}, {"properties": {"n": 5}}, {"properties": {"n": {"anyOf": 5}}}, []):
 			tool = {"type": "function", "function": {"name": "look", "parameters": wrong}}
 			self.assertIsNone(call.write_body({"messages": [], "tools": [tool]}), wrong)
 
-	def test_a_tool_call_is_read(self):
+	def test_a_learned_call_parses_tool_calls_of_the_reply(self):
 		with ModelServer() as server:
 			server.script(text("Hi."), tool_call("look", {"n": 2}, id="call_2"))
 			model = self.connect(server)
@@ -191,14 +191,14 @@ class TestLearnedCalls(SiteTestCase):
 			(call,) = self.complete(model).calls
 			self.assertEqual((call.id, call.name, call.arguments), ("call_2", "look", '{"n": 2}'))
 
-	def test_litellm_s_files_say_what_it_says(self):
+	def test_provider_and_price_tables_read_from_files_equal_those_of_litellm(self):
 		litellm = load()
 		self.assertEqual(models.list_providers(), {each.value for each in litellm.provider_list})
 		table = dict(models.load_table())
 		table.pop("fallback_generalizations", None)
 		self.assertEqual(table, litellm.model_cost)
 
-	def test_an_alias_has_its_model_s_row(self):
+	def test_an_alias_has_the_price_row_of_its_model(self):
 		rows = {"m-2": {"mode": "chat"}, "m-latest": {"alias_of": "m-2"}, "n": {"alias_of": "n-1"}}
 		with patch.object(models, "read_litellm_file", return_value=json.dumps(rows)):
 			table = models.load_table.__wrapped__()
@@ -225,7 +225,7 @@ class TestLearningProcess(SiteTestCase):
 		self.addCleanup(folder.cleanup)
 		self.path = Path(folder.name, "calls.json")
 
-	def test_a_child_learns_a_call_and_its_usual_variants_and_this_process_stays_small(self):
+	def test_a_child_process_learns_call_variants_and_the_parent_loads_no_litellm(self):
 		call = {"model": "openai/gpt-4o", "temperature": 0.2}
 		self.assertEqual(self.learn(call), [{"temperature": 0.2}, False])
 		store = CallStore(str(self.path))
@@ -234,7 +234,7 @@ class TestLearningProcess(SiteTestCase):
 		self.assertNotIn(learned_calls.make_key(call | {"temperature": 0.3}), store)
 		self.assertNotIn(SECRET, self.path.read_text())
 
-	def test_a_call_that_needs_litellm_is_asked_of_a_child_once(self):
+	def test_a_call_that_needs_litellm_is_checked_in_a_child_process_once(self):
 		call = {"model": "openai/o3"}
 		self.assertEqual(self.learn(call), [None, False])
 		written = self.path.read_text()
@@ -243,11 +243,11 @@ class TestLearningProcess(SiteTestCase):
 		self.assertEqual(self.learn(call), [None, False])
 		self.assertEqual(self.path.read_text(), written)
 
-	def test_a_provider_with_a_format_of_its_own_costs_no_child(self):
+	def test_a_provider_with_its_own_api_format_starts_no_child_process(self):
 		self.assertEqual(self.learn({"model": "anthropic/claude-sonnet-4-5"}), [None, False])
 		self.assertFalse(self.path.exists())
 
-	def test_a_child_that_cannot_store_anything_is_no_error(self):
+	def test_a_child_process_that_cannot_write_the_store_is_no_error(self):
 		self.path = Path("/proc/none/calls.json")
 		self.assertEqual(self.learn({"model": "openai/gpt-4o"}), [None, False])
 
@@ -259,7 +259,7 @@ class TestLearningProcess(SiteTestCase):
 
 
 class TestSiteStore(SiteTestCase):
-	def test_each_site_has_a_file_of_its_own_among_its_private_ones(self):
+	def test_the_store_is_a_private_file_of_the_site(self):
 		self.assertEqual(
 			open_site_store().path, Path(frappe.get_site_path("private", "huf-model-calls.json"))
 		)

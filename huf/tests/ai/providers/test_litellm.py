@@ -35,12 +35,12 @@ NAMES = (
 
 
 class TestLiteLLM(SiteTestCase):
-	def test_model_names_are_brought_into_litellm_s_form(self):
+	def test_model_names_are_normalized_for_litellm(self):
 		for model, provider, name in NAMES:
 			with self.subTest(model, provider=provider):
 				self.assertEqual(_normalize_model_name(model, provider), name)
 
-	def test_the_agent_s_settings_and_its_provider_s_key_are_sent(self):
+	def test_agent_settings_and_the_provider_key_are_sent(self):
 		with ModelServer() as server:
 			server.script(text("Yes."))
 			agent = make_agent(make_model(server), temperature=0.2, top_p=0.5, max_tokens=77)
@@ -59,19 +59,19 @@ class TestLiteLLM(SiteTestCase):
 		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
 		self.assertNotIn("temperature", taken)
 
-	def test_a_provider_without_a_key_or_an_address_says_where_to_enter_one(self):
+	def test_a_model_call_without_an_api_key_is_refused(self):
 		provider = make("AI Provider", provide_name=unique("OpenAI")).name
 		with self.assertRaisesRegex(ModelError, "has no API key"):
 			build_call_arguments(provider, "gpt-4-turbo", {}, True)
 
-	def test_a_long_prompt_has_the_price_that_long_prompts_have(self):
+	def test_long_prompts_are_priced_at_the_long_context_rate(self):
 		prices = listed_prices("gemini/gemini-2.5-pro")
 		self.assertAlmostEqual(prices.cost(200_000, 100, 0), 200_000 * 1.25e-6 + 100 * 1e-5)
 		self.assertAlmostEqual(prices.cost(300_000, 100, 100_000), 2e5 * 2.5e-6 + 1e5 * 2.5e-7 + 100 * 1.5e-5)
 		self.assertEqual(prices.max_prices(300_000), (2.5e-6, 1.5e-5))
 		self.assertEqual(listed_prices("gpt-4o-mini").max_prices(300_000), (1.5e-7, 6e-7))
 
-	def test_no_number_of_tokens_and_no_length_of_a_name_keeps_an_answer_from_being_stored(self):
+	def test_extreme_token_counts_and_long_names_are_capped_and_the_run_is_stored(self):
 		with ModelServer() as server:
 			tool = make_tool("Get List", reference_doctype="ToDo")
 			agent = make_agent(make_model(server), (tool,), persist_conversation=0)
@@ -116,7 +116,7 @@ class TestLiteLLM(SiteTestCase):
 		self.assertIn("no such thing", logged)
 		self.assertNotIn("Between us", logged)
 
-	def test_an_answer_of_another_form_does_not_read_as_a_failed_connection(self):
+	def test_a_malformed_response_is_not_reported_as_a_connection_error(self):
 		message = {"role": "assistant", "content": 5}
 		body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 		with ModelServer() as server:

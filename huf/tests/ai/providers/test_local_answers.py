@@ -46,20 +46,20 @@ class TestLocalAnswers(SiteTestCase):
 		frappe.db.commit()
 		return make_agent(model, tools, **values)
 
-	def test_an_answer_that_repeats_itself_is_stopped_and_said_so(self):
+	def test_an_endlessly_repeating_answer_stops_the_run_as_stalled(self):
 		self.server.script(text(LOOP))
 		result = run_agent_sync(self.make_agent(), "What now?")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "stalled"))
 		self.assertLess(len(result["response"]), len(LOOP))
 
-	def test_a_local_answer_has_a_limit_unless_the_agent_says_how_much(self):
+	def test_local_models_get_a_token_limit_if_the_agent_sets_none(self):
 		self.server.script(*[text("Hello.")] * 3)
 		for agent in (self.make_agent(), self.make_agent(max_tokens=77), self.make_agent(is_local=0)):
 			run_agent_sync(agent, "Hi")
 		limits = [each.get("max_tokens") for each in self.server.requests]
 		self.assertEqual((limits[0] in range(1, 2049), *limits[1:]), (True, 77, None))
 
-	def test_a_date_that_is_none_is_an_error_that_the_model_can_mend(self):
+	def test_an_invalid_date_is_an_error_that_the_model_can_correct(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo")
 		self.server.script(
 			tool_call(tool, {"description": "Call Anna", "date": "next Friday"}),
@@ -71,7 +71,7 @@ class TestLocalAnswers(SiteTestCase):
 		told = self.server.requests[1]["messages"][-1]["content"]
 		self.assertIn("date: 'next Friday' is not a date. Write it as YYYY-MM-DD.", told)
 
-	def test_a_prompt_with_fewer_tokens_than_its_tools_is_a_warning(self):
+	def test_a_prompt_usage_below_the_size_of_its_tools_logs_a_warning(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo")
 		agent = self.make_agent(tool)
 		for tokens, expected in ((5, True), (5_000, False)):

@@ -76,7 +76,7 @@ class RecordsCase(SiteTestCase):
 
 
 class TestSentences(RecordsCase):
-	def test_none_of_three_hundred_sentences_reaches_the_model_and_the_answer_reads_as_they_do(self):
+	def test_300_sentences_are_masked_for_the_model_and_unmasked_in_the_answer(self):
 		read = make_tool("Get Document", reference_doctype="Note")
 		agent, sentences = self.agent(read), make_sentences()
 		self.assertEqual(len(sentences), 300)
@@ -104,7 +104,7 @@ class TestSentences(RecordsCase):
 
 
 class TestShapes(unittest.TestCase):
-	def test_tables_markup_other_forms_dates_in_words_and_broken_lines(self):
+	def test_values_in_tables_markup_and_broken_lines_are_masked_and_restored(self):
 		values = RecordValues()
 		for *fields, born in PEOPLE:
 			for fieldname, value in zip(FIELDS, fields, strict=False):
@@ -118,7 +118,7 @@ class TestShapes(unittest.TestCase):
 				whole = unicodedata.normalize("NFC", ENTITY.sub(read_entity, shape))
 				self.assertEqual(masker.unmask(masked), INVISIBLE.sub("", whole))
 
-	def test_what_only_looks_like_a_birth_date_stays(self):
+	def test_text_that_resembles_a_birth_date_is_not_masked(self):
 		for sentence in (
 			"Frau Keller, geb. Mai, ist seit 1990 dabei.",
 			"He was born to lead, and in 1990 he did.",
@@ -130,7 +130,7 @@ class TestShapes(unittest.TestCase):
 
 
 class TestRecords(RecordsCase):
-	def test_the_case_of_a_law_firm(self):
+	def test_name_birth_date_address_and_tax_id_in_a_request_are_masked(self):
 		self.server.script(text("[NAME-1]s Anschrift ist [ADDRESS-1]."))
 		make(PERSON, full_name="Erika Mustermann")
 		frappe.db.commit()
@@ -150,7 +150,7 @@ class TestRecords(RecordsCase):
 			masked = frappe.db.get_value(doctype, filters, "masked")
 			self.assertEqual(json.loads(masked), counts)
 
-	def test_a_changed_a_new_and_a_deleted_record_count_at_once(self):
+	def test_created_changed_and_deleted_records_affect_masking_at_once(self):
 		doc = make(PERSON, full_name="Xaverine Quastlhuber")
 		self.assertEqual(self.mask("Xaverine Quastlhuber"), "[NAME-1]")
 		doc.update({"full_name": "Xaverine Zwirbelhofer"}).save()
@@ -167,7 +167,7 @@ class TestRecords(RecordsCase):
 		self.assertEqual(self.mask("Zdislava Křepelková, Administrator"), "[NAME-1], Administrator")
 		self.assertEqual(self.mask("am 9. Juli 1981, 09.07.1981"), "am [BIRTH_DATE-1], [BIRTH_DATE-2]")
 
-	def test_packs_and_apps_declare_fields_by_a_hook(self):
+	def test_frappe_hooks_contain_the_personal_fields_that_huf_declares(self):
 		declared = frappe.get_hooks("huf_personal_data")
 		self.assertEqual(declared["Helena Beteiligter"], hooks.huf_personal_data["Helena Beteiligter"])
 
@@ -195,7 +195,7 @@ class TestRecords(RecordsCase):
 	def someone(self):
 		return make_people()[0]
 
-	def test_a_tool_gets_the_real_name_and_a_stream_says_it_however_its_placeholder_is_cut(self):
+	def test_tools_and_streams_get_the_real_name_for_a_placeholder(self):
 		person, create = self.someone(), make_tool("Create Document", reference_doctype="ToDo")
 		name = f"{person.first} {person.last}"
 		self.server.script(
@@ -209,7 +209,7 @@ class TestRecords(RecordsCase):
 			frappe.db.exists("ToDo", {"description": ["like", f"%Rufe {name} an, {name}s Akte%"]})
 		)
 
-	def test_local_models_read_the_values_unless_the_site_says_otherwise(self):
+	def test_local_models_get_real_values_if_mask_for_local_models_is_off(self):
 		agent, name = self.agent(), self.someone().last
 		provider = frappe.db.get_value("AI Model", frappe.db.get_value("Agent", agent, "model"), "provider")
 		frappe.db.set_value("AI Provider", provider, "is_local", 1)
@@ -239,7 +239,7 @@ class TestForms(unittest.TestCase):
 		self.assertEqual(masker.unmask(masked), said)
 		return masked
 
-	def test_forms_of_a_name(self):
+	def test_inflected_and_differently_spelled_names_are_masked(self):
 		for said, masked in (
 			("Thomas Müllers Akte, Müller's, Müller’s", "[NAME-1]s Akte, [NAME-1.2]'s, [NAME-1.2]’s"),
 			("MÜLLER, Mueller und Muller", "[NAME-1.2], [NAME-1.3] und [NAME-1.4]"),
@@ -251,7 +251,7 @@ class TestForms(unittest.TestCase):
 			with self.subTest(said):
 				self.assertEqual(self.mask(said), masked)
 
-	def test_escaped_and_decomposed_letters_are_read(self):
+	def test_names_with_escaped_or_decomposed_letters_are_masked(self):
 		masker = Masker((), self.values)
 		self.assertEqual(masker.mask('{"n": "M\\u00fcller"}'), '{"n": "[NAME-1]"}')
 		self.assertEqual(masker.mask("Mu\u0308ller"), "[NAME-1]")
@@ -261,13 +261,13 @@ class TestForms(unittest.TestCase):
 			self.assertEqual(self.mask(said), said)
 		self.assertEqual(self.mask("Herr Lang, Mark Lang"), "Herr [NAME-1], [NAME-2]")
 
-	def test_a_name_torn_apart_by_a_match_beside_it_leaves_nothing(self):
+	def test_a_name_that_overlaps_an_address_is_masked_completely(self):
 		self.values.add_phrase("Müller Straße 5", "ADDRESS")
 		self.assertNotIn("Müller", self.mask("Thomas Müller Straße 5"))
 
 
 class TestTime(unittest.TestCase):
-	def test_hostile_text_takes_no_longer_than_other_text(self):
+	def test_masking_time_is_bounded_for_hostile_text(self):
 		values = RecordValues()
 		values.add_person("Anna Berg")
 		values.add_number("12 34 56 78 90")

@@ -39,27 +39,27 @@ class TestMasker(unittest.TestCase):
 				with self.subTest(value):
 					self.assertEqual(Masker().mask(f"It is {value}, she said"), f"It is [{kind}-1], she said")
 
-	def test_what_only_looks_like_it_is_left_alone(self):
+	def test_values_that_resemble_personal_data_are_not_masked(self):
 		for value in LEFT:
 			with self.subTest(value):
 				self.assertEqual(Masker().mask(f"It is {value}."), f"It is {value}.")
 
-	def test_the_same_value_has_the_same_placeholder_and_comes_back(self):
+	def test_equal_values_share_a_placeholder_and_are_unmasked(self):
 		masker, said = Masker(), "a@b.de and c@d.de and a@b.de"
 		self.assertEqual(masker.mask(said), "[EMAIL-1] and [EMAIL-2] and [EMAIL-1]")
 		self.assertEqual(masker.unmask("[EMAIL-2], not [EMAIL-7]"), "c@d.de, not [EMAIL-7]")
 
-	def test_json_text_stays_json_and_escapes_are_no_part_of_a_value(self):
+	def test_masked_json_stays_valid_and_is_restored(self):
 		masker, value = Masker(), {"text": 'Write to:\nanna@b.de\n030 1234567 "x@y.de"', "n": 5}
 		said = masker.mask(json.dumps(value))
 		self.assertEqual(json.loads(said)["text"], 'Write to:\n[EMAIL-1]\n[PHONE-1] "[EMAIL-2]"')
 		self.assertEqual(json.loads(masker.unmask(said)), value)
 
-	def test_a_site_adds_patterns_which_cannot_tear_each_other_s_placeholders(self):
+	def test_patterns_of_the_site_do_not_match_inside_placeholders(self):
 		masker = Masker(read_patterns("CUSTOMER: \\b[A-Z]+-\\d+\\b\n\nCASE: CUSTOMER"))
 		self.assertEqual(masker.mask("C-12 of a@b.de, C-13"), "[CUSTOMER-1] of [EMAIL-1], [CUSTOMER-2]")
 
-	def test_a_pattern_that_cannot_be_read_is_refused_with_its_line(self):
+	def test_invalid_patterns_are_refused_with_the_reason(self):
 		for line, reason in (
 			("customer: x", "'customer: x' is not NAME"),
 			("CUSTOMER", "'CUSTOMER' is not NAME"),
@@ -71,7 +71,7 @@ class TestMasker(unittest.TestCase):
 			with self.subTest(line), self.assertRaisesRegex(ValueError, reason):
 				read_patterns(line)
 
-	def test_a_stream_gives_the_real_values_however_it_is_cut(self):
+	def test_a_stream_is_unmasked_for_any_chunk_size(self):
 		masker = Masker()
 		said = masker.mask("Ask a@b.de [now] or c@d.de")
 		for size in range(1, len(said)):
@@ -87,7 +87,7 @@ class TestMasker(unittest.TestCase):
 
 
 class TestMaskedModel(unittest.TestCase):
-	def test_the_model_behind_it_keeps_its_limits_and_its_measure(self):
+	def test_a_masked_model_passes_on_max_tokens_worst_case_and_retries(self):
 		class Limited(FreeModel):
 			retries = 2
 
@@ -122,7 +122,7 @@ class TestMaskedRun(SiteTestCase):
 			text("I will write to [EMAIL-2]."),
 		)
 
-	def test_the_model_reads_placeholders_and_tools_records_and_people_have_the_real_values(self):
+	def test_the_model_gets_placeholders_and_tools_records_and_users_real_values(self):
 		self.script()
 		result = run_agent_sync(self.agent, "I am bob@example.com. Remind me to write to Anna.")
 		sent = json.dumps(self.server.requests)
@@ -134,20 +134,20 @@ class TestMaskedRun(SiteTestCase):
 		)
 		self.assertIn("anna@example.com, +49 30 1234567", kept[0])
 
-	def test_the_stream_says_the_real_values(self):
+	def test_the_stream_of_a_masked_run_contains_real_values(self):
 		self.script()
 		events = stream_agent(AgentRequest(self.agent, "I am bob@example.com.", "Administrator"))
 		said = [event.data["text"] for event in events if event and event.kind is EventKind.TEXT_DELTA]
 		self.assertEqual("".join(said), "I will write to anna@example.com.")
 
-	def test_the_history_of_an_earlier_run_is_masked_too(self):
+	def test_the_history_of_earlier_runs_is_masked(self):
 		self.script()
 		first = run_agent_sync(self.agent, "I am bob@example.com.")
 		self.server.script(text("Yes."))
 		run_agent_sync(self.agent, "Really?", conversation_id=first["conversation"])
 		self.assertNotIn("@example.com", json.dumps(self.server.requests[-1]))
 
-	def test_the_facts_that_a_run_begins_with_are_masked_too(self):
+	def test_facts_from_memory_are_masked_in_the_instructions(self):
 		agent = frappe.get_doc("Agent", self.agent)
 		agent.append("agent_tool", {"tool": make_tool("Recall")})
 		agent.save()
@@ -160,7 +160,7 @@ class TestMaskedRun(SiteTestCase):
 		self.assertIn(" reads mail at [EMAIL-1]", instructions)
 		self.assertNotIn("anna@", instructions)
 
-	def test_an_agent_that_does_not_ask_for_it_masks_nothing(self):
+	def test_an_agent_without_mask_personal_data_masks_nothing(self):
 		frappe.db.set_value("Agent", self.agent, "mask_personal_data", 0)
 		frappe.db.commit()
 		self.script()

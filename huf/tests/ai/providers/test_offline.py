@@ -36,7 +36,7 @@ class Requests(unittest.TestCase):
 				with self.subTest(request, language=language):
 					self.assertEqual(calls_of(respond(request)), [expected])
 
-	def test_nothing_is_called_on_a_guess_a_question_or_a_ban(self):
+	def test_vague_requests_questions_and_prohibitions_make_no_call(self):
 		for request in NOT_INSTRUCTIONS:
 			with self.subTest(request):
 				message = respond(request)
@@ -59,7 +59,7 @@ class Requests(unittest.TestCase):
 
 
 class Introduction(unittest.TestCase):
-	def test_it_says_what_it_is_what_it_can_do_and_how_to_connect_a_model(self):
+	def test_the_introduction_lists_tools_and_how_to_connect_a_model(self):
 		texts = {
 			"What can you do?": ("No model is connected", "**Connect a model**"),
 			"Are you an AI?": ("No model is connected", "**Connect a model**"),
@@ -78,7 +78,7 @@ class Introduction(unittest.TestCase):
 		self.assertTrue(respond("hello")["content"].startswith("Hello! No model is connected"))
 		self.assertTrue(respond("Ahoj")["content"].startswith("Dobrý den! Není připojen žádný model"))
 
-	def test_what_is_not_understood_is_admitted(self):
+	def test_an_unknown_request_is_admitted_with_a_list_of_abilities(self):
 		content = respond("What is love?")["content"]
 		self.assertTrue(
 			content.startswith("I did not understand that, or no tool of this agent does it. No model")
@@ -86,10 +86,10 @@ class Introduction(unittest.TestCase):
 		self.assertIn("- **ToDo**: count and list, create, change, delete by exact name, show one", content)
 		self.assertNotIn("refund", content)
 
-	def test_without_tools_it_says_that_it_can_do_nothing(self):
+	def test_the_answer_without_tools_states_that_they_are_missing(self):
 		self.assertIn("Without tools", respond("How many users are there?", [])["content"])
 
-	def test_what_is_said_without_a_call_claims_nothing(self):
+	def test_fixed_sentences_claim_no_action(self):
 		about_results = ("count", "list", "create", "update", "delete")
 		for language in map(get_language, CODES):
 			for name, text in language.sentences.items():
@@ -126,7 +126,7 @@ class Robustness(unittest.TestCase):
 	WORDS = """delete delete remove list create todo todo todos user note a1 abc "x y" to as and then not all the : , . ? 5 tomorrow
 		closed high lösche Aufgabe nicht borra tarea smaž úkol úkoly with title called my please cancel mark add""".split()
 
-	def test_whatever_is_said_arguments_fit_and_names_are_never_made_up(self):
+	def test_random_requests_yield_valid_arguments_and_no_invented_names(self):
 		chance = random.Random(7)
 		schemas = {one["function"]["name"]: one["function"]["parameters"] for one in TOOLS}
 		called = set()
@@ -143,7 +143,7 @@ class Robustness(unittest.TestCase):
 		story = "Dear all, here is what happened at the fair. " * 2000
 		self.assertEqual(respond(story + "Delete todo abc.")["tool_calls"], [])
 
-	def test_work_grows_with_the_length_of_a_request_and_no_faster(self):
+	def test_work_grows_linearly_with_the_length_of_a_request(self):
 		def count_steps(words: int) -> int:
 			request = "Create a todo: " + "milk, bread with butter and 'jam' " * words
 			with recording_calls() as steps:
@@ -154,7 +154,7 @@ class Robustness(unittest.TestCase):
 		count_steps(10)  # fills the caches of words
 		self.assertLess(count_steps(500), 10 * 1.1 * count_steps(50))
 
-	def test_odd_numbers_and_quotes_do_not_break_it(self):
+	def test_unusual_numbers_and_quotes_are_handled_without_errors(self):
 		for odd in (
 			"9" * 5000,
 			"007",

@@ -20,7 +20,7 @@ class Answers(unittest.TestCase):
 		cut = {"doctype": "User", "rows": [{"name": "x"}] * 500, "count": 500, "more": True}
 		self.assertIn("more than **500**", Talk({"list_users": cut}).say("How many users are there?"))
 
-	def test_a_list_shows_titles_without_html_and_names(self):
+	def test_a_list_shows_names_and_titles_without_html(self):
 		self.assertEqual(
 			Talk().say("List open todos"),
 			"ToDo (status = Open), **2** found:\n\n"
@@ -31,13 +31,13 @@ class Answers(unittest.TestCase):
 		nothing = {"doctype": "ToDo", "rows": [], "count": 0, "more": False}
 		self.assertEqual(Talk({"list_todos": nothing}).say("List todos"), "There are no ToDo records.")
 
-	def test_a_long_list_is_cut_and_says_so(self):
+	def test_a_long_list_is_truncated_with_a_note(self):
 		many = {"doctype": "ToDo", "rows": [MILK] * 30, "count": 30, "more": False}
 		answer = Talk({"list_todos": many}).say("List todos")
 		self.assertEqual(answer.count("Buy milk"), 20)
 		self.assertIn("There are more than these.", answer)
 
-	def test_words_that_became_no_argument_are_named(self):
+	def test_words_that_were_not_used_in_the_call_are_listed(self):
 		texts = {
 			"List todos created last week": "created, week",
 			"List todos that are not closed": "not, closed",
@@ -49,7 +49,7 @@ class Answers(unittest.TestCase):
 			with self.subTest(request):
 				self.assertIn(f"could not take these words into account: {words}.", Talk().say(request))
 
-	def test_my_records_are_all_that_a_user_may_see(self):
+	def test_a_request_for_my_records_lists_all_readable_ones_with_a_note(self):
 		self.assertIn("not only your own", Talk().say("List my todos"))
 
 	def test_a_record_is_shown_by_its_fields(self):
@@ -80,7 +80,7 @@ class Answers(unittest.TestCase):
 		report = {"summary": "2 orders", "data": [{"region": "EMEA", "total": 5.5}]}
 		self.assertEqual(Talk({"sales_report_tool": report}).say("Sales report"), "2 orders\n\n- (EMEA, 5.5)")
 
-	def test_a_records_text_cannot_put_an_image_or_link_into_the_answer(self):
+	def test_record_text_cannot_inject_images_or_html_into_the_answer(self):
 		evil = {"name": "x", "description": "![a](https://example.com/?leak) <img src=x>"}
 		answer = Talk({"list_todos": [evil]}).say("List todos")
 		self.assertIn(r"!\[a\](https://example.com/?leak)", answer)
@@ -91,7 +91,7 @@ class Answers(unittest.TestCase):
 		talk.say("List todos")
 		self.assertEqual([name for name, _ in talk.called], ["list_todos"])
 
-	def test_odd_results_do_not_break_it(self):
+	def test_malformed_results_are_handled_without_errors(self):
 		for odd in (
 			None,
 			[],
@@ -110,12 +110,12 @@ class Answers(unittest.TestCase):
 
 
 class Questions(unittest.TestCase):
-	def test_what_is_missing_is_asked_for_and_the_reply_fills_it(self):
+	def test_a_missing_argument_is_requested_and_filled_by_the_reply(self):
 		talk = Talk()
 		self.assertEqual(talk.say("Create a todo"), "What should **description** be for ToDo?")
 		self.assertEqual(talk.say("Buy bread"), "Created ToDo **Buy bread** (Open) `n3w`.")
 
-	def test_options_are_offered_and_asked_for_again_until_one_fits(self):
+	def test_options_are_offered_again_until_the_reply_matches_one(self):
 		talk = Talk({})
 		question = talk.say("Create a customer Acme")
 		self.assertIn("One of: Company, Individual.", question)
@@ -145,12 +145,12 @@ class Questions(unittest.TestCase):
 			Talk().say("Change todo a1b2"), "What should change in ToDo, for example: set status = Open?"
 		)
 
-	def test_another_request_instead_of_a_reply_is_done(self):
+	def test_a_new_request_replaces_an_open_question(self):
 		talk = Talk()
 		talk.say("Create a todo")
 		self.assertEqual(talk.say("How many users are there?"), "There are **2** User records.")
 
-	def test_a_reply_that_reads_like_an_order_no_tool_takes_is_still_a_reply(self):
+	def test_an_instruction_without_a_matching_tool_counts_as_the_reply(self):
 		talk = Talk()
 		talk.say("Create a todo")
 		talk.say("Delete the user Bob")

@@ -216,11 +216,11 @@ class TestOpenAIFormat(TestCase):
 			self.assertEqual(json.dumps(written), json.dumps(theirs["messages"]))
 			self.assertEqual(json.dumps(tools), json.dumps(theirs.get("tools", [])))
 
-	def test_what_runs_usually_send_and_read_has_the_usual_form(self):
+	def test_typical_messages_and_tools_need_no_litellm_translation(self):
 		self.assertIsNotNone(openai_format.write_messages(MESSAGES))
 		self.assertTrue(openai_format.has_usual_tools(TOOLS))
 
-	def test_a_refusal_is_the_answer(self):
+	def test_refusal_field_becomes_the_answer_text(self):
 		message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
 		content = json.dumps(
 			{"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
@@ -239,11 +239,11 @@ class TestOpenAIFormat(TestCase):
 		)
 		self.assertEqual([each[0] for each in read], ["I cannot help with that."] * 4)
 
-	def test_lines_without_a_chunk_are_passed_over(self):
+	def test_sse_lines_without_a_chunk_are_skipped(self):
 		for line in ("", ": ping", "event: x", "data: [DONE]", "data: [DONE]\r", "retry: 5"):
 			self.assertIs(openai_format.read_chunk(line), openai_format.NO_CHUNK, line)
 
-	def test_what_is_no_json_is_left_to_litellm(self):
+	def test_malformed_lines_and_bodies_are_left_to_litellm(self):
 		for line in ("data: {", "data: [1]", '{"choices": []}', "<html>"):
 			self.assertIsNone(openai_format.read_chunk(line), line)
 		for content in (b"", b"<html>", b"[1]", b"\xff"):
@@ -274,11 +274,11 @@ class TestUnusualAnswers(TestCase):
 				read = [(each.id, each.name, each.arguments) for each in calls]
 				self.assertEqual(read, [("a", "read", '{"n": 1}'), ("b", "read", '{"n": 2}')])
 
-	def test_a_call_whose_pieces_have_ids_of_their_own_stays_one(self):
+	def test_nameless_call_deltas_with_a_new_id_continue_the_same_call(self):
 		parts = self.part("a", "read", '{"n', index=0), self.part("b", None, '": 1}', index=0)
 		self.assertEqual([each.arguments for each in self.read(*parts).list_calls()], ['{"n": 1}'])
 
-	def test_ids_that_are_numbers_and_text_in_parts_are_read(self):
+	def test_numeric_call_ids_and_content_part_lists_are_read(self):
 		builder = AnswerBuilder(ignore_text)
 		builder.add_call(SimpleNamespace(id=7, function=SimpleNamespace(name="read", arguments="{}")), 0)
 		builder.add_text([{"type": "text", "text": "Hel"}, {"type": "image"}, {"type": "text", "text": "lo"}])

@@ -47,11 +47,11 @@ def feed_in_pieces(text: str) -> None:
 
 
 class TestSamples(unittest.TestCase):
-	def test_there_are_many_styles(self):
+	def test_samples_cover_at_least_sixty_distinct_call_styles(self):
 		self.assertGreaterEqual(len(CALLS), 60)
 		self.assertEqual(len({style for style, *_ in CALLS}), len(CALLS))
 
-	def test_every_style_becomes_the_calls_it_means(self):
+	def test_every_call_style_is_parsed_whole_and_in_chunks(self):
 		for style, text, calls, rest in CALLS:
 			for size in (len(text), 1, 7):
 				with self.subTest(style, size=size):
@@ -59,25 +59,25 @@ class TestSamples(unittest.TestCase):
 					self.assertEqual([(name, read(raw)) for name, raw in screen.calls], calls)
 					self.assertEqual(" ".join(screen.text.split()), rest)
 
-	def test_an_answer_that_is_no_call_is_left_as_it_is(self):
+	def test_text_without_calls_is_unchanged(self):
 		for text in NORMAL:
 			for size in (len(text) + 1, 1, 7):
 				with self.subTest(text, size=size):
 					screen = passed(text, [size] * len(text))
 					self.assertEqual((screen.text, screen.calls), (text, []))
 
-	def test_broken_arguments_that_have_no_one_reading_stay_broken(self):
+	def test_ambiguous_broken_arguments_raise_a_tool_error(self):
 		broken = [raw for _, text, calls, _ in CALLS for _, raw in calls if isinstance(raw, str)]
 		self.assertEqual(len(broken), 2)
 		for raw in broken:
 			with self.assertRaises(ToolError):
 				parse_arguments(raw)
 
-	def test_thinking_is_not_shown_and_nothing_in_it_is_a_call(self):
+	def test_thinking_is_hidden_and_never_parsed_as_a_call(self):
 		screen = passed('<think>{"name": "look", "arguments": {}}\nHm.</think>\n\nThree.', [4] * 99)
 		self.assertEqual((screen.text, screen.calls), ("Three.", []))
 
-	def test_thinking_is_passed_on_apart_however_the_answer_is_cut(self):
+	def test_thinking_is_separated_from_text_at_every_chunk_size(self):
 		answer = '<think>{"name": "look"} </thin Hm.</think>\n\nThree.'
 		for size in range(1, len(answer) + 1):
 			with self.subTest(size=size):
@@ -88,14 +88,14 @@ class TestSamples(unittest.TestCase):
 				screen.finish()
 				self.assertEqual(("".join(thought), screen.text), ('{"name": "look"} </thin Hm.', "Three."))
 
-	def test_a_long_call_in_small_pieces_takes_time_in_proportion_to_its_length(self):
+	def test_parsing_time_of_a_chunked_call_is_linear_in_its_length(self):
 		for opener in ("[TOOL_CALLS]", '```json\n{"name": "', "Action: read\nAction Input: {"):
 			with self.subTest(opener):
 				assert_bounded(
 					self, feed_in_pieces, lambda chars, opener=opener: opener + "[1,2" * chars, 8_000
 				)
 
-	def test_what_may_become_a_call_is_not_shown_before_it_is_clear(self):
+	def test_possible_call_is_held_back_until_ruled_out(self):
 		seen = []
 		screen = ResponseGuard(TOOLS, seen.append, [].append)
 		screen.feed('One moment. {"name": "lo')
@@ -103,7 +103,7 @@ class TestSamples(unittest.TestCase):
 		screen.feed('st and found", "price": 3} was')
 		self.assertEqual("".join(seen), 'One moment. {"name": "lost and found", "price": 3} was')
 
-	def test_nothing_is_held_back_of_an_ordinary_answer_but_the_space_at_its_end(self):
+	def test_ordinary_text_is_emitted_at_once_except_trailing_space(self):
 		seen = []
 		screen = ResponseGuard(TOOLS, seen.append, [].append)
 		for word in ("Here ", 'is {"title": ', '"Tea", ', "and [a list] "):
@@ -114,7 +114,7 @@ class TestSamples(unittest.TestCase):
 class TestAnyAnswer(unittest.TestCase):
 	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
 	@any_case
-	def test_what_was_let_through_is_the_text_and_chunks_make_no_difference(self, text, sizes):
+	def test_emitted_text_and_calls_do_not_depend_on_chunk_sizes(self, text, sizes):
 		seen = []
 		screen = passed(text, sizes * len(text), seen.append)
 		whole = passed(text, [len(text)])
@@ -124,7 +124,7 @@ class TestAnyAnswer(unittest.TestCase):
 
 	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
 	@any_case
-	def test_where_there_are_no_tools_no_character_is_lost_or_doubled(self, text, sizes):
+	def test_text_is_emitted_unchanged_when_there_are_no_tools(self, text, sizes):
 		text = text.replace("think", "thank").replace("THINK", "THANK").replace("thought", "thing")
 		self.assertEqual(passed(text, sizes * len(text), tools={}).text, text)
 

@@ -23,19 +23,19 @@ class TestPrices(SiteTestCase):
 			model = make_model(server, own_prices=0, **values)
 		return read_speech_prices(model, name)
 
-	def test_a_second_or_a_token_of_sound_has_its_listed_price(self):
+	def test_audio_prices_are_read_per_second_or_per_token(self):
 		self.assertEqual(self.prices("whisper-1").max_second_price, 0.0001)
 		by_tokens = self.prices("azure/gpt-4o-transcribe")
 		self.assertIsNone(by_tokens.second)
 		self.assertEqual((by_tokens.audio_token, by_tokens.text_token), (6e-06, 1e-05))
 		self.assertAlmostEqual(by_tokens.max_second_price, 30 * 1e-05)
 
-	def test_nobody_knows_what_a_model_costs_that_no_table_has(self):
+	def test_speech_models_missing_from_the_price_table_have_no_price(self):
 		prices = self.prices("openai/nobody")
 		self.assertIsNone(prices.max_second_price)
 		self.assertFalse(speech_worst_case("nobody", "a.webm", 1000, prices).is_priced)
 
-	def test_a_sound_is_taken_for_as_long_as_its_size_allows(self):
+	def test_worst_case_duration_of_a_recording_follows_from_its_size(self):
 		prices = self.prices("whisper-1")
 		long = speech_worst_case("m", "a.webm", 80_000, prices).cost
 		self.assertAlmostEqual(long, 0.0001 * 161)
@@ -72,27 +72,27 @@ class TestBudget(SiteTestCase):
 			"Agent Budget", {"holder": self.user, "scope": "user"}, ["cost", "reserved_cost"]
 		)
 
-	def test_it_counts_as_long_as_the_provider_says(self):
+	def test_reported_duration_is_charged_and_the_reservation_released(self):
 		spent, held = self.hear({"type": "duration", "seconds": 20})
 		self.assertAlmostEqual(spent, 0.002)
 		self.assertAlmostEqual(held, 0)
 
-	def test_it_counts_what_tokens_cost_where_the_provider_counts_those(self):
+	def test_reported_tokens_are_charged_instead_of_duration(self):
 		details = {"input_token_details": {"audio_tokens": 200, "text_tokens": 0}}
 		used = {"type": "tokens", "input_tokens": 200, "output_tokens": 50, "total_tokens": 250, **details}
 		self.assertAlmostEqual(self.hear(used)[0], (200 * 1 + 50 * 2) / 1_000_000)
 
-	def test_all_that_was_set_aside_counts_where_nobody_says_what_was_used(self):
+	def test_whole_reservation_is_charged_when_usage_is_missing(self):
 		self.assertAlmostEqual(self.hear(None)[0], 0.0061)
 
-	def test_what_does_not_fit_into_a_limit_is_not_sent(self):
+	def test_recordings_above_the_remaining_budget_are_not_sent(self):
 		for _ in range(3):
 			self.hear(None)
 		with self.assertRaisesRegex(ModelError, "leaves too little"):
 			self.ask()
 		self.assertEqual(len(self.server.paths), 3)
 
-	def test_a_model_without_a_price_is_not_asked_where_a_limit_has_to_be_kept(self):
+	def test_speech_models_without_a_price_are_not_called_under_a_cost_limit(self):
 		with self.assertRaisesRegex(ModelError, "is not known"):
 			self.ask(own_prices=0)
 		self.assertEqual(self.server.paths, [])

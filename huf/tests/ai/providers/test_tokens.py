@@ -24,19 +24,19 @@ class TestTokenCounter(TestCase):
 		self.assertIn("word 99", self.counted)
 		self.assertNotIn("word 50", self.counted)
 
-	def test_within_a_limit_and_without_one_all_are_counted_once(self):
+	def test_every_message_is_counted_once_within_a_limit_or_without_one(self):
 		whole = self.tokens(HISTORY)
 		self.assertEqual(whole, self.tokens(HISTORY, whole))
 		self.assertEqual(whole - self.tokens([]), 100 * self.one)
 		self.assertEqual(len(self.counted), len(set(self.counted)))
 
-	def test_few_bytes_are_not_counted_and_those_of_other_writings_are_not_taken_for_characters(self):
+	def test_short_texts_are_estimated_from_utf8_bytes_without_the_tokenizer(self):
 		rough = TokenCounter(self.fail, [], 1000)
 		self.assertEqual(
 			rough([{"role": "user", "content": "ěšč"}]) - rough([{"role": "user", "content": "abc"}]), 3
 		)
 
-	def test_short_texts_are_counted_once_for_a_model_and_long_ones_are_not_kept(self):
+	def test_token_counts_are_cached_per_model_for_short_texts_only(self):
 		counted = []
 
 		def count(model: str, text: str) -> int:

@@ -12,14 +12,14 @@ from huf.tests.model_server import text
 
 
 class TestEventStream(DraftTestCase):
-	def test_a_run_without_cached_events_is_replayed_to_whom_the_caller_lets_read_it(self):
+	def test_run_without_cached_events_is_replayed_without_a_permission_check(self):
 		run = self.start(text("Hello."))["run"]
 		with acting_as(make_user()):
 			events = list(follow_run_events(run, after=9 * NUMBERS_PER_ATTEMPT))
 		self.assertEqual([events[0].kind, events[-1].kind], [EventKind.RUN_STARTED, EventKind.RUN_FINISHED])
 		self.assertEqual(events[-1].data["response"], "Hello.")
 
-	def test_a_run_that_has_waited_is_followed_to_where_it_is_now(self):
+	def test_stream_of_a_resumed_run_ends_at_its_current_state(self):
 		run = self.start(self.change("new"), self.change("newer"), text("Done."))["run"]
 		for last in (EventKind.RUN_WAITING, EventKind.RUN_WAITING, EventKind.RUN_FINISHED):
 			events = [each for each in follow_run_events(run) if each]

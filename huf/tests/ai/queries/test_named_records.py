@@ -19,7 +19,7 @@ class TestNamedRecords(SiteTestCase):
 			with acting_as(user):
 				return send_agent_chat_message(agent, "Go")["run"]
 
-	def test_what_was_listed_is_named_with_its_title_to_readers_of_the_run(self):
+	def test_listed_records_are_returned_with_titles_only_to_readers_of_the_run(self):
 		user, other = make_user("Huf User", "System Manager"), make_user("Huf User")
 		todo = make("Note", title=unique("Plan"), public=1)
 		tool = make_tool("Get List", reference_doctype="Note")
@@ -30,7 +30,7 @@ class TestNamedRecords(SiteTestCase):
 		with acting_as(other):
 			self.assertRaises(frappe.PermissionError, list_named_records, run)
 
-	def test_what_was_created_is_named(self):
+	def test_created_records_are_returned(self):
 		user = make_user("Huf User", "System Manager")
 		tool = make_tool("Create Document", reference_doctype="ToDo")
 		run = self.run_with(tool, {"description": "Call Anna"}, user)
@@ -42,7 +42,7 @@ class TestNamedRecords(SiteTestCase):
 				("ToDo", todo), [(each["doctype"], each["name"]) for each in list_named_records(run)]
 			)
 
-	def test_rows_of_results_in_each_form(self):
+	def test_rows_are_found_in_every_form_of_tool_result(self):
 		for value, names in (
 			({"name": "A", "x": 1}, ["A"]),
 			([{"name": "A"}, {"name": "B"}], ["A", "B"]),

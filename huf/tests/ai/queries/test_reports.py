@@ -35,7 +35,7 @@ class TestReports(SiteTestCase):
 		[row] = self.ours(execute({"group_by": "Agent"})[1], "grouped", self.agent)
 		self.assertEqual((row.runs, row.successes, row.tokens, row.cost), (2, 1, 15, 2.0))
 
-	def test_model_calls_outside_runs_are_costs_too(self):
+	def test_costs_include_model_calls_outside_runs(self):
 		before = {group: self.spent_outside(group) for group in reports.GROUPS}
 		called = {"call_type": "outside", "status": "Success", "input_tokens": 4, "output_tokens": 1}
 		self.add("Agent LLM Call", cost=0.25, cost_known=1, **called)
@@ -44,7 +44,7 @@ class TestReports(SiteTestCase):
 			self.assertEqual(self.spent_outside(group), (round(cost + 0.25, 6), tokens + 5), group)
 		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])
 
-	def test_a_call_of_unknown_cost_and_size_is_a_row_as_it_counts_in_its_day(self):
+	def test_model_call_without_cost_and_tokens_is_reported_as_unpriced(self):
 		model = unique("speech")
 		self.add("Agent LLM Call", call_type="outside", status="Success", model=model)
 		[row] = self.ours(execute({"group_by": "Model"})[1], "grouped", model)
@@ -56,29 +56,29 @@ class TestReports(SiteTestCase):
 		found = self.ours(reports.sum_costs({"group_by": group}), "grouped", name)
 		return round(sum(row.cost or 0 for row in found), 6), sum(row.tokens or 0 for row in found)
 
-	def test_the_dearest_are_drawn_above_the_rows(self):
+	def test_cost_chart_lists_the_most_expensive_group_first(self):
 		*_, drawn = execute({"group_by": "Agent"})
 		self.assertEqual(drawn["data"]["labels"][0], reports.sum_costs({})[0].grouped)
 		frappe.set_user(self.user)
 		self.assertEqual(execute({})[3], {})
 
-	def test_runs_are_listed_by_status(self):
+	def test_runs_are_filtered_by_agent_and_status(self):
 		rows = reports.list_report_runs({"agent": self.agent, "status": "Success"})
 		self.assertEqual([row.name for row in rows], [self.first])
 
-	def test_days_to_come_hold_no_runs(self):
+	def test_runs_outside_the_date_filter_are_not_listed(self):
 		self.assertEqual(reports.list_report_runs({"agent": self.agent, "from_date": "2999-01-01"}), [])
 		self.assertEqual(reports.list_report_runs({"agent": self.agent, "to_date": "2000-01-01"}), [])
 
-	def test_failures_are_calls_that_did_not_work(self):
+	def test_failure_report_lists_only_failed_calls(self):
 		rows = reports.list_failures({"tool": self.tool})
 		self.assertEqual([row.status for row in rows], ["Failed"])
 
-	def test_tools_are_timed(self):
+	def test_tool_report_shows_call_count_durations_and_failures(self):
 		[row] = self.ours(reports.time_tools({}), "tool", self.tool)
 		self.assertEqual((row.calls, row.average_ms, row.longest_ms, row.failures), (2, 200, 300, 1))
 
-	def test_other_people_s_runs_and_calls_are_in_no_report(self):
+	def test_reports_and_cards_exclude_runs_and_calls_of_other_users(self):
 		frappe.set_user(self.user)
 		for read in (reports.list_report_runs, reports.sum_costs, reports.list_failures, reports.time_tools):
 			self.assertEqual(read({}), [], read.__name__)
@@ -86,7 +86,7 @@ class TestReports(SiteTestCase):
 		self.assertEqual(desk.get_cost()["value"], 0)
 		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Unsuccessful": 0, "Other": 0})
 
-	def test_cards_and_charts_are_of_what_the_user_may_see(self):
+	def test_cards_and_charts_count_only_runs_the_user_may_read(self):
 		self.assertGreaterEqual(desk.get_cost()["value"], 2.0)
 		for status, cost in (("Success", 0.25), ("Stopped", 0.004)):
 			run = self.add("Agent Run", agent=self.agent, status=status, total_cost=cost)
@@ -103,5 +103,5 @@ class TestReports(SiteTestCase):
 		self.assertEqual(days["labels"][-1], str(now_datetime().date()))
 		return {dataset["name"]: dataset["values"][-1] for dataset in days["datasets"]}
 
-	def test_an_unknown_grouping_is_by_agent(self):
+	def test_unknown_group_by_value_falls_back_to_agent(self):
 		self.assertTrue(self.ours(reports.sum_costs({"group_by": "name; drop"}), "grouped", self.agent))

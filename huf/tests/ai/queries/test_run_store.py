@@ -36,7 +36,7 @@ class TestRunStore(SiteTestCase):
 			**values,
 		)
 
-	def test_what_is_saved_is_given_back_to_its_owner_and_nobody_else(self):
+	def test_saved_record_is_readable_and_writable_only_by_its_owner(self):
 		record = self.record(completed_at=now_datetime())
 		with acting_as(self.user):
 			RunStore().save(record)
@@ -86,7 +86,7 @@ class TestRunStore(SiteTestCase):
 		tool = make_tool("Get List", reference_doctype="ToDo")
 		return make_agent(make_model(server), (tool,)), tool
 
-	def test_the_log_tells_the_beginning_the_calls_and_the_end_of_a_run(self):
+	def test_log_records_start_calls_and_end_of_a_run(self):
 		log = frappe.logger("huf")
 		self.addCleanup(log.setLevel, log.level)
 		log.setLevel(logging.DEBUG)
@@ -105,7 +105,7 @@ class TestRunStore(SiteTestCase):
 		expected |= {"run_id": result["run"], "tools_used": [tool], "steps": 2, "status": "completed"}
 		self.assertEqual(end, expected)
 
-	def test_a_run_that_failed_is_an_error_in_the_log(self):
+	def test_failed_run_is_logged_as_an_error(self):
 		log = frappe.logger("huf")
 		with ModelServer() as server, self.assertLogs(log, logging.ERROR) as told:
 			agent, _tool = self.agent(server)

@@ -27,7 +27,7 @@ class TestAnswers(SiteTestCase):
 		)
 		return run_agent_sync(self.agent, "Create a todo: Call Anna", external_id=unique("claims"))
 
-	def test_a_claim_has_its_receipt(self):
+	def test_claim_backed_by_a_call_is_confirmed_and_stored(self):
 		result = self.ask(tool_call(self.tool, {"description": "Call Anna"}), text("I created the todo."))
 		(claim,) = result["claims"]
 		call = frappe.db.get_value("Agent Tool Call", {"run": result["run"]})
@@ -41,13 +41,13 @@ class TestAnswers(SiteTestCase):
 		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False, False])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unconfirmed_claims"), 3)
 
-	def test_an_answer_that_was_cut_short_is_checked_too(self):
+	def test_claims_of_a_truncated_answer_are_checked(self):
 		result = self.ask(text("I created the todo. Then I", finish_reason="length"))
 		self.assertEqual(
 			(result["status"], [claim["confirmed"] for claim in result["claims"]]), ("Stopped", [False])
 		)
 
-	def test_no_number_ends_the_run_before_its_answer_is_stored(self):
+	def test_extreme_numbers_do_not_prevent_the_answer_from_being_stored(self):
 		rows = {"rows": [{"avg": "NaN"}]}
 		for prompt in ("What is key " + "7" * 400, f"Sum 1e999 {json.dumps(rows)}"):
 			self.server.forever(
@@ -87,7 +87,7 @@ class TestStrictReceipts(SiteTestCase):
 	def text_of(self, events) -> str:
 		return "".join(event.data["text"] for event in events if event.kind is EventKind.TEXT_DELTA)
 
-	def test_a_lie_goes_back_once_and_the_correction_is_all_that_is_read(self):
+	def test_false_claim_is_returned_once_and_only_the_correction_is_shown(self):
 		events = self.stream(text(self.LIE), text(self.TRUTH))
 		self.assertEqual(self.text_of(events), self.TRUTH)
 		result = events[-1].data
@@ -102,22 +102,22 @@ class TestStrictReceipts(SiteTestCase):
 		)
 		self.assertEqual(said, [self.TRUTH])
 
-	def test_the_model_may_do_what_it_had_claimed(self):
+	def test_model_may_make_the_missing_call_after_an_unconfirmed_claim(self):
 		call = tool_call(self.tool, {"description": unique("Call Anna")})
 		events = self.stream(text(self.LIE), call, text(self.LIE))
 		self.assertEqual(self.text_of(events), self.LIE)
 		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [True])
 
-	def test_who_lies_again_is_shown_with_its_mark(self):
+	def test_repeated_false_claim_is_shown_as_unconfirmed(self):
 		events = self.stream(text(self.LIE), text(self.LIE))
 		self.assertEqual(self.text_of(events), self.LIE)
 		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [False])
 
-	def test_a_model_that_cannot_answer_again_has_its_first_answer_shown(self):
+	def test_first_answer_is_shown_when_the_correction_call_fails(self):
 		events = self.stream(text(self.LIE), error(400, "broken"))
 		self.assertEqual((self.text_of(events), events[-1].data["status"]), (self.LIE, "Success"))
 
-	def test_the_step_limit_does_not_cut_the_answer_short(self):
+	def test_no_correction_is_requested_at_the_step_limit(self):
 		frappe.db.set_value("Agent", self.agent, "max_iterations", 1)
 		frappe.clear_document_cache("Agent", self.agent)
 		events = self.stream(text(self.LIE))
@@ -125,7 +125,7 @@ class TestStrictReceipts(SiteTestCase):
 			(events[-1].data["response"], events[-1].data["stop_reason"]), (self.LIE, "final_answer")
 		)
 
-	def test_what_is_confirmed_is_answered_at_once(self):
+	def test_confirmed_claim_needs_no_correction_call(self):
 		events = self.stream(tool_call(self.tool, {"description": unique("Call Anna")}), text(self.LIE))
 		self.assertEqual(len(self.server.requests), 2)
 		self.assertEqual(self.text_of(events), self.LIE)

@@ -39,7 +39,7 @@ def is_marked(run: str, answer: str, runs: dict[str, Evidence]) -> bool:
 class TestClaims(unittest.TestCase):
 	maxDiff = None
 
-	def test_results_with_numbers_that_cannot_be_added_are_checked(self):
+	def test_results_with_nan_infinity_or_huge_integers_are_checked(self):
 		for number in (float("nan"), float("inf"), 10**400):
 			call = CallEvidence("1", "get", "read", True, {}, {"rows": [{"n": number}, {"n": 2}]})
 			(claim,) = check_answer("There are 2.", Evidence((call,)))
@@ -65,7 +65,7 @@ class TestClaims(unittest.TestCase):
 			(confirmed,) = check_answer(claim, Evidence((call,)))
 			self.assertTrue(confirmed.is_confirmed, claim)
 
-	def test_successfully_is_no_subject_of_somebody_else(self):
+	def test_successfully_without_a_subject_is_a_claim_of_the_agent(self):
 		for answer in (
 			"Successfully created the task.",
 			"The rest:\n- Successfully sent an email to Anna.",
@@ -85,7 +85,7 @@ class TestClaims(unittest.TestCase):
 		passed = [f"{run} | {answer}" for run, answer in answers if not is_marked(run, answer, self.runs)]
 		self.assertEqual(passed, [])
 
-	def test_of_two_hundred_true_answers_at_most_four_are_marked(self):
+	def test_at_most_four_of_two_hundred_true_answers_are_marked(self):
 		answers = read_answers("true_answers.txt")
 		self.assertEqual(len(answers), 200)
 		marked = [f"{run} | {answer}" for run, answer in answers if is_marked(run, answer, self.runs)]
@@ -96,10 +96,10 @@ class TestClaims(unittest.TestCase):
 		self.assertEqual((claim.is_confirmed, claim.receipts), (True, ("call0",)))
 		self.assertEqual(claim.documents, (("ToDo", "t9z8y7x6w5"),))
 
-	def test_the_number_of_a_list_item_claims_nothing(self):
+	def test_list_item_numbers_are_not_claims(self):
 		self.assertEqual(check_answer("1. Is it late?\n2. Shall I move it?", self.runs["created"]), [])
 
-	def test_a_long_answer_over_large_results_is_checked_in_time(self):
+	def test_long_answer_over_large_results_is_checked_within_a_second(self):
 		rows = [{"name": f"INV-{n:05}", "customer": f"Customer {n}", "total": n * 1.5} for n in range(3000)]
 		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
 		answer = "I found the invoice INV-00017 with a total of 25.5. The list has more of them. " * 50

@@ -25,20 +25,20 @@ LANGUAGES = {
 
 
 class TestComplexity(unittest.TestCase):
-	def test_each_dimension_shows_in_each_language(self):
+	def test_each_complexity_dimension_is_detected_in_four_languages(self):
 		for name, *messages in SHOWS:
 			for message in messages:
 				with self.subTest(name, message=message):
 					self.assertGreater(getattr(measure_complexity(message), name), 0)
 
-	def test_what_a_model_knows_shows_in_none(self):
+	def test_general_knowledge_questions_score_zero_in_every_dimension(self):
 		for message in ("What is a ledger?", "Write a poem"):
 			self.assertEqual(set(vars(measure_complexity(message)).values()), {0.0}, message)
 
-	def test_accents_and_capitals_may_be_left_out(self):
+	def test_accents_and_case_are_ignored(self):
 		self.assertEqual(read_concepts("Příští TÝDEN"), read_concepts("pristi tyden"))
 
-	def test_what_shows_becomes_a_need_and_a_step(self):
+	def test_detected_dimensions_become_tool_needs_and_plan_steps(self):
 		decision = decide_route("Delete the old leads of our Berlin office, then tell Anna by mail")
 		self.assertEqual(decision.tool_needs, ("find_records", "change_records", "send_message"))
 		self.assertIn("Takes several steps", decision.reasons)
@@ -46,7 +46,7 @@ class TestComplexity(unittest.TestCase):
 
 
 class TestLanguage(unittest.TestCase):
-	def test_a_message_tells_its_language_and_otherwise_the_user_s_counts(self):
+	def test_language_is_detected_or_falls_back_to_the_user_language(self):
 		for language, message in LANGUAGES.items():
 			self.assertEqual(detect_language(message), language)
 		self.assertEqual(detect_language("12 + 7", "de"), "de")

@@ -23,15 +23,15 @@ class TestContinuity(unittest.TestCase):
 			with self.subTest(message):
 				self.assertTrue(continues_task(message, Previous(Route.AGENT)))
 
-	def test_thanks_and_new_questions_are_decided_anew(self):
+	def test_thanks_and_new_questions_are_routed_again(self):
 		for message in NEW:
 			with self.subTest(message):
 				self.assertFalse(continues_task(message, Previous(Route.AGENT)))
 
-	def test_while_a_run_is_at_work_everything_belongs_to_it(self):
+	def test_every_message_continues_the_task_while_a_run_is_active(self):
 		for message in (*FOLLOW_UPS, *NEW):
 			self.assertTrue(continues_task(message, Previous(Route.AGENT, is_running=True)))
 
-	def test_nothing_stays_after_the_chat_or_at_the_beginning(self):
+	def test_follow_up_without_a_previous_agent_route_is_routed_again(self):
 		for previous in (None, Previous(Route.CHAT)):
 			self.assertFalse(continues_task("yes", previous))

@@ -53,22 +53,22 @@ ANSWERS = (
 
 
 class TestEscalation(unittest.TestCase):
-	def test_a_bare_announcement_of_current_information_is_taken_over(self):
+	def test_answer_consisting_only_of_informacion_actualizada_escalates(self):
 		for response in ("Información actualizada", "Información actualizada..."):
 			expected = {"shouldEscalate": True, "reason": "Necesita información actualizada"}
 			self.assertEqual(check_dynamic_escalation(response, "es").as_dict(), expected)
 
-	def test_an_answer_that_admits_a_need_is_taken_over_for_that_reason(self):
+	def test_answer_admitting_missing_data_or_tools_escalates_with_the_reason(self):
 		for response, reason in ADMITS:
 			with self.subTest(response):
 				expected = {"shouldEscalate": True, "reason": reason}
 				self.assertEqual(check_dynamic_escalation(response).as_dict(), expected)
 
-	def test_an_answer_that_answers_is_left_alone(self):
+	def test_complete_answers_do_not_escalate(self):
 		for response in ANSWERS:
 			with self.subTest(response):
 				self.assertEqual(check_dynamic_escalation(response).as_dict(), {"shouldEscalate": False})
 
-	def test_a_long_answer_that_begins_with_a_promise_keeps_it(self):
+	def test_long_answer_that_begins_with_a_promise_does_not_escalate(self):
 		answer = "Let me find the right words. " + "A ledger is a book of accounts. " * 10
 		self.assertFalse(check_dynamic_escalation(answer).should_escalate)

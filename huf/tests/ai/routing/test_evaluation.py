@@ -18,7 +18,7 @@ def decide(text, has_attachments):
 
 
 class TestEvaluation(unittest.TestCase):
-	def test_it_counts_overall_and_by_language(self):
+	def test_scores_are_computed_overall_and_by_language(self):
 		result = evaluate_router(ROWS, decide)
 		self.assertEqual(
 			result.score, Score(true_positives=1, false_positives=1, false_negatives=1, true_negatives=1)
@@ -30,11 +30,11 @@ class TestEvaluation(unittest.TestCase):
 		self.assertEqual([row["text"] for row, _ in result.wrong], ["b", "c"])
 		self.assertEqual(len(result.latencies), 4)
 
-	def test_the_threshold_parts_what_needed_the_agent_from_what_did_not(self):
+	def test_fitted_threshold_separates_outcomes_that_needed_the_agent(self):
 		outcomes = [(0.9, True)] * 20 + [(0.75, False)] * 20 + [(0.2, False)] * 5
 		threshold, share = fit_threshold(outcomes)
 		self.assertTrue(0.75 < threshold <= 0.9)
 		self.assertEqual(share, 1.0)
 
-	def test_too_few_decisions_suggest_nothing(self):
+	def test_no_threshold_is_fitted_from_fewer_than_thirty_outcomes(self):
 		self.assertIsNone(fit_threshold([(0.9, True)] * 29))

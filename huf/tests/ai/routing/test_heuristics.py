@@ -77,23 +77,23 @@ CHAT = (
 
 
 class TestPatterns(unittest.TestCase):
-	def test_what_needs_a_tool_is_for_the_agent_and_says_which(self):
+	def test_messages_that_need_a_tool_are_routed_to_the_agent_with_that_need(self):
 		for message, need in AGENT:
 			with self.subTest(message):
 				row = find_match(message).strongest
 				self.assertEqual((row.route, row.need), (Route.AGENT, need))
 				self.assertGreaterEqual(row.confidence, 0.85)
 
-	def test_what_a_model_knows_is_for_the_chat(self):
+	def test_messages_that_need_no_tool_are_routed_to_the_chat(self):
 		for message in CHAT:
 			with self.subTest(message):
 				self.assertEqual(find_match(message).strongest.route, Route.CHAT)
 
-	def test_who_asks_for_the_agent_gets_it_for_certain(self):
+	def test_explicit_request_for_the_agent_is_routed_with_confidence_one(self):
 		decision = decide_route("Usa el agente y explica el IVA")
 		self.assertEqual((decision.route, decision.confidence), (Route.AGENT, 1.0))
 
-	def test_an_explanation_of_what_only_tools_can_see_is_no_plain_explanation(self):
+	def test_explain_requests_about_own_records_are_not_routed_to_the_chat(self):
 		for message in (
 			"Explica nuestras ventas de hoy",
 			"Explain invoice SINV-00012",
@@ -103,15 +103,15 @@ class TestPatterns(unittest.TestCase):
 				match = find_match(message)
 				self.assertTrue(match is None or match.strongest.route is Route.AGENT)
 
-	def test_all_needs_that_show_are_told_and_each_once(self):
+	def test_every_detected_tool_need_is_listed_once(self):
 		decision = decide_route("Busca en la web los precios de hoy en https://example.com y genera un Excel")
 		self.assertEqual(decision.tool_needs, ("web_search", "open_url", "generate_file"))
 
-	def test_rows_of_equal_strength_that_contradict_decide_nothing(self):
+	def test_equally_strong_contradicting_patterns_select_nothing(self):
 		rows = [Pattern("", "x", route, "", 0.9, "r") for route in Route]
 		self.assertIsNone(select_strongest(rows))
 
-	def test_every_need_and_every_route_has_rows_in_four_languages(self):
+	def test_patterns_of_eight_reasons_cover_four_languages(self):
 		for reason in ("web", "file", "code", "attachment", "explicit", "talk", "definition", "howto"):
 			languages = {row.language for row in PATTERNS if row.reason == reason} - {""}
 			self.assertEqual(languages, {"en", "es", "de", "cs"}, reason)

@@ -20,25 +20,25 @@ def read(name: str) -> list[dict]:
 
 
 class TestCascade(unittest.TestCase):
-	def test_a_plain_message_is_decided_by_a_pattern_in_its_language(self):
+	def test_plain_message_matches_a_pattern_and_reasons_use_its_language(self):
 		decision = decide_route("Busca el precio del bitcoin hoy")
 		self.assertEqual(decision.stage, Stage.HEURISTICS)
 		self.assertEqual((decision.other_route, decision.other_confidence), (CHAT, 0.1))
 		german = decide_route("Suche im Internet nach Palettenpreisen", language="es")
 		self.assertEqual(german.reasons, ("Braucht eine Websuche",))
 
-	def test_what_no_pattern_fits_is_decided_by_its_looks(self):
+	def test_message_without_a_matching_pattern_is_decided_by_the_classifier(self):
 		decision = decide_route("Which of our customers in Wales have not paid since May?")
 		self.assertEqual((decision.route, decision.stage), (AGENT, Stage.CLASSIFIER))
 		self.assertEqual(decision.tool_needs, ("find_records",))
 		self.assertEqual(decision.plan_hint[-1], "Give the final answer")
 
-	def test_an_attachment_is_for_the_agent_but_thanks_are_not(self):
+	def test_messages_with_attachments_are_routed_to_the_agent_except_thanks(self):
 		self.assertEqual(decide_route("Was hältst du davon?", True).tool_needs, ("read_file",))
 		self.assertEqual(decide_route("Explain", True).route, AGENT)
 		self.assertEqual(decide_route("gracias", True).route, CHAT)
 
-	def test_a_message_in_doubt_goes_to_the_model_and_others_do_not(self):
+	def test_only_doubtful_messages_are_routed_by_a_model_call(self):
 		asked = []
 
 		def ask(messages):
@@ -52,7 +52,7 @@ class TestCascade(unittest.TestCase):
 			decide_route(plain, ask=ask)
 		self.assertEqual(asked, [found])
 
-	def test_a_model_that_is_not_sure_enough_of_the_agent_leaves_it_to_the_chat(self):
+	def test_low_model_confidence_for_the_agent_routes_to_the_chat(self):
 		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "agent", "confidence": 0.6}')
 		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.6))
 
@@ -64,7 +64,7 @@ class TestCascade(unittest.TestCase):
 			and 0.4 < found.agent_score < 0.6
 		)
 
-	def test_whatever_fails_becomes_the_chat_at_a_half(self):
+	def test_router_failures_fall_back_to_the_chat_with_confidence_one_half(self):
 		def fail(messages):
 			raise RuntimeError("the model is away")
 
@@ -74,7 +74,7 @@ class TestCascade(unittest.TestCase):
 			self.assertRegex(decision.reasons[0], "^Router fallback due to error: .+")
 		self.assertEqual(decide_route(None).stage, Stage.FALLBACK)
 
-	def test_the_threshold_says_how_sure_the_agent_must_be(self):
+	def test_threshold_is_the_minimum_score_for_the_agent_route(self):
 		message = self.find_doubtful()
 		self.assertEqual(decide_route(message, threshold=0.3).route, AGENT)
 		self.assertEqual(decide_route(message, threshold=0.95).route, CHAT)
@@ -82,22 +82,22 @@ class TestCascade(unittest.TestCase):
 			decide_route("Busca el precio del bitcoin hoy", threshold=0.95).stage, Stage.CLASSIFIER
 		)
 
-	def test_a_site_s_own_pattern_decides_first(self):
+	def test_site_pattern_takes_precedence_over_built_in_patterns(self):
 		row = Pattern("cs", "nab[ií]dk", CHAT, "", 0.8, "Nabídky řeší chat")
 		decision = decide_route("Pošli NABIDKU z https://example.com", patterns=(row,))
 		self.assertEqual((decision.route, decision.reasons), (CHAT, ("Nabídky řeší chat",)))
 
-	def test_a_task_that_goes_on_keeps_the_agent(self):
+	def test_follow_up_of_an_agent_task_keeps_the_agent_route(self):
 		decision = decide_route("ok", previous=Previous(AGENT))
 		self.assertEqual((decision.route, decision.stage), (AGENT, Stage.CONVERSATION))
 		self.assertEqual(decide_route("ok").route, CHAT)
 
-	def test_a_very_long_message_is_decided_too(self):
+	def test_very_long_message_is_routed(self):
 		self.assertEqual(decide_route("Send our invoices. " * 5_000).route, AGENT)
 
 
 class TestQuality(unittest.TestCase):
-	def test_messages_it_never_saw_are_told_rightly_without_a_model(self):
+	def test_unseen_messages_are_routed_with_93_percent_accuracy_without_a_model(self):
 		rows = read("test.jsonl")
 		self.assertGreaterEqual(len(rows), 600)
 		result = evaluate_router(rows, decide_route)
@@ -105,7 +105,7 @@ class TestQuality(unittest.TestCase):
 		for language in ("en", "es", "de", "cs"):
 			self.assertGreaterEqual(result.by_language[language].accuracy, 0.9, language)
 
-	def test_no_message_is_both_learned_from_and_measured_on(self):
+	def test_training_and_test_messages_do_not_overlap(self):
 		learned, measured = read("train.jsonl"), read("test.jsonl")
 		both = {row["text"].casefold() for row in learned} & {row["text"].casefold() for row in measured}
 		self.assertEqual(both, set())

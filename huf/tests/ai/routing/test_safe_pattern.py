@@ -34,7 +34,7 @@ class TestSafePattern(unittest.TestCase):
 			with self.subTest(pattern):
 				check_safe_pattern(pattern)
 
-	def test_what_is_broken_or_may_take_for_ever_is_refused_with_the_reason(self):
+	def test_invalid_or_catastrophic_patterns_are_refused_with_the_reason(self):
 		for pattern, reason in UNSAFE.items():
 			with self.subTest(pattern), self.assertRaisesRegex(UsageError, reason):
 				check_safe_pattern(pattern)

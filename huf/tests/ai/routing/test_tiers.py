@@ -19,17 +19,17 @@ SEVERAL = (
 
 
 class TestTasks(unittest.TestCase):
-	def test_a_simple_question_is_answered_at_once_by_a_small_model(self):
+	def test_simple_questions_run_inline_on_the_small_tier(self):
 		for text in SIMPLE:
 			with self.subTest(text):
 				self.assertEqual(choose_task(text), Task(Mode.INLINE, SMALL))
 
-	def test_several_steps_are_for_the_background_and_a_large_model(self):
+	def test_multi_step_tasks_run_in_the_background_on_the_large_tier(self):
 		for text in SEVERAL:
 			with self.subTest(text):
 				self.assertEqual(choose_task(text), Task(Mode.BACKGROUND, LARGE))
 
-	def test_only_tasks_that_are_named_may_go_to_the_cloud(self):
+	def test_only_tasks_matching_a_listed_word_use_the_cloud_tier(self):
 		text = "Entwirf einen Schriftsatz an das Amtsgericht"
 		self.assertEqual(choose_task(text, ("Schriftsatz",)).tier, CLOUD)
 		self.assertLess(choose_task(text, ("Klage",)).tier, CLOUD)

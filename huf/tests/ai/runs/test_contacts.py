@@ -79,7 +79,7 @@ class TestContacts(TaintCase):
 		refused = [each for each in list_contacts(result["run"]) if each[0] == "refused"]
 		self.assertTrue({each[2] for each in refused} <= {"127.0.0.1", "::1"} and refused, refused)
 
-	def test_an_allowed_host_cannot_pass_a_tainted_run_on_to_another(self):
+	def test_redirect_from_an_allowed_host_to_another_is_refused_in_a_tainted_run(self):
 		url = self.redirect(f"{self.outside.url}/link/secret")
 		go = tool_call(self.fetch, {"url": url + "?x=secret"})
 		result = self.run_agent(
@@ -92,7 +92,7 @@ class TestContacts(TaintCase):
 		)
 		self.assertEqual(self.outside.paths[-1], "/link/secret")
 
-	def test_what_a_person_refuses_is_listed_as_refused(self):
+	def test_rejected_drafts_are_listed_as_refused_contacts(self):
 		mail = make_tool("Send Mail")
 		call = tool_call(mail, {"to": "Mallory <m@evil.example>", "subject": "x", "body": "y"})
 		result = self.run_agent(
@@ -119,7 +119,7 @@ class TestContacts(TaintCase):
 			[("contact", "mail", "@a.example"), ("contact", "mail", "@b.example")],
 		)
 
-	def test_managers_read_it(self):
+	def test_contacts_endpoint_is_readable_only_by_managers(self):
 		result = self.run_agent(self.read_page(), text("Read."), tools=(self.fetch,))
 		since = str(add_to_date(now_datetime(), **HOUR_AGO))
 		agent = frappe.db.get_value("Agent Run", result["run"], "agent")
@@ -130,7 +130,7 @@ class TestContacts(TaintCase):
 		self.assertEqual({(each["run"], each["user"]) for each in entries}, {(result["run"], self.person)})
 		self.assertEqual(Client("Huf User").send(path).status_code, 403)
 
-	def test_each_destination_is_listed_once_by_agent(self):
+	def test_destinations_are_grouped_by_agent_with_counts_for_managers_only(self):
 		result = self.run_agent(self.read_page(), self.read_page(), text("Read."), tools=(self.fetch,))
 		agent = frappe.db.get_value("Agent Run", result["run"], "agent")
 		path = PATH.replace("contacts", "destinations") + "?" + urlencode({"agent": agent})
@@ -144,7 +144,7 @@ class TestContacts(TaintCase):
 		self.assertLess(found[1]["first"], found[1]["last"])
 		self.assertEqual(Client("Huf User").send(path).status_code, 403)
 
-	def test_a_model_that_a_tool_calls_is_listed_with_the_call(self):
+	def test_model_call_of_a_tool_is_listed_as_a_contact(self):
 		speech = make_tool("Speech to Text", model=self.model)
 		sound = make_file("a.wav", b"s" * 30_000, self.person)
 		call = tool_call(speech, {"file_url": frappe.db.get_value("File", sound, "file_url")})

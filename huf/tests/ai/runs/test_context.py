@@ -27,7 +27,7 @@ def read_book(size: int = 5_000_000):
 
 
 class TestContext(SiteTestCase):
-	def test_five_megabytes_do_not_end_a_run_and_are_read_on_in(self):
+	def test_five_megabyte_tool_result_is_read_in_parts_and_stored_whole(self):
 		with ModelServer() as server:
 			agent, book = self.book_agent(server)
 			server.script(
@@ -53,7 +53,7 @@ class TestContext(SiteTestCase):
 		self.assertLessEqual(len(said), MAX_RESULT_CHARS)
 		self.assertTrue(replay(run).identical)
 
-	def test_twelve_large_results_in_a_small_window_end_well(self):
+	def test_twelve_large_results_in_sequence_fit_a_small_context_window(self):
 		with ModelServer() as server:
 			agent, book = self.book_agent(server, context_window=2000)
 			server.script(*[tool_call(book, {"size": 3000 + number}) for number in range(12)], text("Read."))
@@ -63,7 +63,7 @@ class TestContext(SiteTestCase):
 		self.assertLessEqual(max(sizes), 2000)
 		self.assertTrue(replay(result["run"]).identical)
 
-	def test_twelve_large_results_at_once_in_a_small_window_end_well(self):
+	def test_twelve_large_results_in_one_step_fit_a_small_context_window(self):
 		with ModelServer() as server:
 			agent, book = self.book_agent(server, context_window=2000)
 			call = tool_call(book, {"size": 3000}).message["tool_calls"][0]
@@ -73,7 +73,7 @@ class TestContext(SiteTestCase):
 		self.assertEqual(result["status"], "Success")
 		self.assertLessEqual(max(sizes), 2000)
 
-	def test_a_request_that_does_not_fit_is_not_sent_and_says_so(self):
+	def test_prompt_larger_than_the_window_is_not_sent_and_stops_the_run(self):
 		with ModelServer() as server:
 			agent, _ = self.book_agent(server, context_window=2000)
 			result = run_agent_sync(agent, "word " * 3000)
@@ -87,7 +87,7 @@ class TestContext(SiteTestCase):
 
 
 class TestLocalModel(SiteTestCase):
-	def test_a_call_written_as_text_is_made_streamed_and_whole(self):
+	def test_call_written_as_text_is_executed_with_and_without_streaming(self):
 		for watchers in ([], [lambda event: None]):
 			with self.subTest(streamed=bool(watchers)), ModelServer() as server:
 				agent, find = self.local_agent(server)
@@ -108,7 +108,7 @@ class TestLocalModel(SiteTestCase):
 		self.assertEqual(first["content"], "One moment.")
 		self.assertNotIn("said", json.loads(asked[1].response))
 
-	def test_what_is_streamed_is_the_answer_and_no_half_call(self):
+	def test_streamed_text_omits_calls_written_as_text(self):
 		with ModelServer() as server:
 			agent, find = self.local_agent(server)
 			server.script(
@@ -124,14 +124,14 @@ class TestLocalModel(SiteTestCase):
 		self.assertEqual(seen, ["Let me see.", 'A set is {1}, and {"name": "Anna"} is JSON.'])
 		self.assertEqual(result.response, seen[1])
 
-	def test_a_written_call_that_is_broken_is_told_to_the_model_and_not_run(self):
+	def test_broken_call_written_as_text_is_returned_to_the_model_as_an_error(self):
 		with ModelServer() as server:
 			agent, find = self.local_agent(server)
 			server.script(text(f'<tool_call>{{"name": "{find}", "arguments": {{"limit":'), text("Sorry."))
 			run_agent_sync(agent, "Look")
 			self.assertIn("not valid JSON", server.requests[-1]["messages"][-1]["content"])
 
-	def test_a_model_that_only_thinks_has_not_answered(self):
+	def test_answer_with_only_thinking_fails_the_run_as_empty(self):
 		with ModelServer(strict=False) as server:
 			agent, _ = self.local_agent(server)
 			server.forever(text("<think>I wonder"))
@@ -139,7 +139,7 @@ class TestLocalModel(SiteTestCase):
 		self.assertEqual(result["status"], "Failed")
 		self.assertIn("empty answer", result["error"])
 
-	def test_the_answer_of_a_model_in_the_cloud_is_left_alone(self):
+	def test_call_written_as_text_by_a_cloud_model_stays_text(self):
 		with ModelServer() as server:
 			agent, find = self.local_agent(server, is_local=0)
 			wrote = f'{{"name": "{find}", "arguments": {{"limit": 1}}}}'

@@ -38,7 +38,7 @@ class TestDeletedRecords(DraftTestCase):
 		frappe.db.rollback()
 		return frappe.get_doc("Agent Run", name)
 
-	def test_a_run_that_waits_for_a_person_ends_and_nobody_is_asked_any_more(self):
+	def test_deleting_a_conversation_cancels_its_waiting_run_and_expires_its_draft(self):
 		result = self.start_change("new")
 		self.delete(result["conversation"])
 		self.assertEqual(self.run_of(result["run"]).status, "Queued")
@@ -48,13 +48,13 @@ class TestDeletedRecords(DraftTestCase):
 		draft = self.draft(result)
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The conversation was deleted"))
 
-	def test_a_queued_run_ends_without_asking_its_model(self):
+	def test_deleting_a_conversation_cancels_its_queued_run_before_a_model_call(self):
 		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
 		self.delete(run.conversation)
 		self.assertEqual(work_on(run.name).status.value, "Cancelled")
 		self.assertEqual(self.server.requests, [])
 
-	def test_a_run_at_work_ends_at_its_next_step(self):
+	def test_deleting_a_conversation_cancels_its_active_run_at_the_next_step(self):
 		find = make_tool("Get List", reference_doctype="ToDo")
 		self.server.script(tool_call(find, {}))
 
@@ -66,7 +66,7 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual((result.status.value, result.steps), ("Cancelled", 1))
 		self.assertIsNone(self.run_of(result.run).conversation)
 
-	def test_a_run_that_nobody_asked_to_end_goes_on_without_its_conversation(self):
+	def test_run_without_a_cancel_request_continues_without_its_conversation(self):
 		result = self.start_change("new")
 		frappe.db.set_value("Agent Run", result["run"], {"conversation": None, "status": "Queued"})
 		self.server.script(text("Nobody hears it."))
@@ -74,7 +74,7 @@ class TestDeletedRecords(DraftTestCase):
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody hears it."))
 
-	def test_nothing_goes_on_as_somebody_who_has_left(self):
+	def test_runs_of_a_disabled_user_fail_and_new_ones_are_refused(self):
 		waits = self.start_change("new")
 		later = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
 		frappe.set_user("Administrator")
@@ -88,7 +88,7 @@ class TestDeletedRecords(DraftTestCase):
 		with self.assertRaisesRegex(UsageError, "is disabled"):
 			enqueue_run(AgentRequest(self.agent, "More", self.user))
 
-	def test_a_run_that_it_called_ends_too_and_nobody_is_asked_any_more(self):
+	def test_deleting_a_conversation_cancels_child_runs_and_expires_their_drafts(self):
 		call_other = make_tool("Run Agent", agent=self.agent)
 		caller = self.make_agent(call_other)
 		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
@@ -100,7 +100,7 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it has ended"))
 		self.assertEqual(self.go_on(called).status.value, "Cancelled")
 
-	def test_a_run_that_a_deleted_run_called_ends_too(self):
+	def test_deleting_a_run_cancels_its_child_run_and_expires_its_draft(self):
 		call_other = make_tool("Run Agent", agent=self.agent)
 		caller = self.make_agent(call_other)
 		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
@@ -111,7 +111,7 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it was deleted"))
 		self.assertEqual(self.go_on(called).status.value, "Cancelled")
 
-	def test_a_run_that_is_deleted_at_work_leaves_nothing_reserved(self):
+	def test_deleting_an_active_run_settles_its_budget_reservation(self):
 		agent = self.make_agent(daily_token_limit=100_000)
 		run = start_run(AgentRequest(agent, "Hello", self.user, channel="s"))
 		limits = read_limits(run.name, agent, self.user)
@@ -124,7 +124,7 @@ class TestDeletedRecords(DraftTestCase):
 		)
 		self.assertEqual(budget, (1500, 0))
 
-	def test_who_waits_for_a_run_that_is_deleted_reads_so(self):
+	def test_caller_of_a_run_deleted_during_a_model_call_receives_an_error(self):
 		context = copy_context()
 
 		def delete_run(request):
@@ -136,14 +136,14 @@ class TestDeletedRecords(DraftTestCase):
 		with acting_as(self.user), self.assertRaisesRegex(UsageError, "was deleted"):
 			run_agent(AgentRequest(self.agent, "Hello", self.user, channel="s"))
 
-	def test_a_queued_run_does_not_begin_once_its_agent_is_switched_off(self):
+	def test_queued_run_fails_when_its_agent_is_disabled(self):
 		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
 		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
 		ended = self.go_on(run.name)
 		self.assertEqual(ended.status.value, "Failed")
 		self.assertIn("is disabled", ended.error)
 
-	def test_a_run_whose_model_or_agent_is_gone_fails_and_the_next_one_goes_on(self):
+	def test_queued_runs_fail_when_their_model_or_agent_was_deleted(self):
 		for doctype in ("AI Model", "Agent"):
 			agent = self.make_agent()
 			request = AgentRequest(agent, "Later", self.user, channel="s")

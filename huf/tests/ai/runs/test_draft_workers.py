@@ -28,7 +28,7 @@ class TestWorkers(DraftTestCase):
 		super().setUp()
 		end_open_runs()
 
-	def test_a_worker_lost_after_the_answer_is_followed_by_one_that_does_it_once(self):
+	def test_approved_call_is_executed_once_after_lost_workers(self):
 		result = self.start_change("new", "Done.")
 		with acting_as(self.user):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
@@ -43,13 +43,13 @@ class TestWorkers(DraftTestCase):
 		self.assertEqual((ended.status.value, self.note()), ("Success", "new"))
 		self.assertEqual(self.calls(run), [(self.update, "Success")])
 
-	def test_an_answer_whose_job_was_lost_is_taken_up_by_the_next_look(self):
+	def test_recovery_finds_an_approved_run_whose_job_was_lost(self):
 		result = self.start_change("new")
 		with acting_as(self.user):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		self.assertIn(result["run"], recover_runs(now_datetime() + LATER))
 
-	def test_many_answers_in_one_run_are_no_lost_workers(self):
+	def test_resuming_after_approvals_does_not_count_as_lost_workers(self):
 		turns = [self.change(f"note {number}") for number in range(7)]
 		result = self.start(*turns, text("Done."))
 		run = result["run"]
@@ -61,7 +61,7 @@ class TestWorkers(DraftTestCase):
 			self.assertEqual(read_attempts(run), (attempts, 0))
 		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
 
-	def test_nobody_answers_in_time_and_the_run_goes_on_without(self):
+	def test_expired_draft_lets_the_run_continue_without_the_change(self):
 		result = self.start_change("new", "A pity.")
 		self.assertNotIn(result["draft"]["draft"], expire_drafts())
 		self.assertIn(result["draft"]["draft"], expire_drafts(now_datetime() + timedelta(hours=73)))
@@ -73,7 +73,7 @@ class TestWorkers(DraftTestCase):
 		)
 		self.assertIn("in time", self.seen())
 
-	def test_cancelling_ends_the_run_and_its_draft_and_keeps_what_it_used(self):
+	def test_cancelling_a_waiting_run_expires_its_draft_and_keeps_its_usage(self):
 		result = self.start_change("new")
 		with acting_as(self.user):
 			cancel_run(result["run"])
@@ -84,7 +84,7 @@ class TestWorkers(DraftTestCase):
 		active = frappe.db.get_value("Agent Conversation", result["conversation"], "active_run")
 		self.assertFalse(active)
 
-	def test_an_unattended_run_asks_whom_its_trigger_names_or_else_its_agent(self):
+	def test_unattended_run_uses_the_approver_of_its_trigger_else_of_its_agent(self):
 		boss, chief = make_user("Huf User"), make_user("Huf User")
 		frappe.db.set_value("Agent", self.agent, "approver", boss)
 		trigger = make_trigger(self.agent, "Manual", approver=chief)

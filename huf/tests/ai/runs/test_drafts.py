@@ -26,7 +26,7 @@ LATER = timedelta(hours=1)
 
 
 class TestWaiting(DraftTestCase):
-	def test_the_draft_shows_what_would_change_and_nothing_has(self):
+	def test_draft_shows_the_difference_and_nothing_is_changed(self):
 		result = self.start_change("new")
 		self.assertEqual((result["success"], result["stop_reason"]), (False, None))
 		card = result["draft"]
@@ -38,14 +38,14 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual((row.reference_doctype, row.reference_name), (ORDER, self.order.name))
 		self.assertEqual((self.note(), self.calls(result["run"])), ("old", []))
 
-	def test_a_run_that_waits_has_no_worker_and_keeps_its_conversation(self):
+	def test_waiting_run_has_no_worker_or_lease_and_is_not_recovered(self):
 		result = self.start_change()
 		run = frappe.get_doc("Agent Run", result["run"])
 		self.assertEqual((run.status, run.worker, run.lease_until), ("Waiting", None, None))
 		self.assertNotIn(run.name, recover_runs(now_datetime() + LATER))
 		self.assertIsNone(work_on(run.name))
 
-	def test_a_conversation_whose_run_waits_takes_further_messages_in_line(self):
+	def test_messages_sent_while_a_run_waits_are_queued_and_answered_in_order(self):
 		result = self.start_change("new")
 		with acting_as(self.user):
 			request = AgentRequest(
@@ -74,7 +74,7 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual(events[-2].data["difference"]["changes"][0]["name"], self.order.name)
 		self.assertEqual(events[-1].data["draft"], events[-2].data["draft"])
 
-	def test_what_cannot_be_done_is_told_to_the_model_and_no_draft_is_made(self):
+	def test_unpermitted_change_is_refused_to_the_model_and_creates_no_draft(self):
 		reader = make_user("Huf User")
 		result = self.start(self.change("new"), text("Sorry."), user=reader)
 		self.assertEqual((result["status"], result["response"]), ("Success", "Sorry."))
@@ -100,7 +100,7 @@ class TestWaiting(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(frappe.db.get_value("Notification Log", log, "subject"), "new")
 
-	def test_tools_that_read_never_need_it_and_an_agent_may_ask_for_more(self):
+	def test_read_tools_need_no_approval_and_an_agent_may_require_it_for_writes(self):
 		find = make_tool("Get List", reference_doctype=ORDER, requires_approval=1)
 		free = make_tool("Set Value", reference_doctype=ORDER)
 		agent = self.make_agent(find, free)
@@ -119,7 +119,7 @@ class TestAnswers(DraftTestCase):
 		with acting_as(self.user):
 			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
 
-	def test_approved_it_is_done_once_as_shown_and_the_run_goes_on(self):
+	def test_approved_change_is_applied_once_and_the_run_continues(self):
 		result = self.start_change("new", "Changed.")
 		self.assertEqual(self.approve_call(result)["status"], "Approved")
 		self.assertEqual(self.note(), "old")
@@ -132,7 +132,7 @@ class TestAnswers(DraftTestCase):
 		self.assertEqual(frappe.db.get_value(ORDER, self.order.name, "modified_by"), self.user)
 		self.assertTrue(replay(result["run"]).identical)
 
-	def test_rejected_it_is_not_done_and_the_model_reads_why(self):
+	def test_rejected_change_is_not_applied_and_the_model_receives_the_reason(self):
 		result = self.start_change("new", "All right.")
 		with acting_as(self.user):
 			reject_call(result["draft"]["draft"], reason="Ask Anna first")
@@ -141,7 +141,7 @@ class TestAnswers(DraftTestCase):
 		self.assertIn("Ask Anna first", self.seen())
 		self.assertEqual(self.calls(result["run"]), [(self.update, "Refused")])
 
-	def test_edited_arguments_are_what_is_done_and_recorded(self):
+	def test_edited_arguments_are_applied_and_recorded(self):
 		result = self.start_change("new", "Done.")
 		given = {"name": self.order.name, "values": {"note": "better", "status": "Paid"}}
 		shown = self.approve_call(result, arguments=given)
@@ -155,7 +155,7 @@ class TestAnswers(DraftTestCase):
 		recorded = frappe.db.get_value("Agent Tool Call", {"run": result["run"]}, "arguments")
 		self.assertEqual(json.loads(recorded), given)
 
-	def test_edited_arguments_that_do_not_fit_leave_it_open(self):
+	def test_invalid_edited_arguments_leave_the_draft_pending(self):
 		result = self.start_change("new")
 		for wrong in ({"name": self.order.name}, {"name": "none", "values": {"note": "x"}}):
 			with self.subTest(wrong), self.assertRaises(UsageError):
@@ -178,14 +178,14 @@ class TestAnswers(DraftTestCase):
 				self.approve_call(result, arguments=wrong)
 			self.assertEqual(self.draft(result).status, "Pending")
 
-	def test_nothing_is_allowed_unseen(self):
+	def test_approval_without_a_digest_is_refused(self):
 		result = self.start_change("new")
 		for nothing in ("", None):
 			with acting_as(self.user), self.assertRaisesRegex(UsageError, "the digest"):
 				approve_call(result["draft"]["draft"], nothing)
 		self.assertEqual(self.draft(result).status, "Pending")
 
-	def test_an_edited_one_that_is_shown_anew_means_what_a_person_makes_of_it_then(self):
+	def test_second_approval_keeps_or_replaces_earlier_edited_arguments(self):
 		for given, wanted in ((None, "better"), ({"note": "new"}, "new")):
 			with self.subTest(wanted):
 				self.order = make_order("nail", note="old")
@@ -201,7 +201,7 @@ class TestAnswers(DraftTestCase):
 				self.go_on(result["run"])
 				self.assertEqual(self.note(), wanted)
 
-	def test_who_says_no_while_another_looks_anew_has_said_no(self):
+	def test_rejection_during_a_concurrent_approval_is_kept(self):
 		result = self.start_change("new", "All right.")
 		frappe.db.set_value(ORDER, self.order.name, "note", "other")
 		frappe.db.commit()
@@ -219,7 +219,7 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "other")
 
-	def test_what_was_allowed_and_is_never_done_says_so_when_the_run_ends(self):
+	def test_approved_draft_fails_when_the_run_is_cancelled_before_the_call(self):
 		result = self.start_change("new")
 		self.approve_call(result)
 		cancel_run(result["run"])
@@ -228,7 +228,7 @@ class TestAnswers(DraftTestCase):
 		self.assertEqual((row.status, row.result), ("Failed", "The run ended before it was done."))
 		self.assertEqual(self.note(), "old")
 
-	def test_one_that_a_run_waits_for_is_not_deleted(self):
+	def test_draft_of_a_waiting_run_cannot_be_deleted(self):
 		result = self.start_change("new")
 		with self.assertRaisesRegex(UsageError, "waits for this draft"):
 			frappe.delete_doc("Agent Draft", result["draft"]["draft"])
@@ -237,7 +237,7 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		frappe.delete_doc("Agent Draft", result["draft"]["draft"])
 
-	def test_a_document_that_changed_meanwhile_is_shown_anew(self):
+	def test_approval_is_refused_with_a_new_difference_when_the_document_changed(self):
 		result = self.start_change("new", "Done.")
 		with acting_as(self.user):
 			doc = frappe.get_doc(ORDER, self.order.name)
@@ -255,7 +255,7 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "new")
 
-	def test_what_would_be_another_change_when_it_is_done_is_asked_again(self):
+	def test_approved_change_with_a_different_outcome_needs_approval_again(self):
 		result = self.start_change("new", "Done.")
 		self.approve_call(result)
 		frappe.db.set_value(CUSTOMER, "Anna", "city", "Zlín")
@@ -270,7 +270,7 @@ class TestAnswers(DraftTestCase):
 			approve_call(row.name, row.digest)
 		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
 
-	def test_it_fails_if_it_cannot_be_done_any_more_and_the_model_hears_of_it(self):
+	def test_approved_call_fails_when_its_document_was_deleted(self):
 		result = self.start_change("new", "Oh.")
 		self.approve_call(result)
 		frappe.delete_doc(ORDER, self.order.name, force=True)
@@ -279,7 +279,7 @@ class TestAnswers(DraftTestCase):
 		self.assertEqual(self.draft(result).status, "Failed")
 		self.assertEqual(self.calls(result["run"]), [(self.update, "Failed")])
 
-	def test_a_tool_that_is_taken_away_or_set_free_changes_no_answer(self):
+	def test_rejection_holds_after_the_tool_no_longer_requires_approval(self):
 		result = self.start_change("new", "All right.")
 		frappe.db.set_value("Agent Tool Function", self.update, "requires_approval", 0)
 		with acting_as(self.user):
@@ -299,7 +299,7 @@ class TestAnswers(DraftTestCase):
 		self.assertEqual(ended.status.value, "Failed")
 		self.assertIn("is disabled", ended.error)
 
-	def test_an_approver_who_has_lost_their_role_answers_nothing(self):
+	def test_approver_without_a_role_cannot_approve(self):
 		approver = make_user("Huf User")
 		draft = self.start(self.change("new"), agent=self.make_agent(self.update, approver=approver))["draft"]
 		self.assertEqual(draft["approver"], approver)
@@ -310,7 +310,7 @@ class TestAnswers(DraftTestCase):
 		with acting_as(approver), self.assertRaises(frappe.PermissionError):
 			approve_call(draft["draft"], draft["digest"])
 
-	def test_a_model_that_is_renamed_meanwhile_answers_as_before(self):
+	def test_waiting_run_resumes_after_its_model_was_renamed(self):
 		result = self.start_change("new", "Changed.")
 		new = unique("renamed")
 		frappe.rename_doc("AI Model", frappe.db.get_value("Agent", self.agent, "model"), new)
@@ -320,7 +320,7 @@ class TestAnswers(DraftTestCase):
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.response, ended.model, self.note()), ("Changed.", new, "new"))
 
-	def test_it_is_done_with_the_permissions_of_the_run_s_user(self):
+	def test_approved_change_uses_the_permissions_of_the_run_user(self):
 		result = self.start_change("new", "Oh.")
 		manager = make_user("Huf Manager")
 		user = frappe.get_doc("User", self.user)
@@ -334,7 +334,7 @@ class TestAnswers(DraftTestCase):
 
 
 class TestOutside(DraftTestCase):
-	def test_what_reaches_outside_is_shown_as_it_would_be_sent_and_sent_once(self):
+	def test_http_request_draft_masks_secrets_and_is_sent_once_as_approved(self):
 		with Shop() as shop:
 			order = make_tool(
 				"POST",

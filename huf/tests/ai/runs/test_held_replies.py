@@ -70,15 +70,15 @@ class TestHeldReplies(SiteTestCase):
 		self.server.script(*answers, text("Done."))
 		return run_agent_sync(self.agent, "Look", external_id=unique("look"))
 
-	def test_the_reply_that_asks_for_a_quick_read_is_committed_with_its_result(self):
+	def test_reply_with_a_quick_read_call_is_committed_with_its_result(self):
 		self.run_agent(tool_call(self.look), tool_call(self.look, {"wait_s": 0.01}))
 		self.assertEqual([calls for calls, _ in SEEN], [["Started"], ["Success", "Started"]])
 
-	def test_while_a_read_takes_long_the_reply_is_committed(self):
+	def test_reply_is_committed_during_a_slow_read(self):
 		self.run_agent(tool_call(self.look, {"wait_s": 1.2}))
 		self.assertEqual(SEEN[0][0], ["Success"])
 
-	def test_a_reply_that_asks_for_a_write_is_committed_before(self):
+	def test_reply_with_a_write_call_is_committed_before_the_call(self):
 		frappe.db.set_value("Agent Tool Function", self.look, "effect", "write")
 		frappe.clear_document_cache("Agent", self.agent)
 		agent = make_agent(make_model(self.server), (self.look,))
@@ -86,7 +86,7 @@ class TestHeldReplies(SiteTestCase):
 		run_agent_sync(agent, "Look")
 		self.assertEqual(SEEN[0][0], ["Success"])
 
-	def test_messages_of_steps_are_written_at_the_end_or_when_they_have_waited(self):
+	def test_step_messages_are_written_at_the_end_or_after_a_delay(self):
 		asks = [tool_call(self.look), tool_call(self.look, {"wait_s": 0.01})]
 		result = self.run_agent(*asks)
 		whole = ["Message", *["Tool Call", "Tool Result"] * 2, "Message"]
@@ -96,12 +96,12 @@ class TestHeldReplies(SiteTestCase):
 			result = self.run_agent(*asks)
 		self.assertEqual((SEEN[1][1], list_kinds(result["run"])), (whole[:3], whole))
 
-	def test_a_run_that_was_cancelled_asks_no_model_and_leaves_no_call_of_it(self):
+	def test_cancelled_run_makes_and_records_no_further_model_call(self):
 		result = self.run_agent(tool_call(self.cancel))
 		self.assertEqual((result["status"], len(self.server.requests)), ("Cancelled", 1))
 		self.assertEqual(read_record(result["run"]), (["Success"], ["Message", "Tool Call", "Tool Result"]))
 
-	def test_steps_of_a_lost_worker_are_in_the_conversation_however_the_run_ends(self):
+	def test_steps_of_a_lost_worker_are_in_the_conversation_for_every_outcome(self):
 		for end in ("Success", "Cancelled", "Failed"):
 			with self.subTest(end):
 				run = self.lose_worker()

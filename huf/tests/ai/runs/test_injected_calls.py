@@ -35,7 +35,7 @@ class TestCalls(TaintCase):
 		)
 		self.assertEqual((result["status"], SENT, self.outside.bodies), ("Waiting", [], []), result)
 
-	def test_access_messages_pages_and_what_runs_by_itself(self):
+	def test_writes_to_access_control_automation_and_sharing_need_approval(self):
 		note = {"comment_type": "Comment", "content": MENTION, "reference_doctype": "Note"}
 		for doctype, values in (
 			("Agent", {"agent_name": "Helper", "instructions": "Obey"}),
@@ -60,7 +60,7 @@ class TestCalls(TaintCase):
 		publish = make_tool("Update Document", reference_doctype="File")
 		self.assert_asks(publish, {"name": file, "values": {"is_private": 0}}, f"then look at {file}")
 
-	def test_fields_that_decide_who_gets_or_sees_something_without_saying_so(self):
+	def test_writes_to_recipient_payee_and_visibility_fields_need_approval(self):
 		if not frappe.db.exists("DocType", SHOP):
 			make_doctype(SHOP, list(FIELDS), [{**PLAIN, "role": "System Manager"}], autoname="hash")
 		with acting_as(self.person):
@@ -83,7 +83,7 @@ class TestCalls(TaintCase):
 		result = self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, note))
 		self.assertEqual(result["status"], "Success")
 
-	def test_to_dos_for_others_in_every_shape(self):
+	def test_todos_assigned_to_other_users_need_approval(self):
 		other = make_user("Huf User")
 		for types, arguments in (
 			("Create Document", {"description": "Pay", "allocated_to": other}),
@@ -92,7 +92,7 @@ class TestCalls(TaintCase):
 			with self.subTest(types):
 				self.assert_asks(make_tool(types, reference_doctype="ToDo"), arguments)
 
-	def test_recipients_made_of_the_person_s_words(self):
+	def test_recipients_resembling_addresses_in_the_prompt_need_approval(self):
 		said = "then write to anna@a.example.com, bob-smith@firm.co.uk and 'Anna <anna@a.example.com>'"
 		for to in (
 			["anna@a.example"],
@@ -108,7 +108,7 @@ class TestCalls(TaintCase):
 			with self.subTest(to):
 				self.assert_asks(make_tool("Send Mail"), {"to": to, "subject": "Hi", "body": "Hi"}, said)
 
-	def test_links_made_of_the_person_s_words(self):
+	def test_urls_resembling_links_in_the_prompt_need_approval(self):
 		said = f"then compare with {self.outside.url}/page?id=12.50 and http://shop.example.co.uk/a"
 		for url in (
 			"http://shop.example.co/a",
@@ -122,13 +122,13 @@ class TestCalls(TaintCase):
 			with self.subTest(url):
 				self.assert_asks(self.fetch, {"url": url}, said)
 
-	def test_numbers_that_are_part_of_the_person_s_numbers(self):
+	def test_fragments_of_numbers_in_the_prompt_need_approval(self):
 		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		for number in (50, 12, "12", 2.5):
 			with self.subTest(number):
 				self.assert_asks(publish, {"amount": number}, "then pay 12.50 to Anna")
 
-	def test_a_tool_that_declares_nothing_in_shapes_that_hide_a_value(self):
+	def test_undeclared_tool_needs_approval_for_empty_and_nested_arguments(self):
 		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		for arguments in (
 			{},
@@ -140,12 +140,12 @@ class TestCalls(TaintCase):
 			with self.subTest(arguments):
 				self.assert_asks(publish, arguments)
 
-	def test_a_message_to_a_user_whom_nobody_named_and_a_named_one_with_a_copy(self):
+	def test_notifications_to_users_not_named_in_the_prompt_need_approval(self):
 		other = make_user("Huf User")
 		self.assert_asks(make_tool("Notify"), {"to": [other], "subject": "x", "text": "y"})
 		self.assert_asks(make_tool("Notify"), {"to": f"{other}", "subject": "x", "text": "y"})
 
-	def test_a_known_address_does_not_get_a_payee_or_an_amount_that_a_stranger_chose(self):
+	def test_untrusted_payee_sent_to_an_allowed_host_needs_approval(self):
 		iban = "DE02120300000000202051"
 		pay = make_tool("POST", allow_private_hosts=1, base_url=self.outside.url)
 		for body in ({"payeeIban": iban}, {"transfer": {"to": [iban]}}, {"account-number": iban}):
@@ -158,7 +158,7 @@ class TestCalls(TaintCase):
 		result = self.run_agent(self.read_page(), call, text("Done."), tools=(self.fetch, pay))
 		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
 
-	def test_a_named_address_does_not_get_what_a_stranger_wrote(self):
+	def test_untrusted_value_posted_to_a_url_from_the_prompt_needs_approval(self):
 		self.assert_asks(
 			self.post, {"url": f"{self.outside.url}/page", "body": {"iban": "DE02120300000000202051"}}
 		)

@@ -54,24 +54,24 @@ class TestPages(SourceCase):
 		opener = make_tool("App Provided", function_path="open_url", provider_app="huf")
 		return self.assert_asks("", {"url": site.add(path, body, **values)}, tool=opener)
 
-	def test_the_description_of_a_picture(self):
+	def test_image_alt_text_taints_the_run(self):
 		get = make_tool("GET", allow_private_hosts=1)
 		result = self.assert_asks("", {"url": Site(self).add("/a", ALT)}, tool=get)
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
 
-	def test_a_title_a_plain_text_and_json(self):
+	def test_page_title_plain_text_and_json_taint_the_run(self):
 		self.open(TITLE)
 		self.open(STRANGER, path="/b", kind="text/plain")
 		self.open(f'{{"note": "{STRANGER}"}}', path="/c", kind="application/json")
 
-	def test_an_error_page(self):
+	def test_error_page_taints_the_run(self):
 		site = Site(self)
 		get = make_tool("GET", allow_private_hosts=1)
 		self.assert_asks("", {"url": site.add("/c", STRANGER, status=500)}, tool=get)
 
 
 class TestRecords(SourceCase):
-	def test_every_way_to_read_a_record_that_a_tainted_run_wrote(self):
+	def test_record_of_a_tainted_run_taints_through_every_read_tool(self):
 		note = self.write_note()
 		for types, arguments in (
 			("Get Document", {"name": note}),
@@ -88,7 +88,7 @@ class TestRecords(SourceCase):
 					)
 				)
 
-	def test_only_the_fields_that_a_tainted_run_has_changed(self):
+	def test_only_fields_changed_by_a_tainted_run_taint_until_trusted(self):
 		with acting_as(self.person):
 			note = make("Note", title=unique("Note"), content="Tea").name
 		frappe.db.commit()
@@ -114,7 +114,7 @@ class TestRecords(SourceCase):
 		result = self.run_agent(*script, tools=(read, self.post), prompt="Look and act")
 		self.assertEqual(result["status"], "Success")
 
-	def test_what_a_portal_user_or_guest_changes_in_a_record_of_the_staff(self):
+	def test_staff_record_changed_by_a_guest_or_portal_user_taints_the_run(self):
 		portal_user = make_user()
 		frappe.db.set_value("User", portal_user, "user_type", "Website User")
 		for user in ("Guest", portal_user):
@@ -128,7 +128,7 @@ class TestRecords(SourceCase):
 				frappe.set_user("Administrator")
 				self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
 
-	def test_a_person_can_trust_what_a_guest_owns_until_the_guest_changes_it(self):
+	def test_trusted_record_of_a_guest_taints_again_after_the_guest_changes_it(self):
 		note = self.note_of("Guest")
 		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
 		with acting_as(self.person):
@@ -145,7 +145,7 @@ class TestRecords(SourceCase):
 		frappe.db.commit()
 		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
 
-	def test_a_record_that_a_mail_to_an_email_account_has_made(self):
+	def test_record_linked_to_received_mail_taints_the_run(self):
 		note = self.note_of("Administrator")
 		about = {"reference_doctype": "Note", "reference_name": note}
 		for kind in ("Sent", "Received"):
@@ -153,21 +153,21 @@ class TestRecords(SourceCase):
 			mark_mailed(frappe._dict(about, sent_or_received=kind))
 		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
 
-	def test_a_comment_of_a_guest(self):
+	def test_comment_of_a_guest_taints_the_run(self):
 		values = {"comment_type": "Comment", "reference_doctype": "Note", "content": STRANGER}
 		comment = make("Comment", **values, reference_name=self.note_of("Administrator", content="Tea"))
 		frappe.db.set_value("Comment", comment.name, "owner", "Guest")
 		frappe.db.commit()
 		self.assert_asks("Get Document", {"name": comment.name}, reference_doctype="Comment")
 
-	def test_a_report_about_records_of_a_guest(self):
+	def test_report_on_records_of_a_guest_taints_the_run(self):
 		self.note_of("Guest")
 		values = {"report_type": "Query Report", "ref_doctype": "Note", "is_standard": "No"}
 		query = "select name, content from `tabNote` where owner = 'Guest'"
 		report = make("Report", report_name=unique("Report"), query=query, **values).name
 		self.assert_asks("Get Report Result", {}, report=report)
 
-	def test_the_name_of_a_file_that_came_with_a_mail_or_hangs_on_a_guest_s_record(self):
+	def test_name_of_a_file_attached_to_mail_or_a_guest_record_taints_the_run(self):
 		mail = make(
 			"Agent Mail", direction="Incoming", sender="m@evil.example", subject="Hi", status="Done"
 		).name
@@ -181,21 +181,21 @@ class TestRecords(SourceCase):
 					"Get Value", {"name": file, "fieldname": "file_name"}, reference_doctype="File"
 				)
 
-	def test_the_log_of_another_conversation(self):
+	def test_run_log_of_a_tainted_conversation_taints_the_run(self):
 		self.run_agent(self.read_page(), text(STRANGER), tools=(self.fetch,))
 		for doctype, field in (("Agent Run", "response"), ("Agent Message", "content")):
 			with self.subTest(doctype):
 				latest = {"fields": [field], "order_by": "creation desc"}
 				self.assert_asks("Get List", latest, reference_doctype=doctype)
 
-	def test_knowledge_of_a_record_that_a_tainted_run_wrote(self):
+	def test_knowledge_from_a_record_of_a_tainted_run_taints_the_run(self):
 		title = frappe.db.get_value("Note", self.write_note(), "title")
 		make_source(reference_doctype="Note", document_fields="title\ncontent")
 		self.assert_asks("Search Knowledge", {"query": title, "limit": 1})
 
 
 class TestPrograms(SourceCase):
-	def test_a_result_inside_another_agent_s_result(self):
+	def test_untrusted_result_of_a_nested_agent_taints_the_calling_run(self):
 		inner = make_agent(self.model, (self.fetch,))
 		ask_inner = make_tool("Run Agent", agent=inner)
 		middle = make_agent(self.model, (ask_inner,))
@@ -210,7 +210,7 @@ class TestPrograms(SourceCase):
 		)
 		self.assert_waits(self.run_agent(*answers, tools=(ask, self.post), prompt="Ask"))
 
-	def test_an_agent_or_program_that_is_connected(self):
+	def test_request_by_a2a_or_mcp_taints_the_run(self):
 		agent = make_agent(self.model, (self.post,))
 		for channel in ("a2a", "mcp"):
 			with self.subTest(channel):
@@ -220,7 +220,7 @@ class TestPrograms(SourceCase):
 					result = run_agent(request)
 				self.assertEqual((result.status, self.outside.bodies), ("Waiting", []))
 
-	def test_an_event_of_an_app_whose_trigger_says_so(self):
+	def test_app_event_of_an_untrusted_trigger_taints_the_run(self):
 		event, agent = unique("paid"), make_agent(self.model, (self.post,))
 		trigger = self.trigger("App Event", agent=agent, event_name=event, run_as=self.person, untrusted=1)
 		self.server.script(self.drop())
@@ -228,11 +228,11 @@ class TestPrograms(SourceCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
-	def test_a_tool_that_declares_nothing(self):
+	def test_result_of_an_undeclared_tool_taints_the_run(self):
 		labels = make_tool("Custom Function", function_path=f"{HERE}.read_labels")
 		self.assert_asks("", {}, tool=labels)
 
-	def test_the_name_and_the_words_of_an_attached_invitation(self):
+	def test_name_and_content_of_an_attached_file_taint_the_run(self):
 		for name, content in (
 			(f"{unique('call')}.txt", INVITE),
 			(f"{STRANGER[:40]} {unique('x')}.txt", "Tea"),
@@ -247,7 +247,7 @@ class TestPrograms(SourceCase):
 
 
 class TestServers(ConnectionTestCase):
-	def test_a_result_of_an_mcp_server(self):
+	def test_result_of_an_mcp_server_taints_the_run(self):
 		with McpServer() as server, ModelServer() as model, Outside() as outside:
 			self.connect(server, ["search.notes"])
 			find, post = self.name_of("search.notes"), make_tool("POST", allow_private_hosts=1)

@@ -64,7 +64,7 @@ class TestLostWorker(SiteTestCase):
 		self.tool = make_tool("Custom Function", function_path=f"{HERE}.send", effect="external")
 		self.agent = make_agent(make_model(self.server), (self.tool,))
 
-	def test_an_external_call_that_was_under_way_is_not_repeated_and_the_model_is_told(self):
+	def test_interrupted_external_call_is_not_repeated_and_becomes_unknown(self):
 		run = self.lose_worker()
 		self.server.script(text("I do not know whether it was sent."))
 		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
@@ -72,7 +72,7 @@ class TestLostWorker(SiteTestCase):
 		self.assertIn("not known whether", self.server.requests[-1]["messages"][-1]["content"])
 		self.assertEqual(self.call(run).status, "Unknown")
 
-	def test_a_manager_settles_what_became_of_it(self):
+	def test_only_a_manager_can_settle_an_unknown_call_and_only_once(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
@@ -83,14 +83,14 @@ class TestLostWorker(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "is known"):
 			settle_call(self.call(run).name, "not_done")
 
-	def test_a_manager_has_it_made_again(self):
+	def test_manager_can_retry_an_unknown_call(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
 		self.assertEqual(retry_call(self.call(run).name), "sent letter")
 		self.assertEqual((SENT, self.call(run).status), (["letter", "letter"], "Success"))
 
-	def test_what_the_tool_takes_no_more_is_not_made_again_and_stays_unknown(self):
+	def test_retry_with_arguments_outside_the_tool_schema_is_refused(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
@@ -99,7 +99,7 @@ class TestLostWorker(SiteTestCase):
 			retry_call(self.call(run).name)
 		self.assertEqual((SENT, self.call(run).status), (["letter"], "Unknown"))
 
-	def test_of_two_who_have_it_made_again_one_does(self):
+	def test_only_one_manager_can_retry_a_lost_call(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
@@ -114,7 +114,7 @@ class TestLostWorker(SiteTestCase):
 		frappe.db.set_value("Agent Tool Call", row.name, "modified", an_hour_ago, update_modified=False)
 		self.assertEqual(retry_call(row.name), "sent letter")
 
-	def test_it_is_not_made_again_as_somebody_who_has_left(self):
+	def test_lost_call_of_a_disabled_user_is_not_retried(self):
 		user = make_user("Huf User")
 		run = self.lose_worker(user)
 		self.server.script(text("Well."))
@@ -125,7 +125,7 @@ class TestLostWorker(SiteTestCase):
 			retry_call(self.call(run).name)
 		self.assertEqual(SENT, ["letter"])
 
-	def test_an_answer_that_comes_after_the_run_was_lost_is_none(self):
+	def test_model_reply_after_its_call_was_marked_lost_is_dropped(self):
 		lease = leases.acquire_lease(self.open())
 		journal = RunJournal(lease, None, "m", None)
 		journal.start_model_call(1, lambda: None)
@@ -133,7 +133,7 @@ class TestLostWorker(SiteTestCase):
 		journal.finish_model_call(1, ModelReply("Late."))
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"run": lease.run}, "status"), "Failed")
 
-	def test_who_has_lost_it_to_another_process_learns_of_it_in_the_middle_of_a_transaction(self):
+	def test_lease_taken_by_another_process_is_detected_inside_a_transaction(self):
 		run = self.open()
 		old = leases.acquire_lease(run)
 		frappe.db.get_value("Agent Run", run, "worker")
@@ -141,7 +141,7 @@ class TestLostWorker(SiteTestCase):
 		with self.assertRaises(LeaseLost):
 			old.hold()
 
-	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
+	def test_run_fails_after_too_many_lost_workers(self):
 		run = self.lose_worker()
 		# It has made one step, so it may cost one worker more.
 		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS)
@@ -150,14 +150,14 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
 		self.assertIn("Too many workers", result.error)
 
-	def test_a_run_that_makes_steps_may_cost_more_workers(self):
+	def test_completed_steps_raise_the_limit_of_lost_workers(self):
 		run = self.lose_worker()
 		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS - 1)
 		frappe.db.commit()
 		self.server.script(text("I do not know whether it was sent."))
 		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
 
-	def test_a_recovery_job_that_was_killed_keeps_no_later_one_from_the_queue(self):
+	def test_recovery_uses_a_new_job_id_for_each_attempt(self):
 		run, jobs = self.open(), []
 		for attempts in (1, 2):
 			row = {"status": "Started", "worker": "gone", "lease_until": "2020-01-01", "attempts": attempts}
@@ -167,13 +167,13 @@ class TestLostWorker(SiteTestCase):
 				queue.recover_runs()
 		self.assertEqual(len({job for name, job in jobs if name == run}), 2)
 
-	def test_only_a_run_whose_lease_is_over_is_taken_up(self):
+	def test_only_runs_with_an_expired_lease_are_recovered(self):
 		run = self.lose_worker()
 		self.assertIsNone(work_on(run))
 		self.assertNotIn(run, recover_runs())
 		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
-	def test_a_lease_is_in_utc_so_that_daylight_saving_does_not_end_it(self):
+	def test_lease_times_are_utc_in_any_site_time_zone(self):
 		with patch.dict(frappe.local.conf, {"time_zone": "America/New_York"}):
 			run = self.open()
 			leases.acquire_lease(run)
@@ -183,13 +183,13 @@ class TestLostWorker(SiteTestCase):
 			self.assertNotIn(run, leases.read_abandoned_runs())
 			self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
-	def test_a_lease_in_the_site_s_time_zone_of_an_earlier_version_is_shortened(self):
+	def test_leases_stored_in_site_time_by_an_earlier_version_are_shortened(self):
 		run = self.open()
 		leases.acquire_lease(run, an_hour_on() + timedelta(hours=9))
 		shorten_leases()
 		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
-	def test_who_has_lost_the_run_writes_nothing_more(self):
+	def test_renewing_a_lease_taken_over_by_another_worker_raises_lease_lost(self):
 		run = self.open()
 		old = leases.acquire_lease(run)
 		leases.acquire_lease(run, an_hour_on())
@@ -207,7 +207,7 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual(work_on(run, an_hour_on() + timedelta(hours=1)).status, RunStatus.SUCCESS)
 		self.assertEqual(self.call(run).status, "Unknown")
 
-	def test_who_has_called_a_run_that_another_worker_took_over_waits_for_its_end(self):
+	def test_caller_waits_for_a_child_run_taken_over_by_another_worker(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_the_run", effect="write")
 		called = make_agent(make_model(self.server), (tool,))
 		calls = make_tool("Run Agent", agent=called, effect="write")
@@ -220,7 +220,7 @@ class TestLostWorker(SiteTestCase):
 		work_on(child, an_hour_on() + timedelta(hours=1))
 		self.assertEqual(work_on(caller).status, RunStatus.SUCCESS)
 
-	def test_of_two_workers_one_has_the_run(self):
+	def test_only_one_worker_acquires_the_lease_of_a_run(self):
 		run = self.open()
 		self.assertIsNotNone(leases.acquire_lease(run))
 		self.assertIsNone(leases.acquire_lease(run))
@@ -235,7 +235,7 @@ class TestLostWorker(SiteTestCase):
 		self.assertIsNone(work_on(second))
 		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
 
-	def test_who_waits_for_a_run_it_has_called_keeps_its_own_for_as_long(self):
+	def test_lease_of_a_calling_run_is_renewed_while_its_child_runs(self):
 		looks = make_tool("Custom Function", function_path=f"{HERE}.look_at_the_caller", effect="read")
 		called = make_agent(make_model(self.server), (looks,))
 		tool = make_tool("Run Agent", agent=called, effect="write")
@@ -248,7 +248,7 @@ class TestLostWorker(SiteTestCase):
 		seen = json.loads(self.server.requests[2]["messages"][-1]["content"])
 		self.assertGreater(float(seen), leases.LEASE_S - 10)
 
-	def test_a_run_that_waits_for_another_commits_nothing_of_it(self):
+	def test_cancel_check_of_a_waiting_run_commits_nothing(self):
 		lease = leases.acquire_lease(self.open())
 		journal = RunJournal(lease, None, "m", None)
 		title = unique("Note")

@@ -27,7 +27,7 @@ class TestReasoning(SiteTestCase):
 		events = stream_agent(AgentRequest(agent or self.agent, prompt, "Administrator"))
 		return [event for event in events if event]
 
-	def test_it_is_streamed_and_recorded_apart_from_the_answer_and_never_sent_back(self):
+	def test_reasoning_is_streamed_and_recorded_separately_and_never_resent(self):
 		self.server.script(
 			tool_call(self.find, {"limit": 1}, reasoning="I have to look first."),
 			text("One.", reasoning="There is one."),
@@ -58,20 +58,20 @@ class TestReasoning(SiteTestCase):
 		)
 		self.assertTrue(replay(run.name).identical)
 
-	def test_only_its_beginning_is_kept(self):
+	def test_reasoning_is_truncated_at_the_maximum_length(self):
 		self.server.script(text("One.", reasoning="x" * (MAX_REASONING_CHARS + 10), chunk_size=1000))
 		events = self.stream()
 		self.assertEqual(len(self.spoken(events, EventKind.REASONING_DELTA)[1]), MAX_REASONING_CHARS)
 		self.assertEqual(self.spoken(events, EventKind.TEXT_DELTA), {1: "One."})
 
-	def test_placeholders_in_it_are_real_values_again(self):
+	def test_masked_values_in_reasoning_are_restored(self):
 		agent = make_agent(make_model(self.server), (), mask_personal_data=1)
 		self.server.script(text("Done.", reasoning="To [EMAIL-1]?"))
 		events = self.stream("Write to anna@example.com", agent)
 		self.assertEqual(self.spoken(events, EventKind.REASONING_DELTA), {1: "To anna@example.com?"})
 		self.assertEqual(self.recorded(events), "To anna@example.com?")
 
-	def test_thinking_that_a_local_model_writes_as_text_is_reasoning(self):
+	def test_think_tags_of_a_local_model_become_reasoning(self):
 		agent = make_agent(make_model(self.server), ())
 		frappe.db.set_value("AI Provider", frappe.db.get_value("Agent", agent, "provider"), "is_local", 1)
 		self.server.script(text("<think>Hm, one.</think>One."))
@@ -80,7 +80,7 @@ class TestReasoning(SiteTestCase):
 		self.assertEqual(self.spoken(events, EventKind.TEXT_DELTA), {1: "One."})
 		self.assertEqual(self.recorded(events), "Hm, one.")
 
-	def test_a_try_that_broke_off_takes_its_reasoning_back(self):
+	def test_reasoning_of_an_interrupted_stream_is_discarded_on_retry(self):
 		self.server.script(
 			cut(text("One.", reasoning="Wrong track"), after_chunks=2), text("Two.", reasoning="Right")
 		)

@@ -77,7 +77,7 @@ class TestReplay(SiteTestCase):
 			run = run_agent_sync(agent, "Second")["run"]
 		self.assertTrue(replay(run).identical)
 
-	def test_a_replay_changes_nothing_and_notices_a_record_that_was_changed(self):
+	def test_replay_writes_nothing_and_detects_a_forged_tool_result(self):
 		run = self.run_with([tool_call(self.create, {"description": unique("b")}), text("Done.")])
 		before = frappe.db.count("ToDo"), frappe.db.count("Agent Tool Call")
 		replay(run)
@@ -85,7 +85,7 @@ class TestReplay(SiteTestCase):
 		frappe.db.set_value("Agent Tool Call", {"run": run}, "result", "forged")
 		self.assertFalse(replay(run).identical)
 
-	def test_another_model_is_asked_with_the_recorded_results_until_the_paths_part(self):
+	def test_replay_with_another_model_stops_at_the_first_different_call(self):
 		run = self.run_with([tool_call(self.find, {"limit": 1}), text("One.")])
 		with ModelServer() as server:
 			other = make_model(server)
@@ -107,7 +107,7 @@ class TestReplay(SiteTestCase):
 		frappe.local.lang = "de"
 		self.assertIn("verschiedenen Argumenten", diff(left, right)[0]["differences"][0])
 
-	def test_another_user_s_run_is_not_told(self):
+	def test_run_of_another_user_cannot_be_replayed(self):
 		run = self.run_with([text("My secret.")])
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			replay(run)

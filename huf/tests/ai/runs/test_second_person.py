@@ -40,7 +40,7 @@ class TestSecondPerson(DraftTestCase):
 	def draft_status(self, draft) -> str:
 		return frappe.db.get_value("Agent Draft", draft.name, "status")
 
-	def test_a_manager_does_not_approve_what_runs_for_themselves(self):
+	def test_managers_cannot_approve_calls_of_their_own_runs(self):
 		self.make_tool()
 		with acting_as(self.asker):
 			before = count_drafts()
@@ -57,7 +57,7 @@ class TestSecondPerson(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(self.title(), "new")
 
-	def test_an_agent_asks_for_it_where_the_tool_does_not(self):
+	def test_agent_setting_alone_requires_a_second_person_as_approver(self):
 		self.update = make_tool("Update Document", reference_doctype=CASE)
 		doc = frappe.get_doc("Agent", self.make_agent(self.update, approver=self.asker))
 		doc.agent_tool[0].second_person = 1
@@ -68,7 +68,7 @@ class TestSecondPerson(DraftTestCase):
 		with self.assertRaises(frappe.PermissionError):
 			self.answer(draft, self.asker)
 
-	def test_up_to_the_amount_nobody_is_asked_and_above_it_somebody_else(self):
+	def test_only_amounts_above_the_limit_need_a_second_person(self):
 		self.make_tool(amount_field="amount", amount_above=100)
 		result = self.start(self.change_case("few", amount=100), text("Changed."), user=self.asker)
 		self.assertEqual((result["status"], self.title()), ("Success", "few"))
@@ -89,7 +89,7 @@ class TestSecondPerson(DraftTestCase):
 			result = self.start(self.change_case("few"), text("Changed."), user=self.asker)
 			self.assertEqual((result["status"], self.title()), ("Success", "few"))
 
-	def test_an_amount_that_is_edited_upwards_needs_somebody_else(self):
+	def test_amount_edited_above_the_limit_needs_a_second_person(self):
 		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
 		draft = self.draft(self.start(self.change_case("few", amount=7), user=self.asker))
 		self.assertEqual(draft.second_person, 0)
@@ -99,7 +99,7 @@ class TestSecondPerson(DraftTestCase):
 		self.assertEqual(self.draft_status(draft), "Pending")
 		self.assertEqual(self.answer(draft, self.asker), "Approved", "as it was proposed it is below")
 
-	def test_the_stored_amount_counts_where_the_call_names_a_document(self):
+	def test_stored_amount_of_the_named_document_is_compared_with_the_limit(self):
 		frappe.db.set_value(CASE, self.case.name, "amount", 900)
 		rule = SecondPerson("amount", 100, CASE)
 		self.assertTrue(rule.is_needed({"name": self.case.name, "values": {"title": "x"}}))
@@ -107,7 +107,7 @@ class TestSecondPerson(DraftTestCase):
 		frappe.db.set_value(CASE, self.case.name, "amount", 9)
 		self.assertFalse(rule.is_needed({"name": self.case.name, "values": {"title": "x"}}))
 
-	def test_the_new_amount_counts_where_one_value_is_set(self):
+	def test_new_amount_of_a_set_value_call_is_compared_with_the_limit(self):
 		frappe.db.set_value(CASE, self.case.name, "amount", 9)
 		rule = SecondPerson("amount", 100, CASE)
 		change = {"name": self.case.name, "fieldname": "amount", "value": 99_999}
@@ -115,14 +115,14 @@ class TestSecondPerson(DraftTestCase):
 		self.assertFalse(rule.is_needed({**change, "value": 10}))
 		self.assertFalse(rule.is_needed({**change, "fieldname": "title"}))
 
-	def test_an_amount_that_cannot_be_compared_counts_as_above(self):
+	def test_amounts_that_cannot_be_compared_count_as_above_the_limit(self):
 		rule = SecondPerson("amount", 100)
 		for amount in ("a lot", None, {"of": "money"}, float("nan"), "1e9", -5000):
 			self.assertTrue(rule.is_needed({"rows": [{"amount": amount}]}), amount)
 		self.assertTrue(rule.is_needed({"note": "x"}))
 		self.assertFalse(rule.is_needed({"rows": [{"amount": "99.5"}, {"amount": 100}]}))
 
-	def test_reads_need_nobody(self):
+	def test_read_tools_need_no_second_person(self):
 		read = make_tool("Get List", reference_doctype=CASE, second_person=1)
 		agent = self.make_agent(read)
 		result = self.start(tool_call(read, {}), text("None."), agent=agent)

@@ -66,7 +66,7 @@ class TestSideBySide(SideBySideTestCase):
 		self.assertTrue(replay(result["run"]).identical)
 		self.assertIsNone(CALL_KEY.get())
 
-	def test_one_agent_called_twice_in_a_turn_works_on_both(self):
+	def test_one_agent_called_twice_in_a_turn_answers_both_calls(self):
 		server, tool = self.make_child()
 		server.forever(lambda body: text(f"About {body['messages'][-1]['content']}."))
 		agent = self.make_agent(tool)
@@ -75,7 +75,7 @@ class TestSideBySide(SideBySideTestCase):
 		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(["About A." in told[0], "About B." in told[1]], [True, True])
 
-	def test_reads_run_side_by_side_each_with_a_connection_of_its_own(self):
+	def test_read_calls_of_a_turn_run_concurrently_as_the_run_user(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.read_together", effect="read")
 		self.server.script(tool_calls([call(tool, {"no": no}) for no in range(4)]), text("Four."))
 		request = AgentRequest(self.make_agent(tool), "Read", self.user)
@@ -85,7 +85,7 @@ class TestSideBySide(SideBySideTestCase):
 		self.assertTrue(all(self.user in each for each in told))
 		self.assertEqual(self.calls(result.run), [(tool, "Success")] * 4)
 
-	def test_a_run_that_is_stopped_ends_all_the_runs_it_has_called(self):
+	def test_timeout_of_a_run_cancels_its_child_runs(self):
 		children = [self.make_child() for _ in range(2)]
 		for server, _ in children:
 			# On a busy machine, one may not have been asked within the second.
@@ -125,7 +125,7 @@ class TestChildThatWaits(SideBySideTestCase):
 		frappe.db.rollback()
 		return frappe.db.get_value("Agent Run", result["run"], ["status", "response"])
 
-	def test_the_caller_waits_and_goes_on_with_its_answer(self):
+	def test_caller_waits_for_a_child_approval_and_continues_with_its_result(self):
 		result = self.start_parent(text("It is changed."))
 		self.assertEqual(result["draft"]["tool"], self.update)
 		self.assertEqual(self.calls(result["run"]), [])
@@ -137,14 +137,14 @@ class TestChildThatWaits(SideBySideTestCase):
 		self.assertEqual(frappe.db.count("Agent Run", {"parent_run": result["run"]}), 1)
 		self.assertTrue(replay(result["run"]).identical)
 
-	def test_a_no_comes_back_to_the_caller_as_well(self):
+	def test_rejection_in_a_child_run_reaches_the_caller(self):
 		result = self.start_parent(text("It stays."))
 		self.child_server.script(text("They said no."))
 		self.answer(result, reject_call)
 		self.assertEqual(self.outcome(result), ("Success", "It stays."))
 		self.assertIn("They said no.", self.seen())
 
-	def test_a_caller_that_nobody_woke_is_found_by_the_next_look(self):
+	def test_recovery_finds_a_waiting_caller_whose_child_has_ended(self):
 		result = self.start_parent(text("It is changed."))
 		self.child_server.script(text("I changed it."))
 		with acting_as(self.user):
@@ -157,7 +157,7 @@ class TestChildThatWaits(SideBySideTestCase):
 		self.assertIn(result["run"], queue.recover_runs())
 		self.assertEqual(self.go_on(result["run"]).response, "It is changed.")
 
-	def test_an_agent_beside_the_one_that_waits_finishes_and_is_not_asked_again(self):
+	def test_sibling_of_a_waiting_child_finishes_and_is_not_called_again(self):
 		other_server, other = self.make_child()
 		other_server.script(text("Nothing to approve."))
 		agent = self.make_agent(self.ask, other)
@@ -171,7 +171,7 @@ class TestChildThatWaits(SideBySideTestCase):
 		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(["I changed it." in told[0], "Nothing to approve." in told[1]], [True, True])
 
-	def test_a_stream_of_the_caller_ends_with_what_is_waited_for(self):
+	def test_stream_of_the_caller_ends_with_the_drafts_of_its_child(self):
 		self.child_server.script(self.change("new"))
 		self.server.script(tool_call(self.ask, {"prompt": "Change it"}))
 		*_, last = stream_agent(AgentRequest(self.parent, "Go", self.user, channel="s"))

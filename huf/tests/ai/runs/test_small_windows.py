@@ -41,7 +41,7 @@ class TestSmallWindow(SiteTestCase):
 			conversation = result["conversation"]
 		return conversation
 
-	def test_a_long_conversation_goes_on_and_the_last_ones_are_sent(self):
+	def test_long_conversation_fits_a_small_window_and_keeps_recent_facts(self):
 		conversation = self.talk(EXCHANGES)
 		for body in self.server.requests:
 			sent = sum(len(str(part)) for part in (*body["messages"], *body.get("tools", ())))
@@ -55,20 +55,20 @@ class TestSmallWindow(SiteTestCase):
 		self.assertRegex(summary, r"Anna Kovač owes 10\d\d crowns")
 		self.assertLessEqual(len(summary), WINDOW // 4)
 
-	def test_a_summary_that_keeps_them_is_stored(self):
+	def test_summary_that_keeps_names_and_numbers_is_stored(self):
 		self.summary = "Anna Kovač owes 1001, 1002, 1003, 1004 and 1005 crowns."
 		self.assertEqual(read_summary(self.talk(8))[0], self.summary)
 
 
 class TestFacts(unittest.TestCase):
-	def test_names_and_numbers_are_compared(self):
+	def test_summary_that_loses_names_or_numbers_is_detected(self):
 		talk = "Person: Please call Anna Berg about SO-0042.\nAgent: She pays 1,250.50 on 2026-11-22."
 		self.assertEqual(set(find_facts(talk)), {"anna", "berg", "so-0042", "1,250.50", "2026-11-22"})
 		self.assertFalse(loses_facts("Anna Berg pays 1,250.50 for SO-0042.", talk))
 		self.assertTrue(loses_facts("They talked about an order.", talk))
 		self.assertFalse(loses_facts("They greeted each other.", "hello there"))
 
-	def test_the_last_lines_stay(self):
+	def test_trimming_keeps_the_last_lines(self):
 		first = trim(None, "one\ntwo", 100)
 		self.assertEqual(first, "Earlier messages, shortened:\none\ntwo")
 		self.assertEqual(trim(first, "three\nfour", 36), "Earlier messages, shortened:\nfour")

@@ -34,7 +34,7 @@ from huf.tests.model_server import (
 
 
 class TestRun(SiteTestCase):
-	def test_a_run_with_three_tool_turns_is_on_record_step_by_step(self):
+	def test_run_with_three_tool_turns_records_calls_messages_and_cost(self):
 		title = unique("Call Anna")
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
@@ -53,7 +53,7 @@ class TestRun(SiteTestCase):
 		self.assertAlmostEqual(result["total_cost"], (800 + 100 + 100) / 1e6)
 		self.assert_rows(result["run"], title)
 
-	def test_a_request_that_names_no_conversation_never_waits_for_another_one(self):
+	def test_request_without_a_conversation_uses_a_new_one_while_another_is_busy(self):
 		agent = make_agent()
 		first = start_run(AgentRequest(agent, "One", "Administrator"))
 		second = start_run(AgentRequest(agent, "Two", "Administrator"))
@@ -78,7 +78,7 @@ class TestRun(SiteTestCase):
 		self.assertEqual(kinds, ["Message", *["Tool Call", "Tool Result"] * 3, "Message"])
 		self.assertEqual(frappe.db.count("ToDo", {"description": title}), 1)
 
-	def test_a_second_prompt_carries_the_history_once_and_calls_with_their_results(self):
+	def test_second_prompt_sends_history_once_with_calls_and_results(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
 			server.script(tool_call(self.list, {"limit": 1}), text("First."), text("Second."))
@@ -91,7 +91,7 @@ class TestRun(SiteTestCase):
 		self.assertEqual([m["content"] for m in sent if m["role"] == "user"], ["One", "Two"])
 		self.assertEqual(sent[2]["tool_calls"][0]["id"], sent[3]["tool_call_id"])
 
-	def test_without_a_conversation_id_the_session_s_conversation_goes_on(self):
+	def test_request_without_a_conversation_id_continues_the_session_conversation(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
 			server.script(text("First."), text("Second."), text("Third."))
@@ -110,7 +110,7 @@ class TestRun(SiteTestCase):
 			run_agent_sync(agent, "Make a todo")
 		self.assertEqual(writes, [0, 0])
 
-	def test_none_is_open_while_a_reader_has_the_word_either(self):
+	def test_no_write_transaction_is_open_while_stream_events_are_consumed(self):
 		with ModelServer() as server, Shop() as shop:
 			fetch = make_tool("GET", base_url=shop.url, allow_private_hosts=1, effect="read")
 			agent = self.todo_agent(server)
@@ -138,7 +138,7 @@ class TestRun(SiteTestCase):
 			[bool(tool.run_concurrently) for tool in tools], [True, True, True, False, False, False]
 		)
 
-	def test_several_calls_of_one_turn_are_answered_each(self):
+	def test_each_call_of_a_turn_receives_a_result(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
 			server.script(
@@ -152,7 +152,7 @@ class TestRun(SiteTestCase):
 			[r.status for r in rows("Agent Tool Call", result["run"], ["status"])], ["Success", "Refused"]
 		)
 
-	def test_broken_arguments_are_told_to_the_model_and_the_tool_is_not_run(self):
+	def test_invalid_json_arguments_are_returned_to_the_model_without_a_call(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
 			before = frappe.db.count("ToDo")
@@ -162,7 +162,7 @@ class TestRun(SiteTestCase):
 		self.assertIn("not valid JSON", seen)
 		self.assertEqual(frappe.db.count("ToDo"), before)
 
-	def test_halves_of_characters_from_a_model_or_a_person_end_no_run(self):
+	def test_lone_surrogates_are_replaced_and_do_not_fail_the_run(self):
 		half = "\ud83d"
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
@@ -182,7 +182,7 @@ class TestRun(SiteTestCase):
 		last = frappe.get_last_doc("Agent Message")
 		self.assertEqual(last.content, "Streamed \N{REPLACEMENT CHARACTER}.")
 
-	def test_a_tool_that_fails_leaves_nothing_behind_and_the_run_goes_on(self):
+	def test_failed_tool_leaves_no_messages_and_the_run_continues(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
 			server.script(
@@ -193,7 +193,7 @@ class TestRun(SiteTestCase):
 		self.assertEqual((result["status"], failed.status), ("Success", "Failed"))
 		self.assertFalse(frappe.local.message_log)
 
-	def test_a_query_that_fails_leaves_later_ones_and_the_run_alone(self):
+	def test_failed_query_does_not_break_later_queries_of_the_run(self):
 		# On Postgres Frappe 15 breaks a query with this value, and a failed query ends its transaction.
 		broken = {"filters": [["description", "=", "a=1"]]}
 		with ModelServer() as server:
@@ -223,7 +223,7 @@ class TestRun(SiteTestCase):
 			(last["messages"][-1]["content"], "tools" in second, "tools" in last), (SUM_UP, True, False)
 		)
 
-	def test_a_model_that_calls_on_at_the_step_limit_ends_the_run_with_what_it_said_before(self):
+	def test_run_at_the_step_limit_without_a_summary_returns_its_earlier_text(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server, max_iterations=1)
 			server.script(
@@ -234,7 +234,7 @@ class TestRun(SiteTestCase):
 		self.assertTrue(result["response"].endswith("I look."))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": result["run"]}), 1)
 
-	def test_events_tell_the_run_as_it_happens(self):
+	def test_run_events_arrive_in_order_with_the_streamed_text(self):
 		with ModelServer() as server:
 			agent, events = self.todo_agent(server), []
 			server.script(tool_call(self.list, {"limit": 1}), text("All done."))
@@ -246,7 +246,7 @@ class TestRun(SiteTestCase):
 			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
 		)
 
-	def test_each_step_says_how_far_the_run_is_and_what_it_does(self):
+	def test_progress_events_name_the_step_its_limit_and_the_tool(self):
 		with ModelServer() as server:
 			agent, told = self.todo_agent(server, max_iterations=7), []
 			tool = frappe.get_doc("Agent Tool Function", self.list)
@@ -260,7 +260,7 @@ class TestRun(SiteTestCase):
 			["Step 1 of 7: List to-dos", "Step 2 of 7: no such tool"],
 		)
 
-	def test_a_run_that_waits_on_a_silent_stream_is_cancelled_and_keeps_what_had_arrived(self):
+	def test_run_stalled_in_a_stream_can_be_cancelled_and_keeps_partial_text(self):
 		with ModelServer(strict=False) as server:
 			agent, asked = self.todo_agent(server), []
 			server.script(stall(text("So far so good, and then silence", chunk_size=6), after_chunks=3))
@@ -286,7 +286,7 @@ class TestRun(SiteTestCase):
 		self.assertIsNone(result["total_cost"])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unpriced_calls"), 1)
 
-	def test_what_cannot_be_started_says_why(self):
+	def test_disabled_agent_empty_prompt_and_unknown_agent_are_refused(self):
 		agent = make_agent(disabled=1)
 		with self.assertRaisesRegex(UsageError, "disabled"):
 			run_agent_sync(agent, "Hi")
@@ -302,7 +302,7 @@ class TestRun(SiteTestCase):
 
 
 class TestProviderErrors(SiteTestCase):
-	def test_each_error_ends_the_run_as_failed_and_says_what_to_do(self):
+	def test_each_provider_error_fails_the_run_with_advice(self):
 		refused = error(401, f"Incorrect API key provided: {SECRET}")
 		for answers, advice in (
 			([refused], "Check the API Key"),
@@ -320,7 +320,7 @@ class TestProviderErrors(SiteTestCase):
 			server.script(error(429), text("Now."))
 			self.assertEqual(run_agent_sync(agent, "Hi")["response"], "Now.")
 
-	def test_a_model_that_does_not_answer_in_time_fails_and_says_what_to_raise(self):
+	def test_model_timeout_fails_the_run_and_names_the_setting(self):
 		settings = frappe.get_doc("Huf Settings")
 		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
 		self.set_patience(1, 0)
@@ -328,7 +328,7 @@ class TestProviderErrors(SiteTestCase):
 			[slow(30, text("Too late."))], "raise Model Timeout in Huf Settings", [lambda event: None]
 		)
 
-	def test_an_answer_that_streams_on_takes_as_long_as_it_takes(self):
+	def test_steady_stream_may_exceed_the_model_timeout(self):
 		settings = frappe.get_doc("Huf Settings")
 		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
 		self.set_patience(1, 0)
@@ -344,7 +344,7 @@ class TestProviderErrors(SiteTestCase):
 			self.assertEqual(result.response, "One word after another comes, slowly.")
 			self.assertGreater(result.duration_ms, 1500)
 
-	def test_a_model_that_falls_silent_in_its_answer_stops_the_run_which_can_go_on(self):
+	def test_stalled_stream_stops_the_run_which_can_be_continued(self):
 		settings = frappe.get_doc("Huf Settings")
 		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
 		self.set_patience(1, 0)
@@ -365,7 +365,7 @@ class TestProviderErrors(SiteTestCase):
 		settings.save()
 		frappe.db.commit()
 
-	def test_a_cut_stream_fails_and_keeps_what_had_arrived(self):
+	def test_interrupted_stream_fails_the_run_and_keeps_partial_text(self):
 		broken = cut(text("This is a long answer that breaks off"), after_chunks=2)
 		result = self.assert_fails([broken], "", watchers=[lambda event: None])
 		self.assertTrue(result["response"].startswith("This is"))

@@ -77,7 +77,7 @@ class TestStopRules(SiteTestCase):
 		work_on(card["run"])
 		self.assertIn("1 calls that people rejected", self.stop_of(agent)["reason"])
 
-	def test_changes_of_one_record_stop_the_agent_in_the_middle_of_its_run(self):
+	def test_repeated_changes_of_one_record_stop_the_agent_during_its_run(self):
 		agent, order, other = self.make(stop_after_record_writes=3), make_order("nail"), make_order("screw")
 
 		def change(name: str, number: int) -> dict:
@@ -103,7 +103,7 @@ class TestStopRules(SiteTestCase):
 		self.assertIn(f"3 changes of {ORDER} {order.name}", self.stop_of(agent)["reason"])
 		self.assertEqual(frappe.db.get_value(ORDER, order.name, "note"), "note 12")
 
-	def test_the_site_s_rule_holds_for_agents_without_one(self):
+	def test_site_stop_rule_applies_to_agents_without_a_rule(self):
 		self.set_site_rule(1)
 		plain, patient = self.make(), self.make(stop_after_failures=5)
 		for agent in (plain, patient):

@@ -54,7 +54,7 @@ class TestStopWorkers(SiteTestCase):
 			remove_stop(each["name"])
 		frappe.db.commit()
 
-	def test_after_its_commit_nothing_is_written_or_asked_and_the_release_ends_every_run_once(self):
+	def test_stop_halts_writes_and_model_calls_and_release_ends_each_run_once(self):
 		runs = [self.enqueue(number) for number in range(RUNS)]
 		workers = self.start_workers(runs)
 		self.wait_until(lambda: self.count() >= RUNS // 3)

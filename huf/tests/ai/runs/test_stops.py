@@ -91,12 +91,12 @@ class TestStops(SiteTestCase):
 		work_on(result.run)
 		self.assertEqual(frappe.db.get_value("Agent Run", result.run, "status"), "Cancelled")
 
-	def test_a_stop_of_something_else_stops_nothing(self):
+	def test_stop_of_another_agent_does_not_affect_the_run(self):
 		self.stop_during(1, "Agent", make_agent())
 		result = run_agent(self.request())
 		self.assertEqual((result.status, self.written()), (RunStatus.SUCCESS, 1))
 
-	def test_what_is_renamed_stays_stopped(self):
+	def test_renamed_agent_and_tool_stay_stopped(self):
 		self.stop_during(0, "All", None)
 		stop("Tool", self.tool, "It deletes things")
 		stop("Agent", self.agent, "It deletes things")
@@ -115,7 +115,7 @@ class TestStops(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "It leaks"):
 			complete_within_budget(WorstCase(self.model), lambda: None)
 
-	def test_queued_runs_wait_and_inline_ones_are_refused_with_who_and_why(self):
+	def test_stop_holds_queued_runs_and_refuses_inline_runs_with_its_reason(self):
 		self.stop_during(0, "All", None)
 		name = stop("Agent", self.agent, "It deletes things")["stop"]["name"]
 		run = start_run(self.request(), RunStatus.QUEUED).name
@@ -125,7 +125,7 @@ class TestStops(SiteTestCase):
 			run_agent(self.request())
 		self.assertEqual(self.seen, [])
 
-	def test_drafts_cannot_be_applied(self):
+	def test_drafts_of_a_stopped_tool_cannot_be_approved_until_its_release(self):
 		frappe.db.set_value("Agent Tool Function", self.tool, "requires_approval", 1)
 		frappe.db.commit()
 		frappe.clear_cache()
@@ -148,7 +148,7 @@ class TestStops(SiteTestCase):
 			release(name)
 		self.assertEqual([each["name"] for each in read_stops()], [name])
 
-	def test_what_does_not_exist_is_not_stopped(self):
+	def test_unknown_stop_targets_and_scopes_are_refused(self):
 		for scope, target in (("Agent", "nobody"), ("Tool", "nothing"), ("Weather", None), ("Agent", None)):
 			with self.assertRaises(UsageError):
 				stop(scope, target)
@@ -156,7 +156,7 @@ class TestStops(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "There is no stop 'nothing'"):
 			release("nothing")
 
-	def test_another_spelling_of_a_name_is_the_same_agent(self):
+	def test_agent_name_in_another_case_is_covered_by_the_stop(self):
 		"""MariaDB and SQLite find names in any case; Postgres finds no agent of another spelling."""
 		other = self.agent.upper()
 		if not frappe.db.exists("Agent", other):
@@ -170,7 +170,7 @@ class TestStops(SiteTestCase):
 		remove_stops()
 		self.assertEqual(stop("Agent", other)["stop"]["target"], self.agent)
 
-	def test_another_spelling_of_a_name_is_not_cached_apart(self):
+	def test_agent_name_in_another_case_is_not_cached_separately(self):
 		other = self.agent.upper()
 		self.assertEqual(find_cached("Agent", other) is None, not frappe.db.exists("Agent", other))
 		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()

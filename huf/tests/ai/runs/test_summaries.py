@@ -27,7 +27,7 @@ SUMMARY = "Anna wants tea."
 
 
 class TestSummaries(SiteTestCase):
-	def test_a_long_conversation_is_summed_up_and_the_run_goes_on_from_there(self):
+	def test_long_conversation_is_summarized_before_the_run_continues(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
 			writes, database = [], frappe.local.db
@@ -51,7 +51,7 @@ class TestSummaries(SiteTestCase):
 		self.assertEqual((result["steps"], result["input_tokens"]), (1, 200))
 		self.assertTrue(replay(result["run"]).identical)
 
-	def test_personal_data_in_a_summary_is_masked_like_any_other(self):
+	def test_personal_data_in_a_summary_is_masked(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, 2 * LIMIT + 1, mask_personal_data=1)
 			move_watermark(conversation, 0, 1, "Write to anna@example.com.")
@@ -60,7 +60,7 @@ class TestSummaries(SiteTestCase):
 			run_agent_sync(agent, "Well?", conversation_id=conversation)
 			self.assertIn("Write to [EMAIL-1].", server.requests[0]["messages"][0]["content"])
 
-	def test_in_a_long_talk_every_message_is_summed_up_once_or_shown(self):
+	def test_every_message_is_either_summarized_once_or_sent(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=0)
 			find = make_tool("Get List", reference_doctype="ToDo")
@@ -76,14 +76,14 @@ class TestSummaries(SiteTestCase):
 		covered = [number for numbers in summed for number in numbers]
 		self.assertEqual(covered + said_in(requests[-1]), list(range(1, 26)))
 
-	def test_a_conversation_that_is_not_long_is_shown_whole_and_no_model_is_asked_for_a_summary(self):
+	def test_short_conversation_is_sent_whole_without_a_summary_call(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT)
 			server.script(text("Well."))
 			run_agent_sync(agent, "Well?", conversation_id=conversation)
 			self.assertEqual(said_in(server.requests[0]["messages"]), list(range(1, 2 * LIMIT + 1)))
 
-	def test_where_the_summary_fails_it_is_said_what_is_not_shown_and_nothing_moves(self):
+	def test_failed_summary_call_adds_a_notice_of_omitted_messages(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=15)
 			server.script(error(400), text("Well."))
@@ -93,7 +93,7 @@ class TestSummaries(SiteTestCase):
 		self.assertIn("10 earlier messages are not shown: Message 1. / Message 3.", opened[0]["content"])
 		self.assertEqual(said_in(opened[1:]), [11, 12, 13, 14, 15])
 
-	def test_a_tool_call_instead_of_a_summary_harms_neither_this_run_nor_the_next(self):
+	def test_tool_call_instead_of_a_summary_is_ignored_and_retried_next_run(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
 			server.script(tool_call("search", {"query": "tea"}), text("Well."))
@@ -105,7 +105,7 @@ class TestSummaries(SiteTestCase):
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first["run"]}), 0)
 		self.assertEqual(first["input_tokens"], 200)
 
-	def test_a_summary_that_breaks_is_left_out_and_the_run_goes_on(self):
+	def test_unreadable_message_in_the_history_does_not_fail_the_run(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
 			server.script(text(SUMMARY), text("Well."))
@@ -117,14 +117,14 @@ class TestSummaries(SiteTestCase):
 			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
 		self.assertEqual(result["status"], "Success")
 
-	def test_without_a_model_it_is_said_what_is_not_shown(self):
+	def test_run_without_a_model_opens_with_a_notice_of_omitted_messages(self):
 		agent, conversation = self.long_conversation(None, messages=15)
 		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
 		opening = read_opening(frappe.db.get_value("Agent Run", run, "opening"))
 		self.assertIn("10 earlier messages are not shown", opening[0]["content"])
 		self.assertEqual(read_summary(conversation), (None, 0))
 
-	def test_a_run_that_is_taken_up_again_keeps_what_it_began_with(self):
+	def test_resumed_run_reuses_its_recorded_opening_and_summary_usage(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=15)
 			server.script(text(SUMMARY))
@@ -139,13 +139,13 @@ class TestSummaries(SiteTestCase):
 		self.assertEqual(replace(again.recorded.usage, cost=0), replace(used, cost=0))
 		self.assertAlmostEqual(again.recorded.usage.cost, used.cost, places=9)
 
-	def test_only_one_of_two_moves_the_watermark(self):
+	def test_summary_watermark_moves_only_from_its_expected_position(self):
 		_, conversation = self.long_conversation(None, messages=3)
 		self.assertTrue(move_watermark(conversation, 0, 2, "First."))
 		self.assertFalse(move_watermark(conversation, 0, 3, "Second."))
 		self.assertEqual(read_summary(conversation), ("First.", 2))
 
-	def test_what_was_said_for_a_run_that_is_still_to_begin_is_not_passed_over(self):
+	def test_summary_stops_before_the_message_of_a_queued_run(self):
 		agent, conversation = self.long_conversation(None, messages=5)
 		request = AgentRequest(agent, "Later", "Administrator", conversation)
 		waiting = start_run(request, RunStatus.QUEUED).name
@@ -153,7 +153,7 @@ class TestSummaries(SiteTestCase):
 		rows, _ = read_unsummarised(conversation, LIMIT, [waiting], 8000)
 		self.assertEqual(rows[-1].content, "Message 4.")
 
-	def test_a_summary_goes_when_what_it_may_hold_is_no_longer_kept(self):
+	def test_blanking_a_run_deletes_the_summary_that_may_contain_it(self):
 		agent, conversation = self.long_conversation(None, messages=3)
 		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
 		move_watermark(conversation, 0, 2, SUMMARY)

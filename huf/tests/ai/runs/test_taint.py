@@ -137,7 +137,7 @@ class TaintCase(TriggerTestCase):
 
 
 class TestThroughRecords(TaintCase):
-	def test_a_record_that_a_tainted_run_wrote_taints_the_run_that_a_trigger_on_it_starts(self):
+	def test_record_of_a_tainted_run_taints_the_run_that_its_trigger_starts(self):
 		agent = make_agent(self.model, (self.post,))
 		trigger = self.trigger(
 			agent=agent, reference_doctype="Note", doc_event="after_insert", run_as=self.person
@@ -154,7 +154,7 @@ class TestThroughRecords(TaintCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
-	def test_a_new_conversation_that_reads_such_a_record_is_tainted(self):
+	def test_new_conversation_reading_a_record_of_a_tainted_run_is_tainted(self):
 		note = self.write_note()
 		read = make_tool("Get Document", reference_doctype="Note")
 		result = self.run_agent(
@@ -166,7 +166,7 @@ class TestThroughRecords(TaintCase):
 		self.assert_waits(result)
 		self.assertIn(f"Note {note}", find_origins(result["run"])[0])
 
-	def test_a_list_of_records_with_such_a_one_in_it_taints_as_well(self):
+	def test_list_containing_a_record_of_a_tainted_run_taints(self):
 		self.write_note()
 		read = make_tool("Get List", reference_doctype="Note")
 		listed = tool_call(read, {"fields": ["title"], "order_by": "creation desc"})
@@ -174,7 +174,7 @@ class TestThroughRecords(TaintCase):
 			self.run_agent(listed, self.drop(), tools=(read, self.post), prompt="Read my notes")
 		)
 
-	def test_a_person_can_trust_a_record_and_that_is_on_record(self):
+	def test_trusting_a_record_removes_its_taint_and_is_logged(self):
 		note = self.write_note()
 		read = make_tool("Get Document", reference_doctype="Note")
 		with acting_as(self.person):
@@ -191,12 +191,12 @@ class TestThroughRecords(TaintCase):
 		self.assertEqual(row.cleared_by, self.person)
 		self.assertTrue(row.cleared_at)
 
-	def test_who_may_not_write_a_record_cannot_trust_it(self):
+	def test_trusting_a_record_requires_write_permission(self):
 		note = self.write_note()
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			trust_record("Note", note)
 
-	def test_a_portal_user_cannot_trust_what_they_have_written(self):
+	def test_portal_users_cannot_trust_their_records(self):
 		portal_user = make_user()
 		frappe.db.set_value("User", portal_user, "user_type", "Website User")
 		frappe.clear_document_cache("User", portal_user)
@@ -209,7 +209,7 @@ class TestThroughRecords(TaintCase):
 				trust_record("ToDo", task.name)
 		self.assertEqual(list_untrusted("ToDo", [task.name]), {task.name})
 
-	def test_what_a_guest_has_written_is_untrusted(self):
+	def test_records_of_guests_are_untrusted(self):
 		note = make("Note", title=unique("Note"), content=STRANGER, public=1).name
 		frappe.db.set_value("Note", note, "owner", "Guest")
 		frappe.db.commit()
@@ -246,7 +246,7 @@ class TestSources(TaintCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
-	def test_a_result_that_says_so_itself_taints(self):
+	def test_tool_result_marked_untrusted_taints_the_run(self):
 		read = make_tool(
 			"Custom Function", function_path=f"{HERE}.read_labels", effect="read", untrusted_result=0
 		)
@@ -255,7 +255,7 @@ class TestSources(TaintCase):
 		)
 		self.assert_waits(result)
 
-	def test_another_agent_s_result_carries_what_that_agent_has_read(self):
+	def test_result_of_a_tainted_agent_taints_the_calling_run(self):
 		helper = make_agent(self.model, (self.fetch,))
 		ask = make_tool("Run Agent", agent=helper)
 		result = self.run_agent(
@@ -268,7 +268,7 @@ class TestSources(TaintCase):
 		)
 		self.assert_waits(result)
 
-	def test_a_result_that_is_cut_off_carries_it_as_well(self):
+	def test_truncated_result_of_a_tainted_agent_taints_the_calling_run(self):
 		ask = make_tool("Run Agent", agent=make_agent(self.model, (self.fetch,)), result_limit=60)
 		result = self.run_agent(
 			tool_call(ask, {"prompt": "Read the page"}),

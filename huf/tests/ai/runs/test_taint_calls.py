@@ -15,13 +15,13 @@ from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
 
 
 class TestCalls(TaintCase):
-	def test_a_link_of_a_page_is_not_opened_unasked_so_that_which_one_says_nothing(self):
+	def test_links_of_an_untrusted_page_need_approval(self):
 		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/77"})
 		result = self.run_agent(self.read_page(), link, tools=(self.fetch,))
 		self.assert_waits(result)
 		self.assertEqual(self.outside.paths, ["/page"])
 
-	def test_links_that_the_person_named_are_opened(self):
+	def test_links_named_in_the_prompt_need_no_approval(self):
 		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
 		result = self.run_agent(
 			self.read_page(),
@@ -32,7 +32,7 @@ class TestCalls(TaintCase):
 		)
 		self.assertEqual((result["status"], self.outside.paths), ("Success", ["/page", "/link/7"]))
 
-	def test_a_host_that_the_site_allows_needs_nobody(self):
+	def test_hosts_allowed_in_the_settings_need_no_approval(self):
 		self.addCleanup(self.allow_for_all, "")
 		result = self.run_agent(self.read_page(), self.drop(), tools=(self.fetch, self.post))
 		self.assert_waits(result)
@@ -47,7 +47,7 @@ class TestCalls(TaintCase):
 		settings.save()
 		frappe.db.commit()
 
-	def test_a_tool_that_declares_nothing_is_not_called_with_values_that_nobody_named(self):
+	def test_undeclared_tool_needs_approval_and_the_draft_names_the_origin(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		call = tool_call(tool, {"text": "DE02120300000000202051"})
 		result = self.run_agent(self.read_page(), call, tools=(self.fetch, tool))
@@ -59,14 +59,14 @@ class TestCalls(TaintCase):
 			("text", "DE02120300000000202051", "web 127.0.0.1"),
 		)
 
-	def test_without_untrusted_content_it_is_called(self):
+	def test_undeclared_tool_needs_no_approval_without_untrusted_content(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		result = self.run_agent(
 			tool_call(tool, {"text": "Hi"}), text("Done."), tools=(tool,), prompt="Publish"
 		)
 		self.assertEqual((result["status"], SENT), ("Success", [{"text": "Hi"}]))
 
-	def test_deleting_publishing_assigning_and_users_need_a_person_and_filing_for_oneself_does_not(self):
+	def test_deleting_publishing_and_assigning_need_approval_own_todos_do_not(self):
 		with acting_as(self.person):
 			note = make("Note", title=unique("Note"), content="x", public=0).name
 		frappe.db.commit()
@@ -89,7 +89,7 @@ class TestCalls(TaintCase):
 		result = self.run_agent(self.read_page(), filing, text("Filed."), tools=(self.fetch, tool))
 		self.assertEqual(result["status"], "Success")
 
-	def test_mail_and_notifications_go_unasked_only_to_those_whom_the_person_named(self):
+	def test_mail_and_notifications_to_recipients_not_in_the_prompt_need_approval(self):
 		known = make_user("Huf User")
 		prompt = f"Read {self.outside.url}/page, then write to anna@a.example and {known}"
 		for types, to, words, status in (
@@ -110,7 +110,7 @@ class TestCalls(TaintCase):
 				)
 				self.assertEqual(result["status"], status, result)
 
-	def test_calls_side_by_side_are_judged_before_a_neighbour_reads_anything(self):
+	def test_calls_of_the_same_turn_do_not_taint_each_other(self):
 		"""Their arguments were written before, so what the neighbour reads cannot have decided them."""
 		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
 		both = tool_calls([*self.read_page().message["tool_calls"], *link.message["tool_calls"]])
@@ -118,7 +118,7 @@ class TestCalls(TaintCase):
 		self.assertEqual(sorted(self.outside.paths), ["/link/7", "/page"])
 		self.assert_waits(result)
 
-	def test_the_agent_s_setting_decides(self):
+	def test_caution_setting_of_the_agent_decides_about_approval(self):
 		tool = make_tool(
 			"Custom Function", function_path=f"{HERE}.publish", effect="external", sensitive_parameters="-"
 		)

@@ -56,7 +56,7 @@ class TestSurvives(TaintCase):
 		self.assertTrue(frappe.db.exists("Note", note))
 		self.assertTrue(find_marked("Note", [note]))
 
-	def test_what_a_tainted_run_has_changed_is_untrusted_after_its_undo_too(self):
+	def test_record_changed_by_a_tainted_run_stays_untrusted_after_undo(self):
 		with acting_as(self.person):
 			note = make("Note", title=unique("Note"), content="Ours").name
 		frappe.db.commit()
@@ -99,7 +99,7 @@ class TestSurvives(TaintCase):
 		self.assert_waits(result)
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
 
-	def test_a_person_who_continues_the_chat_of_a_trigger_continues_with_its_record(self):
+	def test_branch_of_a_trigger_chat_is_tainted_until_the_user_names_the_url(self):
 		"""The trigger's prompt is not the person's word, and what the person writes then is."""
 		note = self.write_note()
 		agent = make_agent(self.model, (self.post,))
@@ -120,7 +120,7 @@ class TestSurvives(TaintCase):
 			result = run_agent_sync(agent, f"Post to {self.outside.url}/drop", conversation_id=branch)
 		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
 
-	def test_a_branch_of_a_program_s_conversation_is_tainted(self):
+	def test_branch_of_an_mcp_client_conversation_is_tainted(self):
 		agent = make_agent(self.model, (self.post,))
 		self.server.script(text("Hello."), self.drop())
 		with acting_as(self.person):
@@ -128,7 +128,7 @@ class TestSurvives(TaintCase):
 			branch = conversation.branch(first.conversation, first.run)
 			self.assert_waits(run_agent_sync(agent, "Do it", conversation_id=branch))
 
-	def test_answers_that_a_caller_sends_back_carry_what_their_run_had_read(self):
+	def test_answers_in_a_client_sent_history_keep_the_taint_of_their_run(self):
 		"""Clients of /v1 keep the conversation themselves."""
 		agent = make_agent(self.model, (self.fetch, self.post))
 		self.server.script(self.read_page(), text("Read."), text("Tea is at four."), self.drop())
@@ -152,7 +152,7 @@ class TestSurvives(TaintCase):
 		history = said if answer else ()
 		return run_agent(build_external_request("openai", agent, prompt, history=history))
 
-	def test_what_a_caller_wrote_earlier_is_named(self):
+	def test_urls_in_earlier_user_messages_of_a_client_need_no_approval(self):
 		agent = make_agent(self.model, (self.fetch,))
 		self.server.script(self.read_page(), tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"}))
 		self.server.script(text("Read."))
@@ -165,7 +165,7 @@ class TestSurvives(TaintCase):
 			result = run_agent(build_external_request("openai", agent, prompt, history=history))
 		self.assertEqual((result.status, self.outside.paths), ("Success", ["/page", "/link/7"]))
 
-	def test_a_worker_that_takes_a_tainted_run_over_judges_it_as_before(self):
+	def test_tainted_run_stays_tainted_after_a_worker_takeover(self):
 		agent = make_agent(self.model, (self.fetch, self.post))
 		self.server.script(self.read_page(), text("Read."))
 		with acting_as(self.person):
@@ -196,7 +196,7 @@ class TestEvals(TaintCase):
 
 
 class TestPacks(PackTestCase):
-	def test_records_and_cases_are_as_untrusted_on_the_site_that_imports_them(self):
+	def test_pack_export_and_import_keep_records_and_cases_untrusted(self):
 		case = f"- {{case: one, agent: {self.agent}, prompt: Hi, answers: [{{say: Hi}}], expect: [{{says: hi}}]}}\n"
 		self.put("evals.yaml", case)
 		self.write(plants=("Rose", "Ivy", "Fern"))

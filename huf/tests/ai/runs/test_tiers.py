@@ -22,24 +22,24 @@ LADDER = {1: "small", 2: "large", 3: "cloud"}
 
 
 class TestLadder(SiteTestCase):
-	def test_the_smallest_model_that_is_large_enough_is_asked_first(self):
+	def test_first_model_is_the_one_of_the_task_tier(self):
 		self.assertEqual(
 			[ModelTiers(LADDER, tier).first() for tier in (1, 2, 3)], ["small", "large", "cloud"]
 		)
 
-	def test_without_a_model_of_the_tier_the_next_one_of_the_house_is(self):
+	def test_missing_tier_falls_back_to_another_tier_below_the_cloud(self):
 		self.assertEqual(ModelTiers({2: "large", 3: "cloud"}, 1).first(), "large")
 		self.assertEqual(ModelTiers({1: "small", 3: "cloud"}, 2).first(), "small")
 
-	def test_the_cloud_is_asked_where_there_is_nothing_else(self):
+	def test_cloud_model_is_first_when_it_is_the_only_one(self):
 		self.assertEqual(ModelTiers({3: "cloud"}, 1).first(), "cloud")
 
-	def test_a_run_that_does_not_get_on_stays_in_the_house(self):
+	def test_stalled_run_escalates_to_the_large_tier_but_not_to_the_cloud(self):
 		tiers = ModelTiers(LADDER, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(False), tiers.next(False)], ["large", None])
 
-	def test_the_cloud_stands_in_for_a_house_that_is_down(self):
+	def test_run_with_failing_providers_escalates_up_to_the_cloud(self):
 		tiers = ModelTiers(LADDER, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(True), tiers.next(True), tiers.next(True)], ["large", "cloud", None])
@@ -68,13 +68,13 @@ class TestRunsByTask(SiteTestCase):
 			"Agent LLM Call", {"run": run}, pluck="model", order_by="step asc, creation asc"
 		)
 
-	def test_a_simple_wish_is_for_the_small_model(self):
+	def test_simple_request_runs_inline_with_the_small_model(self):
 		self.small.script(text("A paper."))
 		result = run_agent_sync(self.agent, "What is a delivery note?")
 		self.assertEqual((result["response"], result["model"]), ("A paper.", self.models[0]))
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], ["mode", "tier"]), ("Inline", 1))
 
-	def test_a_run_that_stalls_goes_on_with_the_next_tier_unseen_but_on_record(self):
+	def test_stalled_run_continues_on_the_next_tier_and_records_both_models(self):
 		self.small.script(*[tool_call(self.tool, {"limit": 1})] * 2)
 		self.large.script(text("There is one."))
 		result = run_agent_sync(self.agent, "What is there?")
@@ -95,19 +95,19 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual((result["status"], self.large.requests), ("Queued", []))
 		cancel_run(result["run"])
 
-	def test_a_model_that_is_down_is_stood_in_for(self):
+	def test_unavailable_model_is_replaced_by_the_next_tier(self):
 		self.small.script(error(503, "down"))
 		self.large.script(text("I am here."))
 		self.assertEqual(run_agent_sync(self.agent, "Hello?")["response"], "I am here.")
 
-	def test_the_last_tier_is_told_to_answer_when_it_stalls_too(self):
+	def test_stall_on_the_last_tier_stops_the_run_with_a_final_answer(self):
 		self.small.script(*[tool_call(self.tool, {"limit": 1})] * 2)
 		self.large.script(*[tool_call(self.tool, {"limit": 2})] * 2, text("All I have."))
 		result = run_agent_sync(self.agent, "What is there?")
 		self.assertEqual((result["stop_reason"], result["response"]), ("stalled", "All I have."))
 		self.assertTrue(replay(result["run"]).identical)
 
-	def test_a_long_task_of_a_chat_is_queued_and_has_more_steps(self):
+	def test_long_chat_task_is_queued_as_a_background_run(self):
 		events = list(stream_chat(self.agent, SEVERAL[0]))
 		self.assertEqual([event.kind.value for event in events], ["run_queued"])
 		self.large.script(
@@ -117,7 +117,7 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual(work_on(events[0].run).response, "Done.")
 		self.assertEqual(frappe.db.get_value("Agent Run", events[0].run, "mode"), "Background")
 
-	def test_a_run_that_used_up_its_steps_goes_on_in_the_background(self):
+	def test_run_stopped_at_its_step_limit_can_continue_in_the_background(self):
 		self.put(inline_steps=1)
 		self.addCleanup(self.put, inline_steps=5)
 		self.small.script(tool_call(self.tool, {"limit": 1}), text("Not yet."), text("Now I know."))
@@ -127,7 +127,7 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual(queued["conversation"], last.data["conversation"])
 		self.assertEqual(work_on(queued["run"]).response, "Now I know.")
 
-	def test_a_run_that_came_to_its_end_does_not_go_on(self):
+	def test_finished_run_cannot_be_continued(self):
 		self.small.script(text("Done."))
 		with self.assertRaises(UsageError):
 			continue_in_background(run_agent_sync(self.agent, "What is this?")["run"])

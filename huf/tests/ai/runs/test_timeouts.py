@@ -135,13 +135,13 @@ class TestTimeouts(SiteTestCase):
 		shown = [(each["text"], each["fraction"]) for each in reports if "fraction" in each]
 		return shown, row.status, row.error_message or ""
 
-	def test_by_default_a_minute_of_silence_is_allowed_and_ten_minutes_in_total(self):
+	def test_default_timeouts_are_a_minute_per_call_and_ten_minutes_inline(self):
 		settings = read_settings(frappe.new_doc("Huf Settings"))
 		self.assertEqual(
 			(settings.model_timeout, settings.tool_timeout, settings.inline_timeout), (60, 60, 600)
 		)
 
-	def test_a_tool_that_reports_progress_takes_longer_than_the_time_out(self):
+	def test_tool_that_reports_progress_may_exceed_the_timeout(self):
 		for effect in ("read", "write"):
 			with self.subTest(effect):
 				shown, status, error = self.progress_of("work_through", effect, rows=3)
@@ -150,14 +150,14 @@ class TestTimeouts(SiteTestCase):
 		shown, status, _ = self.progress_of("work_through_beside", "external", rows=2)
 		self.assertEqual((shown, status), ([("Row 0", 1.0), ("Row 1", 1.0)], "Success"))
 
-	def test_a_tool_that_falls_silent_after_its_reports_is_left_behind(self):
+	def test_tool_that_stops_reporting_progress_times_out(self):
 		RELEASE.clear()
 		self.addCleanup(RELEASE.set)
 		shown, status, error = self.progress_of("work_through", "write", rows=1, pause=30)
 		self.assertEqual((len(shown), status), (1, "Failed"))
 		self.assertIn("reported no progress for 1 seconds", error)
 
-	def test_the_lease_lasts_as_long_as_a_tool_reports(self):
+	def test_progress_reports_renew_the_lease(self):
 		SEEN.clear()
 		# Each look at the lease finds it old.
 		with patch.object(leases, "RENEW_AFTER_S", -1):
@@ -166,13 +166,13 @@ class TestTimeouts(SiteTestCase):
 		begun, later = SEEN
 		self.assertGreater((later - begun).total_seconds(), 1)
 
-	def test_progress_outside_a_call_is_nothing(self):
+	def test_progress_report_outside_a_call_is_ignored(self):
 		self.assertIsNone(report_progress("Nobody listens", 0.5))
 
 	def call_row(self, run: str):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})
 
-	def test_a_tool_that_hangs_is_left_behind_with_what_it_wrote_undone(self):
+	def test_hanging_tool_is_abandoned_and_its_writes_are_rolled_back(self):
 		for function in ("hang_after_writing", "hang_with_a_connection_of_its_own"):
 			with self.subTest(function):
 				RELEASE.clear(), ENDED.clear()
@@ -187,7 +187,7 @@ class TestTimeouts(SiteTestCase):
 				notes = frappe.get_all("Note", {"title": ["like", f"{title}%"]}, order_by="name asc")
 				self.assertEqual(notes, [])
 
-	def test_a_run_goes_on_as_its_user_whoever_a_tool_that_hangs_acts_as(self):
+	def test_run_keeps_its_user_after_a_hanging_tool_changed_the_session_user(self):
 		RELEASE.clear(), SEEN.clear()
 		self.addCleanup(RELEASE.set)
 		user, agent = make_user("Huf User"), self.make_agent("hang_as_somebody_else", "read")
@@ -203,13 +203,13 @@ class TestTimeouts(SiteTestCase):
 		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
 		self.assertIs(frappe.session.data, own)
 
-	def test_of_an_external_call_that_hangs_nobody_knows_what_became(self):
+	def test_hanging_external_call_gets_the_status_unknown(self):
 		agent = self.make_agent("hang_outside", "external")
 		self.server.script(tool_call(self.tool), text("I cannot say."))
 		result = run_agent_sync(agent, "Reach out")
 		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Unknown"))
 
-	def test_a_run_ends_at_its_deadline_while_a_tool_hangs_and_begins_no_other_call(self):
+	def test_run_timeout_during_a_hanging_tool_refuses_the_remaining_calls(self):
 		self.put("tool_timeout", 60)
 		agent = self.make_agent("hang_outside", "write", run_timeout=1)
 		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
@@ -221,13 +221,13 @@ class TestTimeouts(SiteTestCase):
 		)
 		self.assertEqual(rows, ["Failed", "Refused"])
 
-	def test_a_run_ends_at_its_deadline_while_a_model_is_silent_with_what_it_said(self):
+	def test_run_timeout_stops_a_run_whose_model_stream_stalls(self):
 		agent = self.make_agent("no_json", "read", run_timeout=1)
 		self.server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
 		result = run_agent_sync(agent, "Answer")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
 
-	def test_a_run_that_is_stopped_ends_the_runs_it_has_called(self):
+	def test_run_timeout_cancels_child_runs_and_releases_their_reservations(self):
 		self.put("tool_timeout", 60)
 		child = make_agent(make_model(self.server), daily_cost_limit=1)
 		tool = make_tool("Run Agent", agent=child)
@@ -240,7 +240,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertGreater(held.cost, 0)
 		self.assertAlmostEqual(held.reserved_cost, 0)
 
-	def test_a_tool_that_fails_and_fails_again_ends_the_run_with_what_was_seen(self):
+	def test_repeated_tool_failures_stop_the_run_and_list_the_failed_calls(self):
 		agent = self.make_agent("never_works", "read")
 		self.server.script(*[tool_call(self.tool, {"no": n}) for n in range(2)])
 		result = run_agent_sync(agent, "Try")
@@ -248,7 +248,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertIn(f"Tool {self.tool} failed 2 consecutive times.", result["error"])
 		self.assertEqual([o["status"] for o in result["observations"]], ["Failed", "Failed"])
 
-	def test_fifty_megabytes_do_not_kill_a_run(self):
+	def test_fifty_megabyte_tool_result_is_truncated_and_the_run_succeeds(self):
 		agent = self.make_agent("fifty_megabytes", "read")
 		self.server.script(tool_call(self.tool), text("That was long."))
 		result = run_agent_sync(agent, "Read")
@@ -257,13 +257,13 @@ class TestTimeouts(SiteTestCase):
 		self.assertLess(len(seen), 100_000)
 		self.assertIn("of 50,000,000 characters", self.call_row(result["run"]).result[-200:])
 
-	def test_a_result_that_is_no_json_is_read_as_text(self):
+	def test_tool_result_that_is_not_json_serializable_is_accepted(self):
 		agent = self.make_agent("no_json", "read")
 		self.server.script(tool_call(self.tool), text("Odd."))
 		result = run_agent_sync(agent, "Read")
 		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Success"))
 
-	def test_the_next_run_of_the_same_worker_works(self):
+	def test_run_after_a_timed_out_tool_succeeds(self):
 		agent = self.make_agent("hang_outside", "read")
 		self.server.script(tool_call(self.tool), text("No."), text("Hello."))
 		conversation = run_agent_sync(agent, "Wait")["conversation"]

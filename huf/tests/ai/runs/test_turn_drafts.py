@@ -25,7 +25,7 @@ class TestTurns(DraftTestCase):
 	def notes(self, orders) -> list[str]:
 		return [frappe.db.get_value(ORDER, order.name, "note") for order in orders]
 
-	def test_several_calls_of_a_turn_are_asked_at_once_and_each_is_done_as_answered(self):
+	def test_drafts_of_one_turn_are_shown_together_and_each_answer_is_applied(self):
 		result, orders = self.change_three(text("Two of three."))
 		first, second, third = result["drafts"]
 		self.assertEqual(result["draft"], first)
@@ -45,7 +45,7 @@ class TestTurns(DraftTestCase):
 		statuses = [status for _, status in self.calls(result["run"])]
 		self.assertEqual(statuses, ["Success", "Refused", "Success"])
 
-	def test_calls_of_a_turn_before_the_first_that_is_asked_are_made(self):
+	def test_only_calls_before_the_first_draft_of_a_turn_run_before_approval(self):
 		look = make_tool("Get List", reference_doctype=ORDER)
 		agent = self.make_agent(look, self.update)
 		calls = [
@@ -60,7 +60,7 @@ class TestTurns(DraftTestCase):
 			self.calls(result["run"]), [(look, "Success"), (self.update, "Success"), (look, "Success")]
 		)
 
-	def test_two_changes_of_one_document_in_a_turn_are_both_done_as_approved(self):
+	def test_second_change_of_a_document_in_a_turn_needs_approval_again(self):
 		calls = [
 			call(self.update, {"name": self.order.name, "values": values})
 			for values in ({"note": "new"}, {"note": "newer"})

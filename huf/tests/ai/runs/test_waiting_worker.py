@@ -57,7 +57,7 @@ class TestWaitingWorker(SiteTestCase):
 		for _ in range(count):
 			self.assertTrue(self.waiting.acquire(timeout=120), "the runs do not wait at the same time")
 
-	def test_many_runs_wait_at_once_almost_without_connections_and_each_acts_for_its_user(self):
+	def test_waiting_runs_hold_no_connections_and_each_acts_as_its_user(self):
 		users = [
 			make_user("Huf User", "System Manager"),
 			make_user("Huf User", "System Manager"),
@@ -87,7 +87,7 @@ class TestWaitingWorker(SiteTestCase):
 		expected = [(f"{self.label} {user} {run}", user) for run, user in runs.items()]
 		self.assertEqual(sorted((row.description, row.owner) for row in written), sorted(expected))
 
-	def test_the_leases_of_runs_that_wait_are_renewed(self):
+	def test_leases_of_runs_waiting_for_a_model_are_renewed(self):
 		self.server.forever(text("Done."))
 		runs = [self.queue() for _ in range(3)]
 		with patch.object(leases, "LEASE_S", 2), patch.object(leases, "RENEW_AFTER_S", 0.2), self.working():
@@ -103,7 +103,7 @@ class TestWaitingWorker(SiteTestCase):
 		rows = frappe.get_all("Agent Run", {"name": ["in", runs]}, ["status", "attempts"], order_by="name")
 		self.assertEqual([(row.status, row.attempts) for row in rows], [("Success", 1)] * 3)
 
-	def test_a_run_that_is_locked_holds_up_no_other_lease(self):
+	def test_locked_run_does_not_delay_lease_renewal_of_others(self):
 		if not leases.has_skip_locked(frappe.local.site):
 			self.skipTest("The database has no SKIP LOCKED; SQLite has one write lock for all rows")
 		self.server.forever(text("Done."))
@@ -119,7 +119,7 @@ class TestWaitingWorker(SiteTestCase):
 			self.answers.set()
 			self.wait_until_ended([locked, other])
 
-	def test_a_run_that_waits_is_cancelled_at_once(self):
+	def test_run_waiting_for_a_model_is_cancelled_promptly(self):
 		self.server.forever(text("Done."))
 		run = self.queue()
 		with self.working():
@@ -141,7 +141,7 @@ class TestWaitingWorker(SiteTestCase):
 		frappe.db.delete("Agent Run", {"name": run})
 		frappe.db.commit()
 
-	def test_a_worker_that_stops_releases_the_runs_that_wait_and_the_next_one_resumes_them(self):
+	def test_stopping_worker_requeues_waiting_runs_for_the_next_worker(self):
 		self.server.forever(text("Done."))
 		runs = [self.queue() for _ in range(4)]
 		began = time.monotonic()
@@ -155,7 +155,7 @@ class TestWaitingWorker(SiteTestCase):
 			self.wait_until_ended(runs, 15)
 		self.assertEqual({self.status(run) for run in runs}, {"Success"})
 
-	def test_a_called_run_ends_before_its_caller_is_released(self):
+	def test_stopping_worker_finishes_a_child_run_before_requeuing_its_caller(self):
 		call_agent = make_tool("Run Agent", agent=self.agent)
 		caller = make_agent(make_model(self.server), (call_agent,))
 		self.server.script(tool_call(call_agent, {"prompt": "Help"}), text("Helped."))

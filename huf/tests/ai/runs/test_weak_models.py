@@ -48,14 +48,14 @@ class TestAskBeforeWrites(DraftTestCase):
 			answer(*args)
 		frappe.set_user("Administrator")
 
-	def test_a_write_waits_and_a_read_does_not(self):
+	def test_write_waits_for_approval_and_read_does_not(self):
 		result = self.start(tool_call(self.look, {"limit": 1}), self.write(), text("Done."), agent=self.weak)
 		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
 		self.assertEqual(self.calls(result["run"]), [(self.look, "Success")])
 		self.answer(result)
 		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
 
-	def test_also_in_planner_mode(self):
+	def test_write_waits_for_approval_in_planner_mode_and_runs_once(self):
 		plan = self.plan(self.create, self.arguments())
 		agent = self.make_weak(tool_mode="Planner")
 		result = self.start(plan, plan, text("Done."), agent=agent)
@@ -65,7 +65,7 @@ class TestAskBeforeWrites(DraftTestCase):
 		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
 		self.assertEqual(self.drafts(result["run"]), 1)
 
-	def test_identical_calls_of_a_turn_are_asked_once_and_made_once(self):
+	def test_identical_calls_of_a_turn_share_one_draft_and_run_once(self):
 		same = [call(self.create, self.arguments()) for _ in range(3)]
 		other = call(self.create, self.arguments("another"))
 		result = self.start(tool_calls([*same, other]), text("Done."), agent=self.weak)
@@ -84,7 +84,7 @@ class TestAskBeforeWrites(DraftTestCase):
 		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Not done.", 0))
 		self.assertEqual((self.drafts(result["run"]), len(self.calls(result["run"]))), (1, 2))
 
-	def test_what_was_changed_on_approval_is_not_made_again_as_first_asked(self):
+	def test_identical_call_is_not_run_when_approval_edited_the_first_one(self):
 		same = [call(self.create, self.arguments()) for _ in range(2)]
 		result = self.start(tool_calls(same), text("Done."), agent=self.weak)
 		[card] = result["drafts"]
@@ -93,7 +93,7 @@ class TestAskBeforeWrites(DraftTestCase):
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.response, self.made(), self.drafts(result["run"])), ("Done.", 0, 1))
 
-	def test_a_repeated_write_after_another_change_is_asked_again(self):
+	def test_repeated_write_after_another_change_needs_approval_again(self):
 		change = {"name": self.order.name, "values": {"note": "new"}}
 		back = {"name": self.order.name, "values": {"note": "old"}}
 		turns = [tool_call(self.change_tool, each) for each in (change, back, change)]
@@ -104,12 +104,12 @@ class TestAskBeforeWrites(DraftTestCase):
 			result = self.go_on(result["run"]).as_dict()
 		self.assertEqual((result["status"], self.note()), ("Success", "new"))
 
-	def test_a_call_that_does_not_fit_the_tool_is_refused_and_not_asked(self):
+	def test_call_with_invalid_arguments_is_refused_without_a_draft(self):
 		result = self.start(tool_call(self.create, {"color": "red"}), text("Not done."), agent=self.weak)
 		self.assertEqual((result["status"], self.made()), ("Success", 0))
 		self.assertEqual(self.calls(result["run"]), [(self.create, "Refused")])
 
-	def test_it_holds_from_the_moment_it_is_set(self):
+	def test_setting_ask_before_writes_applies_to_the_next_run(self):
 		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 0}).save()
 		free = self.start(self.write(), text("Done."), agent=self.weak)
 		self.assertEqual((free["status"], self.made()), ("Success", 1))
@@ -118,13 +118,13 @@ class TestAskBeforeWrites(DraftTestCase):
 		self.assertEqual(self.start(self.write(), agent=self.weak)["status"], "Waiting")
 		self.assertEqual(self.made(), 1)
 
-	def test_it_is_the_model_of_the_run_that_counts(self):
+	def test_model_chosen_for_the_run_decides_about_approval(self):
 		other = make_agent(make_model(self.server), (self.create,))
 		self.server.script(self.write())
 		result = run_agent_sync(other, "Write", model=self.model)
 		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
 
-	def test_a_run_that_goes_over_to_such_a_model_asks_from_then_on(self):
+	def test_writes_wait_for_approval_after_escalation_to_a_weak_model(self):
 		strong = make_model(self.server)
 		settings = frappe.get_doc("Huf Settings")
 		settings.update({"tier1_model": strong, "tier2_model": self.model}).save()

@@ -57,7 +57,7 @@ class TestRunWorker(SiteTestCase):
 		self.assertEqual([self.status(run) for run in runs], ["Success"] * 12)
 		self.assertEqual(len(self.server.requests), 12)
 
-	def test_runs_of_a_conversation_go_one_after_another(self):
+	def test_runs_of_one_conversation_are_executed_sequentially(self):
 		self.server.script(text("One."), text("Two."), text("Three."))
 		conversation = unique("thread")
 		runs = [self.queue(conversation) for _ in range(3)]
@@ -68,7 +68,7 @@ class TestRunWorker(SiteTestCase):
 		for earlier, later in zip(rows, rows[1:], strict=False):
 			self.assertGreaterEqual(later.started_at, earlier.ended_at)
 
-	def test_a_run_goes_on_as_soon_as_the_lease_of_its_lost_worker_is_over(self):
+	def test_run_of_a_lost_worker_resumes_when_its_lease_expires(self):
 		self.server.script(text("Done."))
 		run = self.queue()
 		leases.acquire_lease(run, now_datetime() - timedelta(seconds=leases.LEASE_S - 2))
@@ -78,7 +78,7 @@ class TestRunWorker(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "attempts"]), ("Success", 2))
 		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run is to go on within 30 seconds")
 
-	def test_a_run_is_changed_when_its_worker_lets_it_go(self):
+	def test_releasing_or_requeuing_a_run_updates_its_modified_time(self):
 		run = self.queue()
 		lease = leases.acquire_lease(run)
 		for let_go in (lambda: leases.requeue_run(lease, ""), lambda: leases.release_leases([lease])):
@@ -102,7 +102,7 @@ class TestRunWorker(SiteTestCase):
 		with patch.object(leases, "claim_conversation", claim_at_last):
 			self.assertEqual(work_on(run).status, RunStatus.SUCCESS)
 
-	def test_a_run_that_a_stop_holds_keeps_no_other_from_its_turn(self):
+	def test_run_held_by_a_stop_is_not_claimable_until_its_release(self):
 		self.server.script(text("Done."))
 		held = self.queue()
 		stop = stops.add_stop("Agent", self.agent, "for the test")
@@ -116,7 +116,7 @@ class TestRunWorker(SiteTestCase):
 		frappe.db.commit()
 		self.assertIn(held, leases.read_claimable_runs())
 
-	def test_abandoned_runs_that_a_stop_covers_keep_no_other_from_its_turn(self):
+	def test_abandoned_runs_under_a_stop_do_not_block_other_runs(self):
 		self.server.script(text("Done."))
 		lost = [self.queue() for _ in range(3)]
 		for run in lost:
@@ -140,7 +140,7 @@ class TestRunWorker(SiteTestCase):
 		frappe.db.commit()
 		self.assertTrue(set(lost) <= set(leases.read_claimable_runs()))
 
-	def test_the_lease_is_renewed_while_a_tool_works_in_silence(self):
+	def test_lease_is_renewed_during_a_tool_without_progress_reports(self):
 		LEFT.clear()
 		for effect in ("read", "write"):
 			made = make_tool("Custom Function", function_path=f"{__name__}.work_in_silence", effect=effect)
@@ -151,7 +151,7 @@ class TestRunWorker(SiteTestCase):
 		self.assertEqual(len(LEFT), 2)
 		self.assertGreater(min(LEFT), leases.LEASE_S - 2)
 
-	def test_two_that_claim_at_once_get_different_runs_and_none_waits_for_the_other(self):
+	def test_concurrent_claims_skip_locked_runs_without_waiting(self):
 		self.need_skip_locked()
 		runs = [self.queue() for _ in range(6)]
 		with patch.object(worker, "read_claimable_runs", lambda: runs):
@@ -163,7 +163,7 @@ class TestRunWorker(SiteTestCase):
 			frappe.db.rollback()
 			self.assertEqual(self.claim(3), [*runs[:2], runs[5]])
 
-	def test_workers_that_claim_side_by_side_share_the_runs_out(self):
+	def test_concurrent_workers_claim_disjoint_runs(self):
 		self.need_skip_locked()
 		runs = [self.queue() for _ in range(30)]
 		with patch.object(worker, "read_claimable_runs", lambda: runs), ThreadPoolExecutor(3) as threads:

@@ -34,7 +34,7 @@ TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
 
 
 class TestNames(SiteTestCase):
-	def test_every_name_is_one_of_the_conventions_or_huf_s_own(self):
+	def test_attribute_names_follow_the_conventions_or_start_with_huf(self):
 		modules = (gen_ai_attributes, gen_ai_metrics, error_attributes)
 		known = {value for module in modules for value in vars(module).values() if isinstance(value, str)}
 		known |= {each.value for each in gen_ai_attributes.GenAiOperationNameValues}
@@ -48,7 +48,7 @@ class TestNames(SiteTestCase):
 
 
 class TestOff(SiteTestCase):
-	def test_nothing_is_loaded_or_sent_unless_the_environment_asks_for_it(self):
+	def test_telemetry_is_loaded_only_when_an_exporter_is_configured(self):
 		program = (
 			"import sys; from huf.ai.core import telemetry; on = telemetry.is_on();"
 			"print(on, 'opentelemetry.sdk' in sys.modules, telemetry.trace_headers())"
@@ -113,7 +113,7 @@ class TestTraces(SiteTestCase):
 		self.assertEqual(call.attributes["huf.tool.call.status"], "Success")
 		self.assertEqual(chats[0].kind, trace.SpanKind.CLIENT)
 
-	def test_contents_are_left_out_unless_switched_on_and_never_of_masked_agents(self):
+	def test_contents_are_traced_only_when_enabled_and_never_for_masked_agents(self):
 		self.run_tool()
 		self.assertNotIn("How many", self.all_attributes())
 		self.trace_contents()
@@ -143,7 +143,7 @@ class TestTraces(SiteTestCase):
 		for point in durations:
 			self.assertFalse({"gen_ai.tool.call.id", "huf.run.name"} & set(point.attributes))
 
-	def test_a_failed_model_call_is_an_error(self):
+	def test_failed_model_call_marks_the_run_span_as_error(self):
 		self.server.script(error(401, "no"))
 		result = run_agent_sync(make_agent(make_model(self.server)), "Hello")
 		run = self.spans()[f"invoke_agent {self.agent_of(result)}"]
@@ -151,7 +151,7 @@ class TestTraces(SiteTestCase):
 			(run.status.status_code, run.attributes["error.type"]), (trace.StatusCode.ERROR, "error")
 		)
 
-	def test_a_call_during_which_the_run_was_lost_has_a_span_with_an_end(self):
+	def test_span_of_a_model_call_interrupted_by_a_takeover_is_ended(self):
 		agent = make_agent(make_model(self.server))
 		run = start_run(AgentRequest(agent, "Hello", "Administrator"), RunStatus.QUEUED).name
 		frappe.db.commit()

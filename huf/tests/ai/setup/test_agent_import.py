@@ -33,19 +33,19 @@ class TestImport(SiteTestCase):
 			self.assertIn(part, lines)
 		self.assertEqual(report["unmapped"], ["When a message comes (chatTrigger)"])
 
-	def test_a_name_that_is_taken_and_a_model_that_is_missing_are_reported(self):
+	def test_duplicate_name_is_changed_and_missing_model_is_reported(self):
 		workflow = json.dumps(make_workflow("no-such-model"))
 		first, second = (import_agents(workflow)["agents"][0] for _ in range(2))
 		self.assertNotEqual(first["name"], second["name"])
 		self.assertIsNone(first["model"])
 		self.assertIn("no-such-model is not connected", first["unmapped"][-1])
 
-	def test_a_dry_run_makes_nothing(self):
+	def test_dry_run_creates_no_agents(self):
 		before = frappe.db.count("Agent")
 		self.assertEqual(len(import_agents(BUILDER, is_dry_run=True)["agents"]), 2)
 		self.assertEqual(frappe.db.count("Agent"), before)
 
-	def test_a_dry_run_finds_what_saving_would_refuse_and_one_refusal_makes_nothing(self):
+	def test_invalid_agent_fails_dry_run_and_import_and_creates_nothing(self):
 		text = BUILDER.replace("temperature=0.5", "temperature=7")
 		before = frappe.db.count("Agent")
 		for is_dry_run in (True, False):
@@ -53,12 +53,12 @@ class TestImport(SiteTestCase):
 				import_agents(text.replace("sort =", "last ="), is_dry_run)
 			self.assertEqual(frappe.db.count("Agent"), before)
 
-	def test_agents_of_one_name_get_a_number_in_the_report_too(self):
+	def test_dry_run_gives_agents_with_the_same_name_distinct_names(self):
 		text = BUILDER.replace('"Orders"', '"Sort"')
 		first, second = (each["name"] for each in import_agents(text, is_dry_run=True)["agents"])
 		self.assertNotEqual(first, second)
 
-	def test_code_of_agent_builder_is_read_and_never_run(self):
+	def test_agent_builder_code_is_parsed_without_execution(self):
 		(sort, orders), unmapped = parse_export(BUILDER)
 		self.assertEqual(
 			(sort.name, sort.instructions, sort.model),
@@ -71,7 +71,7 @@ class TestImport(SiteTestCase):
 		self.assertEqual(orders.unmapped[1], "tools: [web_search]")
 		self.assertIn("run_workflow", unmapped[0])
 
-	def test_instructions_that_a_function_fills_in_are_kept_with_their_expressions(self):
+	def test_instructions_from_an_f_string_keep_their_expressions_as_placeholders(self):
 		export = """
 def instructions(run_context: RunContextWrapper[Context], _agent: Agent[Context]):
   city = run_context.context.state_city
@@ -84,7 +84,7 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 		self.assertEqual(guide.instructions, text)
 		self.assertIn("kept as text and not evaluated", guide.unmapped[0])
 
-	def test_what_is_no_export_is_refused(self):
+	def test_invalid_exports_are_refused_with_a_reason(self):
 		for text, reason in (
 			("{", "not valid JSON"),
 			('{"nodes": []}', "not a workflow of n8n"),
@@ -99,6 +99,6 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 			with self.subTest(text[:40]), self.assertRaisesRegex(UsageError, reason):
 				parse_export(text)
 
-	def test_only_who_may_create_agents_imports_them(self):
+	def test_import_requires_permission_to_create_agents(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, import_agents, BUILDER)

@@ -45,7 +45,7 @@ class Listing:
 
 
 class TestWindow(unittest.TestCase):
-	def test_the_window_is_read_from_what_each_server_says(self):
+	def test_context_window_is_read_from_each_kind_of_server(self):
 		for pages, window in (
 			({"/v1/models": LLAMA_CPP}, 8192),
 			({"/v1/models": LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 2048}}}, 2048),
@@ -68,7 +68,7 @@ class TestWindow(unittest.TestCase):
 			with self.subTest(pages):
 				self.assertEqual(local_servers.read_window(Listing(self, pages).base, "small"), window)
 
-	def test_a_server_that_is_busy_is_waited_for(self):
+	def test_slow_response_of_a_local_server_is_awaited(self):
 		base = Listing(self, {"/v1/models": LLAMA_CPP}, local_servers.TIMEOUT_S + 0.2).base
 		self.assertEqual(local_servers.read_window(base, "small"), 8192)
 

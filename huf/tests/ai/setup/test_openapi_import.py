@@ -122,7 +122,7 @@ class ImportTestCase(SiteTestCase):
 
 
 class TestPreview(ImportTestCase):
-	def test_it_lists_what_would_be_made_and_what_cannot_and_makes_nothing(self):
+	def test_preview_lists_possible_tools_and_refusals_and_creates_nothing(self):
 		before = frappe.db.count(TOOL)
 		listed = openapi.preview(**self.source)
 		tools = {each["operation"]: each for each in listed["tools"]}
@@ -151,12 +151,12 @@ class TestPreview(ImportTestCase):
 			self.assertIn(reason, refused.pop(key))
 		self.assertEqual((refused, frappe.db.count(TOOL), self.service.requests), ({}, before, []))
 
-	def test_only_who_may_make_tools_may_fetch_a_document(self):
+	def test_preview_and_import_require_permission_to_create_tools(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, openapi.preview, **self.source)
 		self.assertRaises(frappe.PermissionError, openapi.create, ["GET /orders"], "", **self.source)
 
-	def test_a_private_address_and_what_is_no_document_are_refused(self):
+	def test_private_urls_and_invalid_documents_are_refused(self):
 		for values, reason in (
 			({"url": self.source["url"]}, "private address"),
 			({"url": "file:///etc/passwd"}, "not an http"),
@@ -190,12 +190,12 @@ class TestPreview(ImportTestCase):
 		with self.assertRaisesRegex(UsageError, "private Adresse"):
 			openapi.preview(url=self.source["url"])
 
-	def test_yaml_says_the_same_as_json(self):
+	def test_yaml_documents_are_accepted(self):
 		text_ = "openapi: 3.1.0\ninfo: {title: T}\nservers: [{url: 'https://a.example'}]\npaths: {/a: {get: {summary: A}}}"
 		tools = openapi.preview(content=text_)["tools"]
 		self.assertEqual([(each["operation"], each["tool"]) for each in tools], [("GET /a", "get_a")])
 
-	def test_references_that_multiply_are_refused(self):
+	def test_exponentially_expanding_references_are_refused(self):
 		document = make_document()
 		schemas = document["components"]["schemas"]
 		for number in range(20):
@@ -208,7 +208,7 @@ class TestPreview(ImportTestCase):
 		reasons = {each["operation"]: each["reason"] for each in refused}
 		self.assertRegex(reasons["POST /orders"], "more than 30,000 characters|nested more")
 
-	def test_a_malformed_document_is_refused_with_a_reason(self):
+	def test_invalid_server_urls_and_arguments_are_refused_with_a_reason(self):
 		for server in ("http://[::1", "http://h.example:99999"):
 			for more in ({"servers": [{"url": server}]}, {}):
 				base_url = "" if more else server
@@ -223,7 +223,7 @@ class TestPreview(ImportTestCase):
 
 
 class TestImport(ImportTestCase):
-	def test_an_imported_tool_is_called_by_a_run_with_the_key_that_no_record_shows(self):
+	def test_imported_tool_sends_its_key_and_no_record_or_prompt_contains_the_key(self):
 		self.create("GET /orders/{orderId}", headers={"X-Key": SECRET})
 		name = f"{self.prefix}getOrder"
 		server = enter(self, ModelServer())
@@ -239,7 +239,7 @@ class TestImport(ImportTestCase):
 		self.assertNotIn(SECRET, stored + sent)
 		self.assertIn("packed", sent)
 
-	def test_a_schema_is_resolved_and_without_what_the_service_sets(self):
+	def test_imported_schema_resolves_references_and_omits_read_only_fields(self):
 		self.create("POST /orders")
 		doc = frappe.get_doc(TOOL, f"{self.prefix}createOrder")
 		self.assertEqual((doc.types, doc.effect, doc.requires_approval), ("POST", "external", 1))
@@ -250,7 +250,7 @@ class TestImport(ImportTestCase):
 		self.assertEqual(body["properties"]["count"], {"type": ["integer", "null"], "exclusiveMinimum": 0})
 		self.assertNotIn("$ref", str(doc.function_definition))
 
-	def test_every_part_arrives_in_its_place(self):
+	def test_path_query_header_and_body_arguments_are_sent_in_their_places(self):
 		self.create("PUT /orders/{orderId}", "GET /orders", "DELETE /orders/{orderId}")
 		self.call("updateOrder", orderId="a b", **{"X-Reason": "late"}, body={"item": "pallet"})
 		self.call("listOrders", tag=["new", "a&b"])
@@ -281,7 +281,7 @@ class TestImport(ImportTestCase):
 		self.assertEqual((shown["headers"]["X-Reason"], shown["body"]), ("late", {"item": "x"}))
 		self.assertNotIn(SECRET, json.dumps(shown))
 
-	def test_nothing_is_overwritten_without_being_named(self):
+	def test_existing_tools_are_replaced_only_when_named_in_replace(self):
 		self.create("GET /orders", headers={"X-Key": SECRET})
 		name = f"{self.prefix}listOrders"
 		frappe.db.set_value(TOOL, name, {"effect": "external", "requires_approval": 1})
@@ -301,7 +301,7 @@ class TestImport(ImportTestCase):
 		with self.assertRaisesRegex(UsageError, "not imported"):
 			self.create("POST /orders", replace=[own])
 
-	def test_a_document_that_changed_since_it_was_listed_is_refused(self):
+	def test_document_changed_since_its_preview_is_refused(self):
 		digest = openapi.preview(**self.source)["digest"]
 		self.service.document["paths"]["/orders"]["get"]["summary"] = "Deletes everything"
 		with self.assertRaisesRegex(UsageError, "has changed"):
@@ -309,13 +309,13 @@ class TestImport(ImportTestCase):
 		with self.assertRaisesRegex(UsageError, "cannot be imported: POST /files"):
 			self.create("POST /files")
 
-	def test_keys_go_to_one_server_only(self):
+	def test_keys_are_refused_for_operations_on_several_servers(self):
 		self.service.document["paths"]["/orders"]["post"]["servers"] = [{"url": "https://other.example"}]
 		with self.assertRaisesRegex(UsageError, "several servers"):
 			self.create("GET /orders", "POST /orders", headers={"X-Key": SECRET})
 		self.assertEqual(self.create("GET /orders")[0]["missing_headers"], ["X-Key"])
 
-	def test_an_operation_that_is_not_valid_is_refused_by_the_record(self):
+	def test_saving_a_tool_with_an_invalid_operation_is_refused(self):
 		self.create("GET /orders")
 		doc = frappe.get_doc(TOOL, f"{self.prefix}listOrders")
 		operation = json.loads(doc.operation)

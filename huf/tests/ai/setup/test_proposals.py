@@ -43,7 +43,7 @@ class TestProposalsOfAModel(SiteTestCase):
 		frappe.db.set_single_value("Huf Settings", "default_model", self.model)
 		frappe.db.commit()
 
-	def test_the_model_fills_a_schema_with_the_sites_doctypes(self):
+	def test_model_receives_a_json_schema_with_doctypes_of_the_site(self):
 		self.server.script(text(json.dumps(describe())))
 		proposal = propose_agent(SENTENCE)
 		self.assertEqual((proposal["source"], proposal["problem"]), ("model", None))
@@ -55,7 +55,7 @@ class TestProposalsOfAModel(SiteTestCase):
 		self.assertNotIn("delete", json.dumps(schema))
 		self.assertIn(SENTENCE, request["messages"][1]["content"])
 
-	def test_a_model_that_fails_leaves_a_proposal_from_the_words(self):
+	def test_failed_model_call_falls_back_to_a_proposal_from_keywords(self):
 		for answer, problem in (
 			(error(401, "wrong key"), "API key"),
 			(text("I would rather not."), "did not answer with JSON"),
@@ -66,7 +66,7 @@ class TestProposalsOfAModel(SiteTestCase):
 			self.assertIn(problem, proposal["problem"])
 			self.assertEqual([tool["doctype"] for tool in proposal["tools"]], ["ToDo"])
 
-	def test_a_person_is_offered_only_what_they_may_use(self):
+	def test_proposals_contain_only_doctypes_the_user_may_use(self):
 		user = make_user("Huf Manager")
 		self.server.script(
 			text(json.dumps(describe(tools=[{"doctype": "Server Script", "kinds": ["list"]}])))
@@ -85,7 +85,7 @@ class TestProposals(SiteTestCase):
 		frappe.db.set_single_value("Huf Settings", "default_model", None)
 		frappe.db.commit()
 
-	def test_without_a_model_the_words_decide(self):
+	def test_proposal_without_a_model_is_derived_from_keywords(self):
 		proposal = propose_agent(SENTENCE)
 		self.assertEqual((proposal["source"], proposal["model"]), ("words", None))
 		self.assertEqual(proposal["name"], "Watch overdue to-dos every weekday at 9")
@@ -110,11 +110,11 @@ class TestProposals(SiteTestCase):
 				self.assertEqual(trigger and trigger["cron"], cron)
 				self.assertEqual([each["kinds"] for each in proposal["tools"]], [kinds])
 
-	def test_a_new_record_is_a_document_event(self):
+	def test_sentence_about_a_new_record_proposes_an_after_insert_trigger(self):
 		trigger = propose_agent("When a new ToDo comes in, check its date")["trigger"]
 		self.assertEqual((trigger["reference_doctype"], trigger["doc_event"]), ("ToDo", "after_insert"))
 
-	def test_what_is_accepted_is_created_and_writes_ask_first(self):
+	def test_accepted_proposal_creates_agent_trigger_cases_and_write_approvals(self):
 		made = create_proposed(describe(unique("Overdue")))
 		agent = frappe.get_doc("Agent", made["name"])
 		asks = {row.tool: row.requires_approval for row in agent.agent_tool}
@@ -130,7 +130,7 @@ class TestProposals(SiteTestCase):
 		self.assertIn("judge: Does it say its purpose?", cases[1].definition)
 		self.assertEqual(agent.starters.split("\n")[0], "What is overdue?")
 
-	def test_unknown_and_endless_values_are_left_out(self):
+	def test_unknown_and_excessive_values_of_a_proposal_are_dropped(self):
 		many = [
 			{"doctype": name, "kinds": ["list"]}
 			for name in ("ToDo", "User", "Role", "Note", "Agent", "Nothing", 7)
@@ -155,12 +155,12 @@ class TestProposals(SiteTestCase):
 		)
 		self.assertEqual((len(proposal["cases"]), len(proposal["instructions"])), (3, 6_000))
 
-	def test_who_may_not_make_agents_gets_no_proposal(self):
+	def test_proposing_and_creating_agents_requires_permission(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, propose_agent, SENTENCE)
 		frappe.local.message_log = []
 		self.assertRaises(frappe.PermissionError, create_proposed, describe(unique("Mine")))
 
-	def test_an_empty_or_endless_sentence_is_refused(self):
+	def test_empty_or_overlong_sentence_is_refused(self):
 		for sentence in (" ", "x" * 1_001):
 			self.assertRaises(UsageError, propose_agent, sentence)

@@ -61,13 +61,13 @@ class TestWritesOfARun(SiteTestCase):
 		self.assertLessEqual(sum(not is_bracket(sql) for sql in seen), 60)
 		self.assertLessEqual(sum(map(is_commit, seen)), 8)
 
-	def test_the_record_of_an_external_call_is_on_the_disk_before_it_is_made(self):
+	def test_external_call_is_synced_to_disk_before_it_is_sent(self):
 		with patch.object(durability, "sync_log_file", wraps=durability.sync_log_file) as sync:
 			self.run_with_call(sync)
 			self.assertEqual((self.shop.syncs, sync.call_count), ([1], 1))
 			self.assertEqual(sync.call_args.args[0], f"{frappe.db.path}-wal")
 
-	def test_with_the_level_process_nothing_is_synced(self):
+	def test_durability_level_process_syncs_nothing(self):
 		frappe.db.durability = "process"
 		self.addCleanup(setattr, frappe.db, "durability", durability.DEFAULT)
 		with patch.object(durability, "sync_log_file", wraps=durability.sync_log_file) as sync:
@@ -108,7 +108,7 @@ class TestLevels(unittest.TestCase):
 		database.execute("INSERT INTO note VALUES ('one')")
 		database.commit()
 
-	def test_every_commit_that_has_written_is_synced_with_the_level_machine(self):
+	def test_durability_level_machine_syncs_every_commit_with_writes(self):
 		database = self.open("machine")
 		self.write(database)
 		database.execute("SELECT * FROM note")
@@ -139,7 +139,7 @@ class TestLevels(unittest.TestCase):
 		# The first one had begun before the others had committed, so it does not count for them.
 		self.assertEqual(len(synced), 2)
 
-	def test_who_cannot_sync_does_not_stop_the_others(self):
+	def test_failed_sync_does_not_block_later_syncs(self):
 		log = durability.LogSync(self.path)
 		self.syncs.side_effect = [OSError("the disk is gone"), None]
 		with self.assertRaises(OSError):
@@ -147,16 +147,16 @@ class TestLevels(unittest.TestCase):
 		log.wait()
 		self.assertEqual(self.syncs.call_count, 2)
 
-	def test_with_the_level_step_sqlite_syncs_each_commit(self):
+	def test_durability_level_step_sets_sqlite_synchronous_full(self):
 		self.assertEqual(self.open("step").execute("PRAGMA synchronous").fetchone()[0], 2)
 
-	def test_by_default_only_commits_before_effects_are_synced(self):
+	def test_default_durability_level_does_not_sync_ordinary_commits(self):
 		database = self.open(None)
 		self.write(database)
 		self.assertEqual(self.syncs.call_count, 0)
 		self.assertEqual(database.execute("PRAGMA synchronous").fetchone()[0], 1)
 
-	def test_an_unknown_level_says_which_there_are(self):
+	def test_unknown_durability_level_is_refused_with_the_known_levels(self):
 		with self.assertRaisesRegex(ValueError, "process, effects, machine, step"):
 			self.open("always")
 

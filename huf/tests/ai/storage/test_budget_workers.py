@@ -90,7 +90,7 @@ class TestBudgetWorkers(SiteTestCase):
 		self.assertLessEqual(spent, LIMIT + 1e-9)
 		self.assertGreaterEqual(spent, cost - 1e-9)
 
-	def test_nearly_all_of_it_can_be_spent(self):
+	def test_concurrent_workers_can_spend_at_least_95_percent_of_the_budget(self):
 		cost, spent = self.spend(faults=False, kill=False)
 		self.assertAlmostEqual(cost, spent, places=6)
 		self.assertLessEqual(cost, LIMIT + 1e-9)

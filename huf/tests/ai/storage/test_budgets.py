@@ -51,7 +51,7 @@ class TestRunsWithLimits(BudgetTestCase):
 			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "money_budget", 1)
 		)
 
-	def test_a_stopped_run_says_which_limit_how_much_and_who_can_raise_it(self):
+	def test_budget_stop_message_names_the_limit_the_amount_and_the_manager_role(self):
 		agent = self.make_agent(daily_cost_limit=0.2)
 		self.server.script(text("Dear.", **A_LOT))
 		run_agent_sync(agent, "Spend")
@@ -65,7 +65,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		):
 			self.assertIn(part, result["error"])
 
-	def test_a_budget_stop_speaks_the_language_of_the_run_s_user(self):
+	def test_budget_stop_message_is_in_the_language_of_the_run_user(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
 		user = make_user("Huf User")
 		for language, words in (
@@ -91,7 +91,7 @@ class TestRunsWithLimits(BudgetTestCase):
 			for each in texts:
 				self.assertNotEqual(frappe._(each, lang=language), each, language)
 
-	def test_an_answer_is_kept_to_what_is_left_and_says_so(self):
+	def test_answer_cut_at_the_remaining_token_budget_stops_the_run_with_a_reason(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
 		self.server.script(text("So far", finish_reason="length", usage=usage(100, 500)))
 		result = run_agent_sync(agent, "Tell me all")
@@ -102,7 +102,7 @@ class TestRunsWithLimits(BudgetTestCase):
 			"leaves too little for a longer answer: 0 spent. A Huf Manager can raise it", result["error"]
 		)
 
-	def test_without_a_known_price_no_model_is_asked_where_money_is_limited(self):
+	def test_models_without_a_price_are_not_called_under_a_cost_limit(self):
 		agent = self.make_agent(make_model(self.server, own_prices=0), run_cost_limit=1)
 		result = run_agent_sync(agent, "Hi")
 		self.assertEqual((result["stop_reason"], self.server.requests), ("money_budget", []))
@@ -113,7 +113,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.server.script(text("Hello."))
 		self.assertEqual(run_agent_sync(agent, "Hi")["status"], "Success")
 
-	def test_no_usage_costs_what_was_set_aside(self):
+	def test_missing_usage_is_charged_at_the_reserved_amount(self):
 		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
 		self.server.script(text("Hello.", usage=None))
 		self.assertIsNone(run_agent_sync(agent, "Hi")["total_cost"])
@@ -121,7 +121,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertGreater(budget.cost, 1000 * 2 / MILLION)
 		self.assertEqual((budget.reserved_cost, budget.reserved_tokens), (0, 0))
 
-	def test_usage_is_settled_to_the_cent(self):
+	def test_reported_usage_is_charged_exactly(self):
 		agent = self.make_agent(daily_cost_limit=1)
 		self.server.script(text("Hello.", usage=usage(100, 50, cached=40)))
 		run_agent_sync(agent, "Hi")
@@ -129,7 +129,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(budget.cost, (60 * 1 + 40 * 0.5 + 50 * 2) / MILLION, places=9)
 		self.assertEqual((budget.tokens, budget.reserved_tokens), (150, 0))
 
-	def test_what_a_provider_refuses_costs_nothing_and_what_breaks_off_may(self):
+	def test_refused_requests_cost_nothing_and_server_errors_cost_the_reservation(self):
 		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
 		self.server.script(error(400, "no"))
 		run_agent_sync(agent, "Hi")
@@ -140,7 +140,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertGreater(budget.cost, 1000 * 2 / MILLION)
 		self.assertAlmostEqual(budget.reserved_cost, 0, places=9)
 
-	def test_an_agent_spends_from_the_budget_of_the_one_that_called_it(self):
+	def test_child_run_spends_from_the_budget_of_its_caller(self):
 		child = self.make_agent()
 		tool = make_tool("Run Agent", agent=child)
 		parent = self.make_agent(tools=(tool,), run_cost_limit=0.2001)
@@ -151,13 +151,13 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertEqual(run.status, "Success")
 		self.assertAlmostEqual(self.budget("run", result["run"]).cost, 0.20003, places=6)
 
-	def test_a_user_and_the_site_have_limits_too(self):
+	def test_user_and_site_limits_apply_to_a_run(self):
 		agent = self.make_agent()
 		with settings(user_daily_cost_limit=2, site_monthly_token_limit=10):
 			limits = read_limits("run", agent, "Administrator")
 		self.assertEqual([limit.scope.key for limit in limits], ["user", "site"])
 
-	def test_so_is_what_a_lost_process_had_set_aside_for_a_call_outside_runs(self):
+	def test_reservation_of_a_lost_call_outside_runs_is_charged_once(self):
 		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, extra_cost=0.01)
 		with settings(user_daily_cost_limit=2), acting_as(user):
 			lost = budgeted_call(worst)
@@ -174,11 +174,11 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(budget.cost, 0.01)
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"owner": user}, "status"), "Failed")
 
-	def test_without_a_model_nothing_is_spent(self):
+	def test_run_without_a_model_spends_no_budget(self):
 		agent = make_agent(daily_cost_limit=0.000001, daily_token_limit=1)
 		self.assertEqual(run_agent_sync(agent, "Hello")["status"], "Success")
 
-	def test_what_a_lost_worker_had_set_aside_is_spent(self):
+	def test_reservation_of_a_lost_worker_is_charged_once(self):
 		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
 		self.server.script(cut(text("Hello.")), error(400, "no"))
 		with settings(model_retries=0):
@@ -209,23 +209,23 @@ class TestReservations(SiteTestCase):
 	def limit(self, cost=0.0, tokens=0, scope=AGENT) -> list[Limit]:
 		return [Limit(scope, unique("holder"), Cap(cost, "Cost"), Cap(tokens, "Tokens"))]
 
-	def test_calls_under_way_hold_what_they_may_need(self):
+	def test_open_reservation_reduces_the_available_budget(self):
 		limits = self.limit(tokens=1000)
 		reserve_budget(limits, WorstCase("m", 100, 700))
 		with self.assertRaises(BudgetReserved):
 			reserve_budget(limits, WorstCase("m", 100, 700))
 
-	def test_what_is_given_back_can_be_used(self):
+	def test_released_reservation_can_be_reserved_again(self):
 		limits = self.limit(tokens=1000)
 		release_reservation(reserve_budget(limits, WorstCase("m", 100, 700)), 0, 150)
 		self.assertEqual(reserve_budget(limits, WorstCase("m", 100, 700)).grant.max_tokens, 700)
 
-	def test_too_little_for_an_answer_is_none(self):
+	def test_budget_too_small_for_an_answer_stops_the_run(self):
 		limits = self.limit(tokens=300)
 		with self.assertRaisesRegex(RunStopped, "300 tokens"):
 			reserve_budget(limits, WorstCase("m", 200, 1000))
 
-	def test_every_limit_counts_and_none_is_touched_where_one_says_no(self):
+	def test_exhausted_limit_leaves_the_other_limits_unreserved(self):
 		plenty, little = self.limit(tokens=10_000, scope=USER), self.limit(tokens=50, scope=SITE)
 		with self.assertRaises(RunStopped):
 			reserve_budget(plenty + little, WorstCase("m", 200, 1000))
@@ -233,7 +233,7 @@ class TestReservations(SiteTestCase):
 
 
 class TestRunsAtOnce(BudgetTestCase):
-	def test_a_user_waits_for_a_limited_number_of_runs(self):
+	def test_runs_above_the_concurrent_limit_of_a_user_are_refused(self):
 		self.limit_runs_at_once(2)
 		self.addCleanup(self.limit_runs_at_once, 0)
 		agent = self.make_agent()
@@ -272,7 +272,7 @@ class TestRunsAtOnce(BudgetTestCase):
 
 
 class TestRunsPerHour(BudgetTestCase):
-	def test_who_has_started_enough_runs_is_told_when_to_come_back(self):
+	def test_runs_above_the_hourly_limit_are_refused_with_a_retry_time(self):
 		agent = self.make_agent(runs_per_hour=2)
 		self.server.script(text("One."), text("Two."))
 		for _ in range(2):
@@ -280,7 +280,7 @@ class TestRunsPerHour(BudgetTestCase):
 		with self.assertRaisesRegex(TooManyRuns, r"2 runs .* an hour. Try again at \d\d:\d\d"):
 			run_agent_sync(agent, "Hi")
 
-	def test_an_hour_later_there_is_room_again(self):
+	def test_hourly_run_limit_resets_after_an_hour(self):
 		agent = self.make_agent(runs_per_hour=1)
 		self.server.script(text("One."), text("Two."))
 		run_agent_sync(agent, "Hi")
@@ -289,7 +289,7 @@ class TestRunsPerHour(BudgetTestCase):
 		)
 		self.assertEqual(run_agent_sync(agent, "Hi")["status"], "Success")
 
-	def test_runs_that_another_run_calls_do_not_count(self):
+	def test_child_runs_do_not_count_toward_the_hourly_limit(self):
 		child = self.make_agent(runs_per_hour=1)
 		tool = make_tool("Run Agent", agent=child)
 		parent = self.make_agent(tools=(tool,))

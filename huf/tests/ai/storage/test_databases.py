@@ -55,7 +55,7 @@ FILTERS_ON_POSTGRES = [
 
 
 class TestValues(SiteTestCase):
-	def test_a_row_takes_truth_values_and_text_with_nul(self):
+	def test_rows_accept_booleans_and_replace_nul_characters(self):
 		name = insert_row("Agent Tool Call", {"result": "a\0b", "cached": True})
 		self.assertEqual(self.read(name), ("a\N{REPLACEMENT CHARACTER}b", 1))
 		update_row("Agent Tool Call", name, {"result": "\0", "cached": False})
@@ -99,13 +99,13 @@ class TestFilters(SiteTestCase):
 		with self.assertRaisesRegex(ToolError, "needs a value"):
 			clean_filters("ToDo", {"date": [">", None]}, ["date"])
 
-	def test_numbers_and_times_are_compared_with_lists_and_with_empty_values(self):
+	def test_in_and_is_set_filters_handle_numbers_dates_and_empty_values(self):
 		on_postgres = frappe.db.db_type == "postgres"
 		for condition, names in FILTERS + (FILTERS_ON_POSTGRES if on_postgres else []):
 			with self.subTest(condition):
 				self.assertEqual(self.find(*condition), names.split())
 
-	def test_a_pattern_for_a_number_finds_nothing_or_is_refused_in_words(self):
+	def test_like_filter_on_a_number_finds_nothing_or_raises_a_tool_error(self):
 		try:
 			self.assertEqual(self.find("number", "like", "%a%"), [])
 		except ToolError as error:
@@ -139,11 +139,11 @@ class TestPostgres(SiteTestCase):
 			where indrelid = (select oid from pg_class where relname = %s and relkind = 'r')"""
 		return frappe.db.sql(query, (f"tab{doctype}",), pluck=True)
 
-	def test_documents_with_numbers_for_names_are_looked_up(self):
+	def test_documents_with_integer_names_are_looked_up(self):
 		self.assertEqual(list_untrusted("Web Form List Column", ["1"]), set())
 		self.assertIsNone(find_outsider("Web Form List Column", None))
 
-	def test_a_job_changes_what_others_have_changed_since_it_began(self):
+	def test_job_can_update_rows_changed_since_its_transaction_began(self):
 		name = make("ToDo", description="first").name
 		frappe.db.commit()
 

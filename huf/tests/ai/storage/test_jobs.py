@@ -22,7 +22,7 @@ def unreachable(*_args, **_kwargs):
 
 
 class TestRefusedJobs(TriggerTestCase):
-	def test_a_save_is_not_refused_and_its_event_is_enqueued_later(self):
+	def test_save_succeeds_when_the_queue_refuses_and_its_event_is_enqueued_later(self):
 		for refuse in (overloaded, unreachable):
 			with self.subTest(refuse.__name__):
 				self.check_save(refuse)

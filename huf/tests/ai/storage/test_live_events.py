@@ -67,14 +67,14 @@ class TestRejoining(SiteTestCase):
 			self.assertEqual(reader.texts, expected.texts, cut)
 			self.assertEqual(reader.kinds, expected.kinds, cut)
 
-	def test_what_is_not_kept_any_more_is_retold_from_the_record(self):
+	def test_events_missing_from_the_cache_are_replayed_from_the_journal(self):
 		told = self.run_to_the_end()
 		self.forget(told)
 		for cut in (0, 1, len(told) // 2, len(told)):
 			reader = Reader().read("".join(encode_events(told[:cut]))).rejoin(told[0].run)
 			self.assertEqual((reader.texts, len(reader.calls)), ({1: "Let me look.", 2: ANSWER}, 1), cut)
 
-	def test_a_run_taken_up_by_another_worker_is_followed_on_and_its_unfinished_text_is_void(self):
+	def test_rejoining_after_a_worker_takeover_replaces_the_unrecorded_text(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), (make_tool("Get List", reference_doctype="ToDo"),))
 			tool = frappe.get_doc("Agent", agent).agent_tool[0].tool
@@ -91,12 +91,12 @@ class TestRejoining(SiteTestCase):
 		self.assertEqual(reader.texts, {1: "First.", 2: "The answer that counts."})
 		self.assertEqual(len(reader.calls), 1)
 
-	def test_text_that_comes_at_once_is_told_in_few_pieces_and_the_first_without_delay(self):
+	def test_fast_text_deltas_are_merged_into_fewer_events(self):
 		deltas = [each.data["text"] for each in self.run_to_the_end() if each.kind is EventKind.TEXT_DELTA]
 		self.assertEqual("".join(deltas), "Let me look." + ANSWER)
 		self.assertLess(len(deltas), len(ANSWER) // 2)
 
-	def test_text_that_comes_slowly_is_told_piece_by_piece_until_there_are_very_many_events(self):
+	def test_slow_text_deltas_are_merged_only_after_very_many_events(self):
 		for emitted, is_together in ((0, False), (10_000, True)):
 			deltas = asyncio.run(self.emit_slowly(emitted, "a b c d e".split()))
 			self.assertEqual("".join(deltas), "abcde")
@@ -114,13 +114,13 @@ class TestRejoining(SiteTestCase):
 		emit(EventKind.TEXT_DONE, {})
 		return [each.data["text"] for each in told]
 
-	def test_numbers_rise_by_one_and_are_the_stream_s_ids(self):
+	def test_event_numbers_are_consecutive_and_serve_as_sse_ids(self):
 		told = self.run_to_the_end()
 		self.assertEqual([each.number for each in told], list(range(1, len(told) + 1)))
 		body = chat.rejoin(told[0].run, len(told) - 1).get_data(as_text=True)
 		self.assertTrue(body.startswith(f"id: {len(told)}\nevent: run_finished\n"))
 
-	def test_nobody_rejoins_another_s_run_but_a_manager(self):
+	def test_only_the_owner_and_managers_can_rejoin_a_run(self):
 		owner = make_user("Huf User")
 		run = self.run_to_the_end(owner)[0].run
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
@@ -129,7 +129,7 @@ class TestRejoining(SiteTestCase):
 			with acting_as(user):
 				self.assertIn("run_finished", chat.rejoin(run).get_data(as_text=True))
 
-	def test_events_name_a_call_as_its_draft_and_its_messages_do_however_long_its_id_is(self):
+	def test_events_use_the_stored_call_id_for_overlong_call_ids(self):
 		told = self.run_to_the_end(call_id="call_" + "x" * 300)
 		run = told[0].run
 		stored = frappe.db.get_value("Agent Tool Call", {"run": run}, "call_id")

@@ -30,7 +30,7 @@ class TestOpening(SiteTestCase):
 	def read_stored(self, run: str) -> str:
 		return frappe.db.get_value("Agent Run", run, "opening")
 
-	def test_it_is_what_the_model_was_sent_and_no_copy_of_it(self):
+	def test_stored_opening_references_history_and_reads_back_as_sent(self):
 		stored = self.read_stored(self.run)
 		self.assertNotIn(FIRST, stored)
 		self.assertIn(SECOND, stored)
@@ -40,14 +40,14 @@ class TestOpening(SiteTestCase):
 			[each["role"] for each in self.sent[-5:]], "user assistant tool assistant user".split()
 		)
 
-	def test_a_run_that_was_queued_does_not_read_what_was_said_for_others(self):
+	def test_queued_run_does_not_read_messages_of_other_queued_runs(self):
 		request = AgentRequest(self.agent, "Later", "Administrator", self.first["conversation"])
 		run, _other = (start_run(request, RunStatus.QUEUED).name for _ in range(2))
 		messages = load_run(run, leases.acquire_lease(run)).messages
 		self.assertEqual(read_opening(self.read_stored(run), is_exact=True), messages)
 		self.assertEqual(sum(each["content"] == "Later" for each in messages), 1)
 
-	def test_messages_that_are_gone_are_left_out_and_such_a_run_is_not_replayed(self):
+	def test_blanked_messages_are_omitted_from_the_opening_and_replay_is_refused(self):
 		self.assertTrue(replay(self.run).identical)
 		retention.blank_runs([self.first["run"]])
 		stored = self.read_stored(self.run)
@@ -55,5 +55,5 @@ class TestOpening(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "no longer stored"):
 			replay(self.run)
 
-	def test_records_of_earlier_versions_hold_the_messages_themselves(self):
+	def test_openings_of_earlier_versions_with_inline_messages_are_readable(self):
 		self.assertEqual(read_opening(frappe.as_json(self.sent), is_exact=True), self.sent)

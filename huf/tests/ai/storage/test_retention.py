@@ -44,7 +44,7 @@ class TestRetention(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
 		self.assertFalse(frappe.db.exists("Agent Tool Call", {"run": self.result["run"]}))
 
-	def test_contents_are_blanked_in_time_also_if_their_runs_are_deleted_before(self):
+	def test_conversation_contents_are_blanked_after_their_run_was_deleted(self):
 		self.keep(contents=30, runs=7)
 		conversation = frappe.db.get_value("Agent Run", self.result["run"], "conversation")
 		frappe.db.set_value("Agent Conversation", conversation, "summary", f"It was about {SECRET}.")
@@ -56,7 +56,7 @@ class TestRetention(SiteTestCase):
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "title"))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "summary"))
 
-	def test_a_run_that_a_record_of_the_site_links_to_stays_without_contents_and_the_others_go(self):
+	def test_linked_run_is_blanked_instead_of_deleted_until_the_link_is_gone(self):
 		link = {"fieldname": "run", "fieldtype": "Link", "label": "Run", "options": "Agent Run"}
 		permission = {"role": "System Manager", "read": 1}
 		doctype = make(
@@ -84,7 +84,7 @@ class TestRetention(SiteTestCase):
 			frappe.get_all("Agent Message", {"conversation": conversation}, ["*"], order_by="name")
 		)
 
-	def test_the_budget_of_a_run_goes_with_it(self):
+	def test_deleting_a_run_deletes_its_budget(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), run_token_limit=100_000)
 			server.script(text("Well."))
@@ -94,7 +94,7 @@ class TestRetention(SiteTestCase):
 		frappe.delete_doc("Agent Run", run)
 		self.assertEqual(frappe.db.count("Agent Budget", of_run), 0)
 
-	def test_young_runs_and_those_that_go_on_stay(self):
+	def test_recent_and_open_runs_are_kept(self):
 		open_name = start_run(
 			AgentRequest(self.agent, SECRET, "Administrator", channel="x"), RunStatus.QUEUED
 		).name
@@ -104,7 +104,7 @@ class TestRetention(SiteTestCase):
 		apply_retention(in_days(365))
 		self.assertIn(SECRET, frappe.db.get_value("Agent Run", open_name, "prompt"))
 
-	def test_without_a_policy_nothing_goes(self):
+	def test_nothing_is_blanked_or_deleted_without_a_policy(self):
 		self.keep(0, 0)
 		self.assertEqual(apply_retention(in_days(9999)), {"blanked": 0, "deleted": 0})
 

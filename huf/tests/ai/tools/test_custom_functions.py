@@ -34,7 +34,7 @@ class TestCustomFunctions(SiteTestCase):
 			with self.subTest(path), self.assertRaisesRegex(UsageError, "installed app"):
 				custom_functions.find_app_function(path)
 
-	def test_what_an_app_only_imports_is_not_its_own(self):
+	def test_names_that_an_app_module_only_imports_are_refused(self):
 		for path in (
 			"huf.ai.tools.custom_functions.inspect.getsource",
 			"huf.ai.storage.rows.now",
@@ -43,7 +43,7 @@ class TestCustomFunctions(SiteTestCase):
 			with self.subTest(path), self.assertRaises(UsageError):
 				custom_functions.find_app_function(path)
 
-	def test_what_an_app_offers_is_found(self):
+	def test_marked_whitelisted_and_hooked_functions_are_found(self):
 		for path in (
 			f"{HERE}.add",
 			"frappe.client.get_list",
@@ -56,7 +56,7 @@ class TestCustomFunctions(SiteTestCase):
 		with mock.patch.object(frappe, "get_hooks", return_value=[offer]):
 			self.assertIs(custom_functions.find_offered_function(f"{HERE}.subtract"), subtract)
 
-	def test_what_an_app_does_not_offer_is_refused_with_the_way_to_offer_it(self):
+	def test_functions_not_offered_to_agents_are_refused_with_a_hint(self):
 		for path in (
 			"frappe.get_all",
 			"frappe.set_user",
@@ -74,7 +74,7 @@ class TestCustomFunctions(SiteTestCase):
 				custom_functions.find_offered_function(path)
 			self.assertRegex(str(refused.exception), "@tool.*whitelist.*huf_tools|not a function|no function")
 
-	def test_the_signature_gives_the_schema(self):
+	def test_json_schema_is_built_from_the_signature(self):
 		schema = custom_functions.build_schema(add)
 		self.assertEqual(schema["required"], ["a"])
 		self.assertEqual(schema["properties"]["b"], {"type": "integer"})
@@ -86,7 +86,7 @@ class TestCustomFunctions(SiteTestCase):
 		with self.assertRaisesRegex(ToolError, "do not fit"):
 			custom_functions.call_function(add, {"c": 2})
 
-	def test_arguments_that_do_not_fit_are_told_behind_a_decorator_too_and_faults_within_are_not_taken_for_it(
+	def test_argument_mismatch_is_reported_but_a_type_error_in_the_body_is_raised(
 		self,
 	):
 		@functools.wraps(add)
@@ -98,7 +98,7 @@ class TestCustomFunctions(SiteTestCase):
 		with self.assertRaises(TypeError):
 			custom_functions.call_function(add, {"a": "2", "b": 3})
 
-	def test_an_async_tool_gets_its_arguments_and_who_asks(self):
+	def test_async_tool_receives_arguments_and_user_context(self):
 		said = run_coroutine(custom_functions.call_function(sales_report, {"region": "EMEA"}))
 		self.assertEqual((said["region"], said["user"]), ("EMEA", "Administrator"))
 
@@ -109,12 +109,12 @@ class TestCustomFunctions(SiteTestCase):
 		)
 		self.assertEqual(definition["parameters"]["required"], ["a"])
 
-	def test_a_tool_record_with_a_wrong_path_says_so_when_it_is_saved(self):
+	def test_tool_record_with_an_invalid_function_path_cannot_be_saved(self):
 		for path, reason in (("os.system", "installed app"), (f"{HERE}.subtract", "not offered to agents")):
 			with self.assertRaisesRegex(frappe.ValidationError, reason):
 				make_tool("Custom Function", function_path=path)
 
-	def test_an_offered_tool_is_found_by_its_app_and_name(self):
+	def test_app_provided_tool_is_resolved_by_app_and_function_name(self):
 		name = make_tool("App Provided", provider_app="huf", function_path="get_list")
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
 		with self.assertRaisesRegex(frappe.ValidationError, "does not offer"):

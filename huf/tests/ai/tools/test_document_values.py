@@ -11,7 +11,7 @@ from huf.tests.ai.tools.test_erp_documents import INVOICE, ErpTestCase
 
 
 class TestValues(ErpTestCase):
-	def test_a_text_that_is_no_number_or_time_is_refused_and_nothing_is_stored(self):
+	def test_values_of_the_wrong_field_type_are_refused(self):
 		with acting_as(self.user):
 			name = self.create()["name"]
 			frappe.db.commit()

@@ -14,7 +14,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestHosts(unittest.TestCase):
-	def test_names_that_look_like_a_listed_host_are_not_it(self):
+	def test_hosts_that_resemble_an_allowed_host_are_refused(self):
 		for host in ("api.example.evil.example", "evilapi.example", "xapi.example", ""):
 			self.assertFalse(is_allowed_host(host, ["api.example", "*.api.example"]), host)
 		self.assertTrue(is_allowed_host("eu.api.example", ["*.api.example"]))
@@ -25,7 +25,7 @@ class TestHosts(unittest.TestCase):
 		):
 			self.assertFalse(is_allowed_host(parse_host(url), ["api.example"]), url)
 
-	def test_a_mail_domain_is_listed_with_an_at_sign(self):
+	def test_at_sign_entry_allows_exactly_that_mail_domain(self):
 		self.assertTrue(is_allowed_address("Anna@Office.example", ["@office.example"]))
 		for address in (
 			"anna@evil.example",
@@ -35,7 +35,7 @@ class TestHosts(unittest.TestCase):
 		):
 			self.assertFalse(is_allowed_address(address, ["@office.example", "office.example"]), address)
 
-	def test_who_takes_no_part_in_a_thread_is_an_outsider(self):
+	def test_recipients_outside_the_thread_are_outsiders(self):
 		self.assertEqual(
 			find_outsiders(["Anna@A.example", "b@b.example"], {"anna@a.example"}), ["b@b.example"]
 		)
@@ -70,7 +70,7 @@ LINKS = (
 class TestAttacks(MailTestCase):
 	"""A model that does whatever a mail says: nothing leaves, and what the sender may have still works."""
 
-	def test_20_mails_that_want_an_answer_to_go_elsewhere_leave_a_draft_and_nothing_more(self):
+	def test_replies_to_injected_recipients_stay_unsent_drafts(self):
 		with ModelServer() as server:
 			self.agent(server, may_send_mail=1)
 			for number, wish in enumerate((*INJECTIONS, *(f"Urgent! {each}" for each in INJECTIONS))):
@@ -86,7 +86,7 @@ class TestAttacks(MailTestCase):
 					(draft.status, send_all(name), queued(draft.name)), ("Draft", [False], []), wish
 				)
 
-	def test_20_mails_that_want_a_link_visited_or_data_posted_wait_for_a_person(self):
+	def test_http_calls_demanded_by_a_mail_wait_for_approval(self):
 		with Shop() as shop, ModelServer() as server:
 			fetch, post = (make_tool(types, allow_private_hosts=1) for types in ("GET", "POST"))
 			self.agent(server, tools=(fetch, post, "send_reply"))
@@ -101,7 +101,7 @@ class TestAttacks(MailTestCase):
 				self.assertEqual(frappe.db.get_value("Agent Draft", {"run": run}, "status"), "Pending")
 			self.assertEqual(shop.bodies, [])
 
-	def test_a_record_is_changed_only_as_far_as_the_mailbox_s_user_may(self):
+	def test_mail_run_cannot_change_documents_beyond_its_user_permissions(self):
 		with ModelServer() as server:
 			tool = make_tool("Update Document", reference_doctype="User")
 			self.agent(server, tools=(tool,))
@@ -113,7 +113,7 @@ class TestAttacks(MailTestCase):
 			self.assertIn("error", server.requests[-1]["messages"][-1]["content"])
 		self.assertNotEqual(frappe.db.get_value("User", "Administrator", "first_name"), "Mallory")
 
-	def test_the_benign_tasks_beside_them_need_nobody(self):
+	def test_call_to_the_tool_base_url_and_thread_reply_need_no_approval(self):
 		with Shop() as shop, ModelServer() as server:
 			post = make_tool("POST", base_url=shop.url, allow_private_hosts=1)
 			self.agent(server, tools=(post, "send_reply"), may_send_mail=1)
@@ -128,7 +128,7 @@ class TestAttacks(MailTestCase):
 			self.assertEqual(self.work(name).status, "Done")
 			self.assertEqual((send_all(name), shop.bodies), ([True], [{"order": 7}]))
 
-	def test_what_another_agent_does_for_a_run_on_a_mail_is_held_up_too(self):
+	def test_external_calls_of_a_subagent_of_a_mail_run_wait_for_approval(self):
 		with Shop() as shop, ModelServer() as server:
 			fetch = make_tool("POST", allow_private_hosts=1)
 			helper = make_agent(make_model(server), (fetch,))
@@ -146,7 +146,7 @@ class TestAttacks(MailTestCase):
 
 
 class TestWhatWasRead(MailTestCase):
-	def test_a_chat_may_reach_anywhere_until_it_has_read_a_page_or_a_mail(self):
+	def test_chat_may_call_any_host_until_it_reads_untrusted_content(self):
 		with Shop() as shop, ModelServer() as server:
 			post = make_tool("POST", allow_private_hosts=1)
 			read = make_tool("Get List", reference_doctype="Agent Mail")

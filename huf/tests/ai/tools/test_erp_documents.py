@@ -109,7 +109,7 @@ class ErpTestCase(SiteTestCase):
 
 
 class TestSubmittedDocuments(ErpTestCase):
-	def test_series_totals_and_rows_are_those_of_the_server(self):
+	def test_naming_series_and_totals_are_computed_by_the_server(self):
 		with acting_as(self.user):
 			one, two = self.create(), self.create(naming_series="HUF-RET-.YYYY.-")
 		self.assertRegex(one["name"], r"^HUF-INV-20\d\d-\d{5}$")
@@ -121,7 +121,7 @@ class TestSubmittedDocuments(ErpTestCase):
 		with acting_as(self.user):
 			self.refused(frappe.LinkValidationError, lambda: self.create(items=[row]), "No such warehouse")
 
-	def test_after_submission_only_fields_that_allow_it_change(self):
+	def test_only_allow_on_submit_fields_change_after_submission(self):
 		with acting_as(self.user):
 			name = self.create()["name"]
 			self.assertEqual(tools.submit_document(INVOICE, name)["docstatus"], 1)
@@ -136,7 +136,7 @@ class TestSubmittedDocuments(ErpTestCase):
 			self.refused(frappe.ValidationError, lambda: tools.delete_document(INVOICE, name))
 			self.refused(ToolError, lambda: tools.submit_document(INVOICE, name), "not a draft")
 
-	def test_a_row_of_a_submitted_document_changes_where_it_may(self):
+	def test_rows_of_submitted_documents_change_only_in_allow_on_submit_fields(self):
 		with acting_as(self.user):
 			name = self.create()["name"]
 			tools.submit_document(INVOICE, name)
@@ -175,7 +175,7 @@ class TestAmendments(ErpTestCase):
 			self.assertEqual(tools.get_amended_document(INVOICE, name)["name"], amended["name"])
 			self.refused(ToolError, lambda: tools.amend_document(INVOICE, name, {}), "amended already")
 
-	def test_the_amendment_of_an_amendment_counts_on(self):
+	def test_second_amendment_increments_the_name_suffix(self):
 		with acting_as(self.user):
 			name = self.cancelled()
 			first = tools.amend_document(INVOICE, name, {})["name"]
@@ -190,7 +190,7 @@ class TestAmendments(ErpTestCase):
 			self.refused(ToolError, lambda: tools.amend_document(INVOICE, name, {}), "not cancelled")
 			self.refused(frappe.ValidationError, lambda: self.create(amended_from=name), "cannot be amended")
 
-	def test_who_may_not_amend_is_refused(self):
+	def test_amending_without_permission_is_refused(self):
 		name = self.cancelled()
 		stranger = make_user("Huf User")
 		with acting_as(stranger):
@@ -212,7 +212,7 @@ class TestCompanies(ErpTestCase):
 			warehouses = {row["name"] for row in tools.get_list(WAREHOUSE, limit=500)["rows"]}
 			self.assertNotIn(self.other_warehouse, warehouses)
 
-	def test_a_permission_on_warehouses_holds_for_the_rows_of_an_invoice(self):
+	def test_user_permission_on_a_warehouse_applies_to_child_rows(self):
 		make("User Permission", user=self.user, allow=WAREHOUSE, for_value=self.warehouse)
 		frappe.db.commit()
 		with acting_as(self.user):
@@ -222,7 +222,7 @@ class TestCompanies(ErpTestCase):
 
 
 class TestCustomFields(ErpTestCase):
-	def test_a_custom_field_is_read_and_written_as_any_other(self):
+	def test_custom_field_is_read_written_and_part_of_the_tool_schema(self):
 		values = {
 			"dt": INVOICE,
 			"fieldname": "po_no",
@@ -250,7 +250,7 @@ class TestCustomFields(ErpTestCase):
 
 
 class TestServerScripts(ErpTestCase):
-	def test_what_a_server_script_refuses_a_tool_refuses_with_its_words(self):
+	def test_server_script_error_is_raised_by_the_tool(self):
 		values = {
 			"name": unique("Script"),
 			"script_type": "DocType Event",
@@ -278,7 +278,7 @@ class TestWorkflows(ErpTestCase):
 		make_workflow()
 		self.addCleanup(remove_workflow)
 
-	def test_a_state_is_reached_by_the_action_and_brings_its_docstatus(self):
+	def test_setting_the_workflow_state_applies_the_transition_and_docstatus(self):
 		if not has_doctype("Workflow"):
 			return self.refused(ImportError, lambda: make("Workflow"), "Module import failed")
 		with acting_as(self.user):
@@ -294,7 +294,7 @@ class TestWorkflows(ErpTestCase):
 			amended = tools.amend_document(INVOICE, name, {})
 			self.assertEqual((amended["workflow_state"], amended["docstatus"]), ("Pending", 0))
 
-	def test_nothing_goes_past_the_workflow(self):
+	def test_tools_cannot_bypass_the_workflow(self):
 		if not has_doctype("Workflow"):
 			return self.refused(ImportError, lambda: make("Workflow State"), "Module import failed")
 		with acting_as(self.user):
@@ -314,7 +314,7 @@ class TestWorkflows(ErpTestCase):
 		offered = build_parameters(tool)["properties"]["values"]["properties"]["workflow_state"]
 		self.assertEqual(offered["enum"], list(STATES))
 
-	def test_nobody_approves_their_own_document_where_the_workflow_forbids_it(self):
+	def test_self_approval_is_refused_when_the_workflow_forbids_it(self):
 		if not has_doctype("Workflow"):
 			return self.refused(ImportError, lambda: make("Workflow Action Master"), "Module import failed")
 		workflow = frappe.get_doc("Workflow", f"{INVOICE} Approval")

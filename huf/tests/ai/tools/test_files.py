@@ -30,7 +30,7 @@ class TestGenerateFile(SiteTestCase):
 		content = frappe.get_doc("File", made["name"]).get_content()
 		return content.encode() if isinstance(content, str) else content
 
-	def test_a_csv_holds_no_formula(self):
+	def test_formulas_in_csv_cells_are_escaped(self):
 		rows = list(csv.reader(io.StringIO(self.content("csv", rows=ROWS).decode("utf-8-sig"))))
 		self.assertEqual(rows[1], ["Žluťoučký kůň", "12.5"])
 		self.assertEqual((rows[2], rows[3]), (["'=cmd|'/c calc'!A0", "-3"], ["'+49 30 1", "-5"]))
@@ -52,18 +52,18 @@ class TestGenerateFile(SiteTestCase):
 		self.assertEqual(document.tables[0].cell(1, 0).text, "Žluťoučký kůň")
 
 	@unittest.skipUnless(any(Path(font).exists() for font in files.FONTS), "no font with these letters here")
-	def test_a_pdf_is_made_in_czech_too(self):
+	def test_pdf_supports_czech_letters(self):
 		for text in (TEXT, "Příliš žluťoučký kůň"):
 			self.assertTrue(self.content("pdf", text=text, rows=ROWS[:1]).startswith(b"%PDF-"))
 
-	def test_without_a_font_for_its_letters_a_pdf_is_refused_and_plain_ones_are_written(self):
+	def test_pdf_with_letters_missing_from_all_fonts_is_refused(self):
 		fonts, files.FONTS = files.FONTS, ()
 		self.addCleanup(setattr, files, "FONTS", fonts)
 		self.assertTrue(self.content("pdf", text=TEXT).startswith(b"%PDF-"))
 		with self.assertRaisesRegex(ToolError, "no font for these letters"):
 			self.content("pdf", text="Příliš žluťoučký kůň")
 
-	def test_it_is_private_and_the_user_s_own(self):
+	def test_generated_file_is_private_and_owned_by_the_user(self):
 		user, other = make_user("Huf User"), make_user("Huf User")
 		with acting_as(user):
 			made = generate_file(f"{unique('x')}.csv", rows=[["a"]])
@@ -72,7 +72,7 @@ class TestGenerateFile(SiteTestCase):
 		self.assertTrue(doc.has_permission("read", user=user))
 		self.assertFalse(doc.has_permission("read", user=other))
 
-	def test_what_cannot_be_written_is_refused(self):
+	def test_unsupported_file_types_and_contents_are_refused(self):
 		for name, values, reason in (
 			("a.exe", {"text": "x"}, "must end in one of: .csv"),
 			("a.csv", {"text": "x"}, "needs rows"),
@@ -82,7 +82,7 @@ class TestGenerateFile(SiteTestCase):
 			with self.subTest(name), self.assertRaisesRegex(ToolError, reason):
 				generate_file(name, **values)
 
-	def test_headings_and_paragraphs_are_told_apart(self):
+	def test_headings_are_split_from_paragraphs(self):
 		self.assertEqual(
 			split_paragraphs("Intro\nmore\n## Two\nText\n\n#hash\n\n\n# One"),
 			[(0, "Intro\nmore"), (2, "Two"), (0, "Text"), (0, "#hash"), (1, "One")],

@@ -56,7 +56,7 @@ class TestHttpTools(SiteTestCase):
 		options.setdefault("allow_private", True)
 		return run_coroutine(http.send_request(method, url or self.url, **options))
 
-	def test_json_comes_back_parsed(self):
+	def test_json_response_is_returned_parsed(self):
 		answer = self.request(url="/a", base_url=self.url, params={"q": "x", "n": 2})
 		self.assertEqual((answer["status"], answer["body"]), (200, {"path": "/a?q=x&n=2"}))
 
@@ -64,7 +64,7 @@ class TestHttpTools(SiteTestCase):
 		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
 		self.assertEqual(answer["body"], {"got": {"a": 1}, "key": "k"})
 
-	def test_with_headers_no_other_host_is_called(self):
+	def test_request_with_headers_cannot_reach_another_host(self):
 		with self.assertRaisesRegex(ToolError, "may only call"):
 			self.request(url=self.other_url, base_url=self.url, headers={"X-Key": "k"})
 		with self.assertRaisesRegex(ToolError, "may only call"):
@@ -75,7 +75,7 @@ class TestHttpTools(SiteTestCase):
 		answer = self.request(url="/to/there", base_url=self.url, headers={"X-Key": "k"})
 		self.assertEqual(answer["body"], {"path": "/there"})
 
-	def test_private_addresses_are_refused_however_they_are_written(self):
+	def test_private_addresses_are_refused_in_every_notation(self):
 		port = self.server.server_address[1]
 		for host in (
 			"127.0.0.1",
@@ -99,7 +99,7 @@ class TestHttpTools(SiteTestCase):
 			with self.subTest(url), self.assertRaisesRegex(ToolError, "not an http"):
 				self.request(url=url)
 
-	def test_a_path_does_not_lead_to_another_host(self):
+	def test_relative_url_cannot_reach_another_host(self):
 		host = self.other_url.removeprefix("http:")
 		for path in (
 			f"\t{host}/?d=secret",
@@ -113,21 +113,21 @@ class TestHttpTools(SiteTestCase):
 			self.request(url="http://[", base_url=self.url)
 		self.assertEqual(self.other.seen, [])
 
-	def test_a_charset_that_nobody_knows_is_read_as_utf_8(self):
+	def test_unknown_charset_is_decoded_as_utf_8(self):
 		self.server.kind = "text/plain; charset=no-such-charset"
 		self.assertIn("path", self.request(url="/a", base_url=self.url)["body"])
 
-	def test_an_answer_that_is_too_large_is_not_taken(self):
+	def test_response_above_the_size_limit_is_refused(self):
 		with self.assertRaisesRegex(ToolError, "larger than"):
 			self.request(url="/huge", base_url=self.url)
 
-	def test_a_circle_of_redirects_ends(self):
+	def test_redirect_loop_is_stopped(self):
 		with self.assertRaisesRegex(ToolError, "redirects"):
 			self.request(url="/to/" * 9 + "/x", base_url=self.url)
 
 
 class TestAddresses(unittest.TestCase):
-	def test_what_is_public(self):
+	def test_only_globally_routable_addresses_are_public(self):
 		for address in ("8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"):
 			self.assertTrue(http.is_public(address), address)
 		for address in (

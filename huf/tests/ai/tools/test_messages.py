@@ -61,7 +61,7 @@ class TestSendMail(MessagesTestCase):
 		self.assertIn(name, [each.name for each in mail_api.get_mails()])
 		frappe.set_user("Administrator")
 
-	def test_a_tool_that_needs_approval_waits_for_a_person(self):
+	def test_send_mail_that_requires_approval_waits_unsent(self):
 		tool = make_tool("Send Mail", requires_approval=1)
 		trigger = self.fire(tool_call(tool, {"to": BOSS, "subject": "S", "body": "B"}), tools=(tool,))
 		(run,) = runs_of(trigger)
@@ -77,12 +77,12 @@ class TestSendMail(MessagesTestCase):
 		sent = {"to": [user.email], "subject": "S", "body": "B, the office"}
 		self.assertEqual(frappe.parse_json(draft), {"request": {"tool": tool, "arguments": sent}})
 
-	def test_names_that_nobody_has_are_told_to_the_model(self):
+	def test_unknown_or_too_many_recipients_are_refused(self):
 		for to in ("", "Nobody At All", ["a@b.example"] * 51, "Guest"):
 			with self.subTest(to), self.assertRaises(messages.ToolError):
 				messages.send_mail(to, "S", "B")
 
-	def test_a_user_is_found_by_a_name_that_only_one_has(self):
+	def test_user_is_found_by_a_unique_full_name(self):
 		name = unique("George")
 		frappe.db.set_value("User", self.user, "full_name", name)
 		self.assertEqual(messages.find_address(name), self.user)
@@ -91,7 +91,7 @@ class TestSendMail(MessagesTestCase):
 			messages.find_address(name)
 		frappe.db.rollback()
 
-	def test_a_contact_is_written_to_by_its_name_and_by_who_may_read_it(self):
+	def test_contact_is_found_by_a_unique_name_with_read_permission(self):
 		self.make_contacts()
 		name, address = unique("Jana"), f"{frappe.generate_hash(length=8)}@customer.example"
 		self.contact(name, address.title())
@@ -118,7 +118,7 @@ class TestSendMail(MessagesTestCase):
 		# A bench derives both from other fields.
 		frappe.db.set_value("Contact", doc.name, {"full_name": full_name, "email_id": address})
 
-	def test_without_a_server_the_model_is_told_at_once(self):
+	def test_mail_without_an_outgoing_server_is_refused(self):
 		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
 		with self.assertRaisesRegex(messages.ToolError, "No outgoing mail server"):
 			messages.send_mail(BOSS, "S", "B")
@@ -143,7 +143,7 @@ class TestNotify(MessagesTestCase):
 		notification.mark_read(notice.name)
 		self.assertEqual(self.notices(self.user)[0].read, 1)
 
-	def test_a_notification_goes_by_mail_where_the_tool_says_so(self):
+	def test_notify_by_mail_sends_the_notification_as_mail(self):
 		tool = make_tool("Notify", notify_by_mail=1)
 		trigger = self.fire(
 			tool_call(tool, {"to": self.user, "subject": "Low"}), text("Done."), tools=(tool,)
@@ -154,7 +154,7 @@ class TestNotify(MessagesTestCase):
 
 
 class TestResults(MessagesTestCase):
-	def test_a_trigger_names_who_is_told_of_its_result(self):
+	def test_trigger_notifies_its_user_of_the_result(self):
 		other = make_user("Huf User")
 		trigger = self.fire(text("All is well."), notify_user=other, notify_by_mail=1)
 		(notice,) = self.notices(other)
@@ -164,12 +164,12 @@ class TestResults(MessagesTestCase):
 		)
 		self.assertEqual((mail.recipients, mail.text), (other, "All is well."))
 
-	def test_or_only_of_a_failure(self):
+	def test_notify_on_failure_skips_successful_runs(self):
 		other = make_user("Huf User")
 		self.fire(text("All is well."), notify_user=other, notify_on="Failure")
 		self.assertEqual(self.notices(other), [])
 
-	def test_a_failure_is_told_to_whom_the_trigger_names_with_its_reason(self):
+	def test_failed_run_notifies_with_its_error_according_to_notify_on(self):
 		both, only, results = (make_user("Huf User") for _ in range(3))
 		for user, notify_on in ((both, "Result or failure"), (only, "Failure"), (results, "Result")):
 			broken = error(400, "Broken")
@@ -183,7 +183,7 @@ class TestResults(MessagesTestCase):
 			mails = frappe.get_all(MAIL, {"run": run.name}, pluck="recipients", order_by="name")
 			self.assertEqual(mails, [user] * len(notices))
 
-	def test_results_of_one_s_triggers_are_on_the_home_page(self):
+	def test_home_page_lists_results_of_own_triggers(self):
 		trigger = self.fire(text("All is well."))
 		(run,) = [each for each in home.get_home()["results"] if each["trigger"] == trigger.name]
 		self.assertEqual(run["response"], "All is well.")

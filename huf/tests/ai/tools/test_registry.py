@@ -62,11 +62,11 @@ class TestToolFiles(SiteTestCase):
 		file.parent.mkdir(parents=True, exist_ok=True)
 		file.write_text(text)
 
-	def test_a_file_in_the_folder_and_a_module_of_the_hook_are_tools(self):
+	def test_tools_are_loaded_from_the_folder_and_the_huf_tools_hook(self):
 		names = {each.name for each in registry.list_code_tools() if each.app == self.app}
 		self.assertEqual(names, {self.rates, self.sales})
 
-	def test_what_the_mark_leaves_out_is_read_from_the_function(self):
+	def test_description_effect_and_schema_come_from_the_decorated_function(self):
 		found = registry.find_code_tool(self.app, self.rates)
 		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
 		self.assertEqual(found.parameters["required"], ["currency"])
@@ -76,25 +76,25 @@ class TestToolFiles(SiteTestCase):
 		about = "How many places after the point"
 		self.assertEqual(found.parameters["properties"]["places"], {"type": "integer", "description": about})
 
-	def test_an_offered_tool_can_be_chosen_and_called(self):
+	def test_recorded_app_tool_can_be_called(self):
 		record_offered_tools()
 		row = frappe.get_doc("Agent Tool Function", self.rates)
 		self.assertEqual((row.types, row.provider_app, row.effect), ("App Provided", self.app, "read"))
 		said = run_coroutine(create_tool(row).on_invoke_tool(None, '{"currency": "EUR"}'))
 		self.assertEqual(frappe.parse_json(said), {"currency": "EUR", "places": 2})
 
-	def test_a_tool_of_args_and_context_is_told_who_asks(self):
+	def test_args_and_context_tool_receives_the_user_context(self):
 		found = registry.find_code_tool(self.app, self.sales)
 		said = run_coroutine(found({"region": "EMEA"}, build_user_context()))
 		self.assertEqual(said, {"region": "EMEA", "for": "Administrator"})
 
-	def test_a_record_that_is_there_is_left_as_it_is(self):
+	def test_existing_tool_record_is_not_overwritten(self):
 		record_offered_tools()
 		frappe.db.set_value("Agent Tool Function", self.rates, "description", "Ours")
 		record_offered_tools()
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", self.rates, "description"), "Ours")
 
-	def test_a_broken_file_is_told_of_and_keeps_no_other_from_working(self):
+	def test_broken_tool_file_is_reported_and_other_tools_still_load(self):
 		self.write("huf_tools/broken.py", "import no_such_module_at_all")
 		fault = next(fault for fault in registry.list_tool_faults() if self.app in fault)
 		self.assertIn("huf_tools.broken could not be loaded: ModuleNotFoundError", fault)
@@ -102,29 +102,29 @@ class TestToolFiles(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "does not offer 'lost'.*no_such_module_at_all"):
 			registry.find_code_tool(self.app, "lost")
 
-	def test_a_file_that_breaks_half_way_leaves_no_tool_behind(self):
+	def test_file_that_fails_after_registering_a_tool_registers_none(self):
 		text = SALES.format(name=f"half_{self.sales}") + "\n1 / 0"
 		self.write("huf_tools/half.py", text)
 		names = {each.name for each in registry.list_code_tools() if each.app == self.app}
 		self.assertEqual(names, {self.rates, self.sales})
 
-	def test_a_name_that_models_do_not_accept_is_told_of(self):
+	def test_invalid_tool_name_is_reported(self):
 		self.write("huf_tools/odd.py", SALES.format(name="sales of a region"))
 		self.assertIn(
 			"'sales of a region' is not a name for a tool", registry.load_app_tools(self.app).faults[0]
 		)
 
-	def test_a_name_that_is_taken_is_refused(self):
+	def test_tool_name_registered_by_another_file_is_refused(self):
 		self.write("huf_tools/second.py", RATES.format(name=self.sales))
 		self.assertIn("already registered", registry.load_app_tools(self.app).faults[0])
 		self.assertEqual(registry.find_code_tool(self.app, self.sales).module, f"{self.app}.elsewhere")
 
-	def test_a_name_that_another_function_of_the_file_has_is_refused(self):
+	def test_tool_name_used_twice_in_one_file_is_refused(self):
 		twice = SALES.format(name=f"twice_{self.sales}") + "\nreport_2 = lambda: None\n"
 		self.write("huf_tools/twice.py", twice + f'register_tool("twice_{self.sales}", report_2)')
 		self.assertIn("ValueError: Tool 'twice_", registry.load_app_tools(self.app).faults[0])
 
-	def test_a_tool_whose_file_is_gone_does_not_break_a_migration(self):
+	def test_refresh_keeps_the_definition_of_a_tool_whose_file_is_missing(self):
 		record_offered_tools()
 		before = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
 		(self.root / self.app / "huf_tools/rates.py").unlink()
@@ -132,7 +132,7 @@ class TestToolFiles(SiteTestCase):
 		after = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
 		self.assertEqual(after, before)
 
-	def test_a_planner_is_told_names_descriptions_and_schemas(self):
+	def test_available_tools_description_lists_names_descriptions_and_schemas(self):
 		said = registry.get_available_tools_description()
 		self.assertIn(f"- {self.sales}: Sales of a region Arguments: {{", said)
 		self.assertIn('"enum": ["EUR", "CZK"]', said)

@@ -8,7 +8,7 @@ from huf.ai.tools import document_tools as tools
 
 
 class TestPreparedReports(unittest.TestCase):
-	def test_a_report_that_has_not_been_made_is_an_error_and_one_without_rows_is_none(self):
+	def test_prepared_report_not_yet_generated_is_an_error_an_empty_one_is_not(self):
 		prepared = {"prepared_report": True, "doc": None}
 		with patch("frappe.desk.query_report.run", return_value=prepared):
 			with self.assertRaisesRegex(ToolError, "made in advance"):

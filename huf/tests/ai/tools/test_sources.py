@@ -16,7 +16,7 @@ PAGE = {"url": "https://example.com/a", "title": "A"}
 
 
 class TestSources(SiteTestCase):
-	def test_a_document_a_list_and_a_value_name_their_documents(self):
+	def test_document_list_and_value_results_cite_their_documents(self):
 		note = make("Note", title=unique("Roof"), content="x")
 		source = {"doctype": "Note", "name": note.name, "title": note.title}
 		for result in (
@@ -27,18 +27,18 @@ class TestSources(SiteTestCase):
 		):
 			self.assertEqual(read_sources(frappe.as_json(result)), [source])
 
-	def test_pages_and_results_of_a_search_name_their_addresses(self):
+	def test_page_and_search_results_cite_their_urls(self):
 		for result in ({**PAGE, "body": "x"}, {"results": [PAGE], "untrusted": True}):
 			self.assertEqual(read_sources(json.dumps(result)), [PAGE])
 
-	def test_a_tool_can_name_its_own(self):
+	def test_sources_key_of_a_result_is_cited(self):
 		self.assertEqual(read_sources(json.dumps({"fee": 12, "sources": [PAGE]})), [PAGE])
 
-	def test_a_document_of_a_doctype_that_is_gone_still_counts(self):
+	def test_document_of_a_missing_doctype_is_cited_without_a_title(self):
 		gone = {"doctype": "No Such DocType", "name": "x"}
 		self.assertEqual(read_sources(json.dumps(gone)), [{**gone, "title": None}])
 
-	def test_what_names_no_source_has_none(self):
+	def test_results_without_a_source_cite_nothing(self):
 		for result in (
 			"plain words",
 			"12",
@@ -49,7 +49,7 @@ class TestSources(SiteTestCase):
 		):
 			self.assertEqual(read_sources(result), [], result)
 
-	def test_a_run_s_timeline_shows_the_sources_of_each_call(self):
+	def test_run_timeline_shows_the_sources_of_each_call(self):
 		note = make("Note", title=unique("Roof"), content="x")
 		tool = make_tool("Get Document", reference_doctype="Note")
 		with ModelServer() as server:

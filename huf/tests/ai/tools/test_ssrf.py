@@ -54,21 +54,21 @@ class TestAddressesThatAreRefused(SiteTestCase):
 		with self.subTest(url), self.assertRaisesRegex(ToolError, reason):
 			run_coroutine(open_url(url))
 
-	def test_private_addresses_however_they_are_written(self):
+	def test_open_url_refuses_private_addresses_in_every_notation(self):
 		site = Site(self)
 		for host in PRIVATE:
 			self.refuse(f"http://{host}:{site.port}/", "is a private address|is not a canonical IPv4 address")
 		self.assertEqual(site.seen, [])
 
-	def test_the_reason_is_said(self):
+	def test_refusal_names_the_private_address(self):
 		self.refuse("http://169.254.169.254/latest/meta-data/", "169.254.169.254 is a private address")
 		self.refuse("http://[fd00:ec2::254]/", "fd00:ec2::254. is a private address")
 
-	def test_other_schemes(self):
+	def test_open_url_refuses_schemes_other_than_http(self):
 		for url in NO_ADDRESS:
 			self.refuse(url, "is not an http")
 
-	def test_names_before_the_host(self):
+	def test_open_url_refuses_user_names_and_tricks_before_the_host(self):
 		site = Site(self)
 		for url in (
 			f"http://example.com@127.0.0.1:{site.port}/",
@@ -83,7 +83,7 @@ class TestAddressesThatAreRefused(SiteTestCase):
 			self.refuse(url, "private address|not an http|could not be reached")
 		self.assertEqual(site.seen, [])
 
-	def test_a_redirect_from_a_public_site_to_a_private_one(self):
+	def test_open_url_refuses_a_redirect_to_a_private_address(self):
 		inside, outside = Site(self, "127.0.0.1"), Site(self, "127.0.0.2")
 		public(self, "127.0.0.2")
 		for target in (
@@ -95,7 +95,7 @@ class TestAddressesThatAreRefused(SiteTestCase):
 		self.refuse(outside.redirect("/go", "file:///etc/passwd"), "is not an http")
 		self.assertEqual(inside.seen, [])
 
-	def test_a_name_that_means_another_address_the_second_time(self):
+	def test_open_url_refuses_dns_rebinding_to_a_private_address(self):
 		outside = Site(self, "127.0.0.2")
 		outside.add("/robots.txt", "")
 		inside = Site(self, "127.0.0.1")
@@ -123,25 +123,25 @@ class TestAnswersThatAreRefused(SiteTestCase):
 		with self.assertRaisesRegex(ToolError, reason):
 			run_coroutine(http.send_request("GET", url, allow_private=True, **options))
 
-	def test_a_huge_page(self):
+	def test_response_above_2_mb_is_refused(self):
 		self.refuse(self.site.add("/huge", "x" * 3_000_000), "larger than 2,000,000 bytes")
 
-	def test_a_page_that_unpacks_to_something_huge(self):
+	def test_decompression_bomb_is_refused(self):
 		self.refuse(self.site.bomb("/bomb"), "larger than 2,000,000 bytes")
 
-	def test_a_page_that_does_not_end(self):
+	def test_endless_response_times_out(self):
 		released = threading.Event()
 		self.addCleanup(released.set)
 		self.refuse(self.site.endless("/slow", released), "did not answer within 0.3 seconds", timeout=0.3)
 
-	def test_a_page_that_is_no_text(self):
+	def test_page_that_is_not_text_is_refused(self):
 		public(self, "127.0.0.1")
 		with self.assertRaisesRegex(ToolError, "of the type image/png. Only text"):
 			run_coroutine(open_url(self.site.add("/x.png", b"\x89PNG", "image/png")))
 
-	def test_a_circle_of_redirects(self):
+	def test_redirect_loop_is_refused(self):
 		self.refuse(self.site.redirect("/round", "/round"), "More than 5 redirects")
 
-	def test_a_page_as_it_should_be_is_opened(self):
+	def test_ordinary_page_is_opened(self):
 		public(self, "127.0.0.1")
 		self.assertIn("leaks", run_coroutine(open_url(self.site.add("/page", ARTICLE)))["text"])

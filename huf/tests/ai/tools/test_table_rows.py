@@ -21,14 +21,14 @@ class TestTableRows(SiteTestCase):
 		frappe.db.commit()
 		self.editor = make_user("Huf User", EDITOR)
 
-	def test_a_field_that_would_not_be_stored_is_refused(self):
+	def test_unknown_or_forbidden_row_field_is_refused(self):
 		for line, error in (({"margin": 5}, frappe.PermissionError), ({"colour": "red"}, ToolError)):
 			values = {"customer": self.customer, "lines": [{"item": "Bolt", **line}]}
 			with acting_as(self.editor), self.assertRaisesRegex(error, next(iter(line))):
 				tools.create_document(ORDER, values)
 			frappe.db.rollback()
 
-	def test_a_row_that_is_deleted_over_rest_is_taken_out_of_its_document(self):
+	def test_child_row_deleted_over_rest_is_removed_from_its_parent(self):
 		order = make(ORDER, customer=self.customer, lines=[{"item": "Bolt"}, {"item": "Nail"}])
 		frappe.db.commit()
 		with acting_as(self.editor):
@@ -37,7 +37,7 @@ class TestTableRows(SiteTestCase):
 		order.reload()
 		self.assertEqual([(row.item, row.idx) for row in order.lines], [("Nail", 1)])
 
-	def test_rows_that_are_copied_become_rows_of_the_new_document(self):
+	def test_rows_copied_to_a_new_document_get_new_names(self):
 		order = make(ORDER, customer=self.customer, lines=[{"item": "Bolt"}]).name
 		frappe.db.commit()
 		with acting_as(self.editor):
@@ -46,7 +46,7 @@ class TestTableRows(SiteTestCase):
 		self.assertNotEqual(copy["lines"][0]["name"], row["name"])
 		self.assertEqual(frappe.db.get_value("Huf Test Order Line", row["name"], "parent"), order)
 
-	def test_a_row_that_is_given_by_its_name_keeps_what_is_left_out_and_what_nobody_sees(self):
+	def test_row_updated_by_name_keeps_omitted_and_hidden_fields(self):
 		lines = [{"item": "Bolt", "qty": 2, "margin": 5}, {"item": "Nail", "qty": 3, "margin": 6}]
 		order = make(ORDER, customer=self.customer, lines=lines).name
 		frappe.db.commit()

@@ -52,27 +52,27 @@ class TestTieredReading(SiteTestCase):
 			said = tools[self.name + suffix].on_invoke_tool(None, frappe.as_json(arguments))
 			return frappe.parse_json(run_coroutine(said))
 
-	def test_a_record_gives_a_summary_and_a_detail(self):
+	def test_read_document_record_creates_a_summary_and_a_detail_tool(self):
 		summary, detail = create_tools(frappe.get_doc("Agent Tool Function", self.name))
 		self.assertEqual((summary.name, detail.name), (self.name, f"{self.name}_detail"))
 		self.assertIn(f"{self.name}_detail returns a whole document", summary.description)
 		self.assertEqual(list(summary.params_json_schema["properties"]), ["filters", "limit", "start"])
 
-	def test_a_summary_has_title_status_dates_and_listed_fields_cut_short(self):
+	def test_summary_has_title_status_dates_and_truncated_list_fields(self):
 		row = self.read(make_user("Huf User", PARTNER), filters={"name": self.matter})["rows"][0]
 		short = {"summary": "s" * 200 + "…", "due": "2026-03-01", "fee": "SECRET"}
 		self.assertEqual(row, {"name": self.matter, "title": "Roof", "status": "Open", **short})
 
-	def test_a_detail_is_the_whole_record(self):
+	def test_detail_returns_the_whole_document(self):
 		said = self.read(make_user("Huf User", PARTNER), "_detail", name=self.matter)
 		self.assertEqual((said["notes"], said["fee"]), ("A long story", "SECRET"))
 
-	def test_neither_shows_a_field_above_the_user_s_level(self):
+	def test_summary_and_detail_hide_fields_above_the_user_permlevel(self):
 		clerk = make_user("Huf User", CLERK)
 		for said in (self.read(clerk, limit=500), self.read(clerk, "_detail", name=self.matter)):
 			self.assertNotIn("SECRET", frappe.as_json(said))
 
-	def test_a_model_picks_between_the_two(self):
+	def test_agent_calls_the_summary_tool_and_then_the_detail_tool(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), (self.name,))
 			server.script(
@@ -84,11 +84,11 @@ class TestTieredReading(SiteTestCase):
 			self.assertIn("A long story", server.requests[-1]["messages"][-1]["content"])
 		self.assertEqual(result["status"], "Success")
 
-	def test_a_name_that_leaves_no_room_for_the_second_is_refused(self):
+	def test_tool_name_too_long_for_the_detail_suffix_is_refused(self):
 		with self.assertRaisesRegex(frappe.ValidationError, "at most 64"):
 			make_tool("Read Document", name="x" * 60, reference_doctype=MATTER)
 
-	def test_an_agent_cannot_have_another_tool_by_the_second_s_name(self):
+	def test_agent_cannot_have_another_tool_with_the_detail_tool_name(self):
 		other = make_tool("Get Document", name=f"{self.name}_detail", reference_doctype=MATTER)
 		with self.assertRaisesRegex(frappe.ValidationError, "twice"):
 			make_agent(tools=(self.name, other))

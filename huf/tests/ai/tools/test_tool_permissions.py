@@ -61,16 +61,16 @@ class TestToolPermissions(SiteTestCase):
 		self.case = make_case(title="SECRET-TITLE", team=make(TEAM, title=unique("Team")).name)
 		frappe.db.commit()
 
-	def test_every_type_is_in_this_matrix(self):
+	def test_every_tool_type_is_in_the_permission_matrix(self):
 		self.assertEqual(set(ARGUMENTS) | ELSEWHERE, set(TOOL_TYPES))
 
-	def test_a_user_without_a_role_gets_nothing(self):
+	def test_user_without_a_role_can_neither_read_nor_write(self):
 		self.assert_gets_nothing(make_user("Huf User"))
 
-	def test_an_owner_only_rule_hides_the_documents_of_others(self):
+	def test_if_owner_permission_hides_documents_of_other_users(self):
 		self.assert_gets_nothing(make_user("Huf User", OWNER), reads=True, creates=True)
 
-	def test_a_user_permission_hides_what_is_linked_to_another_team(self):
+	def test_user_permission_hides_documents_linked_to_another_team(self):
 		user = make_user("Huf User", EDITOR)
 		mine = make(TEAM, title=unique("Mine")).name
 		make("User Permission", user=user, allow=TEAM, for_value=mine)
@@ -109,7 +109,7 @@ class TestToolPermissions(SiteTestCase):
 			invoke(user, "Set Value", {"name": self.case.name, "fieldname": "status", "value": "Closed"})[0]
 		)
 
-	def test_a_field_above_the_user_s_level_is_not_read_filtered_sorted_or_written(self):
+	def test_field_above_the_user_permlevel_is_not_read_filtered_sorted_or_written(self):
 		user, name = make_user("Huf User", EDITOR), self.case.name
 		for types, arguments in (
 			("Get Document", {"name": name}),
@@ -129,14 +129,14 @@ class TestToolPermissions(SiteTestCase):
 				self.assertEqual(ok, types == "Get Document", said)
 		self.assertEqual(frappe.db.get_value(CASE, name, "fee"), "SECRET-FEE")
 
-	def test_who_has_the_level_reads_and_writes_the_field(self):
+	def test_user_with_the_permlevel_reads_and_writes_the_field(self):
 		user = make_user("Huf User", LEAD)
 		self.assertIn("SECRET-FEE", invoke(user, "Get Document", {"name": self.case.name})[1])
 		self.assertTrue(
 			invoke(user, "Set Value", {"name": self.case.name, "fieldname": "fee", "value": "new"})[0]
 		)
 
-	def test_credentials_of_a_user_are_no_fields_for_an_agent(self):
+	def test_api_key_of_a_user_is_hidden_from_agents(self):
 		user = frappe.get_doc("User", make_user("Huf User"))
 		secret = frappe.generate_hash(length=15)
 		user.db_set("api_key", secret)
@@ -151,7 +151,7 @@ class TestToolPermissions(SiteTestCase):
 				self.assertNotIn(secret, text)
 				self.assertEqual(ok, types == "Get Document", text)
 
-	def test_a_password_is_for_no_agent_not_even_of_an_administrator(self):
+	def test_password_field_is_hidden_even_from_administrator(self):
 		for types, arguments in (
 			("Get Document", {"name": self.case.name}),
 			("Get Value", {"name": self.case.name, "fieldname": "pin"}),
@@ -175,7 +175,7 @@ class TestToolPermissions(SiteTestCase):
 			self.assertFalse(ok)
 			self.assertIn("colour", said)
 
-	def test_what_was_refused_reads_the_same_as_what_is_not_there(self):
+	def test_forbidden_and_missing_documents_return_the_same_error(self):
 		user = make_user("Huf User", OWNER)
 		hidden, missing = self.case.name, "no-such-name"
 		for types in ("Get Document", "Set Value", "Delete Document"):
@@ -201,7 +201,7 @@ class TestToolPermissions(SiteTestCase):
 
 
 class TestToDos(SiteTestCase):
-	def test_everybody_creates_to_dos_of_their_own(self):
+	def test_users_create_todos_only_in_their_own_name(self):
 		user = make_user("Huf User")
 		frappe.set_user(user)
 		self.assertEqual(create_document("ToDo", {"description": "Call Anna"})["assigned_by"], user)
@@ -227,7 +227,7 @@ class TestRunAgentPermissions(SiteTestCase):
 		self.assertFalse(ok)
 		self.assertIn("no file", said)
 
-	def test_a_private_file_of_others_cannot_be_attached_to_one_s_own_document(self):
+	def test_private_file_of_another_user_cannot_be_attached(self):
 		make_doctypes()
 		doc = make("File", file_name=f"{unique('a')}.txt", content="SECRET", is_private=1)
 		user = make_user("Huf User", OWNER)

@@ -63,17 +63,17 @@ class TestToolRoles(SiteTestCase):
 			with self.subTest(role):
 				self.assertEqual(self.offered(role), set(tools))
 
-	def test_roles_add_up_and_none_gives_nothing(self):
+	def test_tools_of_several_roles_add_up_and_no_role_offers_none(self):
 		self.assertEqual(self.offered(PRAKTIKANT, SEKRETARIAT), {"read", "create_notiz"})
 		self.assertEqual(self.offered(), set())
 
-	def test_an_agent_without_roles_for_its_tools_offers_them_to_all(self):
+	def test_agent_without_tool_roles_offers_unrestricted_tools_to_all_users(self):
 		doc = frappe.get_doc("Agent", self.agent)
 		doc.tool_roles = []
 		doc.save()
 		self.assertEqual(self.offered(), {"read", "delete", "web"})
 
-	def test_a_model_is_not_told_of_a_tool_that_the_person_may_not_use_and_cannot_call_it(self):
+	def test_tool_outside_the_user_roles_is_neither_offered_nor_callable(self):
 		user, before = make_user("Huf User", PRAKTIKANT), frappe.db.count("ToDo")
 		self.server.script(tool_call(self.tools["create_notiz"], {"description": "x"}), text("I may not."))
 		result = run_agent(AgentRequest(self.agent, "Note it", user))
@@ -83,7 +83,7 @@ class TestToolRoles(SiteTestCase):
 		self.assertEqual((said[0], "There is no tool" in said[1]), ("Refused", True))
 		self.assertEqual(frappe.db.count("ToDo"), before)
 
-	def test_a_role_that_was_taken_away_meanwhile_counts_at_the_call(self):
+	def test_role_removed_after_preparation_is_enforced_at_the_call(self):
 		user = make_user("Huf User", SEKRETARIAT)
 		with acting_as(user):
 			tools = {tool.name: tool for tool in AgentManager(self.agent).prepare_agent().tools}

@@ -35,16 +35,16 @@ def run_nowhere(code: str, language: str) -> dict:
 
 
 class TestOffer(SiteTestCase):
-	def test_they_are_offered_with_their_effects_and_can_be_chosen(self):
+	def test_built_in_tools_are_registered_with_their_effects(self):
 		for name, effect in EFFECTS.items():
 			self.assertEqual(registry.find_code_tool("huf", name).effect, effect)
 			self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), effect.value)
 		self.assertEqual(registry.load_app_tools("huf").faults, [])
 
-	def test_a_final_answer_is_the_answer(self):
+	def test_final_answer_returns_its_argument(self):
 		self.assertEqual(final_answer("42"), "42")
 
-	def test_code_is_refused_with_the_reason_where_there_is_no_sandbox(self):
+	def test_execute_code_is_refused_without_a_sandbox(self):
 		with self.assertRaisesRegex(ToolError, "no sandbox.*huf_sandbox"):
 			execute_code("print(1)")
 
@@ -59,7 +59,7 @@ class TestOpenUrl(SiteTestCase):
 		self.site = Site(self)
 		public(self, "127.0.0.1")
 
-	def test_a_page_gives_its_title_and_readable_text_marked_as_strangers_words(self):
+	def test_page_is_returned_as_title_and_readable_text_marked_untrusted(self):
 		page = run_coroutine(open_url(self.site.add("/roof", ARTICLE)))
 		self.assertEqual((page["title"], page["untrusted"]), ("The roof", True))
 		self.assertIn("It leaks in the north.", page["text"])
@@ -67,17 +67,17 @@ class TestOpenUrl(SiteTestCase):
 		source = {"url": self.site.url + "/roof", "title": "The roof"}
 		self.assertEqual(read_sources(json.dumps(page)), [source])
 
-	def test_plain_text_and_json_are_given_as_they_are(self):
+	def test_plain_text_and_json_are_returned_as_text(self):
 		self.assertEqual(
 			run_coroutine(open_url(self.site.add("/a", "one\n\n\n\ntwo", "text/plain")))["text"], "one\n\ntwo"
 		)
 		self.assertEqual(run_coroutine(open_url(self.site.answer_json("/b", {"a": 1})))["text"], '{"a": 1}')
 
-	def test_an_error_of_the_site_is_said(self):
+	def test_http_error_status_is_reported(self):
 		with self.assertRaisesRegex(ToolError, "status 404"):
 			run_coroutine(open_url(f"{self.site.url}/nowhere"))
 
-	def test_what_robots_txt_forbids_is_not_read_and_it_is_asked_once(self):
+	def test_robots_txt_is_obeyed_and_fetched_once(self):
 		self.site.add("/robots.txt", "User-agent: *\nDisallow: /private/*.html\nAllow: /\n", "text/plain")
 		page = self.site.add("/private/a.html", ARTICLE)
 		with self.assertRaisesRegex(ToolError, "does not allow programs to read /private/a.html"):
@@ -85,19 +85,19 @@ class TestOpenUrl(SiteTestCase):
 		run_coroutine(open_url(self.site.add("/open.html", ARTICLE)))
 		self.assertEqual(self.site.seen, ["/robots.txt", "/open.html"])
 
-	def test_robots_txt_counts_for_where_a_redirect_leads(self):
+	def test_robots_txt_applies_to_redirect_targets(self):
 		self.site.add("/robots.txt", "User-agent: Huf\nDisallow: /closed\n", "text/plain")
 		self.site.add("/closed", ARTICLE)
 		with self.assertRaisesRegex(ToolError, "to read /closed"):
 			run_coroutine(open_url(self.site.redirect("/go", "/closed")))
 		self.assertNotIn("/closed", self.site.seen)
 
-	def test_a_site_that_cannot_say_what_may_be_read_is_left_alone(self):
+	def test_failing_robots_txt_blocks_reading(self):
 		self.site.add("/robots.txt", "", status=503)
 		with self.assertRaisesRegex(ToolError, "status 503"):
 			run_coroutine(open_url(self.site.add("/a", ARTICLE)))
 
-	def test_text_of_html_and_of_untidy_text(self):
+	def test_extract_text_handles_html_and_plain_text(self):
 		self.assertIn("It leaks in the north.", extract_text(ARTICLE)["text"])
 		self.assertEqual(extract_text("a   b\n\n\n\n\nc < d")["text"], "a b\n\nc < d")
 
@@ -114,11 +114,11 @@ class TestWebSearch(SiteTestCase):
 		settings.save()
 		frappe.db.commit()
 
-	def test_without_a_provider_it_says_who_can_choose_one(self):
+	def test_search_without_a_provider_names_the_role_that_can_set_one(self):
 		with self.assertRaisesRegex(ToolError, "No web search is set up.*Huf Manager"):
 			run_coroutine(web_search("roof"))
 
-	def test_what_a_searxng_finds_is_given_and_can_be_cited(self):
+	def test_searxng_results_are_returned_untrusted_and_citable(self):
 		site = Site(self)
 		found = [
 			{"title": f"Page {n}", "url": f"https://example.com/{n}", "content": "Roofs"} for n in range(9)
@@ -134,14 +134,14 @@ class TestWebSearch(SiteTestCase):
 			read_sources(json.dumps(said))[0], {"url": "https://example.com/0", "title": "Page 0"}
 		)
 
-	def test_a_search_that_fails_says_so_without_the_key(self):
+	def test_failed_search_is_reported_without_the_api_key(self):
 		site = Site(self)
 		self.choose("SearXNG", site.url)
 		with self.assertRaisesRegex(ToolError, "web search by SearXNG failed") as caught:
 			run_coroutine(web_search("roof"))
 		self.assertNotIn("search-key", str(caught.exception))
 
-	def test_an_agent_searches_and_answers(self):
+	def test_agent_receives_the_error_of_an_unconfigured_web_search(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), ("web_search", "final_answer"))
 			server.script(tool_call("web_search", {"query": "roof"}), text("There is no search here."))

@@ -14,7 +14,7 @@ class TestAppEvents(TriggerTestCase):
 		super().setUp()
 		self.event = unique("payment received")
 
-	def test_an_emitted_event_sets_off_one_run_as_the_person_in_session(self):
+	def test_emitted_event_starts_one_run_as_the_session_user(self):
 		trigger = self.trigger("App Event", event_name=self.event)
 		with acting_as(self.user):
 			(event,) = huf.emit(self.event, {"invoice": "INV-1"})
@@ -24,19 +24,19 @@ class TestAppEvents(TriggerTestCase):
 		self.assertIn(self.event, run.prompt)
 		self.assertEqual(events_of(trigger)[0].name, event)
 
-	def test_it_belongs_to_the_transaction(self):
+	def test_event_emitted_in_a_rolled_back_transaction_starts_no_run(self):
 		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
 		huf.emit(self.event)
 		frappe.db.rollback()
 		self.assertEqual(work_off(trigger), [])
 
-	def test_what_is_said_again_with_the_same_key_is_not_done_again(self):
+	def test_events_with_the_same_key_start_one_run(self):
 		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
 		for key in ("a", "a", "b", None, None):
 			huf.emit(self.event, key=key)
 		self.assertEqual(len(work_off(trigger)), 4)
 
-	def test_a_document_can_be_what_is_told(self):
+	def test_emitted_document_is_checked_by_the_condition_and_referenced(self):
 		trigger = self.trigger("App Event", event_name=self.event, condition="doc.priority == 'High'")
 		with acting_as(self.user):
 			doc = todo(priority="High")
@@ -44,14 +44,14 @@ class TestAppEvents(TriggerTestCase):
 		(event,) = events_of(trigger)
 		self.assertEqual((event.status, event.reference_name), ("Queued", doc.name))
 
-	def test_an_event_nobody_waits_for_costs_no_query(self):
+	def test_event_without_a_trigger_costs_no_query(self):
 		self.trigger("App Event", event_name=self.event)
 		huf.emit("something else")
 		self.assertEqual(
 			[s for s in count_statements(lambda: huf.emit("something")) if not is_bracket(s)], []
 		)
 
-	def test_a_run_does_not_set_off_its_own_trigger(self):
+	def test_event_emitted_by_a_run_does_not_start_its_own_trigger(self):
 		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
 		huf.emit(self.event)
 		(run,) = work_off(trigger)

@@ -21,7 +21,7 @@ processes.
 
 
 class TestConcurrency(TriggerTestCase):
-	def test_saves_by_8_writers_are_three_times_as_many_runs_with_3_triggers(self):
+	def test_concurrent_saves_start_one_run_per_save_and_matching_trigger(self):
 		triggers = [
 			self.trigger(),
 			self.trigger(doc_event="on_change", condition="doc.description.startswith('save')"),
@@ -41,7 +41,7 @@ class TestConcurrency(TriggerTestCase):
 		self.assertEqual({event.status for event in events_of(never)}, {"Skipped"})
 		self.assertTrue(all(work_on(run.name) for run in runs_of(triggers[0])[-WRITERS:]))
 
-	def test_first_events_of_one_user_begin_one_conversation(self):
+	def test_concurrent_first_events_of_a_user_share_one_conversation(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			for _ in range(WRITERS):

@@ -16,7 +16,7 @@ from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_o
 
 
 class TestFiring(TriggerTestCase):
-	def test_a_save_sets_off_one_run_with_the_rights_of_who_saved(self):
+	def test_save_starts_one_run_as_the_saving_user(self):
 		trigger = self.trigger(condition="doc.priority == 'High'")
 		with acting_as(self.user):
 			doc = todo(priority="High")
@@ -32,7 +32,7 @@ class TestFiring(TriggerTestCase):
 		)
 		self.assertTrue(shown.last_execution and not shown.last_error)
 
-	def test_the_work_is_queued_with_the_commit_and_not_before(self):
+	def test_job_is_enqueued_after_the_commit(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			todo()
@@ -51,7 +51,7 @@ class TestFiring(TriggerTestCase):
 		self.assertEqual(events_of(trigger), [])
 		self.assertFalse(is_job_enqueued(event_job_id(event.name)))
 
-	def test_what_is_changed_again_in_the_same_moment_counts_although_it_was_skipped_before(self):
+	def test_later_change_in_the_same_transaction_fires_after_a_skipped_event(self):
 		trigger = self.trigger(doc_event="on_change", condition="doc.status == 'Closed'")
 		with acting_as(self.user):
 			doc = todo()
@@ -61,7 +61,7 @@ class TestFiring(TriggerTestCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, [event.status for event in events_of(trigger)]), ("Success", ["Fired"]))
 
-	def test_a_save_is_one_event_however_often_it_is_told(self):
+	def test_repeated_dispatch_of_one_save_creates_one_event(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			doc = todo()
@@ -72,7 +72,7 @@ class TestFiring(TriggerTestCase):
 			doc.save()
 		self.assertEqual(len(events_of(trigger)), 2)
 
-	def test_an_event_has_one_run_however_many_workers_take_it_up(self):
+	def test_concurrent_workers_start_one_run_per_event(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			todo()
@@ -83,7 +83,7 @@ class TestFiring(TriggerTestCase):
 		self.assertEqual(len([result for result in results if result]), 1)
 		self.assertEqual(len(runs_of(trigger)), 1)
 
-	def test_every_event_that_can_be_chosen_fires_when_frappe_calls_it(self):
+	def test_every_selectable_doc_event_fires_with_its_frappe_hook(self):
 		make_doctypes()
 		editor = make_user("Huf User", EDITOR)
 		events = (
@@ -114,7 +114,7 @@ class TestFiring(TriggerTestCase):
 			self.assertEqual(fired(doc.cancel), {"on_cancel", "on_change"})
 			self.assertEqual(fired(lambda: frappe.delete_doc(CASE, doc.name)), {"on_trash", "after_delete"})
 
-	def test_the_prompt_tells_what_changed_and_what_a_deleted_document_was(self):
+	def test_prompt_contains_changed_fields_and_values_of_a_deleted_document(self):
 		saved, deleted = self.trigger(), self.trigger(doc_event="after_delete")
 		with acting_as(self.user):
 			doc = todo(description="Call Anna")
@@ -125,7 +125,7 @@ class TestFiring(TriggerTestCase):
 		self.assertIn("status: Open → Closed", events_of(saved)[-1].prompt)
 		self.assertIn("Call Anna", events_of(deleted)[0].prompt)
 
-	def test_a_prompt_of_one_s_own_sees_the_document_and_reaches_nothing_else(self):
+	def test_custom_prompt_template_can_read_the_document_but_not_frappe(self):
 		own = self.trigger(prompt="Look at {{ doc.name }} of {{ user }}.")
 		greedy = self.trigger(prompt="{{ frappe.db.get_value('User', user, 'api_key') }}")
 		with acting_as(self.user):
@@ -134,7 +134,7 @@ class TestFiring(TriggerTestCase):
 		self.assertIn("cannot be rendered", events_of(greedy)[0].reason)
 		self.assertEqual(frappe.local.message_log, [], "who saves is not bothered")
 
-	def test_a_document_can_be_deleted_although_runs_tell_of_it(self):
+	def test_document_referenced_by_runs_can_be_deleted(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			doc = todo()
@@ -144,7 +144,7 @@ class TestFiring(TriggerTestCase):
 
 
 class TestConditions(TriggerTestCase):
-	def test_what_is_not_met_is_recorded_condition_by_condition(self):
+	def test_unmet_condition_is_recorded_clause_by_clause(self):
 		trigger = self.trigger(condition="doc.status == 'Open' and doc.priority == 'High' and user")
 		with acting_as(self.user):
 			todo(priority="Low")
@@ -154,7 +154,7 @@ class TestConditions(TriggerTestCase):
 		self.assertEqual([check["ok"] for check in json.loads(event.checks)], [True, False, None])
 		self.assertEqual(work_off(trigger), [])
 
-	def test_a_condition_that_raises_disables_nothing_and_is_shown_on_the_trigger(self):
+	def test_condition_error_is_shown_on_the_trigger_and_does_not_disable_it(self):
 		trigger = self.trigger(condition="int(doc.description) > 5")
 		with acting_as(self.user):
 			doc = todo(description="seven")
@@ -169,7 +169,7 @@ class TestConditions(TriggerTestCase):
 		self.assertEqual(len(work_off(trigger)), 1)
 		self.assertIsNone(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"))
 
-	def test_a_condition_can_ask_what_changed(self):
+	def test_condition_can_use_has_value_changed(self):
 		trigger = self.trigger(condition="doc.has_value_changed('status') and doc.status == 'Closed'")
 		with acting_as(self.user):
 			doc = todo()
@@ -179,7 +179,7 @@ class TestConditions(TriggerTestCase):
 			doc.save()
 		self.assertEqual([event.status for event in events_of(trigger)], ["Skipped", "Queued", "Skipped"])
 
-	def test_a_condition_changes_nothing(self):
+	def test_condition_cannot_change_documents(self):
 		for condition in ("doc.save()", "doc.db_set('status', 'Closed')", "doc.delete()"):
 			with self.subTest(condition):
 				trigger = self.trigger()
@@ -195,7 +195,7 @@ class TestConditions(TriggerTestCase):
 class TestMap(TriggerTestCase):
 	"""What is kept of triggers is never older than they are."""
 
-	def test_a_save_nobody_watches_costs_no_query(self):
+	def test_save_without_a_matching_trigger_costs_no_query(self):
 		self.trigger()
 		note = make("Note", title=unique("Note"))
 		note.save()
@@ -207,7 +207,7 @@ class TestMap(TriggerTestCase):
 
 		self.assertEqual([sql for sql in count_statements(save_is_told) if not is_bracket(sql)], [])
 
-	def test_disabling_enabling_and_deleting_count_at_once(self):
+	def test_trigger_map_follows_disabling_enabling_and_deletion(self):
 		trigger = self.trigger()
 		self.assertTrue(self.is_known(trigger))
 		trigger.disabled = 1
@@ -219,7 +219,7 @@ class TestMap(TriggerTestCase):
 		frappe.delete_doc("Agent Trigger", trigger.name)
 		self.assertFalse(self.is_known(trigger))
 
-	def test_a_disabled_agent_is_not_set_off(self):
+	def test_trigger_of_a_disabled_agent_is_not_in_the_map(self):
 		agent = make_agent()
 		trigger = self.trigger(agent=agent)
 		doc = frappe.get_doc("Agent", agent)
@@ -227,21 +227,21 @@ class TestMap(TriggerTestCase):
 		doc.save()
 		self.assertFalse(self.is_known(trigger))
 
-	def test_what_another_connection_commits_counts_at_once(self):
+	def test_trigger_map_follows_commits_of_other_connections(self):
 		trigger = self.trigger()
 		self.assertTrue(self.is_known(trigger))
 		elsewhere(lambda: frappe.get_doc("Agent Trigger", trigger.name).update({"disabled": 1}).save())
 		frappe.db.rollback()
 		self.assertFalse(self.is_known(trigger))
 
-	def test_nobody_else_sees_a_trigger_before_its_commit(self):
+	def test_uncommitted_trigger_is_visible_only_to_its_own_connection(self):
 		trigger = make("Agent Trigger", **self.values())
 		self.assertTrue(self.is_known(trigger))
 		self.assertFalse(elsewhere(self.is_known, trigger))
 		frappe.db.rollback()
 		self.assertFalse(self.is_known(trigger))
 
-	def test_a_change_that_is_rolled_back_changes_nothing(self):
+	def test_rolled_back_trigger_change_does_not_affect_the_map(self):
 		trigger = self.trigger()
 		trigger.disabled = 1
 		trigger.save()
@@ -249,7 +249,7 @@ class TestMap(TriggerTestCase):
 		self.assertTrue(self.is_known(trigger))
 		self.assertTrue(elsewhere(self.is_known, trigger))
 
-	def test_an_agent_s_new_instructions_are_in_what_is_known(self):
+	def test_trigger_map_has_current_agent_instructions(self):
 		agent = make_agent()
 		trigger = self.trigger(agent=agent)
 		doc = frappe.get_doc("Agent", agent)

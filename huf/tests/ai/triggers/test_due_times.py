@@ -12,7 +12,7 @@ def at(text: str) -> datetime:
 
 
 class TestPlan(unittest.TestCase):
-	def test_the_next_time_is_later_and_the_last_one_is_not(self):
+	def test_next_due_is_after_now_and_last_due_is_not(self):
 		for plan in (Plan(cron="0 * * * *"), Plan(interval="Hourly", start=at("2026-01-01 00:00"))):
 			with self.subTest(plan):
 				for now in (
@@ -23,25 +23,25 @@ class TestPlan(unittest.TestCase):
 					self.assertEqual(plan.next_due(at(now)), at("2026-03-01 11:00"))
 					self.assertEqual(plan.last_due(at(now)), at("2026-03-01 10:00"))
 
-	def test_an_interval_is_counted_from_its_first_time(self):
+	def test_interval_is_counted_from_its_start(self):
 		plan = Plan(interval="Daily", count=3, start=at("2026-01-01 08:30"))
 		due = list(plan.between(at("2026-01-01 08:30"), at("2026-01-08 00:00")))
 		self.assertEqual(due, [at("2026-01-04 08:30"), at("2026-01-07 08:30")])
 		self.assertIsNone(plan.last_due(at("2026-01-01 08:29")))
 		self.assertEqual(plan.next_due(at("2025-06-01 00:00")), at("2026-01-01 08:30"))
 
-	def test_a_month_that_is_too_short_does_not_shorten_the_next(self):
+	def test_short_month_does_not_shift_the_following_months(self):
 		plan = Plan(interval="Monthly", start=at("2026-01-31 09:00"))
 		due = [moment.strftime("%m-%d") for moment in islice(plan.between(plan.start, datetime.max), 3)]
 		self.assertEqual(due, ["02-28", "03-31", "04-30"])
 		self.assertEqual(plan.last_due(at("2026-03-31 08:59")), at("2026-02-28 09:00"))
 
-	def test_years_are_counted_too(self):
+	def test_yearly_interval_handles_leap_days(self):
 		plan = Plan(interval="Yearly", count=2, start=at("2024-02-29 00:00"))
 		self.assertEqual(plan.next_due(at("2026-01-01 00:00")), at("2026-02-28 00:00"))
 		self.assertEqual(plan.next_due(at("2026-03-01 00:00")), at("2028-02-29 00:00"))
 
-	def test_a_cron_expression_has_five_fields_and_a_day_that_comes(self):
+	def test_cron_expression_needs_five_fields_and_an_existing_day(self):
 		for good in ("0 9 * * 1-5", "*/5 * * * *", "@daily"):
 			self.assertIsNone(check_cron(good), good)
 		for bad in ("", "0 9 * *", "* * * * * *", "61 * * * *", "every day", "R R * * *", "0 r(1-5) * * *"):

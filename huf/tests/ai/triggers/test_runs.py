@@ -17,7 +17,7 @@ from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_o
 
 
 class TestWhoActs(TriggerTestCase):
-	def test_what_a_system_manager_saves_gives_a_manager_s_trigger_no_rights(self):
+	def test_trigger_of_a_manager_does_not_run_as_the_system_manager_who_saves(self):
 		admin, manager = make_user("System Manager", "Huf User"), make_user("Huf Manager")
 		with acting_as(manager):
 			trigger = self.trigger()
@@ -33,7 +33,7 @@ class TestWhoActs(TriggerTestCase):
 			todo()
 		self.assertEqual([run.run_as for run in work_off(trigger)], [admin, admin])
 
-	def test_a_manager_s_trigger_shows_only_what_its_user_may_read(self):
+	def test_trigger_skips_documents_that_its_user_cannot_read(self):
 		manager = make_user("Huf Manager")
 		with acting_as(manager):
 			trigger = self.trigger(
@@ -46,7 +46,7 @@ class TestWhoActs(TriggerTestCase):
 		self.assertEqual((event.status, event.prompt), ("Skipped", None))
 		self.assertNotIn("4711", str(event.checks) + event.reason)
 
-	def test_a_manager_s_trigger_reads_no_fields_above_the_permission_level_of_its_user(self):
+	def test_trigger_reads_no_fields_above_the_permlevel_of_its_user(self):
 		make_doctypes()
 		manager = make_user("Huf Manager", EDITOR)
 		with acting_as(manager):
@@ -62,20 +62,20 @@ class TestWhoActs(TriggerTestCase):
 		self.assertNotIn("4711", run.prompt + str(shown))
 		self.assertEqual(tried["times"], 0)
 
-	def test_what_administrator_saves_fires_only_with_a_chosen_user(self):
+	def test_saves_by_administrator_need_a_run_as_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
 		todo()
 		self.assertEqual((work_off(blank), len(work_off(chosen))), ([], 1))
 		self.assertIn("choose Run As", events_of(blank)[0].reason)
 		self.assertEqual(runs_of(chosen)[0].run_as, self.user)
 
-	def test_administrator_acts_where_a_person_chose_so(self):
+	def test_run_as_can_be_administrator(self):
 		trigger = self.trigger(run_as="Administrator")
 		with acting_as(self.user):
 			todo()
 		self.assertEqual(work_off(trigger)[0].run_as, "Administrator")
 
-	def test_who_may_not_use_the_agent_gets_no_run_and_the_trigger_says_why(self):
+	def test_user_without_agent_access_gets_no_run_and_the_trigger_has_the_error(self):
 		trigger, stranger = self.trigger(), make_user()
 		with acting_as(stranger):
 			todo()
@@ -85,7 +85,7 @@ class TestWhoActs(TriggerTestCase):
 		self.assertIn(f"Run as {stranger}", event.reason)
 		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"), event.reason)
 
-	def test_a_disabled_user_is_nobody_to_act_as(self):
+	def test_trigger_does_not_run_as_a_disabled_user(self):
 		user = make_user("Huf User")
 		trigger = self.trigger(run_as=user)
 		frappe.db.set_value("User", user, "enabled", 0)
@@ -93,7 +93,7 @@ class TestWhoActs(TriggerTestCase):
 		self.assertEqual(work_off(trigger), [])
 		self.assertIn("disabled", events_of(trigger)[0].reason)
 
-	def test_each_user_has_a_conversation_and_it_goes_on(self):
+	def test_runs_of_one_user_share_a_conversation(self):
 		trigger, other = self.trigger(), make_user("Huf User")
 		for user in (self.user, other, self.user):
 			with acting_as(user):
@@ -104,7 +104,7 @@ class TestWhoActs(TriggerTestCase):
 		said = frappe.get_doc("Agent Conversation", first.conversation)
 		self.assertEqual((said.channel, said.external_id, said.owner), ("doc_event", self.user, self.user))
 
-	def test_without_histories_per_user_all_share_one_that_belongs_to_none_of_them(self):
+	def test_runs_without_user_history_share_a_conversation_that_users_cannot_read(self):
 		agent = make_agent(persist_user_history=0)
 		trigger, other = self.trigger(agent=agent), make_user("Huf User")
 		for user in (self.user, other):
@@ -117,7 +117,7 @@ class TestWhoActs(TriggerTestCase):
 		with acting_as(self.user):
 			self.assertFalse(said.has_permission("read"))
 
-	def test_nobody_gets_into_the_shared_conversation_by_naming_it(self):
+	def test_shared_conversation_cannot_be_joined_by_its_external_id(self):
 		agent = make_agent(persist_user_history=0)
 		with acting_as(self.user):
 			forged = run_agent_sync(agent, "Hi", channel_id="doc_event", external_id=f"shared:{agent}")
@@ -128,7 +128,7 @@ class TestWhoActs(TriggerTestCase):
 
 
 class TestChains(TriggerTestCase):
-	def test_a_change_by_its_own_run_does_not_fire_a_trigger_again(self):
+	def test_change_by_a_run_does_not_fire_its_own_trigger(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			todo()
@@ -138,7 +138,7 @@ class TestChains(TriggerTestCase):
 		self.assertEqual((event.status, event.caused_by_run), ("Skipped", run.name))
 		self.assertIn("Not a change of its own run", event.reason)
 
-	def test_unless_it_says_so_and_then_the_chain_ends_at_the_depth_of_the_settings(self):
+	def test_fire_on_own_changes_stops_at_the_maximum_chain_depth(self):
 		trigger = self.trigger(fire_on_own_changes=1)
 		with acting_as(self.user):
 			todo()
@@ -152,7 +152,7 @@ class TestChains(TriggerTestCase):
 		self.assertEqual((last.status, last.depth), ("Skipped", 4))
 		self.assertIn("At most 3 runs that start one another", last.reason)
 
-	def test_another_trigger_does_fire_for_what_an_agent_changed(self):
+	def test_change_by_a_run_fires_other_triggers(self):
 		first, second = self.trigger(doc_event="after_insert"), self.trigger(doc_event="on_update")
 		with acting_as(self.user):
 			todo()
@@ -160,7 +160,7 @@ class TestChains(TriggerTestCase):
 		own = self.change_in(run.name)
 		self.assertEqual(events_of(second, reference_name=own.name)[0].status, "Queued")
 
-	def test_what_a_person_saves_after_a_run_is_no_change_of_the_run(self):
+	def test_save_after_a_run_is_not_attributed_to_the_run(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			run_agent_sync(self.agent, "Hi")
@@ -178,7 +178,7 @@ class TestChains(TriggerTestCase):
 
 
 class TestRecovery(TriggerTestCase):
-	def test_an_event_whose_job_was_lost_is_given_to_a_worker_again(self):
+	def test_event_with_a_lost_job_is_enqueued_again(self):
 		trigger, event = self.lost_event()
 		self.assertNotIn(event, recover_events())
 		self.age("Agent Trigger Event", event)
@@ -187,13 +187,13 @@ class TestRecovery(TriggerTestCase):
 		self.assertNotIn(event, recover_events(), "its job waits")
 		self.assertEqual(len(work_off(trigger)), 1)
 
-	def test_an_event_that_cannot_be_started_is_given_up_in_the_end(self):
+	def test_event_fails_after_the_maximum_attempts(self):
 		trigger, event = self.lost_event()
 		self.age("Agent Trigger Event", event, attempts=MAX_ATTEMPTS)
 		self.assertNotIn(event, recover_events())
 		self.assertEqual(events_of(trigger)[0].status, "Failed")
 
-	def test_a_queued_run_whose_worker_was_lost_is_taken_up(self):
+	def test_queued_run_of_a_lost_worker_is_recovered(self):
 		_trigger, event = self.lost_event()
 		run = open_event_run(event)
 		self.assertNotIn(run, recover_runs())
@@ -201,7 +201,7 @@ class TestRecovery(TriggerTestCase):
 		self.assertIn(run, recover_runs())
 		self.assertTrue(work_on(run).success)
 
-	def test_of_a_line_of_queued_runs_only_the_first_is_taken_up(self):
+	def test_recovery_enqueues_only_the_first_run_of_a_conversation(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
 			todo()

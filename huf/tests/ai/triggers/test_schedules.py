@@ -38,7 +38,7 @@ class TestSchedule(TriggerTestCase):
 	def next_of(self, trigger) -> datetime:
 		return get_datetime(frappe.db.get_value("Agent Trigger", trigger.name, "next_execution"))
 
-	def test_a_due_time_gives_one_run_as_the_chosen_user(self):
+	def test_due_schedule_starts_one_run_as_the_run_as_user(self):
 		trigger = self.schedule()
 		run_due_triggers(at("09:59"))
 		self.assertEqual(self.fired(trigger), [])
@@ -51,26 +51,26 @@ class TestSchedule(TriggerTestCase):
 			(said.channel, said.external_id, said.owner), ("schedule", "Administrator", self.user)
 		)
 
-	def test_the_next_time_is_moved_on_before_the_run_begins(self):
+	def test_next_execution_is_advanced_before_the_run_starts(self):
 		trigger = self.schedule()
 		run_due_triggers(at("10:00"))
 		self.assertEqual(events_of(trigger)[0].status, "Queued")
 		self.assertEqual(self.next_of(trigger), at("10:10").replace(second=0))
 
-	def test_an_agent_that_fails_is_not_fired_at_every_tick(self):
+	def test_failing_schedule_fires_once_per_due_time(self):
 		trigger = self.schedule(prompt="{{ '' }}")
 		for minute in range(25):
 			run_due_triggers(at(f"10:{minute:02}"))
 		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])
 		self.assertIn("is empty", events_of(trigger)[0].reason)
 
-	def test_a_clock_that_is_put_back_repeats_nothing(self):
+	def test_clock_set_back_repeats_no_due_time(self):
 		trigger = self.schedule()
 		for clock in ("10:00", "10:10", "10:20", "10:05", "10:10", "10:20", "10:25", "10:30"):
 			run_due_triggers(at(clock))
 		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20", "10:30"])
 
-	def test_a_clock_that_ran_ahead_for_a_while_stops_nothing(self):
+	def test_clock_that_jumped_ahead_does_not_block_later_due_times(self):
 		trigger = self.schedule()
 		for moment in (at("10:00"), at("10:03") + timedelta(days=1), at("10:05"), at("10:10"), at("10:20")):
 			run_due_triggers(moment)
@@ -79,7 +79,7 @@ class TestSchedule(TriggerTestCase):
 			keys, [f"2031-03-{day}:00" for day in ("03 10:00", "04 10:00", "03 10:10", "03 10:20")]
 		)
 
-	def test_after_six_hours_without_a_scheduler_there_is_one_run_or_none(self):
+	def test_scheduler_outage_is_caught_up_with_one_run_or_skipped(self):
 		once, skip = self.schedule(catch_up="Run once"), self.schedule(catch_up="Skip")
 		hourly = self.schedule(cron="0 * * * *", catch_up="Skip")
 		for clock in ("10:00", "16:25", "16:26", "16:30"):
@@ -90,14 +90,14 @@ class TestSchedule(TriggerTestCase):
 		(missed,) = events_of(hourly, status="Skipped")
 		self.assertIn("it was missed by 0:25", missed.reason)
 
-	def test_a_missed_time_is_caught_up_with_once(self):
+	def test_missed_due_time_is_caught_up_once(self):
 		trigger = self.schedule(cron="0 10 * * *")
 		for clock in ("16:25", "16:26", "17:00"):
 			run_due_triggers(at(clock))
 		self.assertEqual(self.fired(trigger), ["10:00"])
 		self.assertEqual(self.next_of(trigger), DAY + timedelta(days=1, hours=10))
 
-	def test_two_schedulers_at_once_fire_each_time_once(self):
+	def test_concurrent_schedulers_fire_each_due_time_once(self):
 		trigger = self.schedule()
 		for clock in ("10:00", "10:10", "10:20"):
 			together([(run_due_triggers, at(clock))] * 2)
@@ -105,13 +105,13 @@ class TestSchedule(TriggerTestCase):
 		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])
 		self.assertEqual(len(work_off(trigger)), 3)
 
-	def test_a_condition_may_ask_for_the_time(self):
+	def test_schedule_condition_can_use_the_current_time(self):
 		trigger = self.schedule(condition="now.hour == 11")
 		for clock in ("10:50", "11:00"):
 			run_due_triggers(at(clock))
 		self.assertEqual(self.fired(trigger), ["11:00"])
 
-	def test_a_disabled_trigger_or_agent_is_not_due(self):
+	def test_disabled_schedule_is_not_due(self):
 		trigger = self.schedule()
 		trigger.reload()
 		trigger.disabled = 1
@@ -138,7 +138,7 @@ class TestSchedule(TriggerTestCase):
 		run_due_triggers(at("10:10"))
 		self.assertEqual(self.fired(good), ["10:00", "10:10"])
 
-	def test_an_interval_without_a_second_time_is_refused(self):
+	def test_interval_whose_next_time_is_after_year_9999_is_refused(self):
 		for interval, number in (("Weekly", 2_000_000_000), ("Yearly", 9_000)):
 			values = {"cron": None, "scheduled_interval": interval, "interval_count": number}
 			for start in (None, at("10:00")):
@@ -148,7 +148,7 @@ class TestSchedule(TriggerTestCase):
 				):
 					self.trigger("Schedule", run_as=self.user, starts_on=start, **values)
 
-	def test_a_time_that_the_clock_skips_in_spring_is_not_missed(self):
+	def test_due_time_in_the_dst_gap_fires_after_the_gap(self):
 		trigger = self.schedule(cron="30 2 * * *", catch_up="Skip")
 		zone = patch.dict(frappe.local.conf, {"time_zone": "Europe/Berlin"})
 		with zone, patch("huf.ai.core.times.get_system_timezone", return_value="Europe/Berlin"):
@@ -159,7 +159,7 @@ class TestSchedule(TriggerTestCase):
 			run_due_triggers(datetime(2031, 3, 31, 3, 0, 20))
 			self.assertEqual(self.fired(trigger), ["02:30"])
 
-	def test_what_was_skipped_is_forgotten_after_a_month_and_what_fired_is_not(self):
+	def test_skipped_events_are_deleted_after_30_days_fired_ones_are_kept(self):
 		trigger = self.schedule(condition="now.minute == 0")
 		for clock in ("10:00", "10:10"):
 			run_due_triggers(at(clock))
@@ -170,7 +170,7 @@ class TestSchedule(TriggerTestCase):
 		(event,) = events_of(trigger)
 		self.assertEqual((event.status, bool(event.prompt)), ("Fired", True))
 
-	def test_contents_and_events_go_when_those_of_runs_go(self):
+	def test_retention_of_runs_clears_event_contents_and_then_events(self):
 		trigger = self.schedule()
 		run_due_triggers(at("10:00"))
 		work_off(trigger)

@@ -45,7 +45,7 @@ class TestKinds(UndoTestCase):
 		undo(self.run_calls(*steps))
 		self.assertEqual(read_stored_image(CASE, case.name), before)
 
-	def test_changed_added_and_removed_rows_come_back_with_their_names(self):
+	def test_child_rows_are_restored_with_their_names(self):
 		order = make_order("nail", "screw", "bolt")
 		before = read_stored_image(ORDER, order.name)
 		lines = [{"item": "glue"}, {"item": "screw", "qty": 7}]
@@ -69,12 +69,12 @@ class TestKinds(UndoTestCase):
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
 		self.assertEqual(read_stored_image(ORDER, order.name), before)
 
-	def test_the_number_of_a_document_that_came_back_is_not_given_to_another(self):
+	def test_naming_series_does_not_reuse_the_number_of_a_restored_document(self):
 		order = make_order()
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
 		self.assertEqual(make_order().name, f"HUF-ORD-{int(order.name[-5:]) + 1:05}")
 
-	def test_an_emptied_field_with_a_default_is_empty_again(self):
+	def test_restored_document_keeps_an_empty_field_that_has_a_default(self):
 		case = make_case()
 		case.db_set("status", "")
 		frappe.db.commit()
@@ -110,7 +110,7 @@ class TestKinds(UndoTestCase):
 		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
 		self.assertEqual(problem["error"], "Its name is taken.")
 
-	def test_a_document_created_and_submitted_stays_as_a_cancelled_one(self):
+	def test_document_created_and_submitted_by_runs_is_cancelled(self):
 		self.run_calls((CREATE, CUSTOMER, {"title": "Anna"})) if not frappe.db.exists(CUSTOMER, "Anna") else 0
 		run = self.run_calls((CREATE, ORDER, {"customer": "Anna", "lines": [{"item": "nail"}]}))
 		(name,) = changed_names(run)
@@ -119,7 +119,7 @@ class TestKinds(UndoTestCase):
 		self.assertEqual(frappe.db.get_value(ORDER, name, "docstatus"), 2)
 		self.assertIn("cancelled", done["restored"][0]["note"])
 
-	def test_an_attached_file_is_deleted_and_a_deleted_one_comes_back(self):
+	def test_attached_file_is_deleted_and_restored_by_undo_of_the_undo(self):
 		case = make_case()
 		run = self.run_calls(
 			(ATTACH, CASE, {"name": case.name, "file_name": "a.txt", "content": unique("text")})
@@ -148,7 +148,7 @@ class TestKinds(UndoTestCase):
 		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
 		self.assertEqual(Path(again.get_full_path()).read_bytes(), content)
 
-	def test_documents_that_link_to_one_another_are_undone_in_the_order_their_links_allow(self):
+	def test_linked_documents_are_undone_in_dependency_order(self):
 		title = unique("Customer")
 		run = self.run_calls(
 			(CREATE, CUSTOMER, {"title": title}),
@@ -189,7 +189,7 @@ class TestKinds(UndoTestCase):
 
 
 class TestConflicts(UndoTestCase):
-	def test_what_a_person_changed_since_stays_and_is_shown(self):
+	def test_field_changed_by_a_user_since_is_kept_and_reported_as_a_conflict(self):
 		case = make_case(amount=1)
 		values = {"amount": 2, "status": "Closed"}
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": values}))
@@ -204,14 +204,14 @@ class TestConflicts(UndoTestCase):
 		stored = frappe.db.get_value(CASE, case.name, ["amount", "status"])
 		self.assertEqual(tuple(stored), (50, "Open"))
 
-	def test_a_person_may_decide_to_restore_it(self):
+	def test_conflict_can_be_resolved_by_restoring_the_field(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		edit(CASE, case.name, amount=50)
 		undo(run, **{f"{CASE}/{case.name}/amount": "restore"})
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
 
-	def test_an_edit_between_two_changes_of_the_run_is_kept(self):
+	def test_user_edit_between_two_runs_is_kept(self):
 		case = make_case(amount=1)
 		first = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		edit(CASE, case.name, amount=50)
@@ -220,14 +220,14 @@ class TestConflicts(UndoTestCase):
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 50)
 		self.assertEqual(len(done["preview"]["conflicts"]), 1)
 
-	def test_a_field_that_the_run_did_not_touch_is_no_conflict(self):
+	def test_user_edit_of_another_field_is_not_a_conflict(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		edit(CASE, case.name, title="Cellar")
 		self.assertEqual(undo(run)["preview"]["conflicts"], [])
 		self.assertEqual(tuple(frappe.db.get_value(CASE, case.name, ["amount", "title"])), (1, "Cellar"))
 
-	def test_an_edited_row_and_an_added_row_of_a_person_stay(self):
+	def test_rows_edited_or_added_by_a_user_are_kept(self):
 		order = make_order("nail")
 		run = self.run_calls(
 			(UPDATE, ORDER, {"name": order.name, "values": {"lines": [{"item": "glue"}, {"item": "tape"}]}})
@@ -252,7 +252,7 @@ class TestConflicts(UndoTestCase):
 		undo(run, **{f"ToDo/{name}": "restore"})
 		self.assertFalse(frappe.db.exists("ToDo", name))
 
-	def test_a_document_that_a_person_deleted_is_named(self):
+	def test_document_deleted_by_a_user_is_an_unrestorable_conflict(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		frappe.delete_doc(CASE, case.name)
@@ -260,7 +260,7 @@ class TestConflicts(UndoTestCase):
 		(conflict,) = undo(run)["preview"]["conflicts"]
 		self.assertFalse(conflict["can_restore"])
 
-	def test_a_document_that_another_links_to_is_named_and_nothing_is_done(self):
+	def test_linked_document_blocks_the_undo_until_it_is_kept(self):
 		title, case = unique("Customer"), make_case(amount=1)
 		run = self.run_calls(
 			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
@@ -303,7 +303,7 @@ class TestConflicts(UndoTestCase):
 		):
 			preview_undo(UndoSelection((run,)))
 
-	def test_a_document_that_was_kept_is_undone_later(self):
+	def test_document_kept_by_one_undo_can_be_undone_later(self):
 		title, case = unique("Customer"), make_case(amount=1)
 		run = self.run_calls(
 			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
@@ -321,7 +321,7 @@ class TestConflicts(UndoTestCase):
 		with self.assertRaises(UsageError):
 			undo(first)
 
-	def test_what_changed_after_the_preview_is_not_done(self):
+	def test_undo_is_refused_if_documents_changed_after_the_preview(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2, "status": "Closed"}}))
 		preview = preview_undo(UndoSelection((run,)))

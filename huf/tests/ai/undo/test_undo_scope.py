@@ -22,7 +22,7 @@ def create_and_send():
 
 
 class TestScope(UndoTestCase):
-	def test_an_undo_is_a_run_that_can_be_undone_and_nothing_is_undone_twice(self):
+	def test_undo_is_a_run_that_can_be_undone_but_no_run_is_undone_twice(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		first = undo(run)["run"]
@@ -36,7 +36,7 @@ class TestScope(UndoTestCase):
 		undo(run)
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
 
-	def test_everything_an_agent_did_since_a_time(self):
+	def test_runs_of_an_agent_since_a_time_are_undone(self):
 		case, other = make_case(amount=1), make_case(amount=1)
 		worker = Worker(self.server, (CASE,))
 		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
@@ -50,7 +50,7 @@ class TestScope(UndoTestCase):
 		amounts = [frappe.db.get_value(CASE, name, "amount") for name in (case.name, other.name)]
 		self.assertEqual(amounts, [2, 1])
 
-	def test_what_runs_did_to_one_record_and_what_a_trigger_s_runs_did_since_a_time(self):
+	def test_scope_can_be_one_document_or_the_runs_of_a_trigger(self):
 		order, other = make_order("nail", note="before"), make_order("screw", note="before")
 		worker = Worker(self.server, (ORDER,))
 		since = frappe.utils.now()
@@ -94,7 +94,7 @@ class TestScope(UndoTestCase):
 		events = frappe.get_all("Agent Trigger Event", {"reference_name": case.name}, ["trigger", "status"])
 		self.assertEqual({each.trigger: each.status for each in events}, {own: "Skipped", other: "Queued"})
 
-	def test_a_time_with_a_time_zone_is_one_of_the_site(self):
+	def test_time_with_a_zone_is_converted_to_the_site_time_zone(self):
 		naive = parse_scope(agent="x", since="2026-11-22 09:00").since
 		aware = parse_scope(agent="x", since=to_utc(naive).isoformat()).since
 		self.assertEqual(aware, naive)
@@ -102,7 +102,7 @@ class TestScope(UndoTestCase):
 			with self.assertRaisesRegex(UsageError, "is not a time"):
 				parse_scope(agent="x", since=broken)
 
-	def test_more_runs_than_can_be_undone_at_once_are_refused_for_a_record_too(self):
+	def test_undo_of_a_document_changed_by_too_many_runs_is_refused(self):
 		case, since = make_case(amount=1), frappe.utils.now()
 		with patch("huf.ai.undo.scope.MAX_RUNS", 2):
 			for amount in (2, 3, 4):
@@ -110,7 +110,7 @@ class TestScope(UndoTestCase):
 			with self.assertRaisesRegex(UsageError, "more than 2 runs"):
 				preview_undo(parse_scope(doctype=CASE, name=case.name, since=since))
 
-	def test_calls_to_the_outside_are_listed_with_what_would_take_them_back(self):
+	def test_external_calls_are_listed_with_their_compensating_requests(self):
 		from huf.ai.storage.rows import insert_row
 
 		tool = make_tool(
@@ -142,7 +142,7 @@ class TestScope(UndoTestCase):
 		self.assertEqual([each["tool"] for each in preview["external"]], [name])
 		self.assertEqual([each["action"] for each in preview["difference"]["changes"]], ["delete"])
 
-	def test_after_retention_nothing_is_undone(self):
+	def test_run_blanked_by_retention_cannot_be_undone(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		blank_runs([run])
@@ -209,7 +209,7 @@ class TestPermission(UndoTestCase):
 			apply_undo(UndoSelection((self.run_name,)), preview["digest"])
 		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
 
-	def test_a_field_above_the_users_level_stays_and_is_named(self):
+	def test_field_above_the_user_permlevel_is_not_restored_but_listed(self):
 		frappe.set_user(make_user("Huf Manager", EDITOR))
 		done = undo(self.run_name)
 		self.assertEqual(done["restored"][0]["left"], ["fee"])

@@ -19,7 +19,7 @@ TASKS = 114
 
 @unittest.skipUnless(ROOT, "HUF_TAU2 names no checkout of sierra-research/tau2-bench")
 class TestTau2(SiteTestCase):
-	def test_every_task_ends_in_its_hash_and_its_undo_restores_the_hash_before(self):
+	def test_every_task_reaches_the_gold_hash_and_its_undo_the_initial_hash(self):
 		make_shop_doctypes()
 		shop = Shop(Path(ROOT))
 		shop.fill()

@@ -25,17 +25,17 @@ class TestEmittedText(unittest.TestCase):
 	def test_an_answer_that_was_streamed_is_not_repeated(self):
 		self.assertEqual(self.emit(delta("Done."), finished("Done."))[1], "")
 
-	def test_the_end_of_an_answer_is_added(self):
+	def test_the_unstreamed_rest_of_an_answer_is_added(self):
 		self.assertEqual(self.emit(delta("Done"), finished("Done. All of it."))[1], ". All of it.")
 
 	def test_an_answer_that_was_not_streamed_is_added_whole(self):
 		self.assertEqual(self.emit(finished("Done.")), ["Done."])
 
-	def test_a_warning_before_the_answer_is_added_after_it(self):
+	def test_a_warning_in_front_of_a_streamed_answer_is_appended(self):
 		self.assertEqual(
 			self.emit(delta("Half."), finished("Stopped early.\n\nHalf."))[1], "\n\nStopped early."
 		)
 
-	def test_text_that_replaces_void_text_is_a_new_paragraph(self):
+	def test_text_after_a_void_event_begins_a_paragraph(self):
 		void = RunEvent(EventKind.TEXT_VOID, "run", {"step": 1})
 		self.assertEqual(self.emit(delta("Wrong"), void, delta("Right"))[2], "\n\nRight")

@@ -19,17 +19,17 @@ class TestServerSentEvents(unittest.TestCase):
 		(line,) = encode_events([tool_finished("ok")])
 		self.assertTrue(line.startswith("event: "))
 
-	def test_no_character_of_a_text_ends_a_line(self):
+	def test_unicode_line_separators_in_text_do_not_split_an_event(self):
 		ends = "\x0b\x85\u2028\u2029"
 		(line,) = encode_events([tool_finished(ends)])
 		self.assertEqual(len(line.splitlines()), 3)
 		self.assertEqual(json.loads(line.split("data: ")[1])["result"], ends)
 
-	def test_nothing_yet_is_a_comment(self):
+	def test_none_is_encoded_as_a_keepalive_comment(self):
 		self.assertEqual(list(encode_events([None])), [PING])
 		self.assertEqual(stream_data(iter([None, "{}"])).get_data(as_text=True), f"{PING}data: {{}}\n\n")
 
-	def test_a_long_result_is_cut_and_says_so(self):
+	def test_a_long_result_is_truncated_and_marked_as_cut(self):
 		(line,) = encode_events([tool_finished("x" * (MAX_RESULT_CHARS + 1))])
 		data = json.loads(line.split("data: ")[1])
 		self.assertEqual((len(data["result"]), data["cut"]), (MAX_RESULT_CHARS, True))

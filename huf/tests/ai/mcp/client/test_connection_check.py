@@ -41,7 +41,7 @@ class TestCheck(ConnectionTestCase):
 		self.assertEqual([ok for ok, _ in steps.values()], expected, steps)
 		self.assertRegex(steps[step][1], reason)
 
-	def test_every_step_of_a_good_connection_says_what_it_found(self):
+	def test_every_step_of_a_working_connection_passes_with_its_finding(self):
 		steps = self.check(self.connect(self.server))
 		self.assertEqual([ok for ok, _ in steps.values()], [True] * 7)
 		self.assertEqual(steps["address"][1], self.server.url)
@@ -49,7 +49,7 @@ class TestCheck(ConnectionTestCase):
 		self.assertEqual(steps["initialize"][1], "notes 1.0, MCP 2026-07-28")
 		self.assertEqual(steps["tools"][1], "4 tools")
 
-	def test_each_fault_is_found_at_its_step_with_what_to_do(self):
+	def test_each_fault_is_reported_at_its_step_with_a_remedy(self):
 		connection = self.connect(self.server)
 		port = self.server.port
 		for values, step, reason in (
@@ -63,7 +63,7 @@ class TestCheck(ConnectionTestCase):
 			with self.subTest(values):
 				self.assert_fails(self.check(connection, **values), step, reason)
 
-	def test_refused_credentials_are_told_from_a_server_of_another_kind(self):
+	def test_refused_credentials_and_non_mcp_servers_fail_at_different_steps(self):
 		guarded = enter(self, McpServer(token=SECRET))
 		steps = self.check(self.connect(guarded))
 		self.assert_fails(steps, "authorize", "status 401. Check Authentication")
@@ -84,11 +84,11 @@ class TestCheck(ConnectionTestCase):
 		self.assert_fails(self.check(connection), "changes", "search.notes. Look at each change")
 		self.assertEqual(self.row(connection, "search.notes").status, "Changed")
 
-	def test_a_server_without_tools_fails_at_its_tools(self):
+	def test_a_server_without_tools_fails_at_the_tools_step(self):
 		self.server.set(gone=["search.notes", "send_note", "fail", "structured"])
 		self.assert_fails(self.check(self.connect(self.server)), "tools", "0 tools")
 
-	def test_only_managers_check(self):
+	def test_only_managers_can_check_a_connection(self):
 		connection = self.connect(self.server)
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, mcp_connection.check, connection)

@@ -66,7 +66,7 @@ class TestRefresh(ConnectionTestCase):
 		super().setUp()
 		self.server.set()
 
-	def test_the_server_s_tools_are_listed_and_its_word_on_effects_is_a_proposal(self):
+	def test_a_refresh_lists_tools_and_proposes_their_effects(self):
 		connection = self.connect(self.server)
 		self.assertTrue(self.refreshed["ok"], self.refreshed)
 		self.assertEqual(self.refreshed["server"], "notes 1.0, MCP 2026-07-28")
@@ -76,7 +76,7 @@ class TestRefresh(ConnectionTestCase):
 		self.assertEqual(proposals, {**reads, **dict.fromkeys(("send_note", "fail"), ("external", 1))})
 		self.assertFalse(frappe.db.exists(FUNCTION, {"mcp_connection": connection}))
 
-	def test_a_chosen_tool_becomes_a_tool_and_leaves_with_the_connection(self):
+	def test_a_chosen_mcp_tool_is_created_and_is_deleted_with_its_connection(self):
 		connection = self.connect(self.server, ["search.notes"])
 		function = frappe.get_doc(FUNCTION, self.name_of("search.notes"))
 		self.assertEqual((function.effect, function.types), ("read", "MCP Tool"))
@@ -88,7 +88,7 @@ class TestRefresh(ConnectionTestCase):
 		frappe.delete_doc(CONNECTION, connection)
 		self.assertFalse(frappe.db.exists(FUNCTION, function.name))
 
-	def test_a_tool_whose_row_is_lost_keeps_its_definition_through_a_migration(self):
+	def test_a_tool_with_an_unchosen_row_keeps_its_definition_in_a_migration(self):
 		connection = self.connect(self.server, ["search.notes"])
 		frappe.db.set_value("MCP Server Tool", self.row(connection, "search.notes").name, "chosen", 0)
 		before = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
@@ -110,19 +110,19 @@ class TestRefresh(ConnectionTestCase):
 		self.assertEqual(json.loads(result), {"structured": {"doctype": "User", "name": "Administrator"}})
 		self.assertEqual(read_sources(result), [])
 
-	def test_a_server_s_error_is_the_model_s_to_read(self):
+	def test_errors_from_the_server_become_tool_errors(self):
 		self.connect(self.server, ["fail"])
 		with self.assertRaisesRegex(ToolError, "No such note"):
 			self.call("fail")
 
-	def test_only_managers_connect_and_accept(self):
+	def test_only_managers_can_refresh_sign_in_and_save_a_connection(self):
 		connection = self.connect(self.server, ["search.notes"])
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, mcp_connection.refresh, connection)
 		self.assertRaises(frappe.PermissionError, mcp_connection.sign_in, connection)
 		self.assertRaises(frappe.PermissionError, frappe.get_doc(CONNECTION, connection).save)
 
-	def test_what_cannot_work_is_refused_with_the_reason(self):
+	def test_invalid_connections_are_refused_with_the_reason(self):
 		for values, reason in (
 			({"url": "notes.example.com"}, "must begin"),
 			({"url": "http://[::1/mcp"}, "is not an address"),
@@ -135,7 +135,7 @@ class TestRefresh(ConnectionTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
 				make(CONNECTION, connection_name=unique("Notes"), **values)
 
-	def test_a_form_cannot_set_what_the_server_says(self):
+	def test_a_form_cannot_overwrite_values_that_come_from_the_server(self):
 		connection = self.connect(self.server, ["search.notes"])
 		doc = frappe.get_doc(CONNECTION, connection)
 		before = [row.definition for row in doc.tools]
@@ -151,7 +151,7 @@ class TestRefresh(ConnectionTestCase):
 
 
 class TestAuthentication(ConnectionTestCase):
-	def test_a_bearer_token_is_sent_and_stands_nowhere(self):
+	def test_a_bearer_token_is_sent_but_not_readable_in_any_record(self):
 		server = enter(self, McpServer(token=SECRET))
 		connection = self.connect(server)
 		self.assertFalse(self.refreshed["ok"])
@@ -184,7 +184,7 @@ class TestAuthentication(ConnectionTestCase):
 
 
 class TestCommand(ConnectionTestCase):
-	def test_only_a_command_of_the_site_s_configuration_is_started(self):
+	def test_a_command_from_site_config_is_started_as_a_server(self):
 		server = McpServer()
 		command = {"command": sys.executable, "args": ["-m", "huf.tests.mcp_servers", "stdio", "0"]}
 		command["args"].append(server.folder.name)
@@ -201,7 +201,7 @@ class TestChangedTools(ConnectionTestCase):
 		self.server = enter(self, McpServer())
 		self.connection = self.connect(self.server, ["search.notes"])
 
-	def test_a_changed_description_is_noticed_at_the_call_and_nothing_is_called(self):
+	def test_a_tool_whose_description_changed_is_not_called(self):
 		self.server.set(description=INJECTION)
 		with self.assertRaisesRegex(ToolError, "accept the change"):
 			self.call("search.notes", query="x")
@@ -212,7 +212,7 @@ class TestChangedTools(ConnectionTestCase):
 		definition = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
 		self.assertNotIn("Ignore all", str(definition))
 
-	def test_a_changed_schema_is_shown_as_a_difference_and_accepted_as_it_was_shown(self):
+	def test_a_changed_schema_is_shown_as_a_diff_and_only_that_diff_is_accepted(self):
 		self.server.set(
 			schema={"type": "object", "properties": {"query": {}, "password": {"type": "string"}}}
 		)
@@ -240,7 +240,7 @@ class TestChangedTools(ConnectionTestCase):
 		mcp_connection.refresh(self.connection)
 		self.assertIn("3 notes", self.call("search.notes", query="x"))
 
-	def test_a_saved_form_accepts_no_change(self):
+	def test_saving_the_form_does_not_accept_a_change(self):
 		self.server.set(description=INJECTION)
 		mcp_connection.refresh(self.connection)
 		self.choose(self.connection, search_notes=1)
@@ -270,7 +270,7 @@ class TestRuns(ConnectionTestCase):
 		with acting_as(self.user):
 			return run_agent_sync(agent, "Look for Anna")
 
-	def test_a_run_calls_it_like_any_tool(self):
+	def test_a_run_calls_an_mcp_tool(self):
 		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
 		result = self.run_agent(found, text("Three."))
 		self.assertEqual((result["status"], result["response"]), ("Success", "Three."))
@@ -280,7 +280,7 @@ class TestRuns(ConnectionTestCase):
 		self.assertEqual([row.status for row in rows], ["Success"])
 		self.assertIn("3 notes about Anna", rows[0].result)
 
-	def test_progress_of_the_server_renews_the_time_out_and_is_shown(self):
+	def test_progress_from_the_server_renews_the_timeout_and_is_streamed(self):
 		server = enter(self, McpServer("stream"))
 		self.connect(server, ["search.notes"], timeout=1)
 		agent = make_agent(make_model(self.model), (self.name_of("search.notes"),))
@@ -296,13 +296,13 @@ class TestRuns(ConnectionTestCase):
 			call = frappe.get_last_doc("Agent Tool Call", {"run": events[-1].run})
 			self.assertEqual(call.status, status, call.result)
 
-	def test_a_tool_that_declares_nothing_asks_a_person(self):
+	def test_a_tool_without_annotations_needs_approval(self):
 		sent = tool_call(self.name_of("send_note"), {"to": "anna", "text": "Hi"})
 		result = self.run_agent(sent)
 		self.assertEqual(result["status"], "Waiting")
 		self.assertEqual(self.server.calls(), [])
 
-	def test_after_its_results_external_calls_ask_whatever_the_settings_say(self):
+	def test_external_calls_after_mcp_results_need_approval_except_to_allowed_hosts(self):
 		self.release("send_note")
 		self.server.set(result=INJECTION)
 		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
@@ -318,7 +318,7 @@ class TestRuns(ConnectionTestCase):
 		result = self.run_agent(found, sent, text("Sent."), allowed_hosts="127.0.0.1")
 		self.assertEqual(result["status"], "Success")
 
-	def test_a_declared_parameter_asks_also_at_a_host_that_the_agent_may_reach(self):
+	def test_a_sensitive_parameter_needs_approval_even_at_an_allowed_host(self):
 		self.release("send_note")
 		tool = frappe.get_doc("Agent Tool Function", self.name_of("send_note"))
 		tool.update({"sensitive_parameters": "to"}).save()

@@ -33,7 +33,7 @@ class TestDefinitions(unittest.TestCase):
 		check_arguments({"tree": {"text": "a", "child": {"child": 1}}}, schema)
 		self.assertRaises(ToolError, check_arguments, {"tree": {"text": 1}}, schema)
 
-	def test_a_property_may_have_a_keyword_s_name(self):
+	def test_a_property_can_be_named_like_a_schema_keyword(self):
 		schema = clean_schema({"properties": {"pattern": {"type": "string", "pattern": "x"}}})
 		self.assertEqual(schema["properties"], {"pattern": {"type": "string"}})
 
@@ -64,13 +64,13 @@ class TestDefinitions(unittest.TestCase):
 		check_arguments({"a": "x" * 60}, slow)
 		self.assertLess(time.monotonic() - started, 10)
 
-	def test_equal_definitions_have_one_digest_whatever_the_order(self):
+	def test_the_digest_of_a_definition_does_not_depend_on_key_order(self):
 		first = clean({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]})
 		second = clean({"required": ["a"], "properties": {"b": {}, "a": {"type": "string"}}})
 		self.assertEqual((first, first.digest), (second, second.digest))
 		self.assertNotEqual(first.digest, clean({"properties": {"a": {}}}).digest)
 
-	def test_names_are_what_models_accept(self):
+	def test_tool_names_are_converted_to_valid_unique_names(self):
 		self.assertEqual(make_tool_name("gh_", "issues.list/all"), "gh_issues_list_all")
 		self.assertRegex(make_tool_name("gh_", "x" * 100), r"^gh_x+_[0-9a-f]{6}$")
 		self.assertNotEqual(make_tool_name("", "a.b", ["a_b"]), make_tool_name("", "a/b", ["a_b"]))

@@ -16,7 +16,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestHostileServers(ConnectionTestCase):
-	def test_a_run_survives_each_and_nothing_else_is_reached(self):
+	def test_a_run_survives_every_hostile_server_and_follows_no_redirect(self):
 		reasons = {
 			"hang": "did not answer within 3 seconds",
 			"endless": "sent more than 2,000,000 bytes",
@@ -79,13 +79,13 @@ class TestHostileServers(ConnectionTestCase):
 				self.assertNotIn("Ignore all", str(definition))
 				self.assertEqual(server.calls() + server.received(), [])
 
-	def test_a_private_address_is_not_reached_unless_a_manager_allows_it(self):
+	def test_a_private_address_is_refused_without_allow_private_hosts(self):
 		with McpServer("crash") as server:
 			self.connect(server, allow_private_hosts=0)
 			self.assertFalse(self.refreshed["ok"])
 			self.assertIn("private address", self.refreshed["error"])
 
-	def test_a_model_s_agent_finds_the_tool_only_by_its_own_roles(self):
+	def test_a_tool_restricted_to_a_role_is_hidden_from_other_users(self):
 		with McpServer() as server:
 			self.connect(server, ["search.notes"])
 			agent = make_agent(

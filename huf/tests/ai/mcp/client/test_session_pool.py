@@ -42,7 +42,7 @@ class TestCommands(ConnectionTestCase):
 	def search(self) -> str:
 		return self.call("search.notes", query="x")
 
-	def test_calls_of_a_conversation_share_one_and_others_have_their_own(self):
+	def test_a_session_is_shared_only_within_a_conversation(self):
 		model = enter(self, ModelServer())
 		agent = make_agent(make_model(model), (self.name_of("search.notes"),))
 		users = [make_user("Huf User") for _ in range(2)]
@@ -59,18 +59,18 @@ class TestCommands(ConnectionTestCase):
 			self.assertEqual(len(self.started()), count)
 		self.assertEqual(len(self.server.calls()), 8)
 
-	def test_one_that_has_ended_is_replaced_and_each_call_is_made_once(self):
+	def test_a_dead_session_is_replaced_and_each_call_is_sent_once(self):
 		self.search()
 		os.kill(self.started()[0], signal.SIGKILL)
 		self.assertIn("3 notes", self.search())
 		self.assertEqual((len(self.started()), len(self.server.calls())), (2, 2))
 
-	def test_it_is_closed_after_a_while(self):
+	def test_an_idle_session_is_closed_after_the_idle_timeout(self):
 		with patch.object(session_pool, "IDLE_S", 0.2):
 			self.search()
 		self.assert_ends(self.started()[0])
 
-	def test_only_so_many_are_kept(self):
+	def test_the_oldest_idle_session_is_closed_above_the_limit(self):
 		with patch.object(session_pool, "MAX_IDLE", 1):
 			self.search()
 			frappe.set_user(make_user("Huf User"))
@@ -99,7 +99,7 @@ class TestHttp(ConnectionTestCase):
 		super().setUp()
 		self.server = enter(self, McpServer())
 
-	def test_a_change_is_noticed_in_a_kept_one(self):
+	def test_a_changed_tool_is_noticed_in_a_pooled_session(self):
 		self.connect(self.server, ["search.notes"])
 		self.call("search.notes", query="x")
 		self.server.set(description=INJECTION)
@@ -107,7 +107,7 @@ class TestHttp(ConnectionTestCase):
 			self.call("search.notes", query="secret")
 		self.assertEqual(len(self.server.calls()), 1)
 
-	def test_a_server_may_be_restarted(self):
+	def test_calls_succeed_after_the_server_restarts(self):
 		self.connect(self.server, ["search.notes"])
 		for _ in range(2):
 			self.assertIn("3 notes", self.call("search.notes", query="x"))

@@ -34,7 +34,7 @@ class TestSignIn(ConnectionTestCase):
 		self.assertEqual(set(grants[1:]), {"refresh_token"})
 		self.assertNotIn(SECRET, repr(frappe.get_doc(CONNECTION, self.connection).as_dict()))
 
-	def test_an_answer_counts_once_and_only_from_who_began(self):
+	def test_an_oauth_callback_is_accepted_once_and_only_from_the_same_user(self):
 		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
 		frappe.set_user(make_user("Huf User"))
 		with self.assertRaises((UsageError, frappe.PermissionError)):
@@ -47,7 +47,7 @@ class TestSignIn(ConnectionTestCase):
 		with self.assertRaises(UsageError):
 			mcp_connection.callback(**answer)
 
-	def test_a_sign_in_that_is_not_finished_keeps_the_one_before(self):
+	def test_an_unfinished_or_denied_sign_in_keeps_the_previous_tokens(self):
 		self.sign_in()
 		mcp_connection.sign_in(self.connection)
 		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
@@ -56,7 +56,7 @@ class TestSignIn(ConnectionTestCase):
 			mcp_connection.callback(state=answer["state"], error="access_denied")
 		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
 
-	def test_tokens_do_not_follow_a_changed_address(self):
+	def test_oauth_tokens_are_not_used_after_the_url_changes(self):
 		self.sign_in()
 		doc = frappe.get_doc(CONNECTION, self.connection)
 		doc.url = f"{self.server.url}/other"
@@ -64,7 +64,7 @@ class TestSignIn(ConnectionTestCase):
 		frappe.db.commit()
 		self.assertIn("Nobody is signed in", mcp_connection.refresh(self.connection)["error"])
 
-	def test_the_request_has_pkce_and_the_client_s_document_is_public(self):
+	def test_sign_in_uses_pkce_and_the_client_metadata_is_public(self):
 		address = urlsplit(mcp_connection.sign_in(self.connection))
 		query = parse_qs(address.query)
 		self.assertEqual(query["code_challenge_method"], ["S256"])
