@@ -156,10 +156,10 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 		route: auto, chat or agent (the default).
 
 	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
-	run waits for a person.
+	run waits for a person, or is queued.
 	"""
 	result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
-	return json_response(describe_finished(result), 202 if result.draft else 200)
+	return json_response(describe_finished(result), 202 if result.is_open else 200)
 
 
 @frappe.whitelist(methods=["POST"])

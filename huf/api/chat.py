@@ -29,6 +29,8 @@ from huf.api.wire.json_body import (
 from huf.api.wire.sse import stream_events
 
 APPROVAL_PENDING = "The run waits until a person approves one of its calls."
+QUEUED = "The run is queued: it begins when the last run of its conversation has ended. Do not send it again."
+NO_ANSWER = {RunStatus.WAITING: APPROVAL_PENDING, RunStatus.QUEUED: QUEUED}
 EVENT_ID = re.compile("[0-9]{1,18}")
 
 
@@ -116,8 +118,8 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL.
 
 	Returns {success, run_id, result, state}. A run that a limit stopped has its partial result and success
-	false; one that waits for approval has status 202. Errors are {error, code, suggestion}: 400, 403 or 409
-	if nothing was started, 500 if the run failed.
+	false; one that waits for approval, or is queued, has status 202. Errors are {error, code, suggestion}:
+	400, 403 or 409 if nothing was started, 500 if the run failed.
 	"""
 	objective = read_string(message, "message")
 	plan = read_strings(planHint, "planHint")
@@ -131,18 +133,18 @@ def run_response(objective: str, plan: tuple[str, ...], result: RunResult):
 		reason = result.stop_reason.value if result.stop_reason else result.status.value
 		error = result.error or f"The run was stopped before it had an answer ({reason})."
 		return json_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
-	waiting = result.status is RunStatus.WAITING
-	no_answer = APPROVAL_PENDING if waiting else "The run was cancelled."
+	status = result.status.value
+	no_answer = NO_ANSWER.get(result.status, "The run was cancelled.")
 	answer = result.response or {"error": result.error or no_answer}
 	state = {
 		"objective": objective,
 		"plan": plan,
 		"toolsUsed": list_tools_by_run([result.run]).get(result.run, []),
 		"stepsCompleted": result.steps,
-		"status": "waiting" if waiting else EXTERNAL_STATUSES.get(result.status.value, EXTERNAL_FAILED),
+		"status": "waiting" if result.is_open else EXTERNAL_STATUSES.get(status, EXTERNAL_FAILED),
 	}
 	body = {"success": result.success, "run_id": result.run, "result": answer, "state": state}
-	return json_response(body, 202 if waiting else 200)
+	return json_response(body, 202 if result.is_open else 200)
 
 
 def is_without_answer(result: RunResult) -> bool:

@@ -47,7 +47,8 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	Also at /copilotkit/action.
 
 	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and
-	{success, result, run, ...} for a tool; status 202 where a person has to approve something first.
+	{success, result, run, ...} for a tool; status 202 if a person has to approve something first, or the run
+	is queued.
 	"""
 	agent = read_string(agent, "agent", required=False)
 	thread = read_string(threadId, "threadId", required=False)
@@ -60,7 +61,7 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 		request = build_external_request(CHANNEL, agent, "", thread=thread)
 		result = run_tool_call(request, action, read_arguments(arguments))
 		body = describe_call(result)
-	return json_response({**body, "threadId": request.external_id}, 202 if result.draft else 200)
+	return json_response({**body, "threadId": request.external_id}, 202 if result.is_open else 200)
 
 
 def describe_call(result: RunResult) -> dict:
@@ -69,8 +70,8 @@ def describe_call(result: RunResult) -> dict:
 	Its failure is reported as such, though the run itself succeeded.
 	"""
 	body = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
-	if result.draft:
-		return {**body, "draft": result.draft}
+	if result.is_open:
+		return {**body, **({"draft": result.draft} if result.draft else {})}
 	calls = list_tool_calls([result.run])
 	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
 		error = read_call_error(calls[-1].error_message) if calls else result.error
@@ -89,6 +90,8 @@ def read_call_error(text: str | None) -> str | None:
 def read_message(message, messages) -> str:
 	"""The message, or the last of the messages; earlier ones are stored on the server."""
 	if message is None and isinstance(messages, list) and messages and isinstance(messages[-1], dict):
+		if messages[-1].get("role", "user") != "user":
+			raise BadRequest("The last of the messages is not the user's.")
 		message = messages[-1].get("content")
 	return read_string(message, "message")
 

@@ -1,7 +1,6 @@
 """Transcribes recordings before they are sent, with the agent's own Speech to Text tool. Stores nothing."""
 
 import base64
-import binascii
 
 import frappe
 
@@ -49,6 +48,6 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 		raise UsageError(f"A recording may have at most {MAX_BYTES // 1_000_000} MB. Record less at once.")
 	try:
 		content = base64.b64decode(sound, validate=True)
-	except binascii.Error:
+	except ValueError:  # also for letters that are not ASCII
 		raise UsageError("The recording is not base64.") from None
 	return run_coroutine(services.transcribe_audio(tool.model, f"speech.{ending}", content))["text"].strip()

@@ -18,14 +18,18 @@ class Routed:
 	taken.
 
 	`is_chat`: the answer needs no tools, so the run has none. `decision`: the Agent Route Decision that the
-	run belongs to; `is_escalated`: the agent takes over from the chat.
+	run belongs to; `replaces`: the chat's run from which the agent takes over.
 	"""
 
 	confidence: float
 	plan: tuple[str, ...] = ()
 	is_chat: bool = False
 	decision: str | None = None
-	is_escalated: bool = False
+	replaces: str | None = None
+
+	@property
+	def is_escalated(self) -> bool:
+		return self.replaces is not None
 
 	@property
 	def route(self) -> str:

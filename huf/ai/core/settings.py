@@ -1,6 +1,7 @@
 """Huf Settings and environment variables as one frozen value. Read-only."""
 
 import os
+import re
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -97,7 +98,7 @@ def read_value(doc: Any, fieldname: str, kind: Any) -> Any:
 
 def read_int(doc: Any, fieldname: str) -> int:
 	from_environment = os.environ.get(ENVIRONMENT_VARIABLES.get(fieldname, ""), "")
-	if from_environment.isdigit():
+	if re.fullmatch("0*[1-9][0-9]{0,8}", from_environment):
 		return int(from_environment)
 	return int(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
 

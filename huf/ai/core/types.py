@@ -352,6 +352,11 @@ class RunResult:
 	def success(self) -> bool:
 		return self.status is RunStatus.SUCCESS
 
+	@property
+	def is_open(self) -> bool:
+		"""Whether the run is queued, or waits, and has its answer later."""
+		return self.status.value in OPEN_STATUSES
+
 	def as_dict(self) -> dict[str, Any]:
 		"""What `run_agent_sync` returns and the event `run_finished` holds."""
 		return {

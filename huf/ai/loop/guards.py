@@ -90,15 +90,18 @@ class Deadline:
 
 @dataclass(frozen=True)
 class ToolFailures:
-	"""Stops a run in which a tool failed `maximum` times in a row."""
+	"""Stops a run in which a tool failed in `maximum` turns in a row.
+
+	The calls of a turn fail together: the model has read no error before it made the second.
+	"""
 
 	maximum: int
 
 	def verdict(self, progress: Progress) -> Verdict | None:
-		last = [o for turn in progress.turns for o in turn if o.status is not CallStatus.REFUSED][::-1]
-		for name in dict.fromkeys(o.call.request.name for o in last):
-			own = [o for o in last if o.call.request.name == name]
-			failed = len(list(takewhile(lambda o: not o.ok, own)))
+		turns = [[o for o in turn if o.status is not CallStatus.REFUSED] for turn in progress.turns[::-1]]
+		for name in dict.fromkeys(o.call.request.name for turn in turns for o in turn[::-1]):
+			own = ([o.ok for o in turn if o.call.request.name == name] for turn in turns)
+			failed = len(list(takewhile(lambda ended: not any(ended), filter(None, own))))
 			if failed >= self.maximum:
 				why = f"Tool {name} failed {failed} consecutive times. Aborting run."
 				return Verdict(StopReason.TOOL_FAILURES, why)

@@ -42,7 +42,8 @@ def describe_choice(tools: Sequence[Tool], is_small: bool) -> str:
 def describe_tools(tools: Iterable) -> str:
 	"""One line per tool for a planner: its name, its description and the JSON schema of its arguments."""
 	lines = [
-		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
+		f"- {each.name}: {each.description.rstrip('. ')}. "
+		f"Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
 		for each in tools
 	]
 	return "\n".join(lines) or "No tools are currently available."

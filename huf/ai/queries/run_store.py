@@ -10,6 +10,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ENDED_STATUSES, CallStatus, RunStatus
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
@@ -81,6 +82,8 @@ class RunStore:
 		insert_row(
 			"Agent Run", {**values, "run_as": user, "started_at": record.created_at}, user, record.run_id
 		)
+		if record.created_at:
+			update_row("Agent Run", record.run_id, {"creation": record.created_at})
 		insert_rows(
 			"Agent Tool Call",
 			[build_tool_call(record.run_id, *each) for each in enumerate(record.tools_used, 1)],
@@ -113,6 +116,8 @@ def read_records(filters: dict, limit: int) -> list[AgentRunRecord]:
 
 def build_record(row, tools: list[str]) -> AgentRunRecord:
 	values = {name: row[column] for name, column in COLUMNS.items()}
+	if (row.response or "").startswith(("{", "[")):
+		values["result"] = read_json_or_text(row.response)
 	return AgentRunRecord(
 		**values,
 		status=EXTERNAL_STATUSES.get(row.status, EXTERNAL_FAILED),

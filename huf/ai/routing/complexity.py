@@ -15,6 +15,7 @@ YEAR = re.compile(r"1\d{3}|20[01]\d")
 NUMBERED = re.compile(r"\w*[a-z]\w*-[\w-]*0[\w-]*|[a-z]{0,4}0{3,}\w*|\w+-\w*0+")
 QUOTES = '"«»„“”'
 MAX_PHRASE_WORDS = 3
+LAST_LATIN_LETTER = "\u024f"
 
 Group = tuple[str, ...]
 """The concepts of one word; UNKNOWN for an unknown word."""
@@ -125,6 +126,12 @@ def normalize_text(text: str) -> str:
 	here.
 	"""
 	return re.sub(r"\d", "0", remove_accents(text.lower().replace("ß", "ss")))
+
+
+def is_mostly_latin(text: str) -> bool:
+	"""Whether at least half of the letters are Latin, as in all languages that the router knows."""
+	alphabetic = [each for each in remove_accents(text[:MAX_MESSAGE_CHARS]) if each.isalpha()]
+	return 2 * sum(each <= LAST_LATIN_LETTER for each in alphabetic) >= len(alphabetic)
 
 
 def remove_accents(text: str) -> str:

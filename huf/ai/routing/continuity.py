@@ -33,11 +33,13 @@ CONFIRMATION = re.compile(
 )
 CONTINUATION = re.compile(
 	r"^\W*(and|what about|also|then|same|only|but|now|instead|"
-	r"y|e|tambien|luego|entonces|lo mismo|solo|pero|ahora|mejor|"
+	r"tambien|luego|entonces|lo mismo|solo|pero|ahora|mejor|"
 	r"und|auch|dann|dasselbe|nur|aber|jetzt|lieber|"
-	r"a|i|taky|pak|totez|jen|ale|ted|radsi)\b",
+	r"taky|pak|totez|jen|ale|ted|radsi)\b",
 	re.IGNORECASE,
 )
+CONJUNCTION = {"es": re.compile(r"^\W*[ye]\b", re.IGNORECASE), "cs": re.compile(r"^\W*[ai]\b", re.IGNORECASE)}
+"""Words of one letter that mean "and"; in English, A and I begin anything."""
 END_OF_TASK = re.compile(
 	r"\b(thanks?|thank you|thx|bye|goodbye|gracias|adios|danke|tschuss|diky|dekuji|dekuju|nashle|ahoj|hello|"
 	r"hola|hallo)\b",
@@ -53,15 +55,18 @@ class Previous:
 	is_running: bool = False
 
 
-def continues_task(message: str, previous: Previous | None) -> bool:
-	"""Whether the message belongs to the agent's previous task."""
+def continues_task(message: str, previous: Previous | None, language: str = "en") -> bool:
+	"""Whether the message, in a language, belongs to the agent's previous task."""
 	if previous is None or previous.route is not Route.AGENT:
 		return False
-	return previous.is_running or is_follow_up(message)
+	return previous.is_running or is_follow_up(message, language)
 
 
-def is_follow_up(message: str) -> bool:
+def is_follow_up(message: str, language: str) -> bool:
 	text = remove_accents(message.strip())
 	if len(text.split()) > MAX_FOLLOW_UP_WORDS or END_OF_TASK.search(text):
 		return False
-	return bool(CONFIRMATION.match(text) or CONTINUATION.match(text))
+	conjunction = CONJUNCTION.get(language)
+	return bool(
+		CONFIRMATION.match(text) or CONTINUATION.match(text) or (conjunction and conjunction.match(text))
+	)

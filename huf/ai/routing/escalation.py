@@ -44,8 +44,8 @@ STRUCTURE_PATTERNS = (
 
 # Two parts of one sentence, in this order: "I do not have / cannot" and the data or access that is missing.
 LACKS = (
-	r"\b(i (do not|don't|dont|currently (do not|don't)) have|i( cannot| can't| can not|('m| am) (not able|"
-	r"unable) to)|i lack|"
+	r"\b(i (do not|don't|dont|currently (do not|don't)) have|i (currently )?have no (?=(direct )?"
+	r"(access|real|live|current|internet))|i( cannot| can't| can not|('m| am) (not able|unable) to)|i lack|"
 	r"(yo )?no (tengo|dispongo de|cuento con|puedo|me es posible|soy capaz de)|carezco de|"
 	r"(ich )?(habe|verfuge) (ich )?(leider |derzeit |aktuell )?(keine?n?|nicht uber|uber keine?n?)|"
 	r"ich kann (leider |derzeit |aktuell )?(nicht|keine?n?)|kann ich (leider |derzeit )?(nicht|keine?n?)|"
@@ -54,7 +54,7 @@ LACKS = (
 DATA = (
 	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|"
 	r"prices|news|figures)|brows(e|ing)|(the )?internet|your (records|files|calendar|data|account|system|"
-	r"inbox|database|email)|look (it|that|this|them) up|open (links|websites|files|attachments|urls)|"
+	r"inbox|database|email)|look (it|that|this|them) up|look up|open (links|websites|files|attachments|urls)|"
 	r"acceso|tiempo real|en directo|informacion (actual|actualizada|reciente)|datos (actuales|actualizados|"
 	r"recientes)|navegar|internet|tus (registros|archivos|datos|correos)|sus (registros|archivos|datos)|"
 	r"abrir (enlaces|archivos|paginas)|consultar|buscar|"
@@ -76,8 +76,8 @@ SEARCHES = (
 STALE = (
 	r"\b(my (knowledge|training|information|data)( data)? (cut[- ]?off|ends|goes (only )?up to|only goes)|"
 	r"as of my (last|latest|knowledge)|knowledge cut[- ]?off|i may not have the (latest|most recent)|"
-	r"(se requiere|requiere|necesito|hace falta) informacion (actualizada|reciente)|mis? (conocimientos?|"
-	r"datos|informacion) (llegan?|terminan?|se extienden?|abarcan?)|fecha de corte|"
+	r"((se )?requiere|(se )?necesita|necesito|hace falta) informacion (actualizada|reciente)|"
+	r"mis? (conocimientos?|datos|informacion) (llegan?|terminan?|se extienden?|abarcan?)|fecha de corte|"
 	r"hasta mi ultima actualizacion|"
 	r"mein (wissen|wissensstand|kenntnisstand|training)[^.?!]{0,20}(reicht|endet|geht)|wissensstand (von|"
 	r"bis)|stand meines wissens|"

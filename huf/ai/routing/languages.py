@@ -19,7 +19,7 @@ FUNCTION_WORDS = {
 		"el la los las un una de del que en y a por para con es son qué cómo mi nos se su al lo si me no "
 		"cuánto cuánta cuál quién "
 		"dónde hay tengo busca buscar dame crea haz necesito puedes esta este muestra envía hola gracias "
-		"explica resume hoy"
+		"explica resume hoy información"
 	),
 	"de": (
 		"der die das ein eine einen und ist sind was wie ich du mir mich wir uns nicht für mit von zu im in "

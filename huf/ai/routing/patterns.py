@@ -38,10 +38,19 @@ _Group = tuple[Route, str, float, str, tuple[tuple[str, str], ...]]
 # fmt: off
 _GROUPS: tuple[_Group, ...] = (
 	(AGENT, Need.EXPLICIT_AGENT, 1.0, "explicit", (
-		("es", r"\b(usa|utiliza|usar|activa|llama al?|que) (el |al |un )?agente\b"),
-		("en", r"\b(use|ask|let|have|activate) (the |an |your )?agent\b"),
-		("de", r"\b(nutze?|benutze?|verwende|lass|frage?|starte) (den |einen |deinen )?agent(en)?\b"),
+		("es", r"(?<!\bno )(?<!\bsin )\b(usa|utiliza|usar|activa|llama al?|que) (el |al |un )?(modo )?"
+			r"agente\b"),
+		("en", r"(?<!n.t )(?<!\bnot )(?<!\bnever )\b(use|ask|let|have|activate) (the |an |your )?agent\b"),
+		("de", r"\b(nutze?|benutze?|verwende|lass|frage?|starte) (den |einen |deinen )?agent(en)?\b"
+			r"(?! nicht\b)"),
 		("cs", r"\b(použij|zapoj|spusť|nech|zavolej|ať) (na to )?agent(a|ovi|em)?\b"),
+	)),
+	(CHAT, "", SURE, "no_agent", (
+		("es", r"\b(no (uses|utilices|actives|llames)|sin (usar|utilizar)) (el |al |un )?(modo )?agente\b"),
+		("en", r"(n.t|\bnot|\bnever|\bwithout) (use|using|ask|asking|activate) (the |an |your )?agent\b"),
+		("de", r"\b(nutze?|benutze?|verwende|frage?) (bitte )?(nicht (den |einen |deinen )?agent(en)?\b|"
+			r"(den |einen |deinen )?agent(en)? nicht\b)"),
+		("cs", r"\b(nepoužívej|nepoužij|nezapojuj|nevolej) agenta\b"),
 	)),
 	(AGENT, Need.WEB_SEARCH, 0.9, "web", (
 		("es", r"^\W*(por favor,? )?(busca|búscame|averigua|investiga)\b.{0,80}\b(web|internet|google|"
@@ -60,22 +69,28 @@ _GROUPS: tuple[_Group, ...] = (
 	(AGENT, Need.OPEN_URL, 0.9, "url", (
 		("", r"https?://\w\S+"),
 		("es", r"^\W*(navega|entra|visita|accede|abre la (web|página))\b.{0,40}\w\.\w"),
+		("es", r"^\W*(ve a|abre) https?://"),
 		("en", r"^\W*(go to|visit|navigate|open the (site|website|page))\b.{0,40}\w\.\w"),
 		("de", r"^\W*(geh auf|besuche?|navigiere?|öffne die (seite|webseite))\b.{0,40}\w\.\w"),
 		("cs", r"^\W*(jdi na|přejdi|navštiv|otevři (stránku|web))\b.{0,40}\w\.\w"),
 	)),
 	(AGENT, Need.GENERATE_FILE, 0.9, "file", (
-		("es", rf"\b(genera|crea|haz|hazme|exporta|prepara|saca|convierte|pasa)\b.{{0,60}}\b{FILES}"),
+		("es", rf"\b(genera|crea|haz|exporta|prepara|saca|convierte|pasa)(me|nos)?\b.{{0,60}}\b{FILES}"),
 		("en", rf"\b(generate|create|make|export|build|produce|prepare|put together|convert|"
 			rf"save)\b.{{0,60}}\b({FILES}|spreadsheet\b)"),
 		("de", rf"\b(generiere?|erstelle?|erzeuge?|mache?|exportiere?|wandle)\b.{{0,60}}\b{FILES}"),
 		("cs", rf"\b(vygeneruj|vytvoř|udělej|vyexportuj|exportuj|připrav|převeď)\b.{{0,60}}\b{FILES}"),
 	)),
 	(AGENT, Need.EXECUTE_CODE, 0.9, "code", (
-		("es", r"^\W*ejecuta\b"),
-		("en", r"^\W*(run|execute)\b.{0,20}(\b(code|script|sql|python|query|snippet)\b|:)"),
-		("de", r"^\W*führ(e|t)?\b.{0,60}\baus\b.{0,10}:"),
-		("cs", r"^\W*(spusť|proveď|vykonej)\b.{0,30}(\b(kód|skript|dotaz|sql|python)\w*|:)"),
+		("es", r"^\W*(por favor,? )?ejecuta(lo|la)?\b"),
+		("es", r"^\W*(puedes|podrías) (ejecutar|correr)\b.{0,20}\b(código|script|sql|python)\b"),
+		("es", r"^\W*(por favor,? )?corre (este|el|mi) (código|script)\b"),
+		("en", r"^\W*((please|can you|could you),? )?(run|execute)\b.{0,20}(\b(code|script|sql|python|query|"
+			r"snippet)\b|:)"),
+		("de", r"^\W*(bitte )?führ(e|t)?\b.{0,60}\baus\b.{0,10}:"),
+		("de", r"^\W*((bitte )?führ(e|t)?|kannst du)\b.{0,20}\b(code|skript|script|sql|python)\b.{0,20}"
+			r"\baus"),
+		("cs", r"^\W*(prosím,? )?(spusť|proveď|vykonej)\b.{0,30}(\b(kód|skript|dotaz|sql|python)\w*|:)"),
 	)),
 	(AGENT, Need.READ_FILE, 0.9, "attachment", (
 		("es", r"\b(adjunt[ao]s?|te adjunto|he (subido|adjuntado)|acabo de (subir|adjuntar)|que subí)\b"),

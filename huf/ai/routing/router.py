@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.routing.classifier import load_model
-from huf.ai.routing.complexity import Complexity, measure_complexity
+from huf.ai.routing.complexity import Complexity, is_mostly_latin, measure_complexity
 from huf.ai.routing.continuity import Previous, continues_task
 from huf.ai.routing.heuristics import PatternMatch, find_match
 from huf.ai.routing.languages import detect_language, get_text, suggest_plan
@@ -60,7 +60,7 @@ def decide_with_context(message: str, context: RouteContext) -> RouteDecision:
 	match = find_match(message, context.patterns)
 	if match and match.strongest.confidence == 1.0:
 		return decide_by_pattern(match, language)
-	if continues_task(message, context.previous):
+	if continues_task(message, context.previous, language):
 		return continue_task(language)
 	if context.has_attachments and not (match and match.strongest.confidence > ATTACHMENT.confidence):
 		match = PatternMatch(
@@ -87,7 +87,7 @@ def continue_task(language: str) -> RouteDecision:
 
 def decide_by_pattern(match: PatternMatch, language: str) -> RouteDecision:
 	row = match.strongest
-	language = row.language or language
+	language = next((each.language for each in match.rows if each.language), language)
 	needs = unique(each.need for each in match.rows if each.need)
 	return RouteDecision(
 		route=row.route,
@@ -103,8 +103,12 @@ def decide_by_pattern(match: PatternMatch, language: str) -> RouteDecision:
 
 def decide_by_classifier(message: str, language: str, context: RouteContext) -> RouteDecision:
 	"""Decide by the classifier, or by a model if there is one and the classifier is in doubt."""
-	# Only an explicit request for the agent has confidence 1.
-	score = min(0.99, round(load_model().probability(message), 2))
+	# Only an explicit request for the agent has confidence 1. The classifier knows no word of other scripts.
+	score = (
+		min(0.99, round(load_model().probability(message), 2))
+		if is_mostly_latin(message)
+		else UNSURE_CONFIDENCE
+	)
 	if context.ask and max(score, 1 - score) < context.threshold:
 		return decide_by_model(message, language, context.ask, context.threshold)
 	if score >= context.threshold:
@@ -163,8 +167,9 @@ def decide_by_model(message: str, language: str, ask: CompleteText, threshold: f
 	beginning = message[:MAX_MODEL_CHARS]
 	answer = ask([{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": beginning}])
 	route, confidence = read_verdict(answer)
-	score = confidence if route is Route.AGENT else complement(confidence)
-	if score >= threshold:
+	# However unsure it is of the chat, it has not chosen the agent.
+	score = confidence if route is Route.AGENT else min(UNSURE_CONFIDENCE, complement(confidence))
+	if route is Route.AGENT and score >= threshold:
 		return build_agent_decision(
 			measure_complexity(message), score, language, Stage.MODEL, (get_text("model", language),)
 		)

@@ -1,5 +1,6 @@
 """Chooses the mode (inline or background) and the model tier for a task. Pure."""
 
+import re
 from typing import NamedTuple
 
 from huf.ai.core.types import Mode
@@ -11,6 +12,8 @@ HIGH_SCORE = 0.8
 """From here on a dimension needs a large model."""
 SHORT_WORDS = 30
 LONG_WORDS = 50
+MIN_INFLECTED_CHARS = 5
+"""Shorter words, such as IT, count only as they are."""
 SMALL, LARGE, CLOUD = 1, 2, 3
 """Tiers: a small local model, a large local model, a cloud provider's model."""
 
@@ -33,7 +36,7 @@ def choose_task(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
 	)
 	mode = Mode.BACKGROUND if several or word_count >= LONG_WORDS else Mode.INLINE
 	words = normalize_text(text)
-	if any(normalize_text(task) in words for task in cloud_tasks):
+	if any(names_task(words, normalize_text(task)) for task in cloud_tasks):
 		return Task(mode, CLOUD)
 	simple = (
 		mode is Mode.INLINE
@@ -42,3 +45,12 @@ def choose_task(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
 		and word_count < SHORT_WORDS
 	)
 	return Task(mode, SMALL if simple else LARGE)
+
+
+def names_task(text: str, phrase: str) -> bool:
+	"""Whether a text has a phrase as words of its own, perhaps with a short ending; both are normalized."""
+	if not phrase.isascii():
+		# Chinese and others have no spaces between words.
+		return phrase in text
+	ending = r"\w{0,2}" if len(phrase) >= MIN_INFLECTED_CHARS else ""
+	return bool(re.search(rf"(?<!\w){re.escape(phrase)}{ending}(?!\w)", text))

@@ -14,6 +14,7 @@ from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
+from huf.ai.queries.runs import describe_runs
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
@@ -23,10 +24,8 @@ from huf.ai.runs.routing import (
 	HeldChat,
 	find_takeover,
 	may_escalate,
-	needs_agent,
 	route_request,
 	route_task,
-	take_over,
 )
 from huf.ai.runs.start import OpenRun, start_run
 
@@ -102,7 +101,7 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 			queued = enqueue_run(replace(request, mode=Mode.BACKGROUND))
 			return describe_open(queued, RunStatus.QUEUED, queued.recorded)
 		result = run_coroutine(end_here(run, listeners))
-		agent = find_takeover(request, result)
+		agent = find_takeover(request, result.as_dict())
 		return run_agent(agent, listeners) if agent else result
 
 
@@ -123,7 +122,7 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	"""
 	request = route_task(route_request(request))
 	result = await end_here(start_run(request), listeners)
-	agent = find_takeover(request, result)
+	agent = find_takeover(request, result.as_dict())
 	return await run_to_end(agent, listeners) if agent else result
 
 
@@ -143,18 +142,34 @@ def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[Run
 
 
 def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent | None, None, None]:
-	held = HeldChat(can_void)
-	for event in stream_run(request):
-		if event and event.kind is EventKind.RUN_FINISHED and needs_agent(event.data):
-			yield from held.void(event)
-			yield from stream_run(take_over(request, event.run, event.data["conversation"]))
-			return
-		if event and event.kind is EventKind.RUN_QUEUED:
-			yield event
-			return
-		released: list[RunEvent | None] = [*held.add(event)] if event else []
-		yield from released or [None]
+	held, events, run = HeldChat(can_void), stream_run(request), None
+	try:
+		for event in events:
+			run = event.run if event else run
+			ended = event.data if event and event.kind is EventKind.RUN_FINISHED else None
+			if event and ended and (agent := find_takeover(request, ended)):
+				yield from held.void(event)
+				run = None
+				yield from stream_run(agent)
+				return
+			if event and event.kind is EventKind.RUN_QUEUED:
+				yield event
+				return
+			released: list[RunEvent | None] = [*held.add(event)] if event else []
+			yield from released or [None]
+	except GeneratorExit:
+		events.close()
+		if run:
+			take_over_unread(request, run)
+		raise
 	yield from held.events
+
+
+def take_over_unread(request: AgentRequest, run: str) -> None:
+	"""Queue the agent's run, if the ended chat needs it, for a reader who has left."""
+	for ended in describe_runs([run], is_checked=True).values():
+		if agent := find_takeover(request, ended):
+			enqueue_run(agent)
 
 
 def open_run(request: AgentRequest) -> OpenRun:

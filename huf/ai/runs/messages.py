@@ -21,7 +21,7 @@ from huf.ai.core.attachments import (
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.files import get_ending, get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.memory import offer_facts
 from huf.ai.knowledge.reader_process import read_file
@@ -71,14 +71,15 @@ def build_messages(
 	`without_runs`: runs whose messages are omitted, such as queued ones. `record`: the document that the run
 	is about, as (DocType, name). `holder`: owner and channel of a conversation that is about to be created.
 	"""
-	plan = request.routed.plan if request.routed else ()
-	instructions = add_plan(manager.agent_doc.instructions, plan)
+	instructions = manager.agent_doc.instructions
 	slots = manager.agent_doc.agent_tool
 	# Agents without memory read nothing.
 	if any(frappe.get_cached_doc("Agent Tool Function", slot.tool).types in MEMORY_TYPES for slot in slots):
 		holder = holder or read_holder(conversation)
 		instructions = add_facts(instructions, manager, holder, record)
-	prompt = request.prompt, request.message_files
+	# Offline agents follow rules, not plans.
+	plan = request.routed.plan if request.routed and manager.model != OFFLINE else ()
+	prompt = add_plan(request.prompt, plan), request.message_files
 	if request.history is not None:
 		messages = opening_messages(instructions, request.history, *prompt)
 		return Opening(messages, messages)
@@ -87,12 +88,15 @@ def build_messages(
 	return open_with_history(messages, conversation, past, without_runs)
 
 
-def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
-	"""The agent's instructions with the steps suggested for this request."""
+def add_plan(prompt: str, plan: Sequence[str]) -> str:
+	"""The prompt with the steps suggested for it.
+
+	They are no instructions of the agent's author: a caller may suggest them.
+	"""
 	if not plan:
-		return instructions
+		return prompt
 	steps = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
-	return f"{instructions or ''}\n\nSuggested steps; take others where these do not fit:\n{steps}".strip()
+	return f"{prompt}\n\nSuggested steps; take others where these do not fit:\n{steps}".strip()
 
 
 def add_facts(

@@ -13,10 +13,12 @@ from functools import lru_cache
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.json_text import make_encodable
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.settings import find_cached, get_settings
-from huf.ai.core.types import AgentRequest, ModelReply, RunResult, RunStatus
+from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers import litellm
 from huf.ai.providers.masking import MaskedModel, make_masker
@@ -46,12 +48,22 @@ def route_request(request: AgentRequest) -> AgentRequest:
 		return replace(request, routed=Routed(0, is_chat=True))
 	if choice is not RouteChoice.AUTO:
 		return request
-	admission.admit(request.agent, request.user, request.from_chat)
+	agent = admission.admit(request.agent, request.user, request.from_chat)
+	conversation = request.conversation or find_session(request, agent)
 	decision, name = decide_and_record(
-		request.prompt, bool(request.attachments), request.conversation, get_route_model()
+		request.prompt, bool(request.attachments), conversation, get_route_model()
 	)
 	is_chat = decision.route is Route.CHAT
 	return replace(request, routed=Routed(decision.agent_score, decision.plan_hint, is_chat, name))
+
+
+def find_session(request: AgentRequest, agent) -> str | None:
+	"""The conversation of its session that a request without one continues, or None."""
+	if request.history is not None or not agent.persist_conversation:
+		return None
+	session = request.channel, request.external_id, request.user, request.shared
+	is_new, conversation = ConversationManager(agent.name, *session).find_active()
+	return None if is_new else conversation
 
 
 def may_escalate(request: AgentRequest) -> bool:
@@ -59,11 +71,15 @@ def may_escalate(request: AgentRequest) -> bool:
 	return bool(request.routed and request.routed.is_chat and request.routed.decision)
 
 
-def find_takeover(request: AgentRequest, result: RunResult) -> AgentRequest | None:
-	"""The agent's request if the chat's answer needs the agent, else None."""
-	if may_escalate(request) and needs_agent(result.as_dict()):
-		return take_over(request, result.run, result.conversation)
-	return None
+def find_takeover(request: AgentRequest, result: dict) -> AgentRequest | None:
+	"""The agent's request if the chat's answer needs the agent and it may run now, else None.
+
+	It replaces the chat's messages in their conversation.
+	"""
+	if not (may_escalate(request) and needs_agent(result) and may_start(request, result["provider"])):
+		return None
+	routed = request.routed and replace(request.routed, is_chat=False, replaces=result["run"])
+	return replace(request, conversation=result["conversation"], external_id=None, routed=routed)
 
 
 def needs_agent(result: dict) -> bool:
@@ -71,14 +87,14 @@ def needs_agent(result: dict) -> bool:
 	return bool(is_answer) and check_escalation(result["response"]).should_escalate
 
 
-def take_over(request: AgentRequest, run: str, conversation: str) -> AgentRequest:
-	"""The agent's request in the same conversation, from which the chat's answer is removed. Commits."""
-	conversations = ConversationManager(request.agent, user=request.user)
-	conversations.conversation = conversation
-	conversations.remove_messages(run)
-	frappe.db.commit()
-	routed = request.routed and replace(request.routed, is_chat=False, is_escalated=True)
-	return replace(request, conversation=conversation, external_id=None, routed=routed)
+def may_start(request: AgentRequest, provider: str | None) -> bool:
+	"""Whether the request is admitted. Otherwise the chat's answer stays: it is better than an error."""
+	try:
+		admission.admit(request.agent, request.user, request.from_chat)
+		admission.check_stops(request, provider)
+	except (UsageError, frappe.PermissionError):
+		return False
+	return True
 
 
 def route_task(request: AgentRequest) -> AgentRequest:
@@ -94,7 +110,7 @@ def decide_and_record(
 	message: str, has_attachments: bool, conversation: str | None, ask: "RouteModel | None"
 ) -> tuple[RouteDecision, str]:
 	"""(decision, name of its Agent Route Decision)"""
-	settings, began = get_settings(), time.perf_counter()
+	settings, began, message = get_settings(), time.perf_counter(), make_encodable(message)
 	threshold = settings.router_confidence_threshold
 	log_settings(threshold, settings.enable_dynamic_escalation)
 	decision = decide_route(

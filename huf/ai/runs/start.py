@@ -79,6 +79,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	request, manager = admit_request(request, status)
 	request, conversations = choose_conversation(request, manager, is_separate)
 	conversation = conversations.conversation or ""
+	if request.routed and request.routed.replaces:
+		conversations.remove_messages(request.routed.replaces)
 	opening = open_messages(request, manager, conversations)
 	if status is RunStatus.STARTED:
 		admission.check_stops(request, manager.provider)

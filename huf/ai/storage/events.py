@@ -66,7 +66,7 @@ class RunEventEmitter:
 			store_live_event,
 			*watchers,
 			build_realtime_listener(request.user),
-			build_log_listener(request.prompt),
+			build_log_listener(request.prompt, request.routed.route if request.routed else "agent"),
 		]
 		self.number = self.first_number = first_event_number(attempts)
 		self.step = 0
@@ -170,7 +170,7 @@ def live_event_key(run: str, number: int) -> str:
 	return f"huf_live:{run}:{number}"
 
 
-def build_log_listener(objective: str) -> Listener:
+def build_log_listener(objective: str, route: str) -> Listener:
 	"""A listener that logs one run."""
 	tools: dict[str, None] = {}
 
@@ -192,7 +192,7 @@ def build_log_listener(objective: str) -> Listener:
 				data["duration_ms"],
 			)
 		elif event.kind is EventKind.RUN_FINISHED:
-			line = describe_end(event.run, data, list(tools))
+			line = describe_end(event.run, route, data, list(tools))
 			frappe.logger("huf").log(LEVELS[line["level"]], to_text(line))
 
 	return listen
@@ -204,7 +204,7 @@ def log_call(form: str, *values) -> None:
 		log.debug(f"[AgentRunner] {form}", *map(to_text, values))
 
 
-def describe_end(run: str, data: dict, tools: list[str]) -> dict:
+def describe_end(run: str, route: str, data: dict, tools: list[str]) -> dict:
 	"""The log line of an ended run, a JSON object."""
 	now = datetime.now(timezone.utc)
 	return {
@@ -213,7 +213,7 @@ def describe_end(run: str, data: dict, tools: list[str]) -> dict:
 		"component": "AgentRunner",
 		"event": "run_completed",
 		"run_id": run,
-		"route": "agent",
+		"route": route,
 		"tools_used": tools,
 		"steps": data["steps"],
 		"duration_ms": data["duration_ms"],

@@ -96,11 +96,13 @@ def read_decisions(runs: Sequence[str]) -> dict[str, dict]:
 def read_last_route(conversation: str) -> tuple[str | None, bool]:
 	"""(the last route in a conversation or None, whether its newest run is open)."""
 	newest = {"filters": {"conversation": conversation}, "order_by": "creation desc, name desc", "limit": 1}
-	decided = frappe.get_all(DECISION, fields=["route", "escalated"], **newest)
-	runs = frappe.get_all("Agent Run", fields=["status"], **newest)
-	is_open = bool(runs) and runs[0].status in OPEN_STATUSES
-	if is_open or (decided and decided[0].escalated):
-		return AGENT, is_open
+	decided = frappe.get_all(DECISION, fields=["route", "creation"], **newest)
+	runs = frappe.get_all("Agent Run", fields=["status", "route", "creation"], **newest)
+	if runs and runs[0].status in OPEN_STATUSES:
+		return AGENT, True
+	# Runs that nobody has decided about have no route: the agent answers them.
+	if runs and not (decided and decided[0].creation > runs[0].creation):
+		return runs[0].route or AGENT, False
 	return (decided[0].route if decided else None), False
 
 

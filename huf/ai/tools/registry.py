@@ -147,18 +147,23 @@ def register_tool(
 ) -> None:
 	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
 
-	The mark is an attribute of the function; sites that load its module see it. Raises ValueError for a name
-	that models do not accept, or that another function of the module has.
+	The mark is an attribute of the function, which may have several names; sites that load its module see it.
+	Raises ValueError for a name that models do not accept, or that is registered already.
 	"""
 	if not TOOL_NAME.fullmatch(name):
 		raise ValueError(
 			f"{name!r} is not a name for a tool. Use only letters, digits, _ and -, and at most 64 of them."
 		)
-	if any(each.name == name and each.function is not func for each in find_marked_tools(func.__module__)):
+	marks = get_marks(func)
+	if name in marks or any(each.name == name for each in find_marked_tools(func.__module__)):
 		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
-	func.huf_tool = build_code_tool(  # type: ignore[attr-defined]
-		name, func, description, parameters=parameters, **declared
-	)
+	tool = build_code_tool(name, func, description, parameters=parameters, **declared)
+	func.huf_tool = {**marks, name: tool}  # type: ignore[attr-defined]
+
+
+def get_marks(func: Callable) -> dict[str, CodeTool]:
+	"""The tools that a function is registered as, by name."""
+	return getattr(func, "huf_tool", {})
 
 
 def build_code_tool(
@@ -265,7 +270,7 @@ def find_marked_tools(module: str) -> list[CodeTool]:
 	"""The tools that a module defines; [] if it is not imported."""
 	members = vars(sys.modules[module]).values() if module in sys.modules else ()
 	functions = (each for each in members if inspect.isfunction(each) and each.__module__ == module)
-	return [each.huf_tool for each in functions if hasattr(each, "huf_tool")]
+	return [mark for each in functions for mark in get_marks(each).values()]
 
 
 def build_hook_tool(app: str, entry: dict) -> CodeTool:

@@ -229,8 +229,8 @@ class RunEncoder:
 
 
 def describe_finished(result: RunResult) -> dict:
-	"""A run that has paused or ended, for JSON answers: with its phase and the results of its tools."""
-	phase = EXECUTE if result.status is RunStatus.WAITING else VALIDATE
+	"""A run that is queued, waits or has ended, for JSON answers: with its phase and its tools' results."""
+	phase = {RunStatus.QUEUED: PLAN, RunStatus.WAITING: EXECUTE}.get(result.status, VALIDATE)
 	return {**result.as_dict(), STEP: phase, "tool_results": read_tool_results(result.run)}
 
 

@@ -69,13 +69,24 @@ def list_deadlines(case: str | None, status: str, now: date | None = None) -> di
 	"""Deadlines by status: active: not done; past: done or overdue; all."""
 	day = now or getdate(today())
 	filters = [["akte", "=", check_case(case)]] if case else []
-	if status == "active":
-		filters.append(["status", "=", OPEN])
-	found = list_rows(DEADLINE, filters, DEADLINE_FIELDS, "faellig_am asc")
-	kept = [add_days_left(row, day) for row in found["rows"]]
 	if status == "past":
-		kept = [row for row in kept if row["status"] == DONE or row["tage"] < 0]
-	return {**found, "rows": kept, "count": len(kept), "stand": str(day)}
+		found = list_past_deadlines(filters, day)
+	else:
+		filters += [["status", "=", OPEN]] if status == "active" else []
+		found = list_rows(DEADLINE, filters, DEADLINE_FIELDS, "faellig_am asc")
+	return {**found, "rows": [add_days_left(row, day) for row in found["rows"]], "stand": str(day)}
+
+
+def list_past_deadlines(filters: list, day: date) -> dict:
+	"""The last deadlines that are done or overdue, by their days."""
+	done, late = [["status", "=", DONE]], [["status", "!=", DONE], ["faellig_am", "<", day]]
+	lists = [
+		list_rows(DEADLINE, [*filters, *which], DEADLINE_FIELDS, "faellig_am desc") for which in (done, late)
+	]
+	rows = sorted((row for found in lists for row in found["rows"]), key=lambda row: str(row["faellig_am"]))
+	more = len(rows) > MAX_ROWS or any(found["more"] for found in lists)
+	rows = rows[-MAX_ROWS:]
+	return {**lists[0], "rows": rows, "count": len(rows), "more": more}
 
 
 def add_days_left(row: dict, day: date) -> dict:
@@ -89,8 +100,12 @@ def list_times(case: str, since: str | None, until: str | None) -> dict:
 	filters = [["akte", "=", check_case(case)]]
 	filters += [["datum", sign, read_date(day)] for sign, day in ((">=", since), ("<=", until)) if day]
 	found = list_rows(TIME, filters, TIME_FIELDS, "datum asc")
-	total = sum(row["minuten"] for row in found["rows"])
-	billable = sum(row["minuten"] for row in found["rows"] if row.get("abrechenbar"))
+	# The sums are those of all entries, also beyond the rows.
+	entries = frappe.get_list(
+		TIME, filters, ["minuten", "abrechenbar"], order_by="datum asc", limit_page_length=0
+	)
+	total = sum(entry.minuten for entry in entries)
+	billable = sum(entry.minuten for entry in entries if entry.abrechenbar)
 	return {**found, "minuten": total, "minuten_abrechenbar": billable}
 
 

@@ -8,10 +8,11 @@ import frappe
 
 from huf.ai.chat import external
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Mode
+from huf.ai.core.types import AgentRequest, Mode
 from huf.ai.queries import event_stream
 from huf.ai.runs import entry
 from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.start import start_run
 from huf.ai.tools import registry
 from huf.api import agent as api
 from huf.tests.api.test_openai import SECRET, make_key
@@ -106,6 +107,14 @@ class TestAgentChat(FrontEndTestCase):
 		self.assertEqual(
 			answer.json["tool_results"], [{"tool": tool, "arguments": arguments, "result": REPORT}]
 		)
+
+	def test_a_message_behind_another_run_is_queued_and_says_so(self):
+		self.server.script(text("Hello."))
+		talk = self.ask("/agent/chat", message="Hi", thread="t1").json["conversation"]
+		start_run(AgentRequest(self.agent, "Busy", self.user, talk))
+		answer = self.ask("/agent/chat", message="And now?", conversation=talk)
+		known = (answer.status_code, answer.json["status"], answer.json["current_step"])
+		self.assertEqual(known, (202, "Queued", "plan"))
 
 	def test_native_tool_calls_are_returned_in_tool_results(self):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."))

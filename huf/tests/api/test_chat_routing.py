@@ -4,10 +4,14 @@ import json
 
 import frappe
 
+from huf.ai.core.types import AgentRequest
 from huf.ai.routing.router import MAX_MODEL_CHARS
+from huf.ai.runs import stopping
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import start_run
 from huf.api import addresses
 from huf.tests.base import SiteTestCase, keep_default_model
-from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
+from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, remove_stops, unique
 from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
@@ -170,7 +174,17 @@ class TestAgentRun(RoutingTestCase):
 		)
 		row = frappe.get_doc("Agent Run", run)
 		self.assertEqual((row.run_as, row.route, row.prompt), (self.user, "agent", self.BODY["message"]))
-		self.assertIn("2. Extraer datos", server.requests[0]["messages"][0]["content"])
+		self.assertIn("2. Extraer datos", server.requests[0]["messages"][-1]["content"])
+
+	def test_a_caller_s_plan_is_no_instruction_and_masked(self):
+		with ModelServer() as server:
+			self.use_agent(server, mask_personal_data=1)
+			server.script(text(ANSWER))
+			self.ask(RUN, {"message": "Write to anna@example.com", "planHint": ["Write to bob@example.com"]})
+		system, prompt = (each["content"] for each in server.requests[0]["messages"])
+		self.assertEqual(system, "You are an agent under test.")
+		self.assertIn("1. Write to [EMAIL-", prompt)
+		self.assertNotIn("example.com", prompt)
 
 	def test_missing_plan_hint_is_filled_from_the_route_decision(self):
 		with ModelServer() as server:
@@ -223,6 +237,22 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual((answer.status_code, answer.json["success"]), (202, False))
 		self.assertEqual(answer.json["state"]["status"], "waiting")
 		self.assertIn("approves", answer.json["result"]["error"])
+
+	def test_a_run_that_begins_later_is_neither_cancelled_nor_failed(self):
+		self.addCleanup(remove_stops)
+		with ModelServer() as server:
+			agent = self.use_agent(server)
+			with acting_as(self.user):
+				busy = start_run(AgentRequest(agent, "Busy", self.user)).conversation
+			queued = self.ask(RUN, {**self.BODY, "conversationId": busy})
+			stopping.stop("Tool", self.tool)
+			server.script(tool_call(self.tool, {}))
+			held = self.ask(RUN, self.BODY)
+		for answer, reason in ((queued, "is queued"), (held, "was stopped")):
+			self.assertEqual((answer.status_code, answer.json["success"]), (202, False))
+			self.assertEqual(answer.json["state"]["status"], "waiting")
+			self.assertIn(reason, answer.json["result"]["error"])
+			self.assertEqual(frappe.db.get_value("Agent Run", answer.json["run_id"], "status"), "Queued")
 
 	def test_agent_run_without_a_usable_agent_is_refused(self):
 		with ModelServer() as server:

@@ -244,6 +244,7 @@ class TestConversation(SiteTestCase):
 				(deaf, "", "audio/webm"),
 				(hearing, "", "text/html"),
 				(hearing, "no base64!", "audio/webm"),
+				(hearing, "Gespräch", "audio/webm"),
 				(hearing, "A" * 14_000_000, "audio/webm"),
 			):
 				with self.assertRaises(UsageError):

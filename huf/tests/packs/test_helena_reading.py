@@ -1,5 +1,7 @@
 """What Helena reads: each read tool and parameter on records, and only what its user may see."""
 
+from unittest.mock import patch
+
 import frappe
 from frappe.utils import today
 
@@ -7,7 +9,7 @@ from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.sources import read_sources
-from huf.packs.helena import citations, tools
+from huf.packs.helena import cases, citations, tools
 from huf.tests.factories import make, make_user
 from huf.tests.packs.helena import HelenaTestCase
 
@@ -82,6 +84,23 @@ class TestWhatIsInCases(HelenaTestCase):
 			rows = self.as_user(tools.read_fristen, self.case, status=status)["rows"]
 			self.assertEqual([row["name"] for row in rows], names, status)
 		self.assertEqual([row["name"] for row in self.as_user(tools.read_fristen)["rows"]], [late, soon])
+
+	def test_of_many_past_deadlines_the_last_ones_are_listed(self):
+		days = [self.deadline(day) for day in (-9, -3, -2, 4, 5)]
+		done = self.deadline(-1, status="Erledigt")
+		with patch.object(cases, "MAX_ROWS", 2):
+			found = self.as_user(tools.read_fristen, self.case, status="past")
+		self.assertEqual([row["name"] for row in found["rows"]], [days[2], done])
+		self.assertEqual((found["count"], found["more"]), (2, True))
+
+	def test_the_sum_of_times_is_that_of_all_entries(self):
+		for minutes, billable in ((30, 1), (45, 1), (15, 0)):
+			values = {"datum": "2026-01-10", "minuten": minutes, "taetigkeit": "x", "abrechenbar": billable}
+			make("Helena Zeiteintrag", akte=self.case, **values)
+		with patch.object(cases, "MAX_ROWS", 2):
+			found = self.as_user(tools.read_zeiterfassung, self.case)
+		self.assertEqual((found["count"], found["more"]), (2, True))
+		self.assertEqual((found["minuten"], found["minuten_abrechenbar"]), (90, 75))
 
 	def test_a_deadline_says_how_many_days_are_left_and_whether_it_is_overdue(self):
 		self.deadline(-2), self.deadline(5)

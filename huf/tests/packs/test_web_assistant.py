@@ -1,9 +1,12 @@
 """The web assistant on real pages of a local server: searches, opens, makes readable, answers."""
 
 import json
+import os
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.agents.manager import AgentManager
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
@@ -41,6 +44,11 @@ class TestWebAssistant(ShippedPackCase):
 	def test_the_agent_has_exactly_four_tools(self):
 		tools = [row.tool for row in frappe.get_doc("Agent", "Web Assistant").agent_tool]
 		self.assertEqual(tools, ["web_search", "open_url", "extract_text", "final_answer"])
+
+	def test_its_steps_are_the_site_s_and_those_of_the_environment(self):
+		self.assertEqual(AgentManager("Web Assistant").steps, 8)
+		with patch.dict(os.environ, {"MAX_AGENT_STEPS": "10"}):
+			self.assertEqual(AgentManager("Web Assistant").steps, 10)
 
 	def test_a_search_result_is_opened_and_final_answer_is_the_response(self):
 		page = self.site.add("/roof", ARTICLE)

@@ -1,6 +1,7 @@
 """Messages answered by their route: as a chat without tools, by the agent, or first by one and then the other."""
 
 import json
+from unittest import mock
 
 import frappe
 
@@ -10,18 +11,31 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server.tools import name_of_agent
+from huf.ai.runs import admission, entry, stopping
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
-from huf.ai.runs.routing import HeldChat
+from huf.ai.runs.routing import HeldChat, find_takeover
 from huf.ai.runs.start import start_run
 from huf.tests.api.test_mcp import META, REVISION
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
 from huf.tests.http import post
 from huf.tests.model_server import ModelServer, text, tool_call
 
 SIMPLE, TASK = "What is a capital city?", "Use the agent and count the open to-dos"
 LACKS = "I need to search for current information to answer that."
+
+
+def stopping_before(stop):
+	"""`find_takeover`, after `stop`: what happens between a chat's answer and the agent's run."""
+
+	def find(request, result):
+		stop(result)
+		frappe.db.commit()
+		return find_takeover(request, result)
+
+	return find
 
 
 class TestAuto(SiteTestCase):
@@ -89,6 +103,47 @@ class TestAuto(SiteTestCase):
 		with self.assertRaises(TooManyRuns):
 			self.send(SIMPLE)
 
+	def test_a_question_stays_where_the_agent_cannot_take_over(self):
+		stops = (
+			lambda _: stopping.stop("Agent", self.agent),
+			lambda _: frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save(),
+		)
+		self.addCleanup(remove_stops)
+		for stop in stops:
+			remove_stops()
+			self.server.script(text(LACKS))
+			with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(stop)):
+				result = self.send(SIMPLE)
+			self.assertEqual((result["status"], result["response"]), ("Success", LACKS))
+			self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, LACKS])
+
+	def test_nothing_is_removed_before_the_agent_s_run_is_on_record(self):
+		self.server.script(text(LACKS))
+		busy = mock.patch.object(admission, "check_runs_at_once", side_effect=[None, TooManyRuns("Wait.")])
+		with busy, self.assertRaises(TooManyRuns):
+			self.send(SIMPLE)
+		frappe.db.rollback()
+		chat = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		self.assertEqual(self.read(chat.conversation)[0], [SIMPLE, LACKS])
+
+	def test_the_agent_takes_over_also_for_a_reader_who_leaves(self):
+		self.server.script(text(f"Bern is one. {LACKS}", pace=0.02, chunk_size=6), text("Bern."))
+		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
+		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
+		events.close()
+		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		self.assertEqual((run.status, run.route), ("Queued", "agent"))
+		work_on(run.name)
+		self.assertEqual(self.read(run.conversation)[0], [SIMPLE, "Bern."])
+		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
+
+	def test_a_reader_who_leaves_the_agent_s_answer_starts_no_other(self):
+		self.server.script(text(LACKS), text("Bern is one. Rome", pace=0.02, chunk_size=6))
+		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
+		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
+		events.close()
+		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
+
 	def stream(self, *answers) -> list:
 		self.server.script(*answers)
 		return [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
@@ -153,6 +208,24 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(frappe.db.count("Agent Route Decision"), before)
 		with self.assertRaises(UsageError):
 			self.send(SIMPLE, "maybe")
+
+	def test_a_follow_up_to_an_agent_that_was_chosen_stays_with_it(self):
+		for choice, route in ((None, "agent"), ("agent", "agent"), ("chat", "chat")):
+			self.server.script(text("Shall I?"), text("Done."))
+			talk = self.send("Close the old to-dos", choice)["conversation"]
+			result = messages.send_agent_chat_message(self.agent, "yes, do that", talk, route="auto")
+			self.assertEqual(result["route"]["route"], route, choice)
+
+	def test_a_follow_up_in_a_named_thread_stays_with_the_agent(self):
+		for thread in ("t1", None):
+			self.server.script(text("Shall I?"), text("Done."))
+			for prompt in (TASK, "yes, do that"):
+				result = run_agent_sync(self.agent, prompt, external_id=thread, route="auto")
+			self.assertEqual(result["route"]["route"], "agent", thread)
+		frappe.get_doc("Agent", self.agent).update({"persist_conversation": 0}).save()
+		self.server.script(text("Done."))
+		result = run_agent_sync(self.agent, "yes, do that", route="auto")
+		self.assertEqual(result["route"]["route"], "chat", "it continues nothing")
 
 	def test_a_site_can_switch_the_escalation_off(self):
 		self.set_escalation(0)

@@ -54,6 +54,10 @@ class TestRecord(DecidingTestCase):
 		self.assertEqual((row.message, row.language, row.threshold), (SEARCH, "es", 0.65))
 		self.assertEqual(json.loads(row.tool_needs), ["read_file", "web_search"])
 
+	def test_a_message_that_cannot_be_encoded_is_decided_too(self):
+		self.decide("hola \ud800")
+		self.assertEqual(self.last().message, "hola \ufffd")
+
 	def test_decision_is_hidden_from_other_users_and_cannot_be_inserted(self):
 		self.decide(SEARCH)
 		row = self.last()
@@ -188,6 +192,9 @@ class TestSettings(DecidingTestCase):
 		for wrong in ("much", "1.5", "nan", ""):
 			with mock.patch.dict(os.environ, {"ROUTER_CONFIDENCE_THRESHOLD": wrong}):
 				self.assertEqual(get_settings().router_confidence_threshold, 0.65)
+		for wrong in ("0", "-1", "²", "9" * 20):
+			with mock.patch.dict(os.environ, {"MAX_AGENT_STEPS": wrong}):
+				self.assertEqual(get_settings().max_steps, 8)
 
 	def test_higher_confidence_threshold_routes_to_the_chat(self):
 		with mock.patch.dict(os.environ, {"ROUTER_CONFIDENCE_THRESHOLD": "1"}):

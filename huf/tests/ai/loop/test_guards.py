@@ -136,6 +136,12 @@ class TestToolFailures(LoopTestCase):
 		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
 		self.assertEqual([o.status for o in outcome.tool_results], [CallStatus.FAILED] * 2)
 
+	def test_calls_of_one_turn_fail_together(self):
+		both = several("fail", range(2))
+		self.assertEqual(self.run_loop(both, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
+		outcome = self.run_loop(both, both, guards=[ToolFailures(2)])
+		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
+
 	def test_a_successful_call_of_another_tool_does_not_reset_the_failures(self):
 		outcome = self.run_loop(calls("fail", 1), calls("look"), calls("fail", 2), guards=[ToolFailures(2)])
 		self.assertEqual(outcome.stop_reason, StopReason.TOOL_FAILURES)

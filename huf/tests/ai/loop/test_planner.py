@@ -60,7 +60,7 @@ class TestPlans(SiteTestCase):
 		self.assertTrue(all("tools" not in each for each in self.server.requests))
 		for asked in (planning, again, answering):
 			self.assertEqual([each["role"] for each in asked], ["system", "user"])
-			self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", asked[0]["content"])
+			self.assertIn(f"- {self.tool}: Lists todos. Arguments: {{", asked[0]["content"])
 			self.assertTrue(asked[1]["content"].startswith("Request: How many todos?"))
 		for told in (again[1], answering[1]):
 			[result] = [each for each in told["content"].splitlines() if each.startswith('{"tool": "tool')]

@@ -53,7 +53,7 @@ class TestRunStore(SiteTestCase):
 			"duration_ms",
 			"status",
 		)
-		for name in (*kept, "result", "error", "completed_at"):
+		for name in (*kept, "result", "error", "created_at", "completed_at"):
 			self.assertEqual(getattr(found, name), getattr(record, name), name)
 		with acting_as(make_user("Huf User")):
 			self.assertIsNone(RunStore().get(record.run_id))
@@ -68,7 +68,7 @@ class TestRunStore(SiteTestCase):
 			AgentRunRecord(record.run_id, "Find it", "failed", result={"why": 1}, error="It broke.")
 		)
 		found = RunStore().get(record.run_id)
-		self.assertEqual((found.status, found.error, found.result), ("failed", "It broke.", '{"why": 1}'))
+		self.assertEqual((found.status, found.error, found.result), ("failed", "It broke.", {"why": 1}))
 
 	def test_a_run_is_in_the_store_when_it_has_ended(self):
 		with ModelServer() as server:
@@ -104,6 +104,14 @@ class TestRunStore(SiteTestCase):
 		expected = {"level": "info", "component": "AgentRunner", "event": "run_completed", "route": "agent"}
 		expected |= {"run_id": result["run"], "tools_used": [tool], "steps": 2, "status": "completed"}
 		self.assertEqual(end, expected)
+
+	def test_the_log_tells_a_chat_from_an_agent_s_run(self):
+		log = frappe.logger("huf")
+		with ModelServer() as server, self.assertLogs(log, logging.INFO) as told:
+			agent, _tool = self.agent(server)
+			server.script(text("Done."))
+			run_agent_sync(agent, "Look at it", route="chat")
+		self.assertEqual(json.loads(told.records[-1].getMessage())["route"], "chat")
 
 	def test_failed_run_is_logged_as_an_error(self):
 		log = frappe.logger("huf")

@@ -3,6 +3,7 @@
 import unittest
 
 from huf.ai.routing.continuity import Previous, continues_task
+from huf.ai.routing.languages import detect_language
 from huf.ai.routing.types import Route
 
 FOLLOW_UPS = (
@@ -13,6 +14,7 @@ FOLLOW_UPS = (
 )
 NEW = (
 	*("thanks", "ok thanks", "What is a credit note?", "gracias", "danke dir", "díky"),
+	*("I want a poem", "A short joke, please"),
 	"and by the way, could you explain to me what a ledger is?",
 )
 
@@ -21,12 +23,15 @@ class TestContinuity(unittest.TestCase):
 	def test_a_short_follow_up_stays_with_the_agent(self):
 		for message in FOLLOW_UPS:
 			with self.subTest(message):
-				self.assertTrue(continues_task(message, Previous(Route.AGENT)))
+				self.assertTrue(continues_task(message, Previous(Route.AGENT), detect_language(message)))
+		self.assertTrue(
+			continues_task("a faktury?", Previous(Route.AGENT), detect_language("a faktury?", "cs"))
+		)
 
 	def test_thanks_and_new_questions_are_routed_again(self):
 		for message in NEW:
 			with self.subTest(message):
-				self.assertFalse(continues_task(message, Previous(Route.AGENT)))
+				self.assertFalse(continues_task(message, Previous(Route.AGENT), detect_language(message)))
 
 	def test_every_message_continues_the_task_while_a_run_is_active(self):
 		for message in (*FOLLOW_UPS, *NEW):

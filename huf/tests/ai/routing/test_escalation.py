@@ -8,11 +8,14 @@ ADMITS = (
 	("Necesito buscar información actualizada para responder.", "Necesita búsqueda web"),
 	("Lo siento, no tengo acceso a tus facturas.", "No tiene acceso a los datos"),
 	("Para eso se requiere información actualizada.", "Necesita información actualizada"),
+	("Se necesita información actualizada sobre eso.", "Necesita información actualizada"),
 	("Mis conocimientos llegan hasta 2023, así que no lo sé.", "Necesita información actualizada"),
 	("Claro, déjame buscar eso.", "Promete mirarlo en vez de responder"),
 	("No puedo consultar el precio en tiempo real.", "No tiene acceso a los datos"),
 	("I don't have access to real-time data, sorry.", "Has no access to the data"),
 	("I’m unable to browse the internet.", "Has no access to the data"),
+	("I have no access to your calendar.", "Has no access to the data"),
+	("I'm not able to look up live prices.", "Has no access to the data"),
 	("I would need to search for that first.", "Needs a web search"),
 	("As of my last update the rate was 4%.", "Needs current information"),
 	("You may want to check xe.com for the latest rate.", "Needs current information"),
@@ -40,6 +43,7 @@ ANSWERS = (
 	"You don't have access to the report until a manager gives you the role.",
 	'The error "I cannot access the internet" means that the proxy is wrong.',
 	"I can't recommend FIFO for perishable goods.",
+	"I have no doubt that a manager has access to it.",
 	"Current assets are what a firm can turn into money within a year.",
 	"See [the manual](https://example.com) for the steps.",
 	"Eine Gutschrift verringert den Betrag einer früheren Rechnung.",
@@ -56,7 +60,7 @@ class TestEscalation(unittest.TestCase):
 	def test_answer_consisting_only_of_informacion_actualizada_escalates(self):
 		for response in ("Información actualizada", "Información actualizada..."):
 			expected = {"shouldEscalate": True, "reason": "Necesita información actualizada"}
-			self.assertEqual(check_dynamic_escalation(response, "es").as_dict(), expected)
+			self.assertEqual(check_dynamic_escalation(response).as_dict(), expected)
 
 	def test_answer_admitting_missing_data_or_tools_escalates_with_the_reason(self):
 		for response, reason in ADMITS:

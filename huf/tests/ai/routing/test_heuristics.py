@@ -23,6 +23,12 @@ AGENT = (
 	("Vytvoř PDF z objednávky", "generate_file"),
 	("Ejecuta este código: print(1)", "execute_code"),
 	("Run this script", "execute_code"),
+	("Por favor, ejecuta este código", "execute_code"),
+	("Please run this code: print(1)", "execute_code"),
+	("Bitte führe diesen Code aus", "execute_code"),
+	("Prosím spusť tento kód", "execute_code"),
+	("Genérame un Excel de ventas", "generate_file"),
+	("Usa el modo agente", "explicit_agent"),
 	("Führ das aus: print(1)", "execute_code"),
 	("Spusť skript na úklid", "execute_code"),
 	("¿Qué dice el contrato adjunto?", "read_file"),
@@ -71,6 +77,10 @@ CHAT = (
 		"How do I search the web with Python?",
 		"¿Cómo se exporta a Excel?",
 		"tell me a joke",
+		"Don't use the agent for this",
+		"Responde sin usar el agente",
+		"Nutze den Agenten nicht",
+		"nepoužívej agenta",
 		"napiš básničku",
 	),
 )
@@ -92,6 +102,10 @@ class TestPatterns(unittest.TestCase):
 	def test_explicit_request_for_the_agent_is_routed_with_confidence_one(self):
 		decision = decide_route("Usa el agente y explica el IVA")
 		self.assertEqual((decision.route, decision.confidence), (Route.AGENT, 1.0))
+
+	def test_the_reason_is_in_the_language_of_any_pattern_that_matched(self):
+		for message in ("Navega a https://example.com", "Ve a https://example.com"):
+			self.assertEqual(decide_route(message).reasons, ("Requiere abrir una página web",))
 
 	def test_explain_requests_about_own_records_are_not_routed_to_the_chat(self):
 		for message in (

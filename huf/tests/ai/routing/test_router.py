@@ -52,9 +52,21 @@ class TestCascade(unittest.TestCase):
 			decide_route(plain, ask=ask)
 		self.assertEqual(asked, [found])
 
+	def test_scripts_that_the_classifier_does_not_know_are_in_doubt(self):
+		for message in ("搜索网上的比特币价格", "Найди в интернете курс биткоина", "ابحث عن سعر البيتكوين"):
+			decision = decide_route(message)
+			self.assertEqual((decision.route, decision.confidence), (CHAT, 0.5))
+			asked = decide_route(message, ask=lambda _: '{"route": "agent", "confidence": 0.9}')
+			self.assertEqual((asked.route, asked.stage), (AGENT, Stage.MODEL))
+		self.assertGreater(decide_route("Привет = hello in Russian, isn't it?").confidence, 0.5)
+
 	def test_low_model_confidence_for_the_agent_routes_to_the_chat(self):
 		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "agent", "confidence": 0.6}')
 		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.6))
+
+	def test_a_model_that_chooses_the_chat_gets_it_however_unsure(self):
+		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "chat", "confidence": 0.2}')
+		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.5))
 
 	def find_doubtful(self) -> str:
 		return next(

@@ -124,6 +124,21 @@ class TestToolFiles(SiteTestCase):
 		self.write("huf_tools/twice.py", twice + f'register_tool("twice_{self.sales}", report_2)')
 		self.assertIn("ValueError: Tool 'twice_", registry.load_app_tools(self.app).faults[0])
 
+	def test_a_function_has_as_many_names_as_it_is_registered_by_and_each_once(self):
+		other = f"other_{self.sales}"
+		text = SALES.format(name=f"twice_{self.sales}") + f'\nregister_tool("{other}", report, "The same")\n'
+		self.write("huf_tools/names.py", text)
+		found = registry.load_app_tools(self.app)
+		self.assertLessEqual({f"twice_{self.sales}", other}, set(found.tools))
+		self.assertEqual(found.faults, [])
+
+		async def report(args, user_context):
+			return {}
+
+		registry.register_tool(other, report)
+		with self.assertRaisesRegex(ValueError, f"^Tool '{other}' is already registered"):
+			registry.register_tool(other, report)
+
 	def test_refresh_keeps_the_definition_of_a_tool_whose_file_is_missing(self):
 		record_offered_tools()
 		before = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
@@ -134,7 +149,7 @@ class TestToolFiles(SiteTestCase):
 
 	def test_available_tools_description_lists_names_descriptions_and_schemas(self):
 		said = registry.get_available_tools_description()
-		self.assertIn(f"- {self.sales}: Sales of a region Arguments: {{", said)
+		self.assertIn(f"- {self.sales}: Sales of a region. Arguments: {{", said)
 		self.assertIn('"enum": ["EUR", "CZK"]', said)
 		with patch("frappe.get_installed_apps", return_value=[]):
 			self.assertEqual(registry.get_available_tools_description(), "No tools are currently available.")
