@@ -51,7 +51,7 @@ def take_office_picture() -> None:
 	with open_office() as office, open_browser(office.server.url, width=1200, height=1340) as page:
 		page.set_default_timeout(SLOW)
 		# The first answer of a process takes longer than what the picture is to tell.
-		office.model.script(text("Hallo Katharina! Was kann ich für dich tun?"), *SCRIPT)
+		office.model.script(text("Hallo Katharina! Was kann ich für Sie tun?"), *SCRIPT)
 		office.rest.sign_in(page)
 		for wish in ("Hallo Helena", WISHES[0]):
 			page.goto("/huf/chat?agent=Helena")

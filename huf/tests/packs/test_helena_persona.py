@@ -14,9 +14,9 @@ from huf.tests.factories import make_model
 from huf.tests.model_server import ModelServer, call, text, tool_call, tool_calls
 from huf.tests.packs.helena import HelenaTestCase
 
-GREETING = "Hi, ich bin Helena! Ich kann Akten durchsuchen, Gesetze nachschlagen und Entwürfe erstellen. Was kann ich für dich tun?"
+GREETING = "Hi, ich bin Helena! Ich kann Akten durchsuchen, Gesetze nachschlagen und Entwürfe erstellen. Was kann ich für Sie tun?"
 STALL = "Gib jetzt deine beste Antwort mit dem, was du bisher hast."
-OFFER = "Möchtest du, dass ich im Hintergrund weitermache?"
+OFFER = "Möchten Sie, dass ich im Hintergrund weitermache?"
 
 
 class TestPersona(HelenaTestCase):
@@ -48,7 +48,6 @@ class TestPersona(HelenaTestCase):
 		sent = self.server.requests[0]
 		told = sent["messages"][0]["content"]
 		self.assertIn("immer auf Deutsch", told)
-		self.assertIn("Duze die Menschen in der Kanzlei", told)
 		self.assertIn(GREETING, " ".join(told.split()))
 		for tool in sent["tools"]:
 			self.assertIn(f"`{tool['function']['name']}`", told)
