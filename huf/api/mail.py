@@ -85,6 +85,8 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
 	values = read_json(values, "values") if values else None
+	if values and not isinstance(values, dict):
+		raise UsageError("values must be an object with the fields of a rule.")
 	return review.find_mails_for_rule(rule, values, max(1, min(days, 365)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.runnable import ModelSettings, RunnableAgent
 from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
@@ -78,7 +79,14 @@ class AgentManager:
 		if self.tiers and not model:
 			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
-		self.tools: list = []
+
+	@property
+	def tools(self) -> list[EffectTool]:
+		"""The tools of the record that this user may use."""
+		return self._setup_tools()
+
+	def _setup_tools(self) -> list[EffectTool]:
+		return self.prepare_agent().tools
 
 	def create_agent(self, run_child: RunChild | None = None):
 		"""What `prepare_agent` returns, as an `agents.Agent`."""
@@ -96,10 +104,7 @@ class AgentManager:
 		versions = tuple((row.name, row.modified) for row in (doc, *rows))
 		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
 		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc), run_child)
-		if self.is_chat:
-			agent = agent.clone(tools=[])
-		self.tools = agent.tools
-		return agent
+		return agent.clone(tools=[]) if self.is_chat else agent
 
 	@cached_property
 	def steps(self) -> int:

@@ -23,8 +23,10 @@ EMAIL_ADDRESS = re.compile(
 )
 MAX_ENCODED_WORDS = 500
 """Limit per header: the decoder's time is quadratic."""
-WHOLE_ADDRESS = re.compile(rf"{EMAIL_ADDRESS.pattern}(?!\"?[@\uff20\ufe6b]|[\w-]|\.\w)")
-"""An address that is not the beginning of something else, such as a@b.example@c.example."""
+WHOLE_ADDRESS = re.compile(
+	rf"(?<![\w@.!#$%&'*+/=?^`{{|}}~-]){EMAIL_ADDRESS.pattern}(?!\"?[@\uff20\ufe6b]|[\w-]|\.\w)"
+)
+"""An address that is not a part of something else, such as a@b.example@c.example or jörg@b.example."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

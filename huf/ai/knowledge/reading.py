@@ -9,6 +9,8 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from html import unescape
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.files import get_ending
@@ -21,6 +23,9 @@ MAX_PAGES = 5_000
 MAX_ROWS = 50_000
 XML_OUT_OF_MEMORY = 2
 """The code of libxml2, which lxml raises as a syntax error."""
+TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<>]{1,300})</title", re.IGNORECASE)
+MAX_HEAD_CHARS = 50_000
+"""The beginning of a page in which its title is searched for."""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -106,14 +111,18 @@ def read_html(content: bytes) -> list[Part]:
 
 
 def split_html_text(html: str) -> list[Part]:
-	return split_markdown(strip_control_chars(to_markdown(html)))
+	"""Parts before the first heading have the page's title."""
+	found = TITLE.search(html[:MAX_HEAD_CHARS])
+	title = " ".join(unescape(found[1]).split()) if found else ""
+	parts = split_markdown(strip_control_chars(to_markdown(html)))
+	return [replace(part, heading=part.heading or title) for part in parts]
 
 
 def to_markdown(html: str) -> str:
-	"""HTML as Markdown, without scripts and styles."""
-	from html_to_markdown import convert
+	"""HTML as Markdown, without its head, scripts and styles."""
+	from html_to_markdown import ConversionOptions, convert
 
-	return convert(html).content or ""
+	return convert(html, ConversionOptions(extract_metadata=False)).content or ""
 
 
 def read_markdown(content: bytes) -> list[Part]:

@@ -78,12 +78,13 @@ def begin_reply(doc) -> dict:
 
 def read_draft_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
 	"""The fields a person has changed. Raises UsageError for an invalid address."""
-	values = {"text": text, "subject": subject, "recipients": to}
-	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
 	try:
-		read_recipients(values.get("recipients", doc.recipients) or "")
+		# Only the addresses: they are compared with those of the thread.
+		recipients = ", ".join(read_recipients(doc.recipients if to is None else to))
 	except ValueError as error:
 		raise UsageError(str(error)) from None
+	values = {"text": text, "subject": subject, "recipients": recipients}
+	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
 	return {**values, "edited_by": frappe.session.user} if values else {}
 
 

@@ -44,9 +44,8 @@ def rule_from_row(row) -> Rule:
 	match |= {name: row.get(name) for name in TEXT_CONDITIONS if row.get(name)}
 	if row.header_match:
 		match["header_match"] = json.loads(row.header_match)
-	return Rule(
-		row.name or row.rule_name, match, MailRoute(row.route), row.profile or None, row.preprocessor or None
-	)
+	route = MailRoute(row.route or MailRoute.PIPELINE)
+	return Rule(row.name or row.rule_name, match, route, row.profile or None, row.preprocessor or None)
 
 
 def rule_to_fields(rule: Rule) -> dict:

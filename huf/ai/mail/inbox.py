@@ -28,6 +28,10 @@ class InboxError(UsageError):
 	"""The server cannot be reached, refuses the login, or answers in an unexpected way."""
 
 
+class MessageRefused(InboxError):
+	"""The server does not hand over one message."""
+
+
 @dataclass(frozen=True)
 class Account:
 	host: str
@@ -69,18 +73,26 @@ class Inbox:
 		return [uid for uid in found if uid > after][:MAX_UIDS]
 
 	def fetch(self, uid: int) -> FetchedMail | None:
-		"""None if the message is gone."""
-		for part in self.command("FETCH", str(uid), f"(INTERNALDATE BODY.PEEK[]<0.{MAX_MAIL_BYTES}>)"):
+		"""None if the message is gone. Raises MessageRefused."""
+		for part in self.fetch_parts(uid, f"(INTERNALDATE BODY.PEEK[]<0.{MAX_MAIL_BYTES}>)"):
 			if isinstance(part, tuple):
 				return FetchedMail(part[1], parse_internal_date(part[0]), len(part[1]) < MAX_MAIL_BYTES)
 		return None
 
 	def fetch_id(self, uid: int) -> str:
-		"""The value of the header Message-ID."""
-		for part in self.command("FETCH", str(uid), "(BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])"):
+		"""The value of the header Message-ID. Raises MessageRefused."""
+		for part in self.fetch_parts(uid, "(BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])"):
 			if isinstance(part, tuple):
 				return part[1].decode("ascii", "replace").partition(":")[2].strip()
 		return ""
+
+	def fetch_parts(self, uid: int, items: str) -> list:
+		try:
+			return self.command("FETCH", str(uid), items)
+		except imaplib.IMAP4.abort:
+			raise
+		except (InboxError, imaplib.IMAP4.error) as error:
+			raise MessageRefused(f"The server does not hand over a mail: {error}") from None
 
 	def find_folder_problem(self, folder: str | None) -> str | None:
 		"""Why another folder cannot be read and what to do; None if it can, or if none is named."""

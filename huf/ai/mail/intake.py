@@ -14,11 +14,12 @@ from traceback import format_exc
 import frappe
 from frappe import _
 
+from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.colleagues import is_colleague
 from huf.ai.mail.dispatch import route_mail
-from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, open_inbox
+from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, MessageRefused, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.mail.rules import MailRoute
@@ -26,6 +27,8 @@ from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
+MAX_REFUSED = 20
+"""Messages in a row: if the server refuses more, the fault is not theirs."""
 SENT_DAYS = 2
 """How far back the folder of sent mail is searched for people's own answers."""
 JOB_TIMEOUT_S = 3600
@@ -57,6 +60,8 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 	"""Store a mail with its route, and enqueue its job; returns (name, whether it is new)."""
 	message = incoming.message
 	name = store.mail_name(mailbox.name, message.key)
+	if store.is_of_other_mail(name, message.sent_at):
+		return ingest(mailbox, replace(incoming, message=replace(message, message_id="")))
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
 	row = {"name": name, **build_mail_row(mailbox, incoming)}
@@ -99,7 +104,7 @@ def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
 		"recipients": ", ".join(message.to),
 		"cc": ", ".join(message.cc),
 		"subject": clip(message.subject, 1000),
-		"date": message.date.astimezone(timezone.utc).replace(tzinfo=None) if message.date else None,
+		"date": message.sent_at,
 		"text": message.text,
 		"new_text": clip(message.new_text),
 		"automated": message.automated,
@@ -142,7 +147,9 @@ def describe_unreadable() -> str:
 	return _("This mail could not be read. Open the attached file; the Error Log has the reason.")
 
 
-def ingest_unreadable(mailbox, raw: bytes, by_person: bool, key: str) -> tuple[str, bool]:
+def ingest_unreadable(
+	mailbox, raw: bytes, by_person: bool, key: str, reason: str | None = None
+) -> tuple[str, bool]:
 	"""Store a mail without parsing it: people see that it arrived, and its bytes are attached."""
 	key = key or hashlib.sha256(raw).hexdigest()[:32]
 	name = store.mail_name(mailbox.name, key)
@@ -150,14 +157,15 @@ def ingest_unreadable(mailbox, raw: bytes, by_person: bool, key: str) -> tuple[s
 		"mailbox": mailbox.name,
 		"direction": (Direction.OUTGOING if by_person else Direction.INCOMING).value,
 		"status": (MailStatus.SENT if by_person else MailStatus.FAILED).value,
-		"reason": describe_unreadable(),
+		"reason": reason or describe_unreadable(),
 		"by_person": int(by_person),
 		"run_as": mailbox.run_as,
 		"thread": digest("thread", mailbox.name, key),
 	}
 	if not store.insert_mail(name, row, mailbox.run_as):
 		return name, False
-	store.store_files(name, mailbox.run_as, (Attachment("mail.eml", "message/rfc822", raw),), raw)
+	if raw:
+		store.store_files(name, mailbox.run_as, (Attachment("mail.eml", "message/rfc822", raw),), raw)
 	store.write_event({"name": name, **row}, MailEvent.FAILED, row["reason"])
 	return name, True
 
@@ -231,8 +239,16 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 	# With another UIDVALIDITY the UIDs start over: read everything again; known mails are skipped by
 	# Message-ID.
 	last = at.last_uid or 0 if at.uidvalidity == inbox.uidvalidity else 0
+	refused: dict[int, MessageRefused] = {}
 	for uid in inbox.uids(last, at.since):
-		found = inbox.fetch(uid)
+		try:
+			found = inbox.fetch(uid)
+		except MessageRefused as error:
+			refused[uid] = error
+			if len(refused) == MAX_REFUSED:
+				break
+			continue
+		yield from ingest_refused(mailbox, inbox, refused)
 		if found and not (at.since and found.arrived < at.since):
 			mail, is_new = ingest_fetched(mailbox, found)
 			if is_new:
@@ -240,15 +256,31 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 		last = uid
 		store.set_position(name, inbox.uidvalidity, last)
 		frappe.db.commit()
+	if refused:
+		raise next(iter(refused.values()))
 	problem = inbox.find_folder_problem(mailbox.sent_folder)
 	store.set_position(name, inbox.uidvalidity, last, problem)
 	frappe.db.commit()
 
 
+def ingest_refused(mailbox, inbox: Inbox, refused: dict[int, MessageRefused]) -> Iterator[str]:
+	"""Store the messages that the server refused before it handed over another one: the fault is theirs."""
+	for uid, error in refused.items():
+		reason = add_details(
+			_("The mail server does not hand over this mail. Open it in another program."), error
+		)
+		mail, is_new = ingest_unreadable(mailbox, b"", False, f"{inbox.uidvalidity} {uid}", reason)
+		store.set_position(mailbox.name, inbox.uidvalidity, uid)
+		frappe.db.commit()
+		if is_new:
+			yield mail
+	refused.clear()
+
+
 def ingest_sent(name: str) -> None:
 	"""Ingest recent mail that people sent themselves, if the mailbox's folder of sent mail is known. Commits.
 
-	Raises InboxError.
+	Raises InboxError; of messages that the server refuses, only if it hands over no other.
 	"""
 	mailbox = store.read_mailbox(name)
 	if not mailbox.sent_folder or not mailbox.imap_host:
@@ -256,13 +288,24 @@ def ingest_sent(name: str) -> None:
 	account = replace(build_account(mailbox), folder=mailbox.sent_folder)
 	frappe.db.commit()
 	with open_inbox(account) as inbox:
-		for uid in inbox.uids(0, datetime.now(timezone.utc) - timedelta(days=SENT_DAYS)):
-			key = first_id(inbox.fetch_id(uid))
-			known = key and frappe.db.exists(store.MAIL, store.mail_name(name, key))
-			frappe.db.commit()
-			if not known and (found := inbox.fetch(uid)):
-				ingest_fetched(mailbox, found, by_person=True, key=key)
-				frappe.db.commit()
+		uids = inbox.uids(0, datetime.now(timezone.utc) - timedelta(days=SENT_DAYS))
+		refused: list[MessageRefused] = []
+		for uid in uids:
+			try:
+				ingest_sent_message(mailbox, inbox, uid)
+			except MessageRefused as error:
+				refused.append(error)
+		if refused and len(refused) == len(uids):
+			raise refused[0]
+
+
+def ingest_sent_message(mailbox, inbox: Inbox, uid: int) -> None:
+	key = first_id(inbox.fetch_id(uid))
+	known = key and frappe.db.exists(store.MAIL, store.mail_name(mailbox.name, key))
+	frappe.db.commit()
+	if not known and (found := inbox.fetch(uid)):
+		ingest_fetched(mailbox, found, by_person=True, key=key)
+		frappe.db.commit()
 
 
 def build_account(mailbox) -> Account:

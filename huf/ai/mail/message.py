@@ -73,6 +73,11 @@ class MailMessage:
 		return [value for key, value in self.headers if key.lower() == name.lower()]
 
 	@property
+	def sent_at(self) -> datetime | None:
+		"""The date in UTC, without its time zone."""
+		return self.date.astimezone(timezone.utc).replace(tzinfo=None) if self.date else None
+
+	@property
 	def key(self) -> str:
 		"""What identifies the mail: its Message-ID, or the digest of its bytes."""
 		return self.message_id or self.digest
@@ -135,7 +140,7 @@ def first_id(value: str | None) -> str:
 	if found:
 		return found.group(1)
 	bare = (value or "").strip()
-	return bare if bare and not re.search(r"\s", bare) else ""
+	return bare if bare.strip("<>") and not re.search(r"\s", bare) else ""
 
 
 def parse_date_header(value: str | None) -> datetime | None:

@@ -19,7 +19,7 @@ from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
 from huf.ai.mail.jobs import get_categories, message_from_row
-from huf.ai.mail.rules import Rule, check_rule, find_unreachable, try_rule
+from huf.ai.mail.rules import Rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import find_sending_problem
 
@@ -137,10 +137,9 @@ def find_mails_for_rule(
 	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
 	ones by its position; `was` and `would` name the rule that took a mail and the one that would.
 	"""
-	rule = rule_from_row(
-		frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
-	)
-	check_rule(rule)
+	doc = frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
+	doc.validate()
+	rule = rule_from_row(doc)
 	position = (
 		(values or {}).get("position") or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
 	)

@@ -16,6 +16,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.storage.outgoing_mail import mail_name
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
@@ -34,13 +35,16 @@ MAX_FILES = 100
 NOT_STORED = {"error": f"Only {MAX_FILES} attachments of a mail are stored. The mail itself has all."}
 
 
-def mail_name(mailbox: str, key: str) -> str:
-	return digest("mail", mailbox, key)
-
-
 def read_mail(name: str):
 	"""The whole row, or None."""
 	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
+
+
+def is_of_other_mail(name: str, date: datetime | None) -> bool:
+	"""Whether the row of a Message-ID is of a mail with another date: some programs use one ID for all."""
+	known = frappe.db.get_value(MAIL, name, ["direction", "date", "message_id"], as_dict=True)
+	is_received = known and known.direction == Direction.INCOMING.value and known.message_id
+	return bool(is_received and date and known.date and known.date != date)
 
 
 def lock_mail(name: str) -> None:

@@ -167,12 +167,15 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
-	head, slash, _ = model.partition("/")
+	head, slash, rest = model.partition("/")
 	if slash and is_known_provider(head):
 		return model
 	prefix = PREFIXES.get(name, name.replace(" ", "_"))
-	# A provider that LiteLLM does not know is a self-hosted server; those speak OpenAI's protocol.
-	return f"{prefix if is_known_provider(prefix) else 'openai'}/{model}"
+	if not is_known_provider(prefix):
+		# A self-hosted server; those speak OpenAI's protocol.
+		return f"openai/{model}"
+	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
+	return f"{prefix}/{rest if slash and ALIASES.get(head.lower(), head.lower()) == name else model}"
 
 
 def is_known_provider(prefix: str) -> bool:
@@ -182,14 +185,16 @@ def is_known_provider(prefix: str) -> bool:
 def _setup_api_key(
 	provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any], row: Any = None
 ) -> None:
-	"""Add the API key to the call. Raises ModelError if a required key is missing."""
+	"""Add the API key to the call, and the address of an AI Provider that has one. Raises ModelError if a
+	required key is missing.
+	"""
 	row = row or find_cached("AI Provider", provider_name)
-	if not row:
-		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
-	if row.api_base:
+	if row and row.api_base:
 		completion_kwargs["api_base"] = row.api_base
 	if api_key:
 		completion_kwargs["api_key"] = SecretText(api_key)
+	elif not row:
+		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
 	elif row.is_local or row.api_base:
 		# LiteLLM's clients require a key and would otherwise read one from the environment.
 		completion_kwargs["api_key"] = "not-needed"

@@ -167,6 +167,9 @@ class ConversationManager:
 		step: int = 0,
 		message_files: MessageFiles = NO_FILES,
 	) -> None:
+		"""Append a message. Raises UsageError for a role that a history cannot have."""
+		if role not in ROLES:
+			raise UsageError(f"The role of a message is one of {', '.join(ROLES)}.")
 		attached = message_files.as_row if message_files.files else {}
 		self.add_messages([build_message_row(role, content, kind, step) | attached], run)
 

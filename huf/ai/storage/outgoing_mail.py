@@ -31,15 +31,22 @@ def find_sender() -> str | None:
 	)
 
 
+def mail_name(mailbox: str, key: str) -> str:
+	"""The name of a mail's row; `key`: its Message-ID, if it has one."""
+	return digest("mail", mailbox, key)
+
+
 def insert_new_mail(sender: str, to: Sequence[str], subject: str, body: str, run: str | None) -> str:
 	"""Insert an approved mail of the session user and enqueue its sending after the commit."""
 	key = frappe.generate_hash(length=20)
+	mailbox = frappe.db.get_value("Agent Mailbox", {"email": sender})
+	message_id = f"{key}@{sender.rpartition('@')[2]}"
 	row = {
-		"mailbox": frappe.db.get_value("Agent Mailbox", {"email": sender}),
+		"mailbox": mailbox,
 		"direction": "Outgoing",
 		"status": "Approved",
 		"thread": digest("thread", key),
-		"message_id": f"{key}@{sender.rpartition('@')[2]}",
+		"message_id": message_id,
 		"sender": sender,
 		"recipients": ", ".join(to),
 		"subject": clip(subject, 1000),
@@ -49,7 +56,7 @@ def insert_new_mail(sender: str, to: Sequence[str], subject: str, body: str, run
 		"attempts": 0,
 		"taken_by": key,  # retention blanks rows that have it
 	}
-	name = insert_row("Agent Mail", row)
+	name = insert_row("Agent Mail", row, name=mail_name(mailbox, message_id))
 	enqueue_sending(name)
 	return name
 

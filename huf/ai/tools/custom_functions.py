@@ -5,6 +5,7 @@ People enter the path in a form, so only functions that an installed app offers 
 
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -123,6 +124,8 @@ def build_schema(function: Callable) -> dict:
 			properties[name]["description"] = descriptions[name]
 		if parameter.default is parameter.empty:
 			required.append(name)
+		elif is_json_scalar(parameter.default):
+			properties[name]["default"] = parameter.default
 	return {
 		"type": "object",
 		"properties": properties,
@@ -131,10 +134,16 @@ def build_schema(function: Callable) -> dict:
 	}
 
 
+def is_json_scalar(value: Any) -> bool:
+	return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
 def build_type_schema(hint: Any) -> dict:
 	"""The JSON schema of an annotation; {} accepts anything, for annotations without a JSON type."""
 	if get_origin(hint) is Literal:
-		return {"enum": list(get_args(hint))}
+		choices = get_args(hint)
+		types = {JSON_TYPES.get(type(each)) for each in choices}
+		return ({"type": types.pop()} if len(types) == 1 else {}) | {"enum": list(choices)}
 	parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 	kinds = [JSON_TYPES.get(get_origin(part) or part) for part in parts]
 	if None in kinds:

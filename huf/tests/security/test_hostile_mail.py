@@ -61,6 +61,10 @@ class TestSenders(unittest.TestCase):
 				"office.example", parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender[-14:]
 			)
 
+	def test_the_end_of_another_address_is_not_the_sender(self):
+		for sender in ("jörg@office.example", "Jörg <jörg@office.example>", f"{'x' * 65}@office.example"):
+			self.assertEqual(parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender, "")
+
 	def test_a_name_with_encoded_words_and_a_comma_is_kept(self):
 		message = parse_message(b"From: =?utf-8?q?M=C3=BCller=2C_Anna?= <anna@customer.example>\r\n\r\nHi")
 		self.assertEqual((message.sender_name, message.sender), ("Müller, Anna", "anna@customer.example"))

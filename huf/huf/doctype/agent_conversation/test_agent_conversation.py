@@ -2,6 +2,7 @@ import frappe
 import frappe.client
 import frappe.share
 
+from huf.ai.core.errors import UsageError
 from huf.ai.storage.conversations import ConversationManager, to_model_messages
 from huf.ai.storage.leases import claim_conversation
 from huf.ai.storage.untrusted_records import mark_conversations
@@ -32,6 +33,11 @@ class TestAgentConversation(SiteTestCase):
 		self.conversations.add_message("user", "Hi")
 		self.conversations.add_message("system", "It failed", kind="Error")
 		self.assertEqual(len(self.conversations.get_conversation_history()), 1)
+
+	def test_a_role_that_no_history_can_have_is_refused(self):
+		with self.assertRaisesRegex(UsageError, "user, agent, system"):
+			self.conversations.add_message("assistant", "Hi")
+		self.assertEqual(self.conversations.get_conversation_history(), [])
 
 	def test_history_leaves_out_tool_results_without_their_call(self):
 		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]

@@ -6,6 +6,7 @@ from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
+from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.mail import oauth, store
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
@@ -41,6 +42,8 @@ class AgentMailbox(Document):
 
 	def check_address(self):
 		self.email = (self.email or "").strip().lower()
+		if self.email and not EMAIL_ADDRESS.fullmatch(self.email):
+			frappe.throw(_("{0} is not an address.").format(self.email))
 		filters = {"email": self.email, "name": ["!=", self.name]}
 		if other := frappe.db.get_value("Agent Mailbox", filters):
 			frappe.throw(_("The mailbox {0} already has the address {1}.").format(other, self.email))

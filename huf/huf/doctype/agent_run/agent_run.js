@@ -28,7 +28,7 @@ frappe.ui.form.on("Agent Run", {
 
 // Calls without a known price count as 0 in the field.
 function show_cost(frm) {
-	const format = frappe.form.get_formatter("Float");
+	const format = frappe.form.get_formatter("Currency");
 	frm.set_df_property("total_cost", "formatter", (value, df, options, doc) =>
 		doc?.unpriced_calls ? __("unknown") : format(value, df, options, doc)
 	);

@@ -1,5 +1,5 @@
 frappe.listview_settings["Agent Run"] = {
-	add_fields: ["status", "unpriced_calls"],
+	add_fields: ["status", "unpriced_calls", "currency"],
 	formatters: {
 		total_cost: (value, df, doc) => (doc.unpriced_calls ? __("unknown") : frappe.format(value, df, null, doc)),
 	},

@@ -17,6 +17,14 @@ class TestAgentRun(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent LLM Call", {"run": result["run"]}))
 		self.assertEqual(frappe.db.count("Agent Message", {"conversation": result["conversation"]}), 2)
 
+	def test_its_cost_is_an_amount_in_dollars(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(text("Hello."))
+			run = frappe.get_doc("Agent Run", run_agent_sync(agent, "Hi")["run"])
+		field = run.meta.get_field("total_cost")
+		self.assertEqual((field.fieldtype, run.get(field.options)), ("Currency", "USD"))
+
 	def test_runs_update_the_total_and_last_run_of_their_agent(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))

@@ -16,6 +16,11 @@ class TestAgentManager(SiteTestCase):
 	def made(self):
 		return AgentManager(self.agent).prepare_agent()
 
+	def test_its_tools_are_there_from_the_beginning(self):
+		manager = AgentManager(self.agent)
+		self.assertEqual([each.name for each in manager.tools], [self.tool])
+		self.assertEqual(manager.tools, manager._setup_tools())
+
 	def test_prepared_agent_is_cached(self):
 		self.assertIs(self.made(), self.made())
 

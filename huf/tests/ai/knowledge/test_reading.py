@@ -55,6 +55,11 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual(part.heading, "Roof")
 		self.assertNotIn("evil", part.text)
 
+	def test_a_page_without_headings_has_its_title_for_one(self):
+		head = b'<meta name="viewport" content="width"><title>Roofs &amp; gutters</title>'
+		(part,) = read_file("a.html", b"<html><head>" + head + b"</head><p>They leak.</p></html>")
+		self.assertEqual((part.heading, part.text.strip()), ("Roofs & gutters", "They leak."))
+
 	def test_text_of_an_old_encoding_is_read(self):
 		self.assertEqual(read_file("a.txt", "Müller".encode("cp1252"))[0].text, "Müller")
 

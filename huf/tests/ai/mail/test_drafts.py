@@ -128,6 +128,14 @@ class TestDrafts(DraftingTestCase):
 		name = self.draft("Hello")["draft"]
 		self.assertRaises(UsageError, api.approve_draft, name, to="anna")
 
+	def test_whom_a_person_writes_to_by_name_takes_part_in_the_thread(self):
+		name = self.draft("Hello")["draft"]
+		api.approve_draft(name, to=f"Bob Green <bob@partner.example>; {ANNA}")
+		self.assertEqual(row(name).recipients, f"bob@partner.example, {ANNA}")
+		self.assertTrue(send_approved_mail(name))
+		answer = self.take(answer_to(name, to=self.address, sender="Bob Green <bob@partner.example>"))
+		self.assertEqual(row(answer).thread, row(self.mail).thread)
+
 
 class TestWhoIsNotAnswered(DraftingTestCase):
 	def test_automated_mails_get_neither_reply_nor_draft(self):
@@ -247,6 +255,13 @@ class TestRest(DraftingTestCase):
 		found = api.backtest_rule(values=values, days=1)
 		self.assertEqual([each["mail"] for each in found["taken"]], [self.mail])
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
+		self.assertEqual(len(api.backtest_rule(values={**values, "route": None}, days=1)["taken"]), 1)
+
+	def test_an_unsaved_rule_that_cannot_work_is_refused_as_when_it_is_saved(self):
+		for values in ({"route": "nowhere"}, {"header_match": "{"}, {"subject_contains": ["x"]}):
+			with self.subTest(values), self.assertRaises(frappe.ValidationError):
+				api.backtest_rule(values={"rule_name": "Unsaved", "match_all": 1, **values})
+		self.assertRaises(UsageError, api.backtest_rule, values="[1]")
 
 	def test_a_mail_is_shown_with_its_drafts_and_events_to_permitted_users(self):
 		draft = self.draft("Hello")["draft"]
@@ -276,6 +291,17 @@ class TestRest(DraftingTestCase):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
 		doc.run_as = "Administrator"
 		self.assertRaises(frappe.PermissionError, doc.save)
+
+	def test_a_mailbox_has_one_address_that_mail_can_be_sent_from(self):
+		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
+		for email in ("Office <a@b.example>", "a@b.example, c@d.example", "jörg@b.example"):
+			doc.email = email
+			with self.subTest(email), self.assertRaises(frappe.ValidationError):
+				doc.save()
+
+	def test_a_mailbox_whose_name_its_mails_are_known_by_keeps_it(self):
+		with self.assertRaisesRegex(frappe.ValidationError, "renamed"):
+			frappe.rename_doc("Agent Mailbox", self.mailbox, f"{self.mailbox} 2")
 
 	def test_saving_a_stale_mailbox_form_keeps_the_imap_position(self):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)

@@ -12,6 +12,7 @@ from huf.ai.mail import drafts, store
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import ingest_raw
 from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
+from huf.ai.mail.message import parse_message
 from huf.ai.mail.retention import blank_old_mails
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import insert_new_mail
@@ -50,6 +51,22 @@ class TestTakingIn(MailTestCase):
 		self.work(name)
 		process_mail(name)
 		self.assertEqual(frappe.db.count("Agent Run", {"reference_name": name}), 1)
+
+	def test_mails_of_a_program_that_gives_all_of_them_one_message_id_are_all_there(self):
+		first = make_mail(to=self.address, message_id="form")
+		second = first.replace(b"Fri, 20 Nov 2026 10:00:00", b"Fri, 20 Nov 2026 11:00:00")
+		names = {self.take(raw) for raw in (first, second, first, second)}
+		self.assertEqual(len(names), 2)
+		self.assertEqual(len({row(name).thread for name in names}), 2, "nobody gets into another's thread")
+		empty = {
+			self.take(f"From: a@b.example\nMessage-ID: <>\n\n{text}".encode()) for text in ("One", "Two")
+		}
+		self.assertEqual(len(empty), 2)
+
+	def test_a_copy_of_a_mail_by_a_list_is_the_same_mail(self):
+		first = make_mail(to=self.address, message_id="listed")
+		copy = first.replace(b"A question", b"[list] A question").replace(b"anna@", b"list@")
+		self.assertEqual(self.take(first), self.take(copy))
 
 	def test_mails_without_a_message_id_are_deduplicated_by_content(self):
 		raw = b"From: a@b.example\r\nSubject: no id\r\n\r\nHello " + frappe.generate_hash(length=8).encode()
@@ -330,6 +347,16 @@ class TestRetention(MailTestCase):
 		self.keep_30_days(creation="2020-01-01")
 		blank_old_mails()
 		self.assertEqual((row(sent).text, row(sent).subject, row(sent).status), (None, None, "Sent"))
+
+	def test_the_answer_to_a_new_mail_is_in_its_thread_and_the_mail_is_there_once(self):
+		sent = insert_new_mail(self.address, ["anna@customer.example"], "Hello", "A new mail", None)
+		frappe.db.set_value("Agent Mail", sent, "status", "Sent")
+		answer = self.take(answer_to(sent, sender="anna@customer.example", to=self.address))
+		self.assertEqual(row(answer).thread, row(sent).thread)
+		copy = make_mail(sender=self.address, to="anna@customer.example")
+		message_id = parse_message(copy).message_id
+		copy = copy.replace(message_id.encode(), row(sent).message_id.encode())
+		self.assertEqual(ingest_raw(self.mailbox, copy), (sent, False))
 
 	def write_reply(self, status: MailStatus, **values) -> str:
 		name = drafts.write_draft(row(self.take()), Reply(("anna@customer.example",), "S", "Yes."), None)[1]

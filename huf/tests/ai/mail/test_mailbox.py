@@ -77,6 +77,27 @@ class TestMailbox(MailTestCase):
 		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
 		self.assertEqual(sent.status, "Sent", "it is no reply that waits")
 
+	def test_a_mail_that_the_server_refuses_holds_up_no_other_once_one_can_be_read(self):
+		self.deliver(2)
+		with patch.object(inbox.Inbox, "command", refuse_the_second):
+			self.sync()
+			self.assertIn("corrupt", self.last_error())
+			self.assertEqual((self.count(), self.position().last_uid), (1, 1), "it is tried again")
+			self.deliver(1)
+			taken = self.sync()
+			self.assertIsNone(self.last_error())
+			self.assertEqual(self.sync(), [])
+		self.assertEqual([row(each).status for each in taken], ["Failed", "Queued"])
+		self.assertIn("corrupt", row(taken[0]).reason)
+		self.assertEqual((self.count(), self.position().last_uid), (3, 3))
+
+	def test_a_sent_mail_that_the_server_refuses_stops_no_reply(self):
+		for subject in ("First", "Second", "Last"):
+			self.deliver_sent(subject)
+		with patch.object(inbox.Inbox, "command", refuse_the_second):
+			elsewhere(intake.ingest_sent, self.mailbox)
+		self.assertEqual(self.count(), 2)
+
 	def test_a_storage_error_stops_the_sync_without_advancing_its_position(self):
 		self.deliver(1)
 		with patch.object(store, "insert_mail", side_effect=[OSError("the disk is full"), True]):
@@ -247,6 +268,15 @@ class TestMailbox(MailTestCase):
 	def position(self):
 		frappe.db.rollback()
 		return frappe.db.get_value("Agent Mailbox", self.mailbox, ["uidvalidity", "last_uid"], as_dict=True)
+
+
+def refuse_the_second(self, command: str, *arguments):
+	if command == "FETCH" and arguments[0] == "2":
+		raise inbox.InboxError("this mail is corrupt")
+	return send_command(self, command, *arguments)
+
+
+send_command = inbox.Inbox.command
 
 
 def read_unless_unreadable(raw: bytes):

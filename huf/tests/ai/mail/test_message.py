@@ -31,6 +31,12 @@ class TestSamples(unittest.TestCase):
 					self.assertEqual(found, sample.files)
 				self.assertEqual(bool(message.automated), sample.automated)
 
+	def test_the_head_of_a_page_is_not_the_text_of_a_mail(self):
+		page = '<meta name="Generator" content="Word"><title>Order</title><p>Hello</p>'
+		for padding in ("", f"<p>{'x ' * 30_000}</p>"):
+			raw = f"From: a@b.example\r\nContent-Type: text/html\r\n\r\n{page}{padding}".encode()
+			self.assertEqual(parse_message(raw).text.split()[0], "Hello")
+
 	def test_punycode_is_not_used_as_a_charset(self):
 		# Decoding a long text by it would take hours.
 		raw = b"From: a@b.example\r\nContent-Type: text/plain; charset=punycode\r\n\r\nab-" + b"k" * 3_000_000

@@ -11,7 +11,12 @@ from agents import Agent
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
 from huf.ai.providers.answers import AnswerBuilder
-from huf.ai.providers.litellm import MAX_REPORTED_TOKENS, _normalize_model_name, build_call_arguments
+from huf.ai.providers.litellm import (
+	MAX_REPORTED_TOKENS,
+	_normalize_model_name,
+	_setup_api_key,
+	build_call_arguments,
+)
 from huf.ai.providers.litellm_module import load
 from huf.ai.providers.models import listed_prices
 from huf.ai.runs.entry import run_agent_sync
@@ -25,12 +30,16 @@ NAMES = (
 	("claude-3-opus", "anthropic", "anthropic/claude-3-opus"),
 	("gemini-2.5-pro", "Google", "gemini/gemini-2.5-pro"),
 	("gemini-2.5-pro", "gemini", "gemini/gemini-2.5-pro"),
+	("google/gemini-2.5-pro", "Google", "gemini/gemini-2.5-pro"),
+	("google/gemini-2.5-pro", "gemini", "gemini/gemini-2.5-pro"),
 	("grok-4", "Grok", "xai/grok-4"),
+	("grok/grok-4", "xAI", "xai/grok-4"),
 	("xai/grok-4", "Somebody", "xai/grok-4"),
 	("mistral/mistral-large", "Mistral", "mistral/mistral-large"),
 	("openai/gpt-4o", "OpenRouter", "openrouter/openai/gpt-4o"),
 	("qwen3.5:35b", "Ollama", "ollama_chat/qwen3.5:35b"),
 	("own-model", "Our Server", "openai/own-model"),
+	("qwen/qwen3-32b", "Qwen", "openai/qwen/qwen3-32b"),
 )
 
 
@@ -58,6 +67,13 @@ class TestLiteLLM(SiteTestCase):
 		self.assertEqual(call.fixed["temperature"], 0.2)
 		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
 		self.assertNotIn("temperature", taken)
+
+	def test_a_given_key_is_set_up_without_a_record(self):
+		completion_kwargs: dict = {}
+		_setup_api_key("Nowhere", "sk-test", completion_kwargs)
+		self.assertEqual(completion_kwargs, {"api_key": "sk-test"})
+		with self.assertRaisesRegex(ModelError, "There is no AI Provider 'Nowhere'"):
+			_setup_api_key("Nowhere", None, {})
 
 	def test_a_model_call_without_an_api_key_is_refused(self):
 		provider = make("AI Provider", provide_name=unique("OpenAI")).name

@@ -1,6 +1,7 @@
 """Functions that apps lend: which are found, how they are described, how they are called."""
 
 import functools
+from typing import Literal
 from unittest import mock
 
 import frappe
@@ -18,6 +19,10 @@ HERE = __name__
 @tool()
 def add(a: int, b: int = 1, note: str | None = None) -> int:
 	return a + b
+
+
+def book(action: Literal["create", "cancel"], seats: Literal[1, 2] = 1, mixed: Literal["a", 1] = "a") -> None:
+	pass
 
 
 def subtract(a: int, b: int) -> int:
@@ -77,9 +82,15 @@ class TestCustomFunctions(SiteTestCase):
 	def test_json_schema_is_built_from_the_signature(self):
 		schema = custom_functions.build_schema(add)
 		self.assertEqual(schema["required"], ["a"])
-		self.assertEqual(schema["properties"]["b"], {"type": "integer"})
+		self.assertEqual(schema["properties"]["b"], {"type": "integer", "default": 1})
 		self.assertEqual(schema["properties"]["note"], {"type": ["string", "null"]})
 		self.assertFalse(schema["additionalProperties"])
+
+	def test_choices_have_their_type(self):
+		properties = custom_functions.build_schema(book)["properties"]
+		self.assertEqual(properties["action"], {"type": "string", "enum": ["create", "cancel"]})
+		self.assertEqual(properties["seats"], {"type": "integer", "enum": [1, 2], "default": 1})
+		self.assertEqual(properties["mixed"], {"enum": ["a", 1], "default": "a"})
 
 	def test_plain_keyword_arguments_are_passed(self):
 		self.assertEqual(custom_functions.call_function(add, {"a": 2, "b": 3}), 5)

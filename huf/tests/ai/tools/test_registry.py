@@ -70,11 +70,12 @@ class TestToolFiles(SiteTestCase):
 		found = registry.find_code_tool(self.app, self.rates)
 		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
 		self.assertEqual(found.parameters["required"], ["currency"])
-		self.assertEqual(found.parameters["properties"]["currency"], {"enum": ["EUR", "CZK"]})
+		choices = {"type": "string", "enum": ["EUR", "CZK"]}
+		self.assertEqual(found.parameters["properties"]["currency"], choices)
 		days = {"type": ["array", "null"], "items": {"type": "integer"}}
 		self.assertEqual(found.parameters["properties"]["days"], days)
-		about = "How many places after the point"
-		self.assertEqual(found.parameters["properties"]["places"], {"type": "integer", "description": about})
+		places = {"type": "integer", "description": "How many places after the point", "default": 2}
+		self.assertEqual(found.parameters["properties"]["places"], places)
 
 	def test_recorded_app_tool_can_be_called(self):
 		record_offered_tools()
