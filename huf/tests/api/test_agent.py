@@ -108,7 +108,7 @@ class TestAgentChat(FrontEndTestCase):
 			answer.json["tool_results"], [{"tool": tool, "arguments": arguments, "result": REPORT}]
 		)
 
-	def test_a_message_behind_another_run_is_queued_and_says_so(self):
+	def test_message_behind_another_run_returns_202(self):
 		self.server.script(text("Hello."))
 		talk = self.ask("/agent/chat", message="Hi", thread="t1").json["conversation"]
 		start_run(AgentRequest(self.agent, "Busy", self.user, talk))

@@ -118,7 +118,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertNotIn("<script>", shown.text)
 		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
 
-	def test_changes_that_cannot_be_shown_are_counted(self):
+	def test_approval_page_counts_hidden_changes(self):
 		def on_update(doc):
 			frappe.db.set_value(CUSTOMER, doc.customer, "discount", 5)
 

@@ -176,7 +176,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual((row.run_as, row.route, row.prompt), (self.user, "agent", self.BODY["message"]))
 		self.assertIn("2. Extraer datos", server.requests[0]["messages"][-1]["content"])
 
-	def test_a_caller_s_plan_is_no_instruction_and_masked(self):
+	def test_plan_hint_follows_the_user_message_and_is_masked(self):
 		with ModelServer() as server:
 			self.use_agent(server, mask_personal_data=1)
 			server.script(text(ANSWER))
@@ -238,7 +238,7 @@ class TestAgentRun(RoutingTestCase):
 		self.assertEqual(answer.json["state"]["status"], "waiting")
 		self.assertIn("approves", answer.json["result"]["error"])
 
-	def test_a_run_that_begins_later_is_neither_cancelled_nor_failed(self):
+	def test_queued_run_returns_202_with_status_waiting(self):
 		self.addCleanup(remove_stops)
 		with ModelServer() as server:
 			agent = self.use_agent(server)

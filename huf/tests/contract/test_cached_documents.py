@@ -45,7 +45,7 @@ class TestCachedDocuments(CachedNote):
 		frappe.get_doc("Note", self.name).db_set("title", "newer")
 		self.assertEqual(cached_title(self.name), "newer")
 
-	def test_a_renamed_record_is_seen_at_once_in_the_rows_that_link_to_it(self):
+	def test_cached_child_rows_follow_a_rename(self):
 		tool, new = make_tool("Get List", reference_doctype="ToDo"), f"tool_{frappe.generate_hash(length=8)}"
 		agent = make_agent(tools=(tool,))
 		self.assertEqual(frappe.get_cached_doc("Agent", agent).agent_tool[0].tool, tool)

@@ -85,7 +85,7 @@ class TestWhatIsInCases(HelenaTestCase):
 			self.assertEqual([row["name"] for row in rows], names, status)
 		self.assertEqual([row["name"] for row in self.as_user(tools.read_fristen)["rows"]], [late, soon])
 
-	def test_of_many_past_deadlines_the_last_ones_are_listed(self):
+	def test_the_latest_of_many_past_deadlines_are_listed(self):
 		days = [self.deadline(day) for day in (-9, -3, -2, 4, 5)]
 		done = self.deadline(-1, status="Erledigt")
 		with patch.object(cases, "MAX_ROWS", 2):
@@ -93,7 +93,7 @@ class TestWhatIsInCases(HelenaTestCase):
 		self.assertEqual([row["name"] for row in found["rows"]], [days[2], done])
 		self.assertEqual((found["count"], found["more"]), (2, True))
 
-	def test_the_sum_of_times_is_that_of_all_entries(self):
+	def test_sum_of_times_covers_all_entries(self):
 		for minutes, billable in ((30, 1), (45, 1), (15, 0)):
 			values = {"datum": "2026-01-10", "minuten": minutes, "taetigkeit": "x", "abrechenbar": billable}
 			make("Helena Zeiteintrag", akte=self.case, **values)

@@ -45,7 +45,7 @@ class TestWebAssistant(ShippedPackCase):
 		tools = [row.tool for row in frappe.get_doc("Agent", "Web Assistant").agent_tool]
 		self.assertEqual(tools, ["web_search", "open_url", "extract_text", "final_answer"])
 
-	def test_its_steps_are_the_site_s_and_those_of_the_environment(self):
+	def test_step_limit_comes_from_the_site_or_the_environment(self):
 		self.assertEqual(AgentManager("Web Assistant").steps, 8)
 		with patch.dict(os.environ, {"MAX_AGENT_STEPS": "10"}):
 			self.assertEqual(AgentManager("Web Assistant").steps, 10)

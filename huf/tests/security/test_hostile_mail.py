@@ -61,7 +61,7 @@ class TestSenders(unittest.TestCase):
 				"office.example", parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender[-14:]
 			)
 
-	def test_the_end_of_another_address_is_not_the_sender(self):
+	def test_part_of_an_address_is_not_taken_as_the_sender(self):
 		for sender in ("jörg@office.example", "Jörg <jörg@office.example>", f"{'x' * 65}@office.example"):
 			self.assertEqual(parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender, "")
 

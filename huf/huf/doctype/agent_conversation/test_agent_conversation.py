@@ -34,7 +34,7 @@ class TestAgentConversation(SiteTestCase):
 		self.conversations.add_message("system", "It failed", kind="Error")
 		self.assertEqual(len(self.conversations.get_conversation_history()), 1)
 
-	def test_a_role_that_no_history_can_have_is_refused(self):
+	def test_add_message_refuses_an_unknown_role(self):
 		with self.assertRaisesRegex(UsageError, "user, agent, system"):
 			self.conversations.add_message("assistant", "Hi")
 		self.assertEqual(self.conversations.get_conversation_history(), [])

@@ -17,7 +17,7 @@ class TestAgentRun(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent LLM Call", {"run": result["run"]}))
 		self.assertEqual(frappe.db.count("Agent Message", {"conversation": result["conversation"]}), 2)
 
-	def test_its_cost_is_an_amount_in_dollars(self):
+	def test_total_cost_is_a_currency_in_usd(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(text("Hello."))

@@ -16,7 +16,7 @@ class TestAgentManager(SiteTestCase):
 	def made(self):
 		return AgentManager(self.agent).prepare_agent()
 
-	def test_its_tools_are_there_from_the_beginning(self):
+	def test_manager_has_its_tools_before_create_agent(self):
 		manager = AgentManager(self.agent)
 		self.assertEqual([each.name for each in manager.tools], [self.tool])
 		self.assertEqual(manager.tools, manager._setup_tools())

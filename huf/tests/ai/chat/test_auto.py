@@ -103,7 +103,7 @@ class TestAuto(SiteTestCase):
 		with self.assertRaises(TooManyRuns):
 			self.send(SIMPLE)
 
-	def test_a_question_stays_where_the_agent_cannot_take_over(self):
+	def test_question_and_answer_stay_if_the_agent_cannot_take_over(self):
 		stops = (
 			lambda _: stopping.stop("Agent", self.agent),
 			lambda _: frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save(),
@@ -117,7 +117,7 @@ class TestAuto(SiteTestCase):
 			self.assertEqual((result["status"], result["response"]), ("Success", LACKS))
 			self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, LACKS])
 
-	def test_nothing_is_removed_before_the_agent_s_run_is_on_record(self):
+	def test_chat_answer_is_removed_in_the_commit_of_the_agent_run(self):
 		self.server.script(text(LACKS))
 		busy = mock.patch.object(admission, "check_runs_at_once", side_effect=[None, TooManyRuns("Wait.")])
 		with busy, self.assertRaises(TooManyRuns):
@@ -126,7 +126,7 @@ class TestAuto(SiteTestCase):
 		chat = frappe.get_last_doc("Agent Run", {"agent": self.agent})
 		self.assertEqual(self.read(chat.conversation)[0], [SIMPLE, LACKS])
 
-	def test_the_agent_takes_over_also_for_a_reader_who_leaves(self):
+	def test_agent_takes_over_after_the_stream_client_disconnects(self):
 		self.server.script(text(f"Bern is one. {LACKS}", pace=0.02, chunk_size=6), text("Bern."))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
 		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
@@ -137,7 +137,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(self.read(run.conversation)[0], [SIMPLE, "Bern."])
 		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
 
-	def test_a_reader_who_leaves_the_agent_s_answer_starts_no_other(self):
+	def test_disconnect_during_the_agent_answer_starts_no_further_run(self):
 		self.server.script(text(LACKS), text("Bern is one. Rome", pace=0.02, chunk_size=6))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
 		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
@@ -209,14 +209,14 @@ class TestAuto(SiteTestCase):
 		with self.assertRaises(UsageError):
 			self.send(SIMPLE, "maybe")
 
-	def test_a_follow_up_to_an_agent_that_was_chosen_stays_with_it(self):
+	def test_follow_up_stays_with_an_explicitly_chosen_agent(self):
 		for choice, route in ((None, "agent"), ("agent", "agent"), ("chat", "chat")):
 			self.server.script(text("Shall I?"), text("Done."))
 			talk = self.send("Close the old to-dos", choice)["conversation"]
 			result = messages.send_agent_chat_message(self.agent, "yes, do that", talk, route="auto")
 			self.assertEqual(result["route"]["route"], route, choice)
 
-	def test_a_follow_up_in_a_named_thread_stays_with_the_agent(self):
+	def test_follow_up_in_a_named_thread_stays_with_the_agent(self):
 		for thread in ("t1", None):
 			self.server.script(text("Shall I?"), text("Done."))
 			for prompt in (TASK, "yes, do that"):

@@ -54,7 +54,7 @@ class TestRecord(DecidingTestCase):
 		self.assertEqual((row.message, row.language, row.threshold), (SEARCH, "es", 0.65))
 		self.assertEqual(json.loads(row.tool_needs), ["read_file", "web_search"])
 
-	def test_a_message_that_cannot_be_encoded_is_decided_too(self):
+	def test_message_with_a_lone_surrogate_is_routed(self):
 		self.decide("hola \ud800")
 		self.assertEqual(self.last().message, "hola \ufffd")
 

@@ -95,7 +95,7 @@ class TestDifference(PreviewTestCase):
 		self.assertEqual(rows["change"]["fields"], [{**described, "before": 1, "after": 4}])
 		self.assertEqual(rows["add"]["fields"][0]["after"], "glue")
 
-	def test_a_renamed_document_is_gone_under_its_old_name(self):
+	def test_preview_of_a_rename_shows_the_old_name_as_deleted(self):
 		old, new = make(CUSTOMER, title=unique("Customer")).name, unique("Customer")
 		seen = self.look(lambda: frappe.rename_doc(CUSTOMER, old, new))
 		self.assertEqual(
@@ -103,7 +103,7 @@ class TestDifference(PreviewTestCase):
 			{("delete", old), ("create", new)},
 		)
 
-	def test_the_text_of_a_file(self):
+	def test_preview_shows_the_beginning_of_a_text_file(self):
 		case, text = make_case(), unique("We pay 1000 €")
 
 		def attach(content):
@@ -226,7 +226,7 @@ class TestDifference(PreviewTestCase):
 		change = self.single(lambda: make(CASE, title="x", pin="1234"))
 		self.assertEqual([f["after"] for f in change["fields"] if f["fieldname"] == "pin"], ["•••"])
 
-	def test_another_secret_is_a_change(self):
+	def test_preview_shows_that_a_secret_is_replaced(self):
 		name = make_case(pin="1234").name
 		for pin, changed in (("9876", ["pin"]), ("1234", [])):
 			seen = self.look(lambda: frappe.get_doc(CASE, name).update({"pin": pin}).save())  # noqa: B023
@@ -321,7 +321,7 @@ class TestSame(PreviewTestCase):
 		self.assertEqual((field["before"], field["after"]), ("c", "b"))
 		self.assertEqual(frappe.db.get_value(ORDER, order.name, "note"), "c")
 
-	def test_mails_are_counted_and_others_than_the_approved_ones_are_not_sent(self):
+	def test_number_of_mails_is_part_of_the_approved_digest(self):
 		order, recipients = make_order(), ["a@example.com"]
 
 		def on_update(doc):

@@ -55,7 +55,7 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual(part.heading, "Roof")
 		self.assertNotIn("evil", part.text)
 
-	def test_a_page_without_headings_has_its_title_for_one(self):
+	def test_title_is_the_heading_of_a_page_without_headings(self):
 		head = b'<meta name="viewport" content="width"><title>Roofs &amp; gutters</title>'
 		(part,) = read_file("a.html", b"<html><head>" + head + b"</head><p>They leak.</p></html>")
 		self.assertEqual((part.heading, part.text.strip()), ("Roofs & gutters", "They leak."))

@@ -136,7 +136,7 @@ class TestToolFailures(LoopTestCase):
 		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
 		self.assertEqual([o.status for o in outcome.tool_results], [CallStatus.FAILED] * 2)
 
-	def test_calls_of_one_turn_fail_together(self):
+	def test_parallel_failures_count_as_one(self):
 		both = several("fail", range(2))
 		self.assertEqual(self.run_loop(both, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
 		outcome = self.run_loop(both, both, guards=[ToolFailures(2)])

@@ -128,7 +128,7 @@ class TestDrafts(DraftingTestCase):
 		name = self.draft("Hello")["draft"]
 		self.assertRaises(UsageError, api.approve_draft, name, to="anna")
 
-	def test_whom_a_person_writes_to_by_name_takes_part_in_the_thread(self):
+	def test_recipient_entered_with_a_name_belongs_to_the_thread(self):
 		name = self.draft("Hello")["draft"]
 		api.approve_draft(name, to=f"Bob Green <bob@partner.example>; {ANNA}")
 		self.assertEqual(row(name).recipients, f"bob@partner.example, {ANNA}")
@@ -257,7 +257,7 @@ class TestRest(DraftingTestCase):
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
 		self.assertEqual(len(api.backtest_rule(values={**values, "route": None}, days=1)["taken"]), 1)
 
-	def test_an_unsaved_rule_that_cannot_work_is_refused_as_when_it_is_saved(self):
+	def test_backtest_refuses_an_invalid_unsaved_rule(self):
 		for values in ({"route": "nowhere"}, {"header_match": "{"}, {"subject_contains": ["x"]}):
 			with self.subTest(values), self.assertRaises(frappe.ValidationError):
 				api.backtest_rule(values={"rule_name": "Unsaved", "match_all": 1, **values})
@@ -292,14 +292,14 @@ class TestRest(DraftingTestCase):
 		doc.run_as = "Administrator"
 		self.assertRaises(frappe.PermissionError, doc.save)
 
-	def test_a_mailbox_has_one_address_that_mail_can_be_sent_from(self):
+	def test_mailbox_needs_exactly_one_valid_address(self):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
 		for email in ("Office <a@b.example>", "a@b.example, c@d.example", "jörg@b.example"):
 			doc.email = email
 			with self.subTest(email), self.assertRaises(frappe.ValidationError):
 				doc.save()
 
-	def test_a_mailbox_whose_name_its_mails_are_known_by_keeps_it(self):
+	def test_mailbox_cannot_be_renamed(self):
 		with self.assertRaisesRegex(frappe.ValidationError, "renamed"):
 			frappe.rename_doc("Agent Mailbox", self.mailbox, f"{self.mailbox} 2")
 

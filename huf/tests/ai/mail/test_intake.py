@@ -52,7 +52,7 @@ class TestTakingIn(MailTestCase):
 		process_mail(name)
 		self.assertEqual(frappe.db.count("Agent Run", {"reference_name": name}), 1)
 
-	def test_mails_of_a_program_that_gives_all_of_them_one_message_id_are_all_there(self):
+	def test_mails_with_the_same_message_id_and_different_dates_are_stored(self):
 		first = make_mail(to=self.address, message_id="form")
 		second = first.replace(b"Fri, 20 Nov 2026 10:00:00", b"Fri, 20 Nov 2026 11:00:00")
 		names = {self.take(raw) for raw in (first, second, first, second)}
@@ -63,7 +63,7 @@ class TestTakingIn(MailTestCase):
 		}
 		self.assertEqual(len(empty), 2)
 
-	def test_a_copy_of_a_mail_by_a_list_is_the_same_mail(self):
+	def test_copy_of_a_mail_from_a_list_is_not_stored_again(self):
 		first = make_mail(to=self.address, message_id="listed")
 		copy = first.replace(b"A question", b"[list] A question").replace(b"anna@", b"list@")
 		self.assertEqual(self.take(first), self.take(copy))
@@ -348,7 +348,7 @@ class TestRetention(MailTestCase):
 		blank_old_mails()
 		self.assertEqual((row(sent).text, row(sent).subject, row(sent).status), (None, None, "Sent"))
 
-	def test_the_answer_to_a_new_mail_is_in_its_thread_and_the_mail_is_there_once(self):
+	def test_reply_to_a_new_mail_joins_its_thread_and_its_copy_is_not_stored(self):
 		sent = insert_new_mail(self.address, ["anna@customer.example"], "Hello", "A new mail", None)
 		frappe.db.set_value("Agent Mail", sent, "status", "Sent")
 		answer = self.take(answer_to(sent, sender="anna@customer.example", to=self.address))

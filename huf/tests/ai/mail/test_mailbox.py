@@ -77,7 +77,7 @@ class TestMailbox(MailTestCase):
 		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
 		self.assertEqual(sent.status, "Sent", "it is no reply that waits")
 
-	def test_a_mail_that_the_server_refuses_holds_up_no_other_once_one_can_be_read(self):
+	def test_refused_mail_is_stored_as_failed_once_a_later_one_is_read(self):
 		self.deliver(2)
 		with patch.object(inbox.Inbox, "command", refuse_the_second):
 			self.sync()
@@ -91,7 +91,7 @@ class TestMailbox(MailTestCase):
 		self.assertIn("corrupt", row(taken[0]).reason)
 		self.assertEqual((self.count(), self.position().last_uid), (3, 3))
 
-	def test_a_sent_mail_that_the_server_refuses_stops_no_reply(self):
+	def test_refused_message_in_the_sent_folder_is_skipped(self):
 		for subject in ("First", "Second", "Last"):
 			self.deliver_sent(subject)
 		with patch.object(inbox.Inbox, "command", refuse_the_second):

@@ -31,7 +31,7 @@ class TestSamples(unittest.TestCase):
 					self.assertEqual(found, sample.files)
 				self.assertEqual(bool(message.automated), sample.automated)
 
-	def test_the_head_of_a_page_is_not_the_text_of_a_mail(self):
+	def test_text_of_an_html_mail_omits_the_head(self):
 		page = '<meta name="Generator" content="Word"><title>Order</title><p>Hello</p>'
 		for padding in ("", f"<p>{'x ' * 30_000}</p>"):
 			raw = f"From: a@b.example\r\nContent-Type: text/html\r\n\r\n{page}{padding}".encode()

@@ -68,7 +68,7 @@ class TestLiteLLM(SiteTestCase):
 		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
 		self.assertNotIn("temperature", taken)
 
-	def test_a_given_key_is_set_up_without_a_record(self):
+	def test_given_api_key_needs_no_provider_record(self):
 		completion_kwargs: dict = {}
 		_setup_api_key("Nowhere", "sk-test", completion_kwargs)
 		self.assertEqual(completion_kwargs, {"api_key": "sk-test"})

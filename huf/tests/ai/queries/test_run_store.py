@@ -105,7 +105,7 @@ class TestRunStore(SiteTestCase):
 		expected |= {"run_id": result["run"], "tools_used": [tool], "steps": 2, "status": "completed"}
 		self.assertEqual(end, expected)
 
-	def test_the_log_tells_a_chat_from_an_agent_s_run(self):
+	def test_log_names_the_route_of_a_chat_run(self):
 		log = frappe.logger("huf")
 		with ModelServer() as server, self.assertLogs(log, logging.INFO) as told:
 			agent, _tool = self.agent(server)

@@ -45,7 +45,7 @@ class TestClaims(unittest.TestCase):
 			(claim,) = check_answer("There are 2.", Evidence((call,)))
 			self.assertTrue(claim.is_confirmed)
 
-	def test_what_a_tool_works_on_is_not_what_it_does(self):
+	def test_nouns_in_tool_names_are_not_effects(self):
 		for tool, action, claim in (
 			("create_sales_order", "create", "I submitted the order."),
 			("update_payment", "update", "I paid the invoice."),

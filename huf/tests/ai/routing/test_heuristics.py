@@ -103,7 +103,7 @@ class TestPatterns(unittest.TestCase):
 		decision = decide_route("Usa el agente y explica el IVA")
 		self.assertEqual((decision.route, decision.confidence), (Route.AGENT, 1.0))
 
-	def test_the_reason_is_in_the_language_of_any_pattern_that_matched(self):
+	def test_reason_is_in_the_language_of_a_matching_pattern(self):
 		for message in ("Navega a https://example.com", "Ve a https://example.com"):
 			self.assertEqual(decide_route(message).reasons, ("Requiere abrir una página web",))
 

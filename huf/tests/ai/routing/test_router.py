@@ -52,7 +52,7 @@ class TestCascade(unittest.TestCase):
 			decide_route(plain, ask=ask)
 		self.assertEqual(asked, [found])
 
-	def test_scripts_that_the_classifier_does_not_know_are_in_doubt(self):
+	def test_unknown_scripts_have_low_confidence(self):
 		for message in ("搜索网上的比特币价格", "Найди в интернете курс биткоина", "ابحث عن سعر البيتكوين"):
 			decision = decide_route(message)
 			self.assertEqual((decision.route, decision.confidence), (CHAT, 0.5))
@@ -64,7 +64,7 @@ class TestCascade(unittest.TestCase):
 		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "agent", "confidence": 0.6}')
 		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.6))
 
-	def test_a_model_that_chooses_the_chat_gets_it_however_unsure(self):
+	def test_chat_chosen_by_the_model_stands_at_low_confidence(self):
 		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "chat", "confidence": 0.2}')
 		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.5))
 

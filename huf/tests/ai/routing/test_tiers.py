@@ -34,7 +34,7 @@ class TestTasks(unittest.TestCase):
 		self.assertEqual(choose_task(text, ("Schriftsatz",)).tier, CLOUD)
 		self.assertLess(choose_task(text, ("Klage",)).tier, CLOUD)
 
-	def test_a_task_is_named_by_words_of_their_own(self):
+	def test_cloud_tasks_match_whole_words(self):
 		for text, word in (("Was ist mit der Akte?", "IT"), ("Die Berichtigung lesen", "Bericht")):
 			self.assertLess(choose_task(text, (word,)).tier, CLOUD, text)
 		for text, word in (("Unsere IT", "IT"), ("Zwei Schriftsätze", "Schriftsatz"), ("请起草合同", "起草")):

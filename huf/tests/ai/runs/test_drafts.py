@@ -88,7 +88,7 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual(result["status"], "Success")
 		self.assertIn(f"Saving {ORDER} commits by itself", self.seen())
 
-	def test_a_change_of_a_log_is_shown_if_the_tool_is_for_it(self):
+	def test_preview_shows_a_log_doctype_if_the_tool_is_for_it(self):
 		log = make("Notification Log", subject="old", for_user="Administrator").name
 		frappe.db.commit()
 		tool = make_tool("Update Document", reference_doctype="Notification Log", requires_approval=1)
@@ -162,7 +162,7 @@ class TestAnswers(DraftTestCase):
 				self.approve_call(result, arguments=wrong)
 			self.assertEqual(self.draft(result).status, "Pending")
 
-	def test_edited_arguments_that_the_database_refuses_leave_it_open(self):
+	def test_edited_arguments_refused_by_the_database_leave_the_draft_open(self):
 		tool = make_tool("Create Document", reference_doctype=CUSTOMER, requires_approval=1)
 		taken = make(CUSTOMER, title=unique("Customer")).name
 		create = tool_call(tool, {"title": unique("Customer")})
@@ -287,7 +287,7 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.calls(result["run"])), ("old", [(self.update, "Refused")]))
 
-	def test_of_an_agent_that_was_disabled_meanwhile_nothing_is_approved(self):
+	def test_drafts_of_a_disabled_agent_can_only_be_rejected(self):
 		result = self.start(self.change("new"))
 		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
 		frappe.db.commit()

@@ -75,7 +75,7 @@ class TestSecondPerson(DraftTestCase):
 		draft = self.draft(self.start(self.change_case("many", amount=101), user=self.asker))
 		self.assertEqual(draft.second_person, 1)
 
-	def test_an_amount_that_the_document_computes_counts(self):
+	def test_computed_amount_above_the_limit_needs_a_second_person(self):
 		def compute_amount(doc):
 			doc.amount = 100 * len(doc.title)
 

@@ -86,7 +86,7 @@ class TestCustomFunctions(SiteTestCase):
 		self.assertEqual(schema["properties"]["note"], {"type": ["string", "null"]})
 		self.assertFalse(schema["additionalProperties"])
 
-	def test_choices_have_their_type(self):
+	def test_literal_choices_have_a_type(self):
 		properties = custom_functions.build_schema(book)["properties"]
 		self.assertEqual(properties["action"], {"type": "string", "enum": ["create", "cancel"]})
 		self.assertEqual(properties["seats"], {"type": "integer", "enum": [1, 2], "default": 1})

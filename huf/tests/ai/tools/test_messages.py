@@ -67,7 +67,7 @@ class TestSendMail(MessagesTestCase):
 		(run,) = runs_of(trigger)
 		self.assertEqual((run.status, frappe.db.exists(MAIL, {"run": run.name})), ("Waiting", None))
 
-	def test_the_approver_sees_the_addresses_and_the_text_that_would_be_sent(self):
+	def test_draft_of_a_mail_shows_addresses_and_text_as_sent(self):
 		user = make("User", email=f"{frappe.generate_hash(length=8)}@b.example", first_name=unique("Zoe"))
 		tool = make_tool("Send Mail", requires_approval=1, mail_template="{{ body }}, the office")
 		mail = {"to": user.full_name, "subject": "S", "body": "B"}

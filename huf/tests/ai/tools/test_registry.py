@@ -125,7 +125,7 @@ class TestToolFiles(SiteTestCase):
 		self.write("huf_tools/twice.py", twice + f'register_tool("twice_{self.sales}", report_2)')
 		self.assertIn("ValueError: Tool 'twice_", registry.load_app_tools(self.app).faults[0])
 
-	def test_a_function_has_as_many_names_as_it_is_registered_by_and_each_once(self):
+	def test_function_keeps_all_names_and_duplicates_are_refused(self):
 		other = f"other_{self.sales}"
 		text = SALES.format(name=f"twice_{self.sales}") + f'\nregister_tool("{other}", report, "The same")\n'
 		self.write("huf_tools/names.py", text)

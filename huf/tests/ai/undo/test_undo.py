@@ -96,7 +96,7 @@ class TestKinds(UndoTestCase):
 		self.assertEqual((amended.amended_from, amended.docstatus), (order.name, 1))
 		self.assertEqual([row.item for row in amended.lines], ["nail", "screw"])
 
-	def test_a_cancelled_document_that_a_person_has_amended_is_named(self):
+	def test_cancelled_document_that_was_amended_is_listed_as_a_problem(self):
 		order = make_order()
 		order.submit()
 		frappe.db.commit()
@@ -134,7 +134,7 @@ class TestKinds(UndoTestCase):
 		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
 		self.assertEqual((again.name, again.get_content(), again.file_url), (name, content, url))
 
-	def test_a_deleted_file_comes_back_byte_for_byte(self):
+	def test_deleted_file_is_restored_byte_for_byte(self):
 		case, content = make_case(), b"\xef\xbb\xbfName;Ort\r\n" + frappe.generate_hash().encode()
 		attached = {"attached_to_doctype": CASE, "attached_to_name": case.name}
 		make_file("a.csv", content, **attached)
@@ -277,7 +277,7 @@ class TestConflicts(UndoTestCase):
 		self.assertTrue(frappe.db.exists(CUSTOMER, title))
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
 
-	def test_a_document_whose_controller_commits_is_named_and_the_others_are_undone(self):
+	def test_document_whose_controller_commits_is_a_problem_and_others_are_undone(self):
 		title, case = unique("Customer"), make_case(amount=1)
 		run = self.run_calls(
 			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
@@ -289,7 +289,7 @@ class TestConflicts(UndoTestCase):
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		self.assertFalse(frappe.db.exists(CUSTOMER, title))
 
-	def test_what_an_undo_cannot_preview_is_said_in_a_sentence(self):
+	def test_undo_that_cannot_be_previewed_is_a_usage_error(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 

@@ -77,7 +77,7 @@ class TestScope(UndoTestCase):
 		):
 			self.assertRaises(UsageError, parse_scope, **broken)
 
-	def test_an_undo_does_not_fire_the_trigger_whose_run_it_undoes(self):
+	def test_undo_does_not_fire_the_trigger_of_the_undone_run(self):
 		case = make_case(amount=1)
 		worker = Worker(self.server, (CASE,))
 		run = worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
@@ -136,7 +136,7 @@ class TestScope(UndoTestCase):
 		(call,) = preview_undo(UndoSelection((run,)))["external"]
 		self.assertEqual(call["compensate"], {"method": "DELETE", "url": "/orders/17"})
 
-	def test_a_call_that_reached_outside_is_listed_although_its_documents_are_restored(self):
+	def test_external_call_is_listed_even_if_its_documents_are_restored(self):
 		name = make_tool("Custom Function", function_path=f"{__name__}.create_and_send")
 		preview = undo(Worker(self.server, (), name).run((name, None, {})))["preview"]
 		self.assertEqual([each["tool"] for each in preview["external"]], [name])
@@ -172,7 +172,7 @@ class TestChangedDocTypes(UndoTestCase):
 		frappe.db.commit()
 		frappe.clear_cache()
 
-	def test_removed_fields_and_tables_are_left_out(self):
+	def test_removed_fields_and_tables_are_omitted(self):
 		doctype = frappe.get_doc("DocType", self.doctype)
 		doctype.fields = doctype.fields[:1]
 		doctype.save()
@@ -180,7 +180,7 @@ class TestChangedDocTypes(UndoTestCase):
 		self.assertEqual(undo(self.run_name)["preview"]["conflicts"], [])
 		self.assertEqual(frappe.db.get_value(self.doctype, self.name, "title"), "a")
 
-	def test_what_a_removed_doctype_had_is_not_undone_and_the_rest_is(self):
+	def test_undo_omits_documents_of_a_removed_doctype(self):
 		self.remove()
 		(call,) = undo(self.run_name)["preview"]["untraced"]
 		self.assertIn(self.name, call["arguments"])
