@@ -9,6 +9,7 @@ import frappe
 
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import ToolError
+from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
@@ -169,7 +170,7 @@ async def handle_speech_to_text(tool, file_url):
 	source = document_tools.get_readable_file(file_url)
 	if not source.file_name:
 		raise ToolError("That file has no name.")
-	return await services.transcribe_audio(tool.model, source.file_name, source.get_content())
+	return await services.transcribe_audio(tool.model, source.file_name, read_stored_bytes(source))
 
 
 async def handle_mcp_tool(tool, /, **arguments):

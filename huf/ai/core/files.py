@@ -1,6 +1,6 @@
 """Reads a File document: its name, extension and bytes."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from huf.ai.core.errors import UsageError
@@ -23,5 +23,14 @@ def read_file_content(file: Any) -> bytes:
 		raise UsageError(
 			f"{file.file_name} is a link to another server. Add its address as a web page instead."
 		)
+	return read_stored_bytes(file)
+
+
+def read_stored_bytes(file: Any) -> bytes:
+	"""The bytes of a File, wherever an app stores them."""
 	content = file.get_content()
-	return content if isinstance(content, bytes) else content.encode()
+	if isinstance(content, bytes):
+		return content
+	# Frappe has decoded them: since version 16 in a guessed encoding, and without a byte order mark.
+	path = Path(file.get_full_path())
+	return path.read_bytes() if path.is_file() else content.encode()

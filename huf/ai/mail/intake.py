@@ -15,6 +15,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import add_details
+from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.colleagues import is_colleague
@@ -387,12 +388,7 @@ def read_communication_files(doc) -> tuple[Attachment, ...]:
 		Attachment(
 			file.file_name,
 			guess_type(file.file_name)[0] or "application/octet-stream",
-			read_communication_file(file),
+			read_stored_bytes(file),
 		)
 		for file in files
 	)
-
-
-def read_communication_file(file) -> bytes:
-	content = file.get_content()
-	return content.encode() if isinstance(content, str) else content

@@ -15,6 +15,7 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
+from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.storage.outgoing_mail import mail_name
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
@@ -109,8 +110,7 @@ def read_raw(row) -> bytes | None:
 	if not found:
 		return None
 	try:
-		content = frappe.get_doc("File", found).get_content()
-		return gzip.decompress(content if isinstance(content, bytes) else content.encode())
+		return gzip.decompress(read_stored_bytes(frappe.get_doc("File", found)))
 	except (OSError, EOFError, zlib.error):  # the file is gone, damaged or not gzip
 		return None
 
