@@ -144,7 +144,8 @@ class TestKinds(UndoTestCase):
 			return Path(file.get_full_path()).read_bytes().decode("utf-8-sig")
 
 		with patch.object(File, "get_content", get_text):
-			undo(self.run_calls((DELETE, CASE, {"name": case.name})))
+			run = self.run_calls((DELETE, CASE, {"name": case.name}))
+		undo(run)
 		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
 		self.assertEqual(Path(again.get_full_path()).read_bytes(), content)
 
