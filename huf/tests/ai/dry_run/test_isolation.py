@@ -23,7 +23,7 @@ from huf.tests.ai.dry_run.test_preview import PreviewTestCase
 from huf.tests.crash.test_crash import set_up_mail
 from huf.tests.doctypes import ORDER, controller, make_order
 from huf.tests.drafting import Shop
-from huf.tests.factories import make, unique
+from huf.tests.factories import make, make_agent, make_trigger, unique
 
 
 class TestLeaks(PreviewTestCase):
@@ -92,9 +92,15 @@ class TestLeaks(PreviewTestCase):
 		self.assertIsNone(frappe.get_cached_value(ORDER, self.order.name, "note"))
 
 	def test_no_trigger_fires(self):
-		before = frappe.db.count("Agent Trigger Event")
-		self.look(self.change)
-		self.assertEqual(frappe.db.count("Agent Trigger Event"), before)
+		trigger = make_trigger(make_agent(), reference_doctype=ORDER, run_as="Administrator")
+		self.addCleanup(frappe.db.commit)
+		self.addCleanup(frappe.delete_doc, "Agent Trigger", trigger.name, force=True)
+		seen = self.look(self.change)
+		frappe.db.commit()
+		events = {"trigger": trigger.name}
+		self.assertEqual(frappe.db.count("Agent Trigger Event", events), 0)
+		apply_approved(self.change, seen.digest)
+		self.assertEqual(frappe.db.count("Agent Trigger Event", events), 1)
 
 	def test_controllers_that_commit_or_roll_back_are_refused_with_the_reason(self):
 		refused = {

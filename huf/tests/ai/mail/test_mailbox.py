@@ -37,7 +37,7 @@ class TestMailbox(MailTestCase):
 
 	def test_a_sync_ingests_only_new_mail(self):
 		self.deliver(2)
-		self.assertEqual(len(self.sync()), self.count())
+		self.assertEqual((len(self.sync()), self.count()), (2, 2))
 		self.assertEqual(self.sync(), [])
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)

@@ -123,6 +123,7 @@ class TestRunWorker(SiteTestCase):
 			leases.acquire_lease(run, now_datetime() - timedelta(hours=1))
 		other = self.queue(agent=make_agent(make_model(self.server)))
 		stop = stops.add_stop("Agent", self.agent, "for the test")
+		self.addCleanup(stops.remove_stop, stop["name"])
 		frappe.db.commit()
 		with patch.object(leases, "MAX_READ_RUNS", len(leases.read_abandoned_runs())):
 			self.assertNotIn(other, leases.read_claimable_runs())

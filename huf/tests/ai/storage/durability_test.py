@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -131,8 +132,9 @@ class TestLevels(unittest.TestCase):
 		begun.wait(10)
 		for each in threads[1:]:
 			each.start()
+		until = time.monotonic() + 10
 		while log.asked < len(threads):
-			pass
+			self.assertLess(time.monotonic(), until)
 		go_on.set()
 		for each in threads:
 			each.join(10)
