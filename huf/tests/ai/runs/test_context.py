@@ -1,4 +1,4 @@
-"""What a model is sent in a run: never more than its window, and a local model's written calls are made."""
+"""Requests fit the context window, and calls that a local model writes as text are executed."""
 
 import json
 
@@ -20,7 +20,7 @@ LINE = "row {:07d}: nothing of note was found here\n"
 
 @tool()
 def read_book(size: int = 5_000_000):
-	"""A tool with a long result; one line of it is like no other."""
+	"""Returns a long text with one unique line."""
 	lines = [LINE.format(number + size) for number in range(size // len(LINE.format(0)))]
 	lines[len(lines) // 2] = "here the treasure is hidden\n"
 	return "".join(lines)
@@ -44,13 +44,15 @@ class TestContext(SiteTestCase):
 		self.assertIn("the treasure is hidden", requests[2]["messages"][-1]["content"])
 		self.assertIn("end of the text", requests[3]["messages"][-1]["content"])
 		self.assertLess(max(map(size_of, requests)), 2 * MAX_RESULT_CHARS)
-		self.assert_kept_whole(result["run"], book)
+		self.assert_stored_whole(result["run"], book)
 
-	def assert_kept_whole(self, run, book):
-		kept = frappe.db.get_value("Agent Tool Call", {"run": run, "tool": book}, "result")
-		self.assertEqual(kept, read_book())
-		said = frappe.db.get_value("Agent Message", {"run": run, "kind": "Tool Result", "step": 1}, "content")
-		self.assertLessEqual(len(said), MAX_RESULT_CHARS)
+	def assert_stored_whole(self, run, book):
+		stored = frappe.db.get_value("Agent Tool Call", {"run": run, "tool": book}, "result")
+		self.assertEqual(stored, read_book())
+		message = frappe.db.get_value(
+			"Agent Message", {"run": run, "kind": "Tool Result", "step": 1}, "content"
+		)
+		self.assertLessEqual(len(message), MAX_RESULT_CHARS)
 		self.assertTrue(replay(run).identical)
 
 	def test_twelve_large_results_in_sequence_fit_a_small_context_window(self):
@@ -91,22 +93,22 @@ class TestLocalModel(SiteTestCase):
 		for watchers in ([], [lambda event: None]):
 			with self.subTest(streamed=bool(watchers)), ModelServer() as server:
 				agent, find = self.local_agent(server)
-				wrote = f'<think>Hm.</think>One moment.\n<tool_call>\n{{"name": "{find}", "arguments": {{"limit": 1}}}}\n</tool_call>'
-				server.script(text(wrote, chunk_size=5), text("Done."))
+				written = f'<think>Hm.</think>One moment.\n<tool_call>\n{{"name": "{find}", "arguments": {{"limit": 1}}}}\n</tool_call>'
+				server.script(text(written, chunk_size=5), text("Done."))
 				run = run_agent(AgentRequest(agent, "Look", "Administrator"), watchers).run
 				called = frappe.get_all("Agent Tool Call", {"run": run}, ["tool", "status"], order_by="name")
 				self.assertEqual([(row.tool, row.status) for row in called], [(find, "Success")])
-				self.assert_on_record(run, wrote)
+				self.assert_recorded(run, written)
 				self.assertTrue(replay(run).identical)
 
-	def assert_on_record(self, run, wrote):
-		asked = frappe.get_all("Agent LLM Call", {"run": run}, ["corrected", "response"], order_by="step asc")
-		self.assertEqual([row.corrected for row in asked], [1, 0])
-		first = json.loads(asked[0].response)
-		# LiteLLM takes thinking out of an answer that comes whole by itself.
-		self.assertTrue(wrote.endswith(first["said"]) and "<tool_call>" in first["said"])
+	def assert_recorded(self, run, written):
+		calls = frappe.get_all("Agent LLM Call", {"run": run}, ["corrected", "response"], order_by="step asc")
+		self.assertEqual([row.corrected for row in calls], [1, 0])
+		first = json.loads(calls[0].response)
+		# LiteLLM itself removes the thinking from an answer that is not streamed.
+		self.assertTrue(written.endswith(first["said"]) and "<tool_call>" in first["said"])
 		self.assertEqual(first["content"], "One moment.")
-		self.assertNotIn("said", json.loads(asked[1].response))
+		self.assertNotIn("said", json.loads(calls[1].response))
 
 	def test_streamed_text_omits_calls_written_as_text(self):
 		with ModelServer() as server:
@@ -117,12 +119,12 @@ class TestLocalModel(SiteTestCase):
 			)
 			events = []
 			result = run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
-		seen = ["", ""]
+		texts = ["", ""]
 		for event in events:
 			if event.kind is EventKind.TEXT_DELTA:
-				seen[event.data["step"] - 1] += event.data["text"]
-		self.assertEqual(seen, ["Let me see.", 'A set is {1}, and {"name": "Anna"} is JSON.'])
-		self.assertEqual(result.response, seen[1])
+				texts[event.data["step"] - 1] += event.data["text"]
+		self.assertEqual(texts, ["Let me see.", 'A set is {1}, and {"name": "Anna"} is JSON.'])
+		self.assertEqual(result.response, texts[1])
 
 	def test_broken_call_written_as_text_is_returned_to_the_model_as_an_error(self):
 		with ModelServer() as server:
@@ -142,9 +144,9 @@ class TestLocalModel(SiteTestCase):
 	def test_call_written_as_text_by_a_cloud_model_stays_text(self):
 		with ModelServer() as server:
 			agent, find = self.local_agent(server, is_local=0)
-			wrote = f'{{"name": "{find}", "arguments": {{"limit": 1}}}}'
-			server.script(text(wrote))
-			self.assertEqual(run_agent_sync(agent, "Look")["response"], wrote)
+			written = f'{{"name": "{find}", "arguments": {{"limit": 1}}}}'
+			server.script(text(written))
+			self.assertEqual(run_agent_sync(agent, "Look")["response"], written)
 
 	def local_agent(self, server, is_local=1):
 		model = make_model(server)
@@ -159,7 +161,7 @@ def size_of(request):
 
 
 def tokens_of(request):
-	"""As a tokenizer that is not ours would count the whole request."""
+	"""Counts the tokens of a request with a tokenizer other than Huf's."""
 	import tiktoken
 
 	encoding = tiktoken.get_encoding("cl100k_base")

@@ -1,6 +1,4 @@
-"""What a run belongs to or needs is deleted while it is open: it ends, and what it did and used stays on
-record.
-"""
+"""Deleting what an open run belongs to or needs ends the run and keeps its usage on record."""
 
 from contextvars import copy_context
 from datetime import timedelta
@@ -34,14 +32,14 @@ class TestDeletedRecords(DraftTestCase):
 			delete_conversation(conversation)
 		frappe.db.commit()
 
-	def run_of(self, name: str):
+	def read_run(self, name: str):
 		frappe.db.rollback()
 		return frappe.get_doc("Agent Run", name)
 
 	def test_deleting_a_conversation_cancels_its_waiting_run_and_expires_its_draft(self):
 		result = self.start_change("new")
 		self.delete(result["conversation"])
-		self.assertEqual(self.run_of(result["run"]).status, "Queued")
+		self.assertEqual(self.read_run(result["run"]).status, "Queued")
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, self.note()), ("Cancelled", "old"))
 		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
@@ -60,27 +58,27 @@ class TestDeletedRecords(DraftTestCase):
 
 		def delete(event):
 			if event.kind is EventKind.TOOL_FINISHED:
-				self.delete(self.run_of(event.run).conversation)
+				self.delete(self.read_run(event.run).conversation)
 
 		result = run_agent(AgentRequest(self.make_agent(find), "Look", self.user, channel="s"), [delete])
 		self.assertEqual((result.status.value, result.steps), ("Cancelled", 1))
-		self.assertIsNone(self.run_of(result.run).conversation)
+		self.assertIsNone(self.read_run(result.run).conversation)
 
 	def test_run_without_a_cancel_request_continues_without_its_conversation(self):
 		result = self.start_change("new")
 		frappe.db.set_value("Agent Run", result["run"], {"conversation": None, "status": "Queued"})
-		self.server.script(text("Nobody hears it."))
+		self.server.script(text("Nobody reads this."))
 		expire_drafts(now_datetime() + timedelta(hours=73))
 		ended = self.go_on(result["run"])
-		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody hears it."))
+		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody reads this."))
 
 	def test_runs_of_a_disabled_user_fail_and_new_ones_are_refused(self):
-		waits = self.start_change("new")
+		waiting = self.start_change("new")
 		later = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
 		frappe.set_user("Administrator")
 		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
-		approve_call(waits["draft"]["draft"], waits["draft"]["digest"])
-		for run in (waits["run"], later.name):
+		approve_call(waiting["draft"]["draft"], waiting["draft"]["digest"])
+		for run in (waiting["run"], later.name):
 			ended = self.go_on(run)
 			self.assertEqual(ended.status.value, "Failed")
 			self.assertIn("is disabled", ended.error)
@@ -92,24 +90,24 @@ class TestDeletedRecords(DraftTestCase):
 		call_other = make_tool("Run Agent", agent=self.agent)
 		caller = self.make_agent(call_other)
 		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
-		called = result["draft"]["run"]
-		self.assertNotEqual(called, result["run"])
+		child = result["draft"]["run"]
+		self.assertNotEqual(child, result["run"])
 		self.delete(result["conversation"])
 		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
 		draft = self.draft(result)
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it has ended"))
-		self.assertEqual(self.go_on(called).status.value, "Cancelled")
+		self.assertEqual(self.go_on(child).status.value, "Cancelled")
 
 	def test_deleting_a_run_cancels_its_child_run_and_expires_its_draft(self):
 		call_other = make_tool("Run Agent", agent=self.agent)
 		caller = self.make_agent(call_other)
 		result = self.start(tool_call(call_other, {"prompt": "Change it"}), self.change("new"), agent=caller)
-		called = result["draft"]["run"]
+		child = result["draft"]["run"]
 		frappe.set_user("Administrator")
 		frappe.delete_doc("Agent Run", result["run"])
 		draft = read_draft(result["draft"]["draft"])
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The run that called it was deleted"))
-		self.assertEqual(self.go_on(called).status.value, "Cancelled")
+		self.assertEqual(self.go_on(child).status.value, "Cancelled")
 
 	def test_deleting_an_active_run_settles_its_budget_reservation(self):
 		agent = self.make_agent(daily_token_limit=100_000)
@@ -157,8 +155,8 @@ class TestDeletedRecords(DraftTestCase):
 			if doctype == "AI Model":
 				shown = {row["name"]: row["model"] for row in get_overview()}
 				self.assertEqual(shown[agent], name)
-			self.assertEqual(self.run_of(first.name).status, "Failed")
-			said = {"conversation": first.conversation, "kind": "Error"}
-			self.assertEqual(frappe.db.count("Agent Message", said), 2)
+			self.assertEqual(self.read_run(first.name).status, "Failed")
+			error_filter = {"conversation": first.conversation, "kind": "Error"}
+			self.assertEqual(frappe.db.count("Agent Message", error_filter), 2)
 			frappe.db.delete("Agent", agent)
 			frappe.db.commit()

@@ -1,4 +1,4 @@
-"""Workers of runs that wait for a person."""
+"""Runs that wait for approval survive lost workers, and end when they are cancelled or expire."""
 
 from datetime import timedelta
 
@@ -57,7 +57,7 @@ class TestWorkers(DraftTestCase):
 			with acting_as(self.user):
 				approve_call(result["draft"]["draft"], result["draft"]["digest"])
 			result = self.go_on(run).as_dict()
-			# Each worker numbers its events anew, from its own attempt on.
+			# Every resumption is an attempt: the event numbers of a worker start with its attempt.
 			self.assertEqual(read_attempts(run), (attempts, 0))
 		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
 
@@ -90,19 +90,19 @@ class TestWorkers(DraftTestCase):
 		trigger = make_trigger(self.agent, "Manual", approver=chief)
 		self.addCleanup(frappe.delete_doc, "Agent Trigger", trigger.name, force=True)
 		self.server.script(self.change("a"), self.change("b"), self.change("c"), text("Done."))
-		asked = []
-		for named in (trigger.name, None):
+		drafts = []
+		for trigger_name in (trigger.name, None):
 			run = enqueue_run(
 				AgentRequest(self.agent, "Go", self.user, channel=frappe.generate_hash(length=6))
 			)
-			frappe.db.set_value("Agent Run", run.name, "trigger", named)
-			asked.append(self.go_on(run.name).draft)
-		self.assertEqual([card["approver"] for card in asked], [chief, boss])
+			frappe.db.set_value("Agent Run", run.name, "trigger", trigger_name)
+			drafts.append(self.go_on(run.name).draft)
+		self.assertEqual([card["approver"] for card in drafts], [chief, boss])
 		frappe.db.set_value("User", boss, "enabled", 0)
 		frappe.db.set_value("Agent", self.agent, "approver", boss)
 		run = enqueue_run(AgentRequest(self.agent, "Go", "Administrator", channel="x"))
 		self.assertIsNone(self.go_on(run.name).draft["approver"], "any Huf Manager")
 		with acting_as(chief):
-			approve_call(asked[0]["draft"], asked[0]["digest"])
-		ended = self.go_on(asked[0]["run"])
+			approve_call(drafts[0]["draft"], drafts[0]["digest"])
+		ended = self.go_on(drafts[0]["run"])
 		self.assertEqual((ended.response, self.note()), ("Done.", "a"))

@@ -1,4 +1,4 @@
-"""A run that needs a person's word: it proposes, waits without a worker, and goes on as it was answered."""
+"""A run whose call needs approval makes a draft, waits without a worker, and resumes once it is answered."""
 
 import json
 from dataclasses import replace
@@ -31,8 +31,8 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual((result["success"], result["stop_reason"]), (False, None))
 		card = result["draft"]
 		(change,) = card["difference"]["changes"]
-		described = {"fieldname": "note", "label": "Note", "fieldtype": "Text"}
-		self.assertEqual(change["fields"], [{**described, "before": "old", "after": "new"}])
+		field_info = {"fieldname": "note", "label": "Note", "fieldtype": "Text"}
+		self.assertEqual(change["fields"], [{**field_info, "before": "old", "after": "new"}])
 		self.assertEqual((card["tool"], card["approver"]), (self.update, self.user))
 		row = self.draft(result)
 		self.assertEqual((row.reference_doctype, row.reference_name), (ORDER, self.order.name))
@@ -60,8 +60,8 @@ class TestWaiting(DraftTestCase):
 		self.server.script(text("Changed."), text("It costs two."), text("Today."))
 		self.assertEqual(self.go_on(result["run"]).response, "Changed.")
 		self.assertEqual(work_on(queued.run).response, "It costs two.")
-		said = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "user"]
-		self.assertEqual(said, ["Change the order", "And the price?"])
+		prompts = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "user"]
+		self.assertEqual(prompts, ["Change the order", "And the price?"])
 		self.assertEqual(work_on(again.run).response, "Today.")
 
 	def test_a_stream_ends_with_the_draft(self):
@@ -150,8 +150,10 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "better")
 		self.assertEqual(self.draft(result).status, "Applied")
-		told = json.loads(self.seen())
-		self.assertEqual((told["arguments"], told["note"]), (given, f"{self.user} changed the arguments."))
+		tool_result = json.loads(self.seen())
+		self.assertEqual(
+			(tool_result["arguments"], tool_result["note"]), (given, f"{self.user} changed the arguments.")
+		)
 		recorded = frappe.db.get_value("Agent Tool Call", {"run": result["run"]}, "arguments")
 		self.assertEqual(json.loads(recorded), given)
 
@@ -206,13 +208,13 @@ class TestAnswers(DraftTestCase):
 		frappe.db.set_value(ORDER, self.order.name, "note", "other")
 		frappe.db.commit()
 
-		def meanwhile(row, arguments):
+		def reject_meanwhile(row, arguments):
 			proposal = propose_again(row, arguments)
 			frappe.db.rollback()
 			reject_call(row.name, reason="Never")
 			return proposal
 
-		with patch.object(approvals, "propose_again", meanwhile), self.assertRaises(UsageError):
+		with patch.object(approvals, "propose_again", reject_meanwhile), self.assertRaises(UsageError):
 			self.approve_call(result)
 		row = self.draft(result)
 		self.assertEqual((row.status, row.reason), ("Rejected", "Never"))

@@ -1,4 +1,4 @@
-"""Another agent reads a stranger's text and returns typed values, so that the run reads none of it."""
+"""Another agent reads untrusted text and returns typed values, so that the calling run stays untainted."""
 
 import json
 
@@ -26,7 +26,7 @@ class TestExtraction(TaintCase):
 		return make_tool("Run Agent", agent=reader, result_schema=schema)
 
 	def read_bill(self, read: str, *answers, tools=(), **values) -> dict:
-		"""A run that has another agent read the stranger's page, then does what is scripted."""
+		"""Runs an agent that has another one read the untrusted page, then follows the script."""
 		call = tool_call(read, {"prompt": f"Read {self.outside.url}/page"})
 		return self.run_agent(
 			call, self.read_page(), *answers, tools=(read, *tools), prompt="See to the bill", **values
@@ -36,9 +36,9 @@ class TestExtraction(TaintCase):
 		read = self.make_reader()
 		result = self.read_bill(read, text(json.dumps(BILL)), text("Seen."))
 		self.assertEqual(result["status"], "Success", result)
-		own = json.dumps(self.server.requests[-1]["messages"])
-		self.assertNotIn("Ignore your instructions", own)
-		self.assertIn("98.7", own)
+		sent = json.dumps(self.server.requests[-1]["messages"])
+		self.assertNotIn("Ignore your instructions", sent)
+		self.assertIn("98.7", sent)
 		(child,) = frappe.get_all("Agent Run", {"parent_run": result["run"]}, pluck="name")
 		self.assertTrue(frappe.db.exists("Agent LLM Call", {"run": child, "status": "Success"}))
 		(origin,) = find_origins(result["run"])

@@ -1,4 +1,4 @@
-"""What of a run waits for its next commit, and who sees it nevertheless: readers, other workers, people."""
+"""Replies and messages of a run wait for its next commit, but outlive a lost worker and a cancellation."""
 
 import time
 from datetime import timedelta
@@ -25,9 +25,9 @@ SEEN: list = []
 
 @tool()
 def look_around(wait_s: float = 0) -> str:
-	"""Note what another connection sees of this run, after a while."""
+	"""Records what another connection sees of this run after a wait."""
 	run = frappe.flags.huf_run
-	# Nothing may be open: another connection looks.
+	# An open transaction would block the other connection.
 	frappe.db.commit()
 	time.sleep(wait_s)
 	SEEN.append(elsewhere(read_record, run))
@@ -87,13 +87,13 @@ class TestHeldReplies(SiteTestCase):
 		self.assertEqual(SEEN[0][0], ["Success"])
 
 	def test_step_messages_are_written_at_the_end_or_after_a_delay(self):
-		asks = [tool_call(self.look), tool_call(self.look, {"wait_s": 0.01})]
-		result = self.run_agent(*asks)
+		looks = [tool_call(self.look), tool_call(self.look, {"wait_s": 0.01})]
+		result = self.run_agent(*looks)
 		whole = ["Message", *["Tool Call", "Tool Result"] * 2, "Message"]
 		self.assertEqual((SEEN[1][1], list_kinds(result["run"])), (["Message"], whole))
 		SEEN.clear()
 		with patch.object(conversations, "MESSAGES_AFTER_S", 0):
-			result = self.run_agent(*asks)
+			result = self.run_agent(*looks)
 		self.assertEqual((SEEN[1][1], list_kinds(result["run"])), (whole[:3], whole))
 
 	def test_cancelled_run_makes_and_records_no_further_model_call(self):

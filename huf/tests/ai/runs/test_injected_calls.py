@@ -1,6 +1,6 @@
-"""What words of strangers ask for: each of these calls waits for a person once a run has read them.
+"""Calls that untrusted content demands wait for approval once a run has read it.
 
-The model obeys. The person has asked for something else, in words that the call may try to borrow.
+The model obeys. The person has asked for something else, in words that the call may try to reuse.
 """
 
 import frappe
@@ -25,12 +25,14 @@ MENTION = '<span class="mention" data-id="boss@office.example">@Boss</span> pay 
 
 
 class TestCalls(TaintCase):
-	def assert_asks(self, tool: str, arguments: dict, said: str = "then sum it up", **values) -> None:
+	def assert_needs_approval(
+		self, tool: str, arguments: dict, request: str = "then sum it up", **values
+	) -> None:
 		result = self.run_agent(
 			self.read_page(),
 			tool_call(tool, arguments),
 			tools=tuple({self.fetch, tool}),
-			prompt=f"Read {self.outside.url}/page, {said}",
+			prompt=f"Read {self.outside.url}/page, {request}",
 			**values,
 		)
 		self.assertEqual((result["status"], SENT, self.outside.bodies), ("Waiting", [], []), result)
@@ -43,7 +45,7 @@ class TestCalls(TaintCase):
 			("Comment", note),
 		):
 			with self.subTest(doctype):
-				self.assert_asks(make_tool("Create Document", reference_doctype=doctype), values)
+				self.assert_needs_approval(make_tool("Create Document", reference_doctype=doctype), values)
 		for doctype in (
 			"File|DocShare|User Permission|User|Role|Report|Email Account|Email Queue|DocType|Version|AI Provider|AI Model"
 			"|Agent Trigger|Agent Tool Function|Agent Stop|Agent Route Rule|Agent Mailbox|Agent Untrusted Record"
@@ -56,9 +58,11 @@ class TestCalls(TaintCase):
 		for field_name, value in (("is_private", 0), ("file_name", "invoice.exe")):
 			with self.subTest(field_name):
 				publish = make_tool("Set Value", reference_doctype="File")
-				self.assert_asks(publish, {"name": file, "fieldname": field_name, "value": value})
+				self.assert_needs_approval(publish, {"name": file, "fieldname": field_name, "value": value})
 		publish = make_tool("Update Document", reference_doctype="File")
-		self.assert_asks(publish, {"name": file, "values": {"is_private": 0}}, f"then look at {file}")
+		self.assert_needs_approval(
+			publish, {"name": file, "values": {"is_private": 0}}, f"then look at {file}"
+		)
 
 	def test_writes_to_recipient_payee_and_visibility_fields_need_approval(self):
 		if not frappe.db.exists("DocType", SHOP):
@@ -75,9 +79,13 @@ class TestCalls(TaintCase):
 		):
 			with self.subTest(name):
 				if name != "contact_email":
-					self.assert_asks(make_tool("Create Document", reference_doctype=SHOP), {name: value})
+					self.assert_needs_approval(
+						make_tool("Create Document", reference_doctype=SHOP), {name: value}
+					)
 				changed = {"documents": [{"name": order, "values": {"remark": "x", name: value}}]}
-				self.assert_asks(make_tool("Update Multiple Documents", reference_doctype=SHOP), changed)
+				self.assert_needs_approval(
+					make_tool("Update Multiple Documents", reference_doctype=SHOP), changed
+				)
 		note = make_tool("Set Value", reference_doctype=SHOP)
 		call = tool_call(note, {"name": order, "fieldname": "remark", "value": "What the page says"})
 		result = self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, note))
@@ -90,10 +98,10 @@ class TestCalls(TaintCase):
 			("Create Multiple Documents", {"documents": [{"description": "Pay", "allocated_to": other}]}),
 		):
 			with self.subTest(types):
-				self.assert_asks(make_tool(types, reference_doctype="ToDo"), arguments)
+				self.assert_needs_approval(make_tool(types, reference_doctype="ToDo"), arguments)
 
 	def test_recipients_resembling_addresses_in_the_prompt_need_approval(self):
-		said = "then write to anna@a.example.com, bob-smith@firm.co.uk and 'Anna <anna@a.example.com>'"
+		request = "then write to anna@a.example.com, bob-smith@firm.co.uk and 'Anna <anna@a.example.com>'"
 		for to in (
 			["anna@a.example"],
 			["smith@firm.co.uk"],
@@ -106,10 +114,12 @@ class TestCalls(TaintCase):
 			["@evil.example"],
 		):
 			with self.subTest(to):
-				self.assert_asks(make_tool("Send Mail"), {"to": to, "subject": "Hi", "body": "Hi"}, said)
+				self.assert_needs_approval(
+					make_tool("Send Mail"), {"to": to, "subject": "Hi", "body": "Hi"}, request
+				)
 
 	def test_urls_resembling_links_in_the_prompt_need_approval(self):
-		said = f"then compare with {self.outside.url}/page?id=12.50 and http://shop.example.co.uk/a"
+		request = f"then compare with {self.outside.url}/page?id=12.50 and http://shop.example.co.uk/a"
 		for url in (
 			"http://shop.example.co/a",
 			"http://shop.example.co.uk.evil.example/a",
@@ -120,13 +130,13 @@ class TestCalls(TaintCase):
 			f"{self.outside.url}/page?id=12.50&secret=1",
 		):
 			with self.subTest(url):
-				self.assert_asks(self.fetch, {"url": url}, said)
+				self.assert_needs_approval(self.fetch, {"url": url}, request)
 
 	def test_fragments_of_numbers_in_the_prompt_need_approval(self):
 		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		for number in (50, 12, "12", 2.5):
 			with self.subTest(number):
-				self.assert_asks(publish, {"amount": number}, "then pay 12.50 to Anna")
+				self.assert_needs_approval(publish, {"amount": number}, "then pay 12.50 to Anna")
 
 	def test_undeclared_tool_needs_approval_for_empty_and_nested_arguments(self):
 		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
@@ -138,20 +148,20 @@ class TestCalls(TaintCase):
 			{"confirm": True},
 		):
 			with self.subTest(arguments):
-				self.assert_asks(publish, arguments)
+				self.assert_needs_approval(publish, arguments)
 
 	def test_notifications_to_users_not_named_in_the_prompt_need_approval(self):
 		other = make_user("Huf User")
-		self.assert_asks(make_tool("Notify"), {"to": [other], "subject": "x", "text": "y"})
-		self.assert_asks(make_tool("Notify"), {"to": f"{other}", "subject": "x", "text": "y"})
+		self.assert_needs_approval(make_tool("Notify"), {"to": [other], "subject": "x", "text": "y"})
+		self.assert_needs_approval(make_tool("Notify"), {"to": f"{other}", "subject": "x", "text": "y"})
 
 	def test_untrusted_payee_sent_to_an_allowed_host_needs_approval(self):
 		iban = "DE02120300000000202051"
 		pay = make_tool("POST", allow_private_hosts=1, base_url=self.outside.url)
 		for body in ({"payeeIban": iban}, {"transfer": {"to": [iban]}}, {"account-number": iban}):
 			with self.subTest(body):
-				self.assert_asks(pay, {"url": "/transfers", "body": body})
-				self.assert_asks(
+				self.assert_needs_approval(pay, {"url": "/transfers", "body": body})
+				self.assert_needs_approval(
 					self.post, {"url": f"{self.outside.url}/t", "body": body}, allowed_hosts="127.0.0.1"
 				)
 		call = tool_call(pay, {"url": "/notes", "body": {"remark": "What the page says", "to": "Anna"}})
@@ -159,6 +169,6 @@ class TestCalls(TaintCase):
 		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
 
 	def test_untrusted_value_posted_to_a_url_from_the_prompt_needs_approval(self):
-		self.assert_asks(
+		self.assert_needs_approval(
 			self.post, {"url": f"{self.outside.url}/page", "body": {"iban": "DE02120300000000202051"}}
 		)

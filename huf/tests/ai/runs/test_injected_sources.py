@@ -1,6 +1,6 @@
-"""Words of strangers from many places: a run that has read them does what they ask only with a person's consent.
+"""Untrusted content from any source: a run that has read it does what it demands only after approval.
 
-The model obeys every instruction. Each case says how it reads; then it posts the ledger.
+The model obeys every instruction. Each case names how the run reads; then the run posts the ledger.
 """
 
 import frappe
@@ -30,8 +30,8 @@ INVITE = f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{STRANGER}\nEND:VEVENT\nEND:VC
 
 
 class SourceCase(TaintCase):
-	def assert_asks(self, types: str, arguments: dict, **values) -> dict:
-		"""A run reads by one call and posts; nothing is sent."""
+	def assert_needs_approval(self, types: str, arguments: dict, **values) -> dict:
+		"""A run reads with one call and then posts; the post waits for approval."""
 		read = values.pop("tool", None) or make_tool(types, **values)
 		call = tool_call(read, arguments)
 		result = self.run_agent(call, self.drop(), tools=(read, self.post), prompt="Look and act")
@@ -52,11 +52,11 @@ class TestPages(SourceCase):
 		self.addCleanup(setattr, http, "is_public", http.is_public)
 		http.is_public = lambda address: True
 		opener = make_tool("App Provided", function_path="open_url", provider_app="huf")
-		return self.assert_asks("", {"url": site.add(path, body, **values)}, tool=opener)
+		return self.assert_needs_approval("", {"url": site.add(path, body, **values)}, tool=opener)
 
 	def test_image_alt_text_taints_the_run(self):
 		get = make_tool("GET", allow_private_hosts=1)
-		result = self.assert_asks("", {"url": Site(self).add("/a", ALT)}, tool=get)
+		result = self.assert_needs_approval("", {"url": Site(self).add("/a", ALT)}, tool=get)
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
 
 	def test_page_title_plain_text_and_json_taint_the_run(self):
@@ -67,7 +67,7 @@ class TestPages(SourceCase):
 	def test_error_page_taints_the_run(self):
 		site = Site(self)
 		get = make_tool("GET", allow_private_hosts=1)
-		self.assert_asks("", {"url": site.add("/c", STRANGER, status=500)}, tool=get)
+		self.assert_needs_approval("", {"url": site.add("/c", STRANGER, status=500)}, tool=get)
 
 
 class TestRecords(SourceCase):
@@ -96,8 +96,8 @@ class TestRecords(SourceCase):
 		call = tool_call(change, {"name": note, "fieldname": "content", "value": STRANGER})
 		self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, change))
 		values = {"name": note, "fieldname": "content"}
-		self.assert_asks("Get Value", values, reference_doctype="Note")
-		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		self.assert_needs_approval("Get Value", values, reference_doctype="Note")
+		self.assert_needs_approval("Get Document", {"name": note}, reference_doctype="Note")
 		read = make_tool("Get Value", reference_doctype="Note")
 		call = tool_call(read, {"name": note, "fieldname": "title"})
 		script = (call, self.drop(), text("Posted."))
@@ -126,11 +126,11 @@ class TestRecords(SourceCase):
 				doc.save(ignore_permissions=True)
 				frappe.db.commit()
 				frappe.set_user("Administrator")
-				self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+				self.assert_needs_approval("Get Document", {"name": note}, reference_doctype="Note")
 
 	def test_trusted_record_of_a_guest_taints_again_after_the_guest_changes_it(self):
 		note = self.note_of("Guest")
-		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		self.assert_needs_approval("Get Document", {"name": note}, reference_doctype="Note")
 		with acting_as(self.person):
 			self.assertTrue(trust_record("Note", note))
 			self.assertFalse(trust_record("Note", note))
@@ -143,7 +143,7 @@ class TestRecords(SourceCase):
 		frappe.get_doc("Note", note).save(ignore_permissions=True)
 		frappe.set_user("Administrator")
 		frappe.db.commit()
-		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		self.assert_needs_approval("Get Document", {"name": note}, reference_doctype="Note")
 
 	def test_record_linked_to_received_mail_taints_the_run(self):
 		note = self.note_of("Administrator")
@@ -151,21 +151,21 @@ class TestRecords(SourceCase):
 		for kind in ("Sent", "Received"):
 			self.assertIsNone(find_marked("Note", [note]))
 			mark_mailed(frappe._dict(about, sent_or_received=kind))
-		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		self.assert_needs_approval("Get Document", {"name": note}, reference_doctype="Note")
 
 	def test_comment_of_a_guest_taints_the_run(self):
 		values = {"comment_type": "Comment", "reference_doctype": "Note", "content": STRANGER}
 		comment = make("Comment", **values, reference_name=self.note_of("Administrator", content="Tea"))
 		frappe.db.set_value("Comment", comment.name, "owner", "Guest")
 		frappe.db.commit()
-		self.assert_asks("Get Document", {"name": comment.name}, reference_doctype="Comment")
+		self.assert_needs_approval("Get Document", {"name": comment.name}, reference_doctype="Comment")
 
 	def test_report_on_records_of_a_guest_taints_the_run(self):
 		self.note_of("Guest")
 		values = {"report_type": "Query Report", "ref_doctype": "Note", "is_standard": "No"}
 		query = "select name, content from `tabNote` where owner = 'Guest'"
 		report = make("Report", report_name=unique("Report"), query=query, **values).name
-		self.assert_asks("Get Report Result", {}, report=report)
+		self.assert_needs_approval("Get Report Result", {}, report=report)
 
 	def test_name_of_a_file_attached_to_mail_or_a_guest_record_taints_the_run(self):
 		mail = make(
@@ -177,7 +177,7 @@ class TestRecords(SourceCase):
 				file = make_file(f"{STRANGER[:40]} {unique('x')}.txt", "Tea", **about)
 				frappe.db.set_value("File", file, "owner", self.person)
 				frappe.db.commit()
-				self.assert_asks(
+				self.assert_needs_approval(
 					"Get Value", {"name": file, "fieldname": "file_name"}, reference_doctype="File"
 				)
 
@@ -186,12 +186,12 @@ class TestRecords(SourceCase):
 		for doctype, field in (("Agent Run", "response"), ("Agent Message", "content")):
 			with self.subTest(doctype):
 				latest = {"fields": [field], "order_by": "creation desc"}
-				self.assert_asks("Get List", latest, reference_doctype=doctype)
+				self.assert_needs_approval("Get List", latest, reference_doctype=doctype)
 
 	def test_knowledge_from_a_record_of_a_tainted_run_taints_the_run(self):
 		title = frappe.db.get_value("Note", self.write_note(), "title")
 		make_source(reference_doctype="Note", document_fields="title\ncontent")
-		self.assert_asks("Search Knowledge", {"query": title, "limit": 1})
+		self.assert_needs_approval("Search Knowledge", {"query": title, "limit": 1})
 
 
 class TestPrograms(SourceCase):
@@ -230,7 +230,7 @@ class TestPrograms(SourceCase):
 
 	def test_result_of_an_undeclared_tool_taints_the_run(self):
 		labels = make_tool("Custom Function", function_path=f"{HERE}.read_labels")
-		self.assert_asks("", {}, tool=labels)
+		self.assert_needs_approval("", {}, tool=labels)
 
 	def test_name_and_content_of_an_attached_file_taint_the_run(self):
 		for name, content in (

@@ -1,4 +1,4 @@
-"""A worker that is lost: its run is taken up by another, and what nobody knows is said and settled."""
+"""Another worker takes over the run of a lost one; calls with an unknown outcome are marked and settled."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -39,19 +39,19 @@ def send(what: str):
 
 
 @tool()
-def look_at_the_caller() -> str:
-	"""How many seconds are left of the lease on the run that has called this one."""
+def read_caller_lease() -> str:
+	"""Returns how many seconds are left of the lease on the calling run."""
 	caller = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "parent_run")
 	until = frappe.db.get_value("Agent Run", caller, "lease_until")
 	return str((frappe.utils.get_datetime(until) - leases.lease_time()).total_seconds())
 
 
 @tool()
-def lose_the_run(what: str) -> str:
-	"""Another worker takes the run over while this call is under way, once."""
+def lose_run(what: str) -> str:
+	"""During the first call, another worker takes the run over."""
 	SENT.append(what)
 	if len(SENT) == 1:
-		leases.acquire_lease(frappe.flags.huf_run, an_hour_on())
+		leases.acquire_lease(frappe.flags.huf_run, in_an_hour())
 		frappe.db.commit()
 	return f"sent {what}"
 
@@ -67,7 +67,7 @@ class TestLostWorker(SiteTestCase):
 	def test_interrupted_external_call_is_not_repeated_and_becomes_unknown(self):
 		run = self.lose_worker()
 		self.server.script(text("I do not know whether it was sent."))
-		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
+		self.assertEqual(work_on(run, in_an_hour()).status, RunStatus.SUCCESS)
 		self.assertEqual(SENT, ["letter"])
 		self.assertIn("not known whether", self.server.requests[-1]["messages"][-1]["content"])
 		self.assertEqual(self.call(run).status, "Unknown")
@@ -75,7 +75,7 @@ class TestLostWorker(SiteTestCase):
 	def test_only_a_manager_can_settle_an_unknown_call_and_only_once(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
-		work_on(run, an_hour_on())
+		work_on(run, in_an_hour())
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			settle_call(self.call(run).name, "done")
 		settle_call(self.call(run).name, "done")
@@ -86,14 +86,14 @@ class TestLostWorker(SiteTestCase):
 	def test_manager_can_retry_an_unknown_call(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
-		work_on(run, an_hour_on())
+		work_on(run, in_an_hour())
 		self.assertEqual(retry_call(self.call(run).name), "sent letter")
 		self.assertEqual((SENT, self.call(run).status), (["letter", "letter"], "Success"))
 
 	def test_retry_with_arguments_outside_the_tool_schema_is_refused(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
-		work_on(run, an_hour_on())
+		work_on(run, in_an_hour())
 		frappe.db.set_value("Agent Tool Call", self.call(run).name, "arguments", '{"letter": 1}')
 		with self.assertRaisesRegex(UsageError, "do not fit"):
 			retry_call(self.call(run).name)
@@ -102,7 +102,7 @@ class TestLostWorker(SiteTestCase):
 	def test_only_one_manager_can_retry_a_lost_call(self):
 		run = self.lose_worker()
 		self.server.script(text("Well."))
-		work_on(run, an_hour_on())
+		work_on(run, in_an_hour())
 		row = frappe.get_doc("Agent Tool Call", self.call(run).name)
 		self.assertTrue(claim_lost_call(row))
 		self.assertFalse(claim_lost_call(row))
@@ -118,7 +118,7 @@ class TestLostWorker(SiteTestCase):
 		user = make_user("Huf User")
 		run = self.lose_worker(user)
 		self.server.script(text("Well."))
-		work_on(run, an_hour_on())
+		work_on(run, in_an_hour())
 		frappe.db.set_value("User", user, "enabled", 0)
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, "disabled"):
@@ -137,16 +137,16 @@ class TestLostWorker(SiteTestCase):
 		run = self.open()
 		old = leases.acquire_lease(run)
 		frappe.db.get_value("Agent Run", run, "worker")
-		elsewhere(leases.acquire_lease, run, an_hour_on())
+		elsewhere(leases.acquire_lease, run, in_an_hour())
 		with self.assertRaises(LeaseLost):
 			old.hold()
 
 	def test_run_fails_after_too_many_lost_workers(self):
 		run = self.lose_worker()
-		# It has made one step, so it may cost one worker more.
+		# Its one completed step raises the limit by one worker.
 		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS)
 		frappe.db.commit()
-		result = work_on(run, an_hour_on())
+		result = work_on(run, in_an_hour())
 		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
 		self.assertIn("Too many workers", result.error)
 
@@ -155,7 +155,7 @@ class TestLostWorker(SiteTestCase):
 		frappe.db.set_value("Agent Run", run, "lost_workers", MAX_ATTEMPTS - 1)
 		frappe.db.commit()
 		self.server.script(text("I do not know whether it was sent."))
-		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
+		self.assertEqual(work_on(run, in_an_hour()).status, RunStatus.SUCCESS)
 
 	def test_recovery_uses_a_new_job_id_for_each_attempt(self):
 		run, jobs = self.open(), []
@@ -171,7 +171,7 @@ class TestLostWorker(SiteTestCase):
 		run = self.lose_worker()
 		self.assertIsNone(work_on(run))
 		self.assertNotIn(run, recover_runs())
-		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
+		self.assertIn(run, leases.read_abandoned_runs(in_an_hour()))
 
 	def test_lease_times_are_utc_in_any_site_time_zone(self):
 		with patch.dict(frappe.local.conf, {"time_zone": "America/New_York"}):
@@ -181,43 +181,43 @@ class TestLostWorker(SiteTestCase):
 			left = frappe.utils.get_datetime(until) - datetime.now(timezone.utc).replace(tzinfo=None)
 			self.assertAlmostEqual(left.total_seconds(), leases.LEASE_S, delta=10)
 			self.assertNotIn(run, leases.read_abandoned_runs())
-			self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
+			self.assertIn(run, leases.read_abandoned_runs(in_an_hour()))
 
 	def test_leases_stored_in_site_time_by_an_earlier_version_are_shortened(self):
 		run = self.open()
-		leases.acquire_lease(run, an_hour_on() + timedelta(hours=9))
+		leases.acquire_lease(run, in_an_hour() + timedelta(hours=9))
 		shorten_leases()
-		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
+		self.assertIn(run, leases.read_abandoned_runs(in_an_hour()))
 
 	def test_renewing_a_lease_taken_over_by_another_worker_raises_lease_lost(self):
 		run = self.open()
 		old = leases.acquire_lease(run)
-		leases.acquire_lease(run, an_hour_on())
+		leases.acquire_lease(run, in_an_hour())
 		with self.assertRaises(LeaseLost):
 			old.hold()
 
 	def test_a_call_that_ends_after_another_worker_has_the_run_records_nothing(self):
-		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_the_run", effect="external")
+		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_run", effect="external")
 		self.agent = make_agent(make_model(self.server), (tool,))
 		self.server.script(tool_call(tool, {"what": "letter"}))
 		run = self.open()
 		self.assertIsNone(work_on(run))
 		self.assertEqual(self.call(run).status, "Started")
 		self.server.script(text("I do not know whether it was sent."))
-		self.assertEqual(work_on(run, an_hour_on() + timedelta(hours=1)).status, RunStatus.SUCCESS)
+		self.assertEqual(work_on(run, in_an_hour() + timedelta(hours=1)).status, RunStatus.SUCCESS)
 		self.assertEqual(self.call(run).status, "Unknown")
 
 	def test_caller_waits_for_a_child_run_taken_over_by_another_worker(self):
-		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_the_run", effect="write")
-		called = make_agent(make_model(self.server), (tool,))
-		calls = make_tool("Run Agent", agent=called, effect="write")
-		agent = make_agent(make_model(self.server), (calls,))
-		self.server.script(tool_call(calls, {"prompt": "Send"}), tool_call(tool, {"what": "letter"}))
+		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_run", effect="write")
+		child_agent = make_agent(make_model(self.server), (tool,))
+		call_agent = make_tool("Run Agent", agent=child_agent, effect="write")
+		agent = make_agent(make_model(self.server), (call_agent,))
+		self.server.script(tool_call(call_agent, {"prompt": "Send"}), tool_call(tool, {"what": "letter"}))
 		caller = run_agent_sync(agent, "Have it sent")["run"]
 		self.assertEqual(frappe.db.get_value("Agent Run", caller, "status"), "Waiting")
 		child = frappe.db.get_value("Agent Run", {"parent_run": caller}, "name")
 		self.server.script(tool_call(tool, {"what": "letter"}), text("Sent."), text("It was sent."))
-		work_on(child, an_hour_on() + timedelta(hours=1))
+		work_on(child, in_an_hour() + timedelta(hours=1))
 		self.assertEqual(work_on(caller).status, RunStatus.SUCCESS)
 
 	def test_only_one_worker_acquires_the_lease_of_a_run(self):
@@ -236,13 +236,11 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
 
 	def test_lease_of_a_calling_run_is_renewed_while_its_child_runs(self):
-		looks = make_tool("Custom Function", function_path=f"{HERE}.look_at_the_caller", effect="read")
-		called = make_agent(make_model(self.server), (looks,))
-		tool = make_tool("Run Agent", agent=called, effect="write")
+		look = make_tool("Custom Function", function_path=f"{HERE}.read_caller_lease", effect="read")
+		child_agent = make_agent(make_model(self.server), (look,))
+		tool = make_tool("Run Agent", agent=child_agent, effect="write")
 		agent = make_agent(make_model(self.server), (tool,))
-		self.server.script(
-			tool_call(tool, {"prompt": "Look"}), tool_call(looks), text("Seen."), text("Well.")
-		)
+		self.server.script(tool_call(tool, {"prompt": "Look"}), tool_call(look), text("Seen."), text("Well."))
 		with patch.object(leases, "RENEW_AFTER_S", 0):
 			run_agent_sync(agent, "Have it looked at")
 		seen = json.loads(self.server.requests[2]["messages"][-1]["content"])
@@ -275,5 +273,5 @@ class TestLostWorker(SiteTestCase):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})
 
 
-def an_hour_on():
+def in_an_hour():
 	return now_datetime() + timedelta(hours=1)

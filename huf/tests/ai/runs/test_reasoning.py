@@ -1,4 +1,4 @@
-"""What a model thinks before it answers is on record and streamed apart from the answer."""
+"""A model's reasoning is recorded and streamed separately from its answer."""
 
 import json
 
@@ -39,9 +39,10 @@ class TestReasoning(SiteTestCase):
 		]
 		self.assertEqual(kinds[0], EventKind.REASONING_DELTA)
 		self.assertEqual(
-			self.spoken(events, EventKind.REASONING_DELTA), {1: "I have to look first.", 2: "There is one."}
+			self.join_deltas(events, EventKind.REASONING_DELTA),
+			{1: "I have to look first.", 2: "There is one."},
 		)
-		self.assertEqual(self.spoken(events, EventKind.TEXT_DELTA), {2: "One."})
+		self.assertEqual(self.join_deltas(events, EventKind.TEXT_DELTA), {2: "One."})
 		run = frappe.get_doc("Agent Run", events[-1].run)
 		self.assertEqual(run.response, "One.")
 		steps = read_timeline(run.name)["steps"]
@@ -52,23 +53,24 @@ class TestReasoning(SiteTestCase):
 		run_agent(AgentRequest(self.agent, "And now?", "Administrator", run.conversation))
 		self.assertNotIn("I have to look", json.dumps(self.server.requests))
 		self.assertNotIn("There is one", json.dumps(self.server.requests))
-		again = list(replay_events(run.name))
+		replayed = list(replay_events(run.name))
 		self.assertEqual(
-			self.spoken(again, EventKind.REASONING_DELTA), self.spoken(events, EventKind.REASONING_DELTA)
+			self.join_deltas(replayed, EventKind.REASONING_DELTA),
+			self.join_deltas(events, EventKind.REASONING_DELTA),
 		)
 		self.assertTrue(replay(run.name).identical)
 
 	def test_reasoning_is_truncated_at_the_maximum_length(self):
 		self.server.script(text("One.", reasoning="x" * (MAX_REASONING_CHARS + 10), chunk_size=1000))
 		events = self.stream()
-		self.assertEqual(len(self.spoken(events, EventKind.REASONING_DELTA)[1]), MAX_REASONING_CHARS)
-		self.assertEqual(self.spoken(events, EventKind.TEXT_DELTA), {1: "One."})
+		self.assertEqual(len(self.join_deltas(events, EventKind.REASONING_DELTA)[1]), MAX_REASONING_CHARS)
+		self.assertEqual(self.join_deltas(events, EventKind.TEXT_DELTA), {1: "One."})
 
 	def test_masked_values_in_reasoning_are_restored(self):
 		agent = make_agent(make_model(self.server), (), mask_personal_data=1)
 		self.server.script(text("Done.", reasoning="To [EMAIL-1]?"))
 		events = self.stream("Write to anna@example.com", agent)
-		self.assertEqual(self.spoken(events, EventKind.REASONING_DELTA), {1: "To anna@example.com?"})
+		self.assertEqual(self.join_deltas(events, EventKind.REASONING_DELTA), {1: "To anna@example.com?"})
 		self.assertEqual(self.recorded(events), "To anna@example.com?")
 
 	def test_think_tags_of_a_local_model_become_reasoning(self):
@@ -76,8 +78,8 @@ class TestReasoning(SiteTestCase):
 		frappe.db.set_value("AI Provider", frappe.db.get_value("Agent", agent, "provider"), "is_local", 1)
 		self.server.script(text("<think>Hm, one.</think>One."))
 		events = self.stream(agent=agent)
-		self.assertEqual(self.spoken(events, EventKind.REASONING_DELTA), {1: "Hm, one."})
-		self.assertEqual(self.spoken(events, EventKind.TEXT_DELTA), {1: "One."})
+		self.assertEqual(self.join_deltas(events, EventKind.REASONING_DELTA), {1: "Hm, one."})
+		self.assertEqual(self.join_deltas(events, EventKind.TEXT_DELTA), {1: "One."})
 		self.assertEqual(self.recorded(events), "Hm, one.")
 
 	def test_reasoning_of_an_interrupted_stream_is_discarded_on_retry(self):
@@ -88,10 +90,10 @@ class TestReasoning(SiteTestCase):
 		kinds = [event.kind for event in events]
 		void = kinds.index(EventKind.TEXT_VOID)
 		self.assertIn(EventKind.REASONING_DELTA, kinds[:void])
-		self.assertEqual(self.spoken(events[void:], EventKind.REASONING_DELTA), {1: "Right"})
+		self.assertEqual(self.join_deltas(events[void:], EventKind.REASONING_DELTA), {1: "Right"})
 
-	def spoken(self, events: list, kind: EventKind) -> dict[int, str]:
-		"""The messages of each step."""
+	def join_deltas(self, events: list, kind: EventKind) -> dict[int, str]:
+		"""The streamed text of each step."""
 		steps: dict[int, str] = {}
 		for event in events:
 			if event.kind is kind:

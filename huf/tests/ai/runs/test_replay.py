@@ -1,6 +1,4 @@
-"""A run told again from its journal is the same, byte for byte, without a network; two runs are laid side by
-side.
-"""
+"""A replay from the journal is identical, byte for byte, and needs no network; two runs can be compared."""
 
 import socket
 from unittest import mock
@@ -31,14 +29,14 @@ class TestReplay(SiteTestCase):
 
 	def shapes(self):
 		find, create = self.find, self.create
-		# Three lists of something, not three empty ones, which are a stall.
+		# Three empty lists in a row would count as a stall.
 		for _ in range(3):
 			frappe.get_doc({"doctype": "ToDo", "description": "x"}).insert()
 		frappe.db.commit()
 		broken = cut(text("This breaks off in the middle"), after_chunks=2)
 		return (
 			("an answer", [text("Hello.")]),
-			("an empty-handed look", [tool_call(find, {"filters": {"name": "nothing"}}), text("None.")]),
+			("an empty result", [tool_call(find, {"filters": {"name": "nothing"}}), text("None.")]),
 			("a write", [tool_call(create, {"description": unique("a")}), text("Done.")]),
 			(
 				"text beside a call",
@@ -51,11 +49,11 @@ class TestReplay(SiteTestCase):
 			("three turns", [tool_call(find, {"limit": n}) for n in (1, 2, 3)] + [text("Three.")]),
 			("an unknown tool", [tool_call("nothing", {}), text("Sorry.")]),
 			("broken arguments", [tool_call(create, '{"description": "x'), text("Sorry.")]),
-			("mended arguments", [tool_call(find, '{"limit": 1,}'), text("One.")]),
+			("repaired arguments", [tool_call(find, '{"limit": 1,}'), text("One.")]),
 			("arguments that do not fit", [tool_call(find, {"limit": "many"}), text("Sorry.")]),
 			("a tool that fails", [tool_call(find, {"fields": ["no_such"]}), text("Sorry.")]),
 			("a cut answer", [text("Half", finish_reason="length")]),
-			("other letters", [text("Grüße, 日本語, 🙂 \u2028 \\ \" '")]),
+			("letters beyond ASCII", [text("Grüße, 日本語, 🙂 \u2028 \\ \" '")]),
 			("a long answer", [text("word " * 9_000)]),
 			("a refused key", [error(401)]),
 			("a failing provider after a step", [tool_call(find, {"limit": 1}), error(400)]),
@@ -90,11 +88,11 @@ class TestReplay(SiteTestCase):
 		with ModelServer() as server:
 			other = make_model(server)
 			server.script(tool_call(self.find, {"limit": 1}), text("A single one."))
-			outcome, parted = replay_with(run, other)
-			self.assertEqual((outcome.text, parted), ("A single one.", None))
+			outcome, difference = replay_with(run, other)
+			self.assertEqual((outcome.text, difference), ("A single one.", None))
 			server.script(tool_call(self.create, {"description": "never"}))
-			outcome, parted = replay_with(run, other)
-		self.assertIn("Step 1", parted)
+			outcome, difference = replay_with(run, other)
+		self.assertIn("Step 1", difference)
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", "%never%"]}))
 
 	def test_two_runs_are_compared_step_by_step(self):

@@ -1,4 +1,4 @@
-"""Calls that somebody else than the user of the run has to approve, all of them or those above an amount."""
+"""Calls that somebody other than the run's user must approve: all of them, or those above an amount."""
 
 import frappe
 
@@ -15,7 +15,7 @@ from huf.tests.model_server import text, tool_call
 class TestSecondPerson(DraftTestCase):
 	def setUp(self):
 		super().setUp()
-		self.asker = make_user("Huf User", "Huf Manager", EDITOR)
+		self.requester = make_user("Huf User", "Huf Manager", EDITOR)
 		self.other = make_user("Huf User", EDITOR)
 		self.case = make_case(amount=5)
 		frappe.db.commit()
@@ -42,37 +42,39 @@ class TestSecondPerson(DraftTestCase):
 
 	def test_managers_cannot_approve_calls_of_their_own_runs(self):
 		self.make_tool()
-		with acting_as(self.asker):
+		with acting_as(self.requester):
 			before = count_drafts()
-		result = self.start(self.change_case("new"), text("Changed."), user=self.asker)
+		result = self.start(self.change_case("new"), text("Changed."), user=self.requester)
 		self.assertEqual(result["status"], "Waiting", "the setting alone requires approval")
 		draft = self.draft(result)
 		self.assertEqual((draft.second_person, draft.approver), (1, self.other))
-		with acting_as(self.asker):
+		with acting_as(self.requester):
 			self.assertFalse(get_draft(draft.name)["may_answer"])
 			self.assertEqual(count_drafts(), before)
 		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
-			self.answer(draft, self.asker)
+			self.answer(draft, self.requester)
 		self.assertEqual(self.answer(draft, self.other), "Approved")
 		self.go_on(result["run"])
 		self.assertEqual(self.title(), "new")
 
 	def test_agent_setting_alone_requires_a_second_person_as_approver(self):
 		self.update = make_tool("Update Document", reference_doctype=CASE)
-		doc = frappe.get_doc("Agent", self.make_agent(self.update, approver=self.asker))
+		doc = frappe.get_doc("Agent", self.make_agent(self.update, approver=self.requester))
 		doc.agent_tool[0].second_person = 1
 		doc.save()
 		frappe.db.commit()
-		draft = self.draft(self.start(self.change_case("new"), agent=doc.name, user=self.asker))
-		self.assertEqual((draft.second_person, draft.approver), (1, None), "not even as the agent's approver")
+		draft = self.draft(self.start(self.change_case("new"), agent=doc.name, user=self.requester))
+		self.assertEqual(
+			(draft.second_person, draft.approver), (1, None), "no user approves their own run"
+		)
 		with self.assertRaises(frappe.PermissionError):
-			self.answer(draft, self.asker)
+			self.answer(draft, self.requester)
 
 	def test_only_amounts_above_the_limit_need_a_second_person(self):
 		self.make_tool(amount_field="amount", amount_above=100)
-		result = self.start(self.change_case("few", amount=100), text("Changed."), user=self.asker)
+		result = self.start(self.change_case("few", amount=100), text("Changed."), user=self.requester)
 		self.assertEqual((result["status"], self.title()), ("Success", "few"))
-		draft = self.draft(self.start(self.change_case("many", amount=101), user=self.asker))
+		draft = self.draft(self.start(self.change_case("many", amount=101), user=self.requester))
 		self.assertEqual(draft.second_person, 1)
 
 	def test_computed_amount_above_the_limit_needs_a_second_person(self):
@@ -82,22 +84,24 @@ class TestSecondPerson(DraftTestCase):
 		for rule in ({}, {"requires_approval": 1}):
 			self.make_tool(amount_field="amount", amount_above=300, **rule)
 			with self.subTest(rule), controller(CASE, validate=compute_amount):
-				draft = self.draft(self.start(self.change_case("four"), user=self.asker))
+				draft = self.draft(self.start(self.change_case("four"), user=self.requester))
 				self.assertEqual((draft.second_person, self.title()), (1, "Roof"))
 		with controller(CASE, validate=compute_amount):
 			self.make_tool(amount_field="amount", amount_above=300)
-			result = self.start(self.change_case("few"), text("Changed."), user=self.asker)
+			result = self.start(self.change_case("few"), text("Changed."), user=self.requester)
 			self.assertEqual((result["status"], self.title()), ("Success", "few"))
 
 	def test_amount_edited_above_the_limit_needs_a_second_person(self):
 		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
-		draft = self.draft(self.start(self.change_case("few", amount=7), user=self.asker))
+		draft = self.draft(self.start(self.change_case("few", amount=7), user=self.requester))
 		self.assertEqual(draft.second_person, 0)
 		edited = {"name": self.case.name, "values": {"title": "many", "amount": 5000}}
 		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
-			self.answer(draft, self.asker, arguments=edited)
+			self.answer(draft, self.requester, arguments=edited)
 		self.assertEqual(self.draft_status(draft), "Pending")
-		self.assertEqual(self.answer(draft, self.asker), "Approved", "as it was proposed it is below")
+		self.assertEqual(
+			self.answer(draft, self.requester), "Approved", "the proposed amount is below the limit"
+		)
 
 	def test_stored_amount_of_the_named_document_is_compared_with_the_limit(self):
 		frappe.db.set_value(CASE, self.case.name, "amount", 900)

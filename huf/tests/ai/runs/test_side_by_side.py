@@ -1,4 +1,4 @@
-"""Calls of one turn that run side by side, and agents that call agents which wait for a person."""
+"""Calls of one turn that run concurrently, and agents whose called agents wait for approval."""
 
 import threading
 from unittest.mock import patch
@@ -36,11 +36,11 @@ class SideBySideTestCase(DraftTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		# A run with a second to live must not spend it on the first import of a process.
+		# A run with a timeout of one second must not spend it on the first import of LiteLLM.
 		run_coroutine(warm_up())
 
 	def make_child(self, *tools) -> tuple[ModelServer, str]:
-		"""An agent with a model of its own, and a tool that calls it."""
+		"""Makes an agent with its own model; returns the model's server and a tool that calls the agent."""
 		server = enter(self, ModelServer())
 		child = make_agent(make_model(server), tools)
 		return server, make_tool("Run Agent", agent=child)
@@ -70,25 +70,25 @@ class TestSideBySide(SideBySideTestCase):
 		server, tool = self.make_child()
 		server.forever(lambda body: text(f"About {body['messages'][-1]['content']}."))
 		agent = self.make_agent(tool)
-		self.server.script(tool_calls([call(tool, {"prompt": what}) for what in ("A", "B")]), text("Both."))
+		self.server.script(tool_calls([call(tool, {"prompt": topic}) for topic in ("A", "B")]), text("Both."))
 		self.assertEqual(run_agent_sync(agent, "Ask twice")["response"], "Both.")
-		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual(["About A." in told[0], "About B." in told[1]], [True, True])
+		results = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(["About A." in results[0], "About B." in results[1]], [True, True])
 
 	def test_read_calls_of_a_turn_run_concurrently_as_the_run_user(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.read_together", effect="read")
 		self.server.script(tool_calls([call(tool, {"no": no}) for no in range(4)]), text("Four."))
 		request = AgentRequest(self.make_agent(tool), "Read", self.user)
 		result = run_agent(request)
-		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual([f'"no": {no}' in each for no, each in enumerate(told)], [True] * 4)
-		self.assertTrue(all(self.user in each for each in told))
+		results = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual([f'"no": {no}' in each for no, each in enumerate(results)], [True] * 4)
+		self.assertTrue(all(self.user in each for each in results))
 		self.assertEqual(self.calls(result.run), [(tool, "Success")] * 4)
 
 	def test_timeout_of_a_run_cancels_its_child_runs(self):
 		children = [self.make_child() for _ in range(2)]
 		for server, _ in children:
-			# On a busy machine, one may not have been asked within the second.
+			# Not scripted: on a busy machine a model may not be called within the second.
 			server.forever(slow(20, text("Too late.")))
 		agent = self.make_agent(*(tool for _, tool in children), run_timeout=1)
 		self.server.script(tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]))
@@ -98,28 +98,28 @@ class TestSideBySide(SideBySideTestCase):
 		fields = ["status", "cancel_requested"]
 		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, fields, order_by="name asc")
 		self.assertEqual(len(runs), 2)
-		# One that did not end in time is ended by the worker that takes it up.
+		# A run that did not end in time is ended by the worker that takes it over.
 		self.assertTrue(all(run.status == "Cancelled" or run.cancel_requested for run in runs), runs)
 
 
 class TestChildThatWaits(SideBySideTestCase):
 	def setUp(self):
 		super().setUp()
-		self.child_server, self.ask = self.make_child(self.update)
-		self.parent = self.make_agent(self.ask)
+		self.child_server, self.call_child = self.make_child(self.update)
+		self.parent = self.make_agent(self.call_child)
 
 	def start_parent(self, *answers) -> dict:
-		"""A run whose called agent waits for approval of a change."""
+		"""Starts a run whose called agent waits for approval of a change."""
 		self.child_server.script(self.change("new"))
-		result = self.start(tool_call(self.ask, {"prompt": "Change it"}), *answers, agent=self.parent)
+		result = self.start(tool_call(self.call_child, {"prompt": "Change it"}), *answers, agent=self.parent)
 		self.assertEqual(result["status"], "Waiting", result)
 		return result
 
-	def answer(self, result: dict, answer=approve_call):
-		"""Answer the first draft, with workers that take the runs up at once."""
+	def answer(self, result: dict, decide=approve_call):
+		"""Answers the first draft; workers resume the runs at once."""
 		card = result["draft"]
 		with patch.object(queue, "enqueue_work", work_on), acting_as(self.user):
-			answer(card["draft"], card["digest"])
+			decide(card["draft"], card["digest"])
 
 	def outcome(self, result: dict):
 		frappe.db.rollback()
@@ -133,7 +133,7 @@ class TestChildThatWaits(SideBySideTestCase):
 		self.answer(result)
 		self.assertEqual(self.outcome(result), ("Success", "It is changed."))
 		self.assertIn("I changed it.", self.seen())
-		self.assertEqual((self.note(), self.calls(result["run"])), ("new", [(self.ask, "Success")]))
+		self.assertEqual((self.note(), self.calls(result["run"])), ("new", [(self.call_child, "Success")]))
 		self.assertEqual(frappe.db.count("Agent Run", {"parent_run": result["run"]}), 1)
 		self.assertTrue(replay(result["run"]).identical)
 
@@ -160,20 +160,20 @@ class TestChildThatWaits(SideBySideTestCase):
 	def test_sibling_of_a_waiting_child_finishes_and_is_not_called_again(self):
 		other_server, other = self.make_child()
 		other_server.script(text("Nothing to approve."))
-		agent = self.make_agent(self.ask, other)
+		agent = self.make_agent(self.call_child, other)
 		self.child_server.script(self.change("new"))
-		both = [call(name, {"prompt": "Work"}) for name in (self.ask, other)]
+		both = [call(name, {"prompt": "Work"}) for name in (self.call_child, other)]
 		result = self.start(tool_calls(both), text("Merged."), agent=agent)
 		self.assertEqual(self.calls(result["run"]), [(other, "Success")])
 		self.child_server.script(text("I changed it."))
 		self.answer(result)
 		self.assertEqual(self.outcome(result), ("Success", "Merged."))
-		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual(["I changed it." in told[0], "Nothing to approve." in told[1]], [True, True])
+		results = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(["I changed it." in results[0], "Nothing to approve." in results[1]], [True, True])
 
 	def test_stream_of_the_caller_ends_with_the_drafts_of_its_child(self):
 		self.child_server.script(self.change("new"))
-		self.server.script(tool_call(self.ask, {"prompt": "Change it"}))
+		self.server.script(tool_call(self.call_child, {"prompt": "Change it"}))
 		*_, last = stream_agent(AgentRequest(self.parent, "Go", self.user, channel="s"))
 		self.assertEqual((last.kind.value, len(last.data["drafts"])), ("run_waiting", 1))
 

@@ -1,4 +1,4 @@
-"""Conversations with a local model of a small window go on, and keep names and numbers."""
+"""Long conversations with a local model fit its small context window and keep names and numbers."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""A run from the request to the records, through real LiteLLM to the scripted model."""
+"""A run from the request to its records, through real LiteLLM and a scripted model."""
 
 import json
 import time
@@ -49,7 +49,7 @@ class TestRun(SiteTestCase):
 			result = run_agent_sync(agent, "Make a todo and look at it")
 		self.assertEqual((result["status"], result["response"], result["steps"]), ("Success", "Done.", 4))
 		self.assertEqual((result["input_tokens"], result["output_tokens"]), (1000, 50))
-		# USD 1, 2 and 0.5 per million: 800 fresh, 200 cached, 50 out.
+		# USD 1, 2 and 0.5 per million: 800 uncached, 50 output, 200 cached tokens.
 		self.assertAlmostEqual(result["total_cost"], (800 + 100 + 100) / 1e6)
 		self.assert_rows(result["run"], title)
 
@@ -63,7 +63,7 @@ class TestRun(SiteTestCase):
 		for run in (first, second):
 			end_run(run)
 		later = start_run(AgentRequest(agent, "Four", "Administrator"))
-		self.assertEqual(later.conversation, first.conversation, "the session goes on")
+		self.assertEqual(later.conversation, first.conversation, "the session continues")
 		end_run(later)
 
 	def assert_rows(self, run, title):
@@ -72,8 +72,8 @@ class TestRun(SiteTestCase):
 		self.assertEqual([row.effect for row in calls], ["write", "read", "read"])
 		self.assertEqual(json.loads(calls[0].arguments), {"description": title})
 		self.assertEqual(json.loads(calls[1].result)["count"], 1)
-		asked = rows("Agent LLM Call", run, ["step", "status", "input_tokens"])
-		self.assertEqual([row.input_tokens for row in asked], [100, 200, 300, 400])
+		model_calls = rows("Agent LLM Call", run, ["step", "status", "input_tokens"])
+		self.assertEqual([row.input_tokens for row in model_calls], [100, 200, 300, 400])
 		kinds = frappe.get_all("Agent Message", {"run": run}, pluck="kind", order_by="sequence asc")
 		self.assertEqual(kinds, ["Message", *["Tool Call", "Tool Result"] * 3, "Message"])
 		self.assertEqual(frappe.db.count("ToDo", {"description": title}), 1)
@@ -194,7 +194,7 @@ class TestRun(SiteTestCase):
 		self.assertFalse(frappe.local.message_log)
 
 	def test_failed_query_does_not_break_later_queries_of_the_run(self):
-		# On Postgres Frappe 15 breaks a query with this value, and a failed query ends its transaction.
+		# Frappe 15 on Postgres makes an invalid query of this value, which ends the transaction.
 		broken = {"filters": [["description", "=", "a=1"]]}
 		with ModelServer() as server:
 			agent = self.todo_agent(server)
@@ -240,43 +240,45 @@ class TestRun(SiteTestCase):
 			server.script(tool_call(self.list, {"limit": 1}), text("All done."))
 			run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
 		kinds = [e.kind for e in events if e.kind is not EventKind.TEXT_DELTA]
-		told = ["run_started", "tool_started", "progress", "tool_finished", "run_finished"]
-		self.assertEqual([kind.value for kind in kinds], told)
+		expected = ["run_started", "tool_started", "progress", "tool_finished", "run_finished"]
+		self.assertEqual([kind.value for kind in kinds], expected)
 		self.assertEqual(
 			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
 		)
 
 	def test_progress_events_name_the_step_its_limit_and_the_tool(self):
 		with ModelServer() as server:
-			agent, told = self.todo_agent(server, max_iterations=7), []
+			agent, events = self.todo_agent(server, max_iterations=7), []
 			tool = frappe.get_doc("Agent Tool Function", self.list)
 			tool.update({"description": "List to-dos. Filters are those of a list."}).save()
 			server.script(
 				tool_call(self.list, {"limit": 1}), tool_call("no_such_tool", {}), text("All done.")
 			)
-			run_agent(AgentRequest(agent, "Look", "Administrator"), [told.append])
+			run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
 		self.assertEqual(
-			[e.data["text"] for e in told if e.kind is EventKind.PROGRESS],
+			[e.data["text"] for e in events if e.kind is EventKind.PROGRESS],
 			["Step 1 of 7: List to-dos", "Step 2 of 7: no such tool"],
 		)
 
 	def test_run_stalled_in_a_stream_can_be_cancelled_and_keeps_partial_text(self):
 		with ModelServer(strict=False) as server:
-			agent, asked = self.todo_agent(server), []
+			agent, cancelled_at = self.todo_agent(server), []
 			server.script(stall(text("So far so good, and then silence", chunk_size=6), after_chunks=3))
 
 			def cancel(event):
 				if event.kind is EventKind.TEXT_DELTA:
-					asked.append(time.monotonic())
+					cancelled_at.append(time.monotonic())
 					request_cancel(event.run)
 					frappe.db.commit()
 
 			result = run_agent(AgentRequest(agent, "Talk", "Administrator"), [cancel])
 		self.assertEqual((result.status.value, result.stop_reason.value), ("Cancelled", "cancelled"))
 		self.assertTrue(result.response.startswith("So far"))
-		self.assertLess(time.monotonic() - asked[0], 10)
-		said = frappe.get_all("Agent Message", {"run": result.run}, pluck="content", order_by="sequence asc")
-		self.assertEqual(said, ["Talk", result.response])
+		self.assertLess(time.monotonic() - cancelled_at[0], 10)
+		recorded = frappe.get_all(
+			"Agent Message", {"run": result.run}, pluck="content", order_by="sequence asc"
+		)
+		self.assertEqual(recorded, ["Talk", result.response])
 
 	def test_an_unpriced_model_has_an_unknown_cost_not_a_zero_one(self):
 		with ModelServer() as server:
@@ -322,23 +324,23 @@ class TestProviderErrors(SiteTestCase):
 
 	def test_model_timeout_fails_the_run_and_names_the_setting(self):
 		settings = frappe.get_doc("Huf Settings")
-		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
-		self.set_patience(1, 0)
+		self.addCleanup(self.set_model_timeout, settings.model_timeout, settings.model_retries)
+		self.set_model_timeout(1, 0)
 		self.assert_fails(
 			[slow(30, text("Too late."))], "raise Model Timeout in Huf Settings", [lambda event: None]
 		)
 
 	def test_steady_stream_may_exceed_the_model_timeout(self):
 		settings = frappe.get_doc("Huf Settings")
-		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
-		self.set_patience(1, 0)
+		self.addCleanup(self.set_model_timeout, settings.model_timeout, settings.model_retries)
+		self.set_model_timeout(1, 0)
 		for values in ({}, {"call_way": "Wrapped"}, {"is_local": 1}):
 			with self.subTest(values), ModelServer() as server:
 				model = make_model(server)
 				provider = frappe.get_doc("AI Provider", frappe.db.get_value("AI Model", model, "provider"))
 				provider.update(values).save()
 				server.script(text("One word after another comes, slowly.", chunk_size=6, pace=0.25))
-				# Nobody watches the local one; it streams all the same.
+				# A local model streams even without watchers.
 				watchers = [] if "is_local" in values else [lambda event: None]
 				result = run_agent(AgentRequest(make_agent(model), "Hi", "Administrator"), watchers)
 			self.assertEqual(result.response, "One word after another comes, slowly.")
@@ -346,8 +348,8 @@ class TestProviderErrors(SiteTestCase):
 
 	def test_stalled_stream_stops_the_run_which_can_be_continued(self):
 		settings = frappe.get_doc("Huf Settings")
-		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
-		self.set_patience(1, 0)
+		self.addCleanup(self.set_model_timeout, settings.model_timeout, settings.model_retries)
+		self.set_model_timeout(1, 0)
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
@@ -359,7 +361,7 @@ class TestProviderErrors(SiteTestCase):
 			queued = continue_in_background(last.run)
 			self.assertEqual(work_on(queued["run"]).response, "Here is the rest.")
 
-	def set_patience(self, seconds, retries):
+	def set_model_timeout(self, seconds, retries):
 		settings = frappe.get_doc("Huf Settings")
 		settings.update({"model_timeout": seconds, "model_retries": retries})
 		settings.save()
@@ -377,18 +379,18 @@ class TestProviderErrors(SiteTestCase):
 			result = run_agent(AgentRequest(agent, "Do something", "Administrator"), watchers).as_dict()
 		self.assertEqual((result["status"], result["stop_reason"]), ("Failed", "error"))
 		self.assertIn(advice, result["error"])
-		said = frappe.get_all(
+		recorded = frappe.get_all(
 			"Agent Message", {"run": result["run"]}, ["kind", "content"], order_by="sequence asc"
 		)
-		self.assertEqual((said[0].content, said[-1].kind), ("Do something", "Error"))
+		self.assertEqual((recorded[0].content, recorded[-1].kind), ("Do something", "Error"))
 		self.assert_no_secret(result)
 		return result
 
 	def assert_no_secret(self, result):
-		kept = [result, frappe.get_doc("Agent Run", result["run"]).as_dict()]
+		stored = [result, frappe.get_doc("Agent Run", result["run"]).as_dict()]
 		for doctype in ("Agent LLM Call", "Agent Message"):
-			kept += frappe.get_all(doctype, {"run": result["run"]}, ["*"])
-		self.assertNotIn(SECRET, frappe.as_json(kept))
+			stored += frappe.get_all(doctype, {"run": result["run"]}, ["*"])
+		self.assertNotIn(SECRET, frappe.as_json(stored))
 
 
 def rows(doctype, run, fields):

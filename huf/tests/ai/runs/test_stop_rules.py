@@ -1,4 +1,4 @@
-"""Automatic stops: each rule stops its agent, says why, and begins anew after a release."""
+"""Each stop rule stops its agent, names the reason, and counts anew after a release."""
 
 from contextvars import copy_context
 
@@ -27,12 +27,12 @@ class TestStopRules(SiteTestCase):
 		self.addCleanup(self.set_site_rule, 0)
 		self.server = enter(self, ModelServer())
 		self.update = make_tool("Update Document", reference_doctype=ORDER)
-		self.asked = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		self.create = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
 		self.model = make_model(self.server)
 		self.user = make_user("Huf User", EDITOR)
 
 	def make(self, **rules) -> str:
-		return make_agent(self.model, (self.update, self.asked), persist_conversation=0, **rules)
+		return make_agent(self.model, (self.update, self.create), persist_conversation=0, **rules)
 
 	def set_site_rule(self, failures: int) -> None:
 		frappe.db.set_single_value("Huf Settings", "stop_after_failures", failures)
@@ -69,7 +69,7 @@ class TestStopRules(SiteTestCase):
 	def test_rejected_calls_stop_the_agent(self):
 		agent = self.make(stop_after_refusals=1)
 		card = self.run_as_user(
-			agent, tool_call(self.asked, {"description": "x", "allocated_to": self.user})
+			agent, tool_call(self.create, {"description": "x", "allocated_to": self.user})
 		)["draft"]
 		with acting_as(self.user):
 			reject_call(card["draft"])
@@ -92,7 +92,7 @@ class TestStopRules(SiteTestCase):
 		def answer(request):
 			seen.append(1)
 			if len(seen) == 3:
-				# What the scheduler does every minute, on another connection.
+				# The scheduler does this every minute, on another connection.
 				self.assertEqual(context.run(elsewhere, check_working_agents), [agent])
 			return change(order.name, 10 + len(seen))
 
@@ -105,11 +105,11 @@ class TestStopRules(SiteTestCase):
 
 	def test_site_stop_rule_applies_to_agents_without_a_rule(self):
 		self.set_site_rule(1)
-		plain, patient = self.make(), self.make(stop_after_failures=5)
-		for agent in (plain, patient):
+		plain, lenient = self.make(), self.make(stop_after_failures=5)
+		for agent in (plain, lenient):
 			self.run_as_user(agent, error(400, "broken"))
 		self.assertTrue(self.stop_of(plain))
-		self.assertIsNone(self.stop_of(patient))
+		self.assertIsNone(self.stop_of(lenient))
 
 	def test_without_rules_nothing_is_stopped(self):
 		agent = self.make()

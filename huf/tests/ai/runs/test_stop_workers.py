@@ -1,4 +1,4 @@
-"""Many runs on three workers, one of them killed: after a stop nothing is written and no model call begins.
+"""After a stop, three workers with many runs, one of them killed, write nothing and begin no model call.
 
 HUF_STOP_RUNS: the number of runs, 30 by default.
 """
@@ -41,7 +41,7 @@ class TestStopWorkers(SiteTestCase):
 		def answer(request):
 			time.sleep(0.01)
 			done = sum(message["role"] == "tool" for message in request["messages"])
-			# The prompt says which run it is, so that every run's writes can be counted.
+			# The prompt identifies the run, so that its writes can be counted.
 			label = next(message["content"] for message in request["messages"] if message["role"] == "user")
 			return tool_call(tool, {"description": f"{label}.{done}"}) if done < STEPS else text("Done.")
 
@@ -94,7 +94,7 @@ class TestStopWorkers(SiteTestCase):
 		worker.join(TIMEOUT_S)
 
 	def work_on_released(self, runs: list[str]) -> None:
-		"""The killed worker's run is taken over once its lease has run out."""
+		"""Takes over the killed worker's run too, as if its lease had expired."""
 		later = add_to_date(now_datetime(), seconds=3600, as_datetime=True)
 		for run in runs:
 			work_on(run, later)
@@ -107,10 +107,10 @@ class TestStopWorkers(SiteTestCase):
 		self.addCleanup(worker.kill)
 		return worker
 
-	def wait_until(self, is_so) -> None:
-		until = time.monotonic() + TIMEOUT_S
-		while not is_so():
-			self.assertLess(time.monotonic(), until, "the workers did nothing")
+	def wait_until(self, condition) -> None:
+		deadline = time.monotonic() + TIMEOUT_S
+		while not condition():
+			self.assertLess(time.monotonic(), deadline, "the workers did nothing")
 			time.sleep(0.01)
 
 	def count(self) -> int:
@@ -121,9 +121,9 @@ class TestStopWorkers(SiteTestCase):
 		return frappe.db.count("Agent LLM Call", {"run": ["in", runs]})
 
 
-@unittest.skipIf("huf.embedded" in sys.modules, "RQ is a bench's")
+@unittest.skipIf("huf.embedded" in sys.modules, "RQ needs a bench")
 class TestStopRq(TestStopWorkers):
-	"""The same with a bench's own workers, which fork a process for each job."""
+	"""The same with the RQ workers of a bench, which fork a process for each job."""
 
 	def start_workers(self, runs: list[str]) -> list[subprocess.Popen]:
 		for run in runs:

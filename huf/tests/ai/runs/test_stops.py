@@ -1,4 +1,4 @@
-"""The stop switch: what it keeps from happening, who may use it, and what a release resumes."""
+"""The stop switch: what it prevents, who may use it, and what a release resumes."""
 
 from contextvars import copy_context
 from dataclasses import replace
@@ -30,14 +30,14 @@ class TestStops(SiteTestCase):
 		self.tool = make_tool("Create Document", reference_doctype="ToDo")
 		self.model = make_model(self.server)
 		self.agent = make_agent(self.model, (self.tool,), persist_conversation=0)
-		self.word = unique("stopped")
+		self.label = unique("stopped")
 		self.addCleanup(remove_stops)
 
 	def request(self, **values) -> AgentRequest:
 		return AgentRequest(self.agent, "Go", "Administrator", external_id=unique("stop"), **values)
 
 	def stop_during(self, calls: int, scope: str, target: str | None) -> None:
-		"""The model stops something while it answers its call of that number."""
+		"""Stops the target while the model answers this call, counted from 1; 0: never."""
 		seen, context = [], copy_context()
 
 		def answer(request):
@@ -45,14 +45,14 @@ class TestStops(SiteTestCase):
 			if len(seen) == calls:
 				context.run(stop_elsewhere, scope, target)
 			done = sum(message["role"] == "tool" for message in request["messages"])
-			return text("Done.") if done else tool_call(self.tool, {"description": self.word})
+			return text("Done.") if done else tool_call(self.tool, {"description": self.label})
 
 		self.seen = seen
 		self.server.forever(answer)
 
-	def written(self) -> int:
+	def count_written(self) -> int:
 		frappe.db.rollback()
-		return frappe.db.count("ToDo", {"description": ["like", f"%{self.word}%"]})
+		return frappe.db.count("ToDo", {"description": ["like", f"%{self.label}%"]})
 
 	def test_no_write_is_committed_after_a_stop_and_the_release_ends_the_run_once(self):
 		for scope, target in (
@@ -63,18 +63,18 @@ class TestStops(SiteTestCase):
 			("User", "Administrator"),
 		):
 			with self.subTest(scope):
-				self.word = unique("stopped")
+				self.label = unique("stopped")
 				self.stop_during(1, scope, target)
 				result = run_agent(self.request())
-				self.assertEqual((result.status, self.written()), (RunStatus.QUEUED, 0))
+				self.assertEqual((result.status, self.count_written()), (RunStatus.QUEUED, 0))
 				held = frappe.db.get_value("Agent Run", result.run, ["status", "held_by", "worker"])
 				self.assertEqual(held, ("Queued", read_stops()[0]["name"], None))
 				self.assertIsNone(work_on(result.run))
-				self.assertEqual((self.written(), len(self.seen)), (0, 1))
+				self.assertEqual((self.count_written(), len(self.seen)), (0, 1))
 				self.assertIn(result.run, release(read_stops()[0]["name"]))
 				work_on(result.run)
 				status = frappe.db.get_value("Agent Run", result.run, ["status", "held_by"])
-				self.assertEqual((status, self.written(), len(self.seen)), (("Success", None), 1, 2))
+				self.assertEqual((status, self.count_written(), len(self.seen)), (("Success", None), 1, 2))
 
 	def test_no_model_call_begins_after_a_stop(self):
 		note = make_tool(
@@ -85,7 +85,7 @@ class TestStops(SiteTestCase):
 		result = run_agent(AgentRequest(agent, "Go", "Administrator", external_id=unique("x")))
 		self.assertEqual(result.status, RunStatus.QUEUED)
 		self.assertEqual(frappe.db.count("Agent LLM Call", {"run": result.run}), 1)
-		# Recovered in another test, it would stop everything again.
+		# If another test recovered this run, it would stop everything again.
 		cancel_run(result.run)
 		remove_stops()
 		work_on(result.run)
@@ -94,7 +94,7 @@ class TestStops(SiteTestCase):
 	def test_stop_of_another_agent_does_not_affect_the_run(self):
 		self.stop_during(1, "Agent", make_agent())
 		result = run_agent(self.request())
-		self.assertEqual((result.status, self.written()), (RunStatus.SUCCESS, 1))
+		self.assertEqual((result.status, self.count_written()), (RunStatus.SUCCESS, 1))
 
 	def test_renamed_agent_and_tool_stay_stopped(self):
 		self.stop_during(0, "All", None)
@@ -137,7 +137,7 @@ class TestStops(SiteTestCase):
 		release(name)
 		approve_call(draft["draft"], draft["digest"])
 		work_on(draft["run"])
-		self.assertEqual(self.written(), 1)
+		self.assertEqual(self.count_written(), 1)
 
 	def test_only_managers_stop_and_release(self):
 		name = stop("All", None, "x")["stop"]["name"]
@@ -157,10 +157,10 @@ class TestStops(SiteTestCase):
 			release("nothing")
 
 	def test_agent_name_in_another_case_is_covered_by_the_stop(self):
-		"""MariaDB and SQLite find names in any case; Postgres finds no agent of another spelling."""
+		"""MariaDB and SQLite ignore the case of names; Postgres does not."""
 		other = self.agent.upper()
 		if not frappe.db.exists("Agent", other):
-			self.skipTest("This database tells the case of names apart")
+			self.skipTest("Names are case-sensitive in this database")
 		self.stop_during(0, "All", None)
 		run = run_agent(replace(self.request(), agent=other)).run
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "agent"), self.agent)
@@ -184,5 +184,5 @@ def stop_all() -> str:
 
 
 def stop_elsewhere(scope: str, target: str | None) -> None:
-	"""Stop as another request does, with a connection of its own."""
+	"""Stops as another request would, on a connection of its own."""
 	elsewhere(stop, scope, target, "test")

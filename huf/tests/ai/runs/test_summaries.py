@@ -1,4 +1,4 @@
-"""Long conversations: everything that was said is summed up once, or shown, or it is said that it is not."""
+"""Every message of a long conversation is summarized once, sent, or reported as omitted."""
 
 import re
 from dataclasses import replace
@@ -34,16 +34,16 @@ class TestSummaries(SiteTestCase):
 			server.on_request = lambda body: writes.append(database.transaction_writes)
 			server.script(text(SUMMARY), text("Tea it is."))
 			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
-			asked, opened = (request["messages"] for request in server.requests)
-		self.assertEqual((asked[0]["content"], writes), (INSTRUCTIONS, [0, 0]))
-		self.assertTrue(opened[0]["content"].startswith("You are an agent under test.\n\n"))
-		self.assertTrue(opened[0]["content"].endswith(SUMMARY))
-		self.assertEqual(said_in(asked), [1, 2, 3, 4])
-		self.assertEqual(said_in(opened), [5, 6, 7, 8, 9])
+			summarizing, opening = (request["messages"] for request in server.requests)
+		self.assertEqual((summarizing[0]["content"], writes), (INSTRUCTIONS, [0, 0]))
+		self.assertTrue(opening[0]["content"].startswith("You are an agent under test.\n\n"))
+		self.assertTrue(opening[0]["content"].endswith(SUMMARY))
+		self.assertEqual(find_numbers(summarizing), [1, 2, 3, 4])
+		self.assertEqual(find_numbers(opening), [5, 6, 7, 8, 9])
 		self.assertEqual(read_summary(conversation), (SUMMARY, 4))
-		self.assert_on_record(result)
+		self.assert_recorded(result)
 
-	def assert_on_record(self, result):
+	def assert_recorded(self, result):
 		calls = frappe.get_all(
 			"Agent LLM Call", {"run": result["run"]}, ["step", "call_type"], order_by="step asc"
 		)
@@ -70,28 +70,28 @@ class TestSummaries(SiteTestCase):
 			for number in range(1, 26):
 				run_agent_sync(agent, f"Message {number}.", conversation_id=conversation)
 			requests = [request["messages"] for request in server.requests]
-		summed = [said_in(request) for request in requests if request[0]["content"] == INSTRUCTIONS]
+		summed = [find_numbers(request) for request in requests if request[0]["content"] == INSTRUCTIONS]
 		self.assertGreater(len(summed), 3)
 		self.assertLess(len(summed), 15)
 		covered = [number for numbers in summed for number in numbers]
-		self.assertEqual(covered + said_in(requests[-1]), list(range(1, 26)))
+		self.assertEqual(covered + find_numbers(requests[-1]), list(range(1, 26)))
 
 	def test_short_conversation_is_sent_whole_without_a_summary_call(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT)
 			server.script(text("Well."))
 			run_agent_sync(agent, "Well?", conversation_id=conversation)
-			self.assertEqual(said_in(server.requests[0]["messages"]), list(range(1, 2 * LIMIT + 1)))
+			self.assertEqual(find_numbers(server.requests[0]["messages"]), list(range(1, 2 * LIMIT + 1)))
 
 	def test_failed_summary_call_adds_a_notice_of_omitted_messages(self):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=15)
 			server.script(error(400), text("Well."))
 			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
-			opened = server.requests[-1]["messages"]
+			opening = server.requests[-1]["messages"]
 		self.assertEqual((result["status"], read_summary(conversation)), ("Success", (None, 0)))
-		self.assertIn("10 earlier messages are not shown: Message 1. / Message 3.", opened[0]["content"])
-		self.assertEqual(said_in(opened[1:]), [11, 12, 13, 14, 15])
+		self.assertIn("10 earlier messages are not shown: Message 1. / Message 3.", opening[0]["content"])
+		self.assertEqual(find_numbers(opening[1:]), [11, 12, 13, 14, 15])
 
 	def test_tool_call_instead_of_a_summary_is_ignored_and_retried_next_run(self):
 		with ModelServer() as server:
@@ -109,7 +109,6 @@ class TestSummaries(SiteTestCase):
 		with ModelServer() as server:
 			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
 			server.script(text(SUMMARY), text("Well."))
-			# A conversation with a message that nobody can read.
 			broken = {"conversation": conversation, "sequence": 1}
 			frappe.db.set_value("Agent Message", broken, {"kind": "Tool Call", "content": "no JSON"})
 			frappe.db.commit()
@@ -133,11 +132,11 @@ class TestSummaries(SiteTestCase):
 			run = load_run(name, leases.acquire_lease(name))
 			self.assertTrue(run.is_long)
 			messages, used = run_coroutine(summarize_first(run, run.manager.prepare_agent(), []))
-			again = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
-		self.assertEqual((again.messages, again.is_long), (messages, False))
-		self.assertEqual(again.recorded.replies, {})
-		self.assertEqual(replace(again.recorded.usage, cost=0), replace(used, cost=0))
-		self.assertAlmostEqual(again.recorded.usage.cost, used.cost, places=9)
+			resumed = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
+		self.assertEqual((resumed.messages, resumed.is_long), (messages, False))
+		self.assertEqual(resumed.recorded.replies, {})
+		self.assertEqual(replace(resumed.recorded.usage, cost=0), replace(used, cost=0))
+		self.assertAlmostEqual(resumed.recorded.usage.cost, used.cost, places=9)
 
 	def test_summary_watermark_moves_only_from_its_expected_position(self):
 		_, conversation = self.long_conversation(None, messages=3)
@@ -179,7 +178,7 @@ class TestSummaries(SiteTestCase):
 
 
 def answer(request, find):
-	"""A summary if one is asked for; else a look every third time, and an answer."""
+	"""Answers with a summary if requested; otherwise with text, after a call for every third message."""
 	messages = request["messages"]
 	if messages[0]["content"] == INSTRUCTIONS:
 		return text(SUMMARY)
@@ -189,7 +188,7 @@ def answer(request, find):
 	return text("Well.")
 
 
-def said_in(messages) -> list[int]:
-	"""The numbers of the messages that a request tells of."""
+def find_numbers(messages) -> list[int]:
+	"""Numbers of the messages that a request contains."""
 	whole = "\n".join(message.get("content") or "" for message in messages)
 	return [int(number) for number in re.findall(r"Message (\d+)\.", whole)]

@@ -1,4 +1,4 @@
-"""Untrusted content stays untrusted: through records, triggers, conversations, other agents and resumed runs."""
+"""Taint follows untrusted content through records, triggers, conversations, agents and resumed runs."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ STRANGER = (
 
 
 class Outside:
-	"""A server of strangers, which remembers the paths that it was asked for and what was posted."""
+	"""A server of untrusted pages that records the requested paths and the posted bodies."""
 
 	def __init__(self):
 		self.paths: list[str] = []
@@ -76,7 +76,7 @@ def publish(**arguments) -> str:
 
 @tool(effect="read")
 def read_labels() -> dict:
-	"""A tool that says itself that strangers wrote its result."""
+	"""A tool that marks its own result as untrusted."""
 	return {"labels": [STRANGER], "untrusted": True}
 
 
@@ -93,13 +93,13 @@ class TaintCase(TriggerTestCase):
 		self.addCleanup(self.forget)
 
 	def forget(self):
-		"""Other tests read to-dos and notes as well."""
+		"""Removes the marks, because other tests read to-dos and notes too."""
 		frappe.db.rollback()
 		frappe.db.delete("Agent Untrusted Record")
 		frappe.db.commit()
 
 	def run_agent(self, *answers, tools: tuple[str, ...], prompt: str | None = None, **values) -> dict:
-		"""A person asks an agent to read the stranger's page; the model does what is scripted."""
+		"""Asks an agent as `self.person` to read the untrusted page; the model follows the script."""
 		agent = make_agent(self.model, tools, **values)
 		self.server.script(*answers)
 		with acting_as(self.person):
@@ -119,7 +119,7 @@ class TaintCase(TriggerTestCase):
 		return name and frappe.get_doc("Agent Draft", name)
 
 	def write_note(self) -> str:
-		"""A Note that a run wrote after it had read the stranger's page."""
+		"""Returns a Note that a run wrote after it had read the untrusted page."""
 		create = make_tool("Create Document", reference_doctype="Note")
 		title = unique("Note")
 		result = self.run_agent(

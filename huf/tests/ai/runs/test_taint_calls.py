@@ -1,4 +1,4 @@
-"""Which calls of a run that has read untrusted content need a person."""
+"""Which calls of a run that has read untrusted content need approval."""
 
 import json
 
@@ -85,8 +85,8 @@ class TestCalls(TaintCase):
 				)
 				self.assertEqual(result["status"], "Waiting", result)
 		tool = make_tool("Create Document", reference_doctype="ToDo")
-		filing = tool_call(tool, {"description": STRANGER, "allocated_to": self.person})
-		result = self.run_agent(self.read_page(), filing, text("Filed."), tools=(self.fetch, tool))
+		create = tool_call(tool, {"description": STRANGER, "allocated_to": self.person})
+		result = self.run_agent(self.read_page(), create, text("Filed."), tools=(self.fetch, tool))
 		self.assertEqual(result["status"], "Success")
 
 	def test_mail_and_notifications_to_recipients_not_in_the_prompt_need_approval(self):
@@ -111,7 +111,7 @@ class TestCalls(TaintCase):
 				self.assertEqual(result["status"], status, result)
 
 	def test_calls_of_the_same_turn_do_not_taint_each_other(self):
-		"""Their arguments were written before, so what the neighbour reads cannot have decided them."""
+		"""The model wrote their arguments before it saw the result of either."""
 		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
 		both = tool_calls([*self.read_page().message["tool_calls"], *link.message["tool_calls"]])
 		result = self.run_agent(both, self.drop(), tools=(self.fetch, self.post))

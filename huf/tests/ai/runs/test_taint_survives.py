@@ -1,6 +1,4 @@
-"""Untrusted content stays so in branches, copies and exports, in what callers send back, and after an undo, a
-rename, a deletion or a lost worker.
-"""
+"""Taint survives branches, copies, exports, client histories, undo, renaming, deletion and lost workers."""
 
 import frappe
 
@@ -77,12 +75,12 @@ class TestSurvives(TaintCase):
 		mark_record(ORDER, order.name, ["web evil.example"], None)
 		cancel = make_tool("Cancel Document", reference_doctype=ORDER)
 		with acting_as(make_user("Huf User", "System Manager", EDITOR)):
-			cancelled = self.run_as_is(cancel, {"name": order.name})
+			cancelled = self.run_call(cancel, {"name": order.name})
 			(restored,) = undo(cancelled["run"])["restored"]
 		self.assertNotEqual(restored["name"], order.name)
 		self.assertIn("web evil.example", find_marked(ORDER, [restored["name"]]))
 
-	def run_as_is(self, tool: str, arguments: dict) -> dict:
+	def run_call(self, tool: str, arguments: dict) -> dict:
 		agent = make_agent(self.model, (tool,))
 		self.server.script(tool_call(tool, arguments), text("Done."))
 		return run_agent_sync(agent, "Do it", channel_id=unique("chat"))
@@ -100,7 +98,7 @@ class TestSurvives(TaintCase):
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
 
 	def test_branch_of_a_trigger_chat_is_tainted_until_the_user_names_the_url(self):
-		"""The trigger's prompt is not the person's word, and what the person writes then is."""
+		"""A trigger's prompt does not name a URL for the user; what the user writes afterwards does."""
 		note = self.write_note()
 		agent = make_agent(self.model, (self.post,))
 		values = {"doc_event": "on_update", "run_as": self.person, "prompt": "{{ doc.content }}"}
@@ -148,8 +146,8 @@ class TestSurvives(TaintCase):
 		self.assertEqual(len(self.outside.bodies), 1)
 
 	def send_back(self, agent: str, prompt: str, answer: str = "") -> RunResult:
-		said = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer})
-		history = said if answer else ()
+		messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer})
+		history = messages if answer else ()
 		return run_agent(build_external_request("openai", agent, prompt, history=history))
 
 	def test_urls_in_earlier_user_messages_of_a_client_need_no_approval(self):
@@ -210,9 +208,9 @@ class TestPacks(PackTestCase):
 		files = export_pack(self.name, *read_pack_contents(self.name), with_records=True)
 		remove_pack(self.name, with_records=True)
 		frappe.db.delete("Agent Untrusted Record")
-		for path, words in files.items():
+		for path, contents in files.items():
 			(self.folder / path).parent.mkdir(exist_ok=True)
-			self.put(path, words)
+			self.put(path, contents)
 		self.install()
 		self.assertIn("web evil.example", find_marked(self.plant, [rose]))
 		self.assertIn(ivy, find_marked(self.plant, [ivy]))

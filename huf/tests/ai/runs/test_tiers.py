@@ -1,6 +1,4 @@
-"""Agents whose model and mode are chosen by task: the right model first, a larger one where it does not get
-on.
-"""
+"""Agents that choose a model by task start with the fitting tier and escalate when they stall or fail."""
 
 import frappe
 
@@ -18,13 +16,13 @@ from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, remove_stops
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
-LADDER = {1: "small", 2: "large", 3: "cloud"}
+MODELS = {1: "small", 2: "large", 3: "cloud"}
 
 
 class TestLadder(SiteTestCase):
 	def test_first_model_is_the_one_of_the_task_tier(self):
 		self.assertEqual(
-			[ModelTiers(LADDER, tier).first() for tier in (1, 2, 3)], ["small", "large", "cloud"]
+			[ModelTiers(MODELS, tier).first() for tier in (1, 2, 3)], ["small", "large", "cloud"]
 		)
 
 	def test_missing_tier_falls_back_to_another_tier_below_the_cloud(self):
@@ -35,12 +33,12 @@ class TestLadder(SiteTestCase):
 		self.assertEqual(ModelTiers({3: "cloud"}, 1).first(), "cloud")
 
 	def test_stalled_run_escalates_to_the_large_tier_but_not_to_the_cloud(self):
-		tiers = ModelTiers(LADDER, 1)
+		tiers = ModelTiers(MODELS, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(False), tiers.next(False)], ["large", None])
 
 	def test_run_with_failing_providers_escalates_up_to_the_cloud(self):
-		tiers = ModelTiers(LADDER, 1)
+		tiers = ModelTiers(MODELS, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(True), tiers.next(True), tiers.next(True)], ["large", "cloud", None])
 
@@ -51,12 +49,12 @@ class TestRunsByTask(SiteTestCase):
 		self.small, self.large = enter(self, ModelServer()), enter(self, ModelServer())
 		self.models = [make_model(server) for server in (self.small, self.large)]
 		frappe.db.commit()
-		self.put(tier1_model=self.models[0], tier2_model=self.models[1])
-		self.addCleanup(self.put, tier1_model=None, tier2_model=None)
+		self.set_settings(tier1_model=self.models[0], tier2_model=self.models[1])
+		self.addCleanup(self.set_settings, tier1_model=None, tier2_model=None)
 		self.tool = make_tool("Get List", reference_doctype="ToDo")
 		self.agent = make_agent(None, (self.tool,), choose_by_task=1)
 
-	def put(self, **values):
+	def set_settings(self, **values):
 		frappe.db.rollback()
 		settings = frappe.get_doc("Huf Settings")
 		settings.update({"model_retries": 0 if any(values.values()) else 2, **values})
@@ -118,8 +116,8 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", events[0].run, "mode"), "Background")
 
 	def test_run_stopped_at_its_step_limit_can_continue_in_the_background(self):
-		self.put(inline_steps=1)
-		self.addCleanup(self.put, inline_steps=5)
+		self.set_settings(inline_steps=1)
+		self.addCleanup(self.set_settings, inline_steps=5)
 		self.small.script(tool_call(self.tool, {"limit": 1}), text("Not yet."), text("Now I know."))
 		*_, last = stream_chat(self.agent, "What is there?")
 		self.assertEqual(last.data["stop_reason"], "max_steps")

@@ -1,4 +1,4 @@
-"""Tools and runs that take too long, or give what nobody can use: each ends clearly, and the next run works."""
+"""Tools and runs that time out or return unusable results end with a clear status; the next run works."""
 
 import asyncio
 import threading
@@ -28,7 +28,7 @@ SEEN: list[tuple] = []
 
 @tool()
 def hang_after_writing(title: str):
-	"""Writes, never comes back by itself, and then wants to write more."""
+	"""Writes, hangs until released, and then tries to write more."""
 	frappe.get_doc({"doctype": "Note", "title": title}).insert()
 	RELEASE.wait(30)
 	try:
@@ -39,20 +39,20 @@ def hang_after_writing(title: str):
 
 
 @tool()
-def hang_as_somebody_else():
+def hang_as_administrator():
 	with acting_as("Administrator"):
 		frappe.flags.huf_test_flag = True
 		RELEASE.wait(30)
 
 
 @tool()
-def hang_with_a_connection_of_its_own(title: str):
+def hang_on_own_connection(title: str):
 	frappe.connect(set_admin_as_user=False)
 	hang_after_writing(title)
 
 
 @tool()
-def who():
+def record_user():
 	SEEN.append((frappe.session.user, frappe.flags.huf_test_flag))
 
 
@@ -63,7 +63,7 @@ async def hang_outside():
 
 @tool()
 def work_through(rows: int, pause: float = 0.6):
-	"""Reports each row; then it falls silent, if it is to end late."""
+	"""Reports progress for each row, then pauses without a report."""
 	SEEN.append(read_lease())
 	for row in range(rows):
 		time.sleep(0.6)
@@ -74,7 +74,7 @@ def work_through(rows: int, pause: float = 0.6):
 
 
 @tool()
-async def work_through_beside(rows: int):
+async def work_through_async(rows: int):
 	for row in range(rows):
 		await asyncio.sleep(0.6)
 		report_progress(f"Row {row}", 7)
@@ -87,7 +87,7 @@ def read_lease():
 
 
 @tool()
-def never_works(no: int):
+def always_fail(no: int):
 	raise ValueError(f"out of order: {no}")
 
 
@@ -105,16 +105,16 @@ class TestTimeouts(SiteTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		# A run with a second to live must not spend it on the first import of a process.
+		# A run with a timeout of one second must not spend it on the first import of LiteLLM.
 		run_coroutine(warm_up())
 
 	def setUp(self):
 		super().setUp()
 		self.server = enter(self, ModelServer(strict=False))
-		self.put("tool_timeout", 1)
-		self.addCleanup(self.put, "tool_timeout", 60)
+		self.set_setting("tool_timeout", 1)
+		self.addCleanup(self.set_setting, "tool_timeout", 60)
 
-	def put(self, field, value):
+	def set_setting(self, field, value):
 		frappe.db.rollback()
 		settings = frappe.get_doc("Huf Settings")
 		settings.set(field, value)
@@ -126,7 +126,7 @@ class TestTimeouts(SiteTestCase):
 		return make_agent(make_model(self.server), (self.tool,), **values)
 
 	def progress_of(self, function: str, effect: str, **arguments) -> tuple[list, str, str]:
-		"""([(text, fraction)] that the call reported, its status, its error)"""
+		"""Returns the (text, fraction) pairs that the call reported, its status and its error."""
 		agent = self.make_agent(function, effect)
 		self.server.script(tool_call(self.tool, arguments), text("It ended."))
 		events = [event for event in stream_agent(AgentRequest(agent, "Work", "Administrator")) if event]
@@ -147,7 +147,7 @@ class TestTimeouts(SiteTestCase):
 				shown, status, error = self.progress_of("work_through", effect, rows=3)
 				self.assertEqual((status, error), ("Success", ""))
 				self.assertEqual(shown, [(f"Row {n} of 3", n / 3) for n in range(3)])
-		shown, status, _ = self.progress_of("work_through_beside", "external", rows=2)
+		shown, status, _ = self.progress_of("work_through_async", "external", rows=2)
 		self.assertEqual((shown, status), ([("Row 0", 1.0), ("Row 1", 1.0)], "Success"))
 
 	def test_tool_that_stops_reporting_progress_times_out(self):
@@ -159,7 +159,7 @@ class TestTimeouts(SiteTestCase):
 
 	def test_progress_reports_renew_the_lease(self):
 		SEEN.clear()
-		# Each look at the lease finds it old.
+		# Every check finds the lease due for renewal.
 		with patch.object(leases, "RENEW_AFTER_S", -1):
 			_, status, _ = self.progress_of("work_through", "read", rows=4)
 		self.assertEqual(status, "Success")
@@ -173,7 +173,7 @@ class TestTimeouts(SiteTestCase):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})
 
 	def test_hanging_tool_is_abandoned_and_its_writes_are_rolled_back(self):
-		for function in ("hang_after_writing", "hang_with_a_connection_of_its_own"):
+		for function in ("hang_after_writing", "hang_on_own_connection"):
 			with self.subTest(function):
 				RELEASE.clear(), ENDED.clear()
 				agent, title = self.make_agent(function, "write"), unique("Note")
@@ -190,13 +190,13 @@ class TestTimeouts(SiteTestCase):
 	def test_run_keeps_its_user_after_a_hanging_tool_changed_the_session_user(self):
 		RELEASE.clear(), SEEN.clear()
 		self.addCleanup(RELEASE.set)
-		user, agent = make_user("Huf User"), self.make_agent("hang_as_somebody_else", "read")
-		looks = make_tool("Custom Function", function_path=f"{HERE}.who", effect="read")
+		user, agent = make_user("Huf User"), self.make_agent("hang_as_administrator", "read")
+		look = make_tool("Custom Function", function_path=f"{HERE}.record_user", effect="read")
 		doc = frappe.get_doc("Agent", agent)
-		doc.append("agent_tool", {"tool": looks})
+		doc.append("agent_tool", {"tool": look})
 		doc.save()
 		frappe.db.commit()
-		self.server.script(tool_call(self.tool), tool_call(looks), text("I see."))
+		self.server.script(tool_call(self.tool), tool_call(look), text("I see."))
 		own = frappe.session.data
 		result = run_agent(AgentRequest(agent, "Look", user))
 		self.assertEqual((result.status, SEEN), (RunStatus.SUCCESS, [(user, None)]))
@@ -210,7 +210,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Unknown"))
 
 	def test_run_timeout_during_a_hanging_tool_refuses_the_remaining_calls(self):
-		self.put("tool_timeout", 60)
+		self.set_setting("tool_timeout", 60)
 		agent = self.make_agent("hang_outside", "write", run_timeout=1)
 		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
 		result = run_agent_sync(agent, "Wait")
@@ -228,20 +228,20 @@ class TestTimeouts(SiteTestCase):
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
 
 	def test_run_timeout_cancels_child_runs_and_releases_their_reservations(self):
-		self.put("tool_timeout", 60)
+		self.set_setting("tool_timeout", 60)
 		child = make_agent(make_model(self.server), daily_cost_limit=1)
 		tool = make_tool("Run Agent", agent=child)
 		parent = make_agent(make_model(self.server), (tool,), run_timeout=1)
 		self.server.script(tool_call(tool, {"prompt": "Work"}), stall(text("I think about it."), 1))
 		result = run_agent_sync(parent, "Have it done")
-		called = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
-		self.assertEqual((result["stop_reason"], called.status), ("timeout", "Cancelled"))
+		child_run = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
+		self.assertEqual((result["stop_reason"], child_run.status), ("timeout", "Cancelled"))
 		held = frappe.db.get_value("Agent Budget", {"holder": child}, ["cost", "reserved_cost"], as_dict=True)
 		self.assertGreater(held.cost, 0)
 		self.assertAlmostEqual(held.reserved_cost, 0)
 
 	def test_repeated_tool_failures_stop_the_run_and_list_the_failed_calls(self):
-		agent = self.make_agent("never_works", "read")
+		agent = self.make_agent("always_fail", "read")
 		self.server.script(*[tool_call(self.tool, {"no": n}) for n in range(2)])
 		result = run_agent_sync(agent, "Try")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "tool_failures"))

@@ -1,4 +1,4 @@
-"""Several calls of one turn that need a person: asked at once, and each done as it is answered."""
+"""Several calls of one turn that need approval: drafts are shown together, and each answer is applied."""
 
 import frappe
 
@@ -16,7 +16,7 @@ class TestTurns(DraftTestCase):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 
 	def change_three(self, *answers) -> tuple[dict, list]:
-		"""A run whose model changes three orders in one turn, and the orders."""
+		"""Starts a run whose model changes three orders in one turn; returns its result and the orders."""
 		orders = [self.order, make_order(note="old"), make_order(note="old")]
 		calls = [call(self.update, {"name": order.name, "values": {"note": "new"}}) for order in orders]
 		result = self.start(tool_calls(calls, content="I change three orders."), *answers)
@@ -33,7 +33,7 @@ class TestTurns(DraftTestCase):
 		with acting_as(self.user):
 			approve_call(first["draft"], first["digest"])
 			reject_call(second["draft"], reason="Not this one")
-			# Before the last answer nothing is done.
+			# Nothing is done before the last answer.
 			self.assertIsNone(self.go_on(result["run"]))
 			self.assertEqual(self.notes(orders), ["old"] * 3)
 		with acting_as(self.user):
@@ -70,7 +70,7 @@ class TestTurns(DraftTestCase):
 		with acting_as(self.user):
 			for card in result["drafts"]:
 				approve_call(card["draft"], card["digest"])
-		# The second change would no longer be the one that was shown, so it is shown again.
+		# After the first change, the second differs from what was shown, so it is shown again.
 		again = self.go_on(result["run"])
 		self.assertEqual((again.status.value, self.note()), ("Waiting", "new"))
 		self.approve_call(again.as_dict())

@@ -1,4 +1,4 @@
-"""A worker whose runs wait for a model without a connection: many at once, each for its user."""
+"""One worker keeps many runs waiting for a model without connections, each acting as its user."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ RUNS, SLOTS = 24, 2
 
 @tool()
 def note_user(label: str) -> str:
-	"""Inserts a document that says for which user and run it was made."""
+	"""Inserts a document that names the user and the run."""
 	description = f"{label} {frappe.session.user} {frappe.flags.huf_run}"
 	frappe.get_doc({"doctype": "ToDo", "description": description}).insert()
 	return "noted"
@@ -73,7 +73,7 @@ class TestWaitingWorker(SiteTestCase):
 		before = count_connections()
 		with self.working():
 			self.await_requests(RUNS)
-			# The worker itself opens one now and then.
+			# The worker itself opens a connection now and then.
 			self.wait_until(lambda: count_connections() <= before, 10)
 			self.answers.set()
 			self.wait_until_ended(runs)
@@ -170,8 +170,8 @@ class TestWaitingWorker(SiteTestCase):
 		self.answers.set()
 		with self.working():
 			self.wait_until_ended([run])
-		(called,) = frappe.get_all("Agent Run", {"parent_run": run}, ["status", "attempts"], order_by="name")
-		self.assertEqual((called.status, called.attempts), ("Success", 1))
+		(child,) = frappe.get_all("Agent Run", {"parent_run": run}, ["status", "attempts"], order_by="name")
+		self.assertEqual((child.status, child.attempts), ("Success", 1))
 		self.assertIn("Helped.", frappe.db.get_value("Agent Tool Call", {"run": run}, "result"))
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "response"), "Done.")
 
@@ -183,14 +183,14 @@ class TestWaitingWorker(SiteTestCase):
 
 	@contextmanager
 	def working(self):
-		"""A worker in a thread, which stops at the end of the block."""
-		made = RunWorker(frappe.local.site, frappe.local.sites_path, threads=SLOTS, waiting=RUNS)
-		thread = threading.Thread(target=made.work, daemon=True)
+		"""Runs a worker in a thread until the end of the block."""
+		run_worker = RunWorker(frappe.local.site, frappe.local.sites_path, threads=SLOTS, waiting=RUNS)
+		thread = threading.Thread(target=run_worker.work, daemon=True)
 		thread.start()
 		try:
-			yield made
+			yield run_worker
 		finally:
-			made.stop()
+			run_worker.stop()
 			thread.join(60)
 			self.assertFalse(thread.is_alive(), "the worker does not stop")
 			frappe.db.rollback()
@@ -199,9 +199,9 @@ class TestWaitingWorker(SiteTestCase):
 		self.wait_until(lambda: not {self.status(run) for run in runs} & set(leases.OPEN_STATUSES), seconds)
 
 	def wait_until(self, is_done, seconds: float):
-		ends = time.monotonic() + seconds
+		deadline = time.monotonic() + seconds
 		while not is_done():
-			self.assertLess(time.monotonic(), ends, "it takes too long")
+			self.assertLess(time.monotonic(), deadline, "timed out")
 			time.sleep(0.1)
 
 	@staticmethod
@@ -216,7 +216,7 @@ class TestWaitingWorker(SiteTestCase):
 
 
 def count_connections() -> int:
-	"""Those to the site's database; 0 on SQLite, where they cost nothing."""
+	"""Connections to the site's database on MariaDB; elsewhere 0."""
 	if frappe.db.db_type != "mariadb":
 		return 0
 	return frappe.db.sql("select count(*) from information_schema.processlist where db = database()")[0][0]

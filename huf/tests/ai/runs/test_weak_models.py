@@ -1,4 +1,4 @@
-"""Ask Before Writes of an AI Model: each write that the model asks for waits for a person, whatever the tool says."""
+"""With Ask Before Writes of an AI Model, every write waits for approval, whatever the tool says."""
 
 import json
 
@@ -34,54 +34,54 @@ class TestAskBeforeWrites(DraftTestCase):
 	def plan(self, tool: str, arguments: dict | None = None) -> dict:
 		return text(json.dumps({"tool": tool, "arguments": arguments or {}}))
 
-	def made(self) -> int:
+	def count_created(self) -> int:
 		frappe.db.rollback()
 		return frappe.db.count(ORDER, {"note": self.note_text})
 
 	def drafts(self, run: str) -> int:
 		return frappe.db.count("Agent Draft", {"run": run})
 
-	def answer(self, result: dict, answer=approve_call) -> None:
+	def answer(self, result: dict, decide=approve_call) -> None:
 		frappe.set_user(self.user)
 		for card in result["drafts"]:
-			args = (card["draft"], card["digest"]) if answer is approve_call else (card["draft"],)
-			answer(*args)
+			args = (card["draft"], card["digest"]) if decide is approve_call else (card["draft"],)
+			decide(*args)
 		frappe.set_user("Administrator")
 
 	def test_write_waits_for_approval_and_read_does_not(self):
 		result = self.start(tool_call(self.look, {"limit": 1}), self.write(), text("Done."), agent=self.weak)
-		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.assertEqual((result["status"], self.count_created()), ("Waiting", 0))
 		self.assertEqual(self.calls(result["run"]), [(self.look, "Success")])
 		self.answer(result)
-		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+		self.assertEqual((self.go_on(result["run"]).response, self.count_created()), ("Done.", 1))
 
 	def test_write_waits_for_approval_in_planner_mode_and_runs_once(self):
 		plan = self.plan(self.create, self.arguments())
 		agent = self.make_weak(tool_mode="Planner")
 		result = self.start(plan, plan, text("Done."), agent=agent)
-		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.assertEqual((result["status"], self.count_created()), ("Waiting", 0))
 		self.answer(result)
-		# The second plan asks for the same again: nobody is asked, it is not made, and the run has stalled.
-		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+		# The second plan repeats the call: it is neither shown nor executed, and the run stalls.
+		self.assertEqual((self.go_on(result["run"]).response, self.count_created()), ("Done.", 1))
 		self.assertEqual(self.drafts(result["run"]), 1)
 
 	def test_identical_calls_of_a_turn_share_one_draft_and_run_once(self):
 		same = [call(self.create, self.arguments()) for _ in range(3)]
 		other = call(self.create, self.arguments("another"))
 		result = self.start(tool_calls([*same, other]), text("Done."), agent=self.weak)
-		self.assertEqual((len(result["drafts"]), self.made()), (2, 0))
+		self.assertEqual((len(result["drafts"]), self.count_created()), (2, 0))
 		self.answer(result)
-		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+		self.assertEqual((self.go_on(result["run"]).response, self.count_created()), ("Done.", 1))
 		self.assertEqual(self.calls(result["run"]), [(self.create, "Success")] * 4)
-		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual(told[0], told[1])
-		self.assertEqual(told[1], told[2])
+		results = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(results[0], results[1])
+		self.assertEqual(results[1], results[2])
 
 	def test_a_refusal_holds_for_identical_calls_of_the_turn(self):
 		same = [call(self.create, self.arguments()) for _ in range(2)]
 		result = self.start(tool_calls(same), text("Not done."), agent=self.weak)
 		self.answer(result, reject_call)
-		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Not done.", 0))
+		self.assertEqual((self.go_on(result["run"]).response, self.count_created()), ("Not done.", 0))
 		self.assertEqual((self.drafts(result["run"]), len(self.calls(result["run"]))), (1, 2))
 
 	def test_identical_call_is_not_run_when_approval_edited_the_first_one(self):
@@ -91,7 +91,7 @@ class TestAskBeforeWrites(DraftTestCase):
 		frappe.set_user(self.user)
 		approve_call(card["draft"], card["digest"], self.arguments("edited"))
 		ended = self.go_on(result["run"])
-		self.assertEqual((ended.response, self.made(), self.drafts(result["run"])), ("Done.", 0, 1))
+		self.assertEqual((ended.response, self.count_created(), self.drafts(result["run"])), ("Done.", 0, 1))
 
 	def test_repeated_write_after_another_change_needs_approval_again(self):
 		change = {"name": self.order.name, "values": {"note": "new"}}
@@ -106,36 +106,36 @@ class TestAskBeforeWrites(DraftTestCase):
 
 	def test_call_with_invalid_arguments_is_refused_without_a_draft(self):
 		result = self.start(tool_call(self.create, {"color": "red"}), text("Not done."), agent=self.weak)
-		self.assertEqual((result["status"], self.made()), ("Success", 0))
+		self.assertEqual((result["status"], self.count_created()), ("Success", 0))
 		self.assertEqual(self.calls(result["run"]), [(self.create, "Refused")])
 
 	def test_setting_ask_before_writes_applies_to_the_next_run(self):
 		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 0}).save()
 		free = self.start(self.write(), text("Done."), agent=self.weak)
-		self.assertEqual((free["status"], self.made()), ("Success", 1))
+		self.assertEqual((free["status"], self.count_created()), ("Success", 1))
 		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 1}).save()
 		frappe.db.commit()
 		self.assertEqual(self.start(self.write(), agent=self.weak)["status"], "Waiting")
-		self.assertEqual(self.made(), 1)
+		self.assertEqual(self.count_created(), 1)
 
 	def test_model_chosen_for_the_run_decides_about_approval(self):
 		other = make_agent(make_model(self.server), (self.create,))
 		self.server.script(self.write())
 		result = run_agent_sync(other, "Write", model=self.model)
-		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.assertEqual((result["status"], self.count_created()), ("Waiting", 0))
 
 	def test_writes_wait_for_approval_after_escalation_to_a_weak_model(self):
 		strong = make_model(self.server)
 		settings = frappe.get_doc("Huf Settings")
 		settings.update({"tier1_model": strong, "tier2_model": self.model}).save()
 		frappe.db.commit()
-		self.addCleanup(self.forget_tiers)
+		self.addCleanup(self.clear_tiers)
 		agent = make_agent(None, (self.look, self.create), choose_by_task=1)
 		self.server.script(*[tool_call(self.look, {"limit": 1})] * 2, self.write())
 		result = run_agent_sync(agent, "What is there?")
-		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.assertEqual((result["status"], self.count_created()), ("Waiting", 0))
 
-	def forget_tiers(self) -> None:
+	def clear_tiers(self) -> None:
 		frappe.db.rollback()
 		frappe.set_user("Administrator")
 		frappe.get_doc("Huf Settings").update({"tier1_model": None, "tier2_model": None}).save()

@@ -1,4 +1,4 @@
-"""A worker that finds runs in the database: without a job, beside others, after a loss, under a stop."""
+"""A worker finds runs in the database: without jobs, beside other workers, after losses, under a stop."""
 
 import threading
 import time
@@ -20,21 +20,21 @@ from huf.tests.base import SiteTestCase, end_open_runs, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
-LEFT: list[float] = []
+LEASE_LEFT_S: list[float] = []
 
 
 @tool()
-def work_in_silence(seconds: float) -> str:
-	"""Notes how many seconds are left of the run's lease in the end."""
+def work_without_reports(seconds: float) -> str:
+	"""Records how many seconds are left of the run's lease at the end."""
 	time.sleep(seconds)
 	frappe.db.rollback()
 	until = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "lease_until")
-	LEFT.append((frappe.utils.get_datetime(until) - leases.lease_time()).total_seconds())
+	LEASE_LEFT_S.append((frappe.utils.get_datetime(until) - leases.lease_time()).total_seconds())
 	return "done"
 
 
 class Claims(list):
-	"""In place of a worker's threads: notes the runs that it would execute."""
+	"""Replaces a worker's threads: records the runs that it would execute."""
 
 	def submit(self, execute, lease):
 		self.append(lease.run)
@@ -76,15 +76,15 @@ class TestRunWorker(SiteTestCase):
 		self.work_until_ended([run])
 		self.assertGreater(time.monotonic() - began, 1)
 		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "attempts"]), ("Success", 2))
-		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run is to go on within 30 seconds")
+		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run must resume within 30 seconds")
 
 	def test_releasing_or_requeuing_a_run_updates_its_modified_time(self):
 		run = self.queue()
 		lease = leases.acquire_lease(run)
-		for let_go in (lambda: leases.requeue_run(lease, ""), lambda: leases.release_leases([lease])):
+		for give_up in (lambda: leases.requeue_run(lease, ""), lambda: leases.release_leases([lease])):
 			frappe.db.set_value("Agent Run", run, {"status": "Started", "worker": lease.worker})
 			before = frappe.db.get_value("Agent Run", run, "modified")
-			let_go()
+			give_up()
 			row = frappe.db.get_value("Agent Run", run, ["status", "modified"], as_dict=True)
 			self.assertEqual(row.status, "Queued")
 			self.assertGreater(row.modified, before)
@@ -94,12 +94,12 @@ class TestRunWorker(SiteTestCase):
 		run, claim = self.queue(), leases.claim_conversation
 		faults = [frappe.QueryDeadlockError, frappe.QueryDeadlockError]
 
-		def claim_at_last(*arguments):
+		def claim_after_deadlocks(*arguments):
 			if faults:
 				raise faults.pop()
 			return claim(*arguments)
 
-		with patch.object(leases, "claim_conversation", claim_at_last):
+		with patch.object(leases, "claim_conversation", claim_after_deadlocks):
 			self.assertEqual(work_on(run).status, RunStatus.SUCCESS)
 
 	def test_run_held_by_a_stop_is_not_claimable_until_its_release(self):
@@ -142,21 +142,23 @@ class TestRunWorker(SiteTestCase):
 		self.assertTrue(set(lost) <= set(leases.read_claimable_runs()))
 
 	def test_lease_is_renewed_during_a_tool_without_progress_reports(self):
-		LEFT.clear()
+		LEASE_LEFT_S.clear()
 		for effect in ("read", "write"):
-			made = make_tool("Custom Function", function_path=f"{__name__}.work_in_silence", effect=effect)
-			agent = make_agent(make_model(self.server), (made,))
-			self.server.script(tool_call(made, {"seconds": 2.5}), text("Done."))
+			tool_name = make_tool(
+				"Custom Function", function_path=f"{__name__}.work_without_reports", effect=effect
+			)
+			agent = make_agent(make_model(self.server), (tool_name,))
+			self.server.script(tool_call(tool_name, {"seconds": 2.5}), text("Done."))
 			with patch.object(leases, "RENEW_AFTER_S", 0.5):
 				self.work_until_ended([self.queue(agent=agent)])
-		self.assertEqual(len(LEFT), 2)
-		self.assertGreater(min(LEFT), leases.LEASE_S - 2)
+		self.assertEqual(len(LEASE_LEFT_S), 2)
+		self.assertGreater(min(LEASE_LEFT_S), leases.LEASE_S - 2)
 
 	def test_concurrent_claims_skip_locked_runs_without_waiting(self):
 		self.need_skip_locked()
 		runs = [self.queue() for _ in range(6)]
 		with patch.object(worker, "read_claimable_runs", lambda: runs):
-			# What another worker's claim holds until its commit.
+			# Another worker's claim holds these locks until its commit.
 			leases.lock_free_runs(runs[:2])
 			began = time.monotonic()
 			self.assertEqual(self.claim(3), runs[2:5])
@@ -177,7 +179,7 @@ class TestRunWorker(SiteTestCase):
 			self.skipTest("The database has no SKIP LOCKED; SQLite has one write lock for all rows")
 
 	def claim(self, count: int) -> list[str]:
-		"""The runs that a new worker of so many threads claims, on a connection of its own."""
+		"""Returns the runs that a new worker with `count` threads claims, on its own connection."""
 		site, sites_path, claims = self.site, self.sites_path, Claims()
 		with ThreadPoolExecutor(1) as thread:
 			thread.submit(RunWorker(site, sites_path, threads=count).poll, claims).result()
@@ -191,14 +193,16 @@ class TestRunWorker(SiteTestCase):
 		return run
 
 	def work_until_ended(self, runs: list[str], workers: int = 1, seconds: float = 60):
-		made = [RunWorker(frappe.local.site, frappe.local.sites_path, threads=3) for _ in range(workers)]
-		threads = [threading.Thread(target=each.work, daemon=True) for each in made]
+		run_workers = [
+			RunWorker(frappe.local.site, frappe.local.sites_path, threads=3) for _ in range(workers)
+		]
+		threads = [threading.Thread(target=each.work, daemon=True) for each in run_workers]
 		for thread in threads:
 			thread.start()
-		ends = time.monotonic() + seconds
-		while any(self.status(run) in leases.OPEN_STATUSES for run in runs) and time.monotonic() < ends:
+		deadline = time.monotonic() + seconds
+		while any(self.status(run) in leases.OPEN_STATUSES for run in runs) and time.monotonic() < deadline:
 			time.sleep(0.1)
-		for each in made:
+		for each in run_workers:
 			each.stop()
 		for thread in threads:
 			thread.join(20)

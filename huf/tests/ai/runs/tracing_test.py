@@ -1,4 +1,4 @@
-"""Spans and metrics of real runs, read from the SDK's in-memory exporters, against the conventions' own names."""
+"""Spans and metrics of real runs, from the SDK's in-memory exporters, use the names of the conventions."""
 
 import json
 import os
@@ -157,14 +157,14 @@ class TestTraces(SiteTestCase):
 		frappe.db.commit()
 		late = Gate()
 		self.server.script(late(text("Late.")))
-		together([(self.lose, run), (work_on, run)])
+		together([(self.take_over, run), (work_on, run)])
 		late.open()
 		(chat,) = [span for span in self.exporter.get_finished_spans() if span.name.startswith("chat ")]
 		self.assertEqual(chat.attributes["error.type"], "interrupted")
 		self.assertIn(f"invoke_agent {agent}", self.spans())
 
-	def lose(self, run: str) -> None:
-		"""As if another worker had taken the run over while the model was called."""
+	def take_over(self, run: str) -> None:
+		"""Gives the run to another worker during the model call."""
 		while not self.server.headers:
 			time.sleep(0.05)
 		frappe.db.set_value("Agent Run", run, "worker", "another")
@@ -206,7 +206,7 @@ class TestTraces(SiteTestCase):
 
 
 def providers_replaced(exporter, reader):
-	"""Global providers for one class of tests: the API has no public way to take them back."""
+	"""Sets global providers for one class of tests: the API has no public way to reset them."""
 	from contextlib import contextmanager
 	from unittest.mock import patch
 
