@@ -1,4 +1,4 @@
-"""Exports of n8n and of Agent Builder become agents, with a report of what did not map."""
+"""Exports of n8n and Agent Builder become agents, with a report of what has no equivalent."""
 
 import json
 

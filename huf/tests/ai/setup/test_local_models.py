@@ -1,4 +1,4 @@
-"""A server at a private address is a local model: its window is read, and agents ask before they write."""
+"""A server at a private address is a local model: its window is read, and its agents ask before writes."""
 
 import json
 import threading
@@ -19,8 +19,8 @@ LLAMA_CPP = {"data": [{"id": "small", "owned_by": "llamacpp", "meta": {"n_ctx_tr
 OLLAMA = {"/api/tags": {"models": []}}
 
 
-class Listing:
-	"""A server that answers these paths with JSON, each after a pause in seconds."""
+class JsonServer:
+	"""A server that answers these paths with JSON after a pause of `pause_s` seconds."""
 
 	def __init__(self, test: unittest.TestCase, pages: dict[str, dict], pause_s: float = 0):
 		class Handler(BaseHTTPRequestHandler):
@@ -66,10 +66,10 @@ class TestWindow(unittest.TestCase):
 			({}, 0),
 		):
 			with self.subTest(pages):
-				self.assertEqual(local_servers.read_window(Listing(self, pages).base, "small"), window)
+				self.assertEqual(local_servers.read_window(JsonServer(self, pages).base, "small"), window)
 
 	def test_slow_response_of_a_local_server_is_awaited(self):
-		base = Listing(self, {"/v1/models": LLAMA_CPP}, local_servers.TIMEOUT_S + 0.2).base
+		base = JsonServer(self, {"/v1/models": LLAMA_CPP}, local_servers.TIMEOUT_S + 0.2).base
 		self.assertEqual(local_servers.read_window(base, "small"), 8192)
 
 	def test_private_addresses_are_local_and_public_ones_are_not(self):
@@ -88,9 +88,9 @@ class TestDiscovery(unittest.TestCase):
 	def test_llama_cpp_is_found_and_another_server_on_its_port_is_not(self):
 		for owner, names in (("llamacpp", ["small"]), ("other", None)):
 			body = {"data": [{"id": "small", "owned_by": owner}]}
-			listing = Listing(self, {"/v1/models": body})
+			json_server = JsonServer(self, {"/v1/models": body})
 			read = local_servers.known_servers()[2].read
-			server = local_servers.LocalServer("llama.cpp", listing.base, "/models", read)
+			server = local_servers.LocalServer("llama.cpp", json_server.base, "/models", read)
 			self.assertEqual(local_servers.fetch_models(server), names)
 
 

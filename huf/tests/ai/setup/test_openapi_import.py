@@ -33,7 +33,7 @@ KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
 
 
 def make_document() -> dict:
-	"""A service in OpenAPI 3.0 with what can and what cannot become a tool."""
+	"""An OpenAPI 3.0 document with operations that can and cannot become tools."""
 	body = {
 		"required": True,
 		"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}},
@@ -41,7 +41,7 @@ def make_document() -> dict:
 	upload = {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}
 	tags = {"name": "tag", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
 	cookie = {"name": "trace", "in": "cookie", "schema": {"type": "string"}}
-	agent = {"name": "X-Reason", "in": "header", "schema": {"type": "string"}}
+	reason = {"name": "X-Reason", "in": "header", "schema": {"type": "string"}}
 	return {
 		"openapi": "3.0.3",
 		"info": {"title": "Orders", "version": "1"},
@@ -61,7 +61,7 @@ def make_document() -> dict:
 			"/orders/{orderId}": {
 				"parameters": [{"$ref": "#/components/parameters/Id"}],
 				"get": {"operationId": "getOrder"},
-				"put": {"operationId": "updateOrder", "parameters": [agent], "requestBody": body},
+				"put": {"operationId": "updateOrder", "parameters": [reason], "requestBody": body},
 				"delete": {"operationId": "deleteOrder"},
 			},
 			"/files": {"post": {"operationId": "upload", "requestBody": upload}},
@@ -73,7 +73,7 @@ def make_document() -> dict:
 
 
 class Service(BaseHTTPRequestHandler):
-	"""Serves its own document at /openapi.json, and repeats what it was asked."""
+	"""Serves its document at /openapi.json and records all other requests."""
 
 	def answer(self):
 		length = int(self.headers.get("Content-Length") or 0)
@@ -170,7 +170,7 @@ class TestPreview(ImportTestCase):
 				{"content": '{"openapi": "3.0.0", "paths": ' + '{"a":' * 200 + "1" + "}" * 201},
 				"nested too deep",
 			),
-			# Built by the C library, these would end the process.
+			# Nodes nested this deep would crash the process in PyYAML's C loader.
 			({"content": "- " * 900_000}, "nested too deep"),
 			({"content": "a: " + "[" * 900_000}, "not an OpenAPI document|nested too deep"),
 			({}, "Enter the URL"),
@@ -184,15 +184,15 @@ class TestPreview(ImportTestCase):
 		for language in ("en", "de", "es", "cs"):
 			frappe.local.lang = language
 			reasons[language] = [each["reason"] for each in openapi.preview(**self.source)["refused"]]
-		for said in zip(*reasons.values(), strict=True):
-			self.assertEqual(len(set(said)), 4, said)
+		for translations in zip(*reasons.values(), strict=True):
+			self.assertEqual(len(set(translations)), 4, translations)
 		frappe.local.lang = "de"
 		with self.assertRaisesRegex(UsageError, "private Adresse"):
 			openapi.preview(url=self.source["url"])
 
 	def test_yaml_documents_are_accepted(self):
-		text_ = "openapi: 3.1.0\ninfo: {title: T}\nservers: [{url: 'https://a.example'}]\npaths: {/a: {get: {summary: A}}}"
-		tools = openapi.preview(content=text_)["tools"]
+		document_text = "openapi: 3.1.0\ninfo: {title: T}\nservers: [{url: 'https://a.example'}]\npaths: {/a: {get: {summary: A}}}"
+		tools = openapi.preview(content=document_text)["tools"]
 		self.assertEqual([(each["operation"], each["tool"]) for each in tools], [("GET /a", "get_a")])
 
 	def test_exponentially_expanding_references_are_refused(self):

@@ -1,4 +1,4 @@
-"""An agent from one sentence: proposed by a model or from words, bounded, reviewed, created."""
+"""Agents from one sentence: proposed by a model or from keywords, limited, reviewed, created."""
 
 import json
 from unittest.mock import ANY
@@ -15,8 +15,8 @@ from huf.tests.model_server import ModelServer, error, text
 SENTENCE = "Watch overdue to-dos every weekday at 9 and write me a summary"
 
 
-def describe(name: str = "Overdue To-dos", **values) -> dict:
-	"""What a model proposes."""
+def make_raw_proposal(name: str = "Overdue To-dos", **values) -> dict:
+	"""A proposal as a model returns it."""
 	return {
 		"name": name,
 		"description": "Watches what is overdue.",
@@ -44,7 +44,7 @@ class TestProposalsOfAModel(SiteTestCase):
 		frappe.db.commit()
 
 	def test_model_receives_a_json_schema_with_doctypes_of_the_site(self):
-		self.server.script(text(json.dumps(describe())))
+		self.server.script(text(json.dumps(make_raw_proposal())))
 		proposal = propose_agent(SENTENCE)
 		self.assertEqual((proposal["source"], proposal["problem"]), ("model", None))
 		self.assertEqual(proposal["name"], "Overdue To-dos")
@@ -69,7 +69,7 @@ class TestProposalsOfAModel(SiteTestCase):
 	def test_proposals_contain_only_doctypes_the_user_may_use(self):
 		user = make_user("Huf Manager")
 		self.server.script(
-			text(json.dumps(describe(tools=[{"doctype": "Server Script", "kinds": ["list"]}])))
+			text(json.dumps(make_raw_proposal(tools=[{"doctype": "Server Script", "kinds": ["list"]}])))
 		)
 		frappe.set_user(user)
 		frappe.has_permission("ToDo", "read", throw=True)
@@ -115,12 +115,12 @@ class TestProposals(SiteTestCase):
 		self.assertEqual((trigger["reference_doctype"], trigger["doc_event"]), ("ToDo", "after_insert"))
 
 	def test_accepted_proposal_creates_agent_trigger_cases_and_write_approvals(self):
-		made = create_proposed(describe(unique("Overdue")))
+		made = create_proposed(make_raw_proposal(unique("Overdue")))
 		agent = frappe.get_doc("Agent", made["name"])
-		asks = {row.tool: row.requires_approval for row in agent.agent_tool}
-		effects = {tool: frappe.db.get_value("Agent Tool Function", tool, "effect") for tool in asks}
+		approvals = {row.tool: row.requires_approval for row in agent.agent_tool}
+		effects = {tool: frappe.db.get_value("Agent Tool Function", tool, "effect") for tool in approvals}
 		self.assertEqual(sorted(effects.values()), ["read", "read", "write"])
-		self.assertEqual(asks, {tool: int(effect == "write") for tool, effect in effects.items()})
+		self.assertEqual(approvals, {tool: int(effect == "write") for tool, effect in effects.items()})
 		self.assertEqual((agent.max_iterations, agent.daily_cost_limit), (12, 2.5))
 		trigger = frappe.get_doc("Agent Trigger", made["trigger"])
 		self.assertEqual((trigger.cron, trigger.notify_user), ("0 9 * * 1-5", "Administrator"))
@@ -131,17 +131,17 @@ class TestProposals(SiteTestCase):
 		self.assertEqual(agent.starters.split("\n")[0], "What is overdue?")
 
 	def test_unknown_and_excessive_values_of_a_proposal_are_dropped(self):
-		many = [
+		too_many = [
 			{"doctype": name, "kinds": ["list"]}
 			for name in ("ToDo", "User", "Role", "Note", "Agent", "Nothing", 7)
 		]
-		raw = describe(
-			tools=[*many, {"doctype": "ToDo", "kinds": ["delete", "list"]}],
+		raw = make_raw_proposal(
+			tools=[*too_many, {"doctype": "ToDo", "kinds": ["delete", "list"]}],
 			trigger={"trigger_type": "Schedule", "cron": "every day"},
 			max_iterations=10**9,
 			daily_cost_limit=float("nan"),
 			owner="Guest",
-			cases=[{"prompt": "No check"}, "text", *describe()["cases"] * 2],
+			cases=[{"prompt": "No check"}, "text", *make_raw_proposal()["cases"] * 2],
 		)
 		proposal = read_proposal({**raw, "instructions": "x" * 100_000})
 		self.assertNotIn("owner", proposal)
@@ -159,7 +159,7 @@ class TestProposals(SiteTestCase):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, propose_agent, SENTENCE)
 		frappe.local.message_log = []
-		self.assertRaises(frappe.PermissionError, create_proposed, describe(unique("Mine")))
+		self.assertRaises(frappe.PermissionError, create_proposed, make_raw_proposal(unique("Mine")))
 
 	def test_empty_or_overlong_sentence_is_refused(self):
 		for sentence in (" ", "x" * 1_001):

@@ -1,4 +1,4 @@
-"""How often a run writes, and which of its commits are on the disk before it goes on."""
+"""How often a run writes, and which of its commits reach the disk before it continues."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def look_up(n: int) -> str:
 
 
 class Receiver(BaseHTTPRequestHandler):
-	"""An outside service; it notes how often the log had been synced when it was called."""
+	"""An external service that records how often the log had been synced before each request."""
 
 	def do_POST(self):
 		self.rfile.read(int(self.headers["Content-Length"]))
@@ -118,12 +118,12 @@ class TestLevels(unittest.TestCase):
 
 	def test_commits_that_wait_together_share_a_sync(self):
 		self.open("machine").close()
-		begun, go_on, synced = threading.Event(), threading.Event(), []
+		begun, proceed, synced = threading.Event(), threading.Event(), []
 
 		def sync(path):
 			synced.append(path)
 			begun.set()
-			go_on.wait(10)
+			proceed.wait(10)
 
 		self.syncs.side_effect = sync
 		log = durability.LogSync(self.path)
@@ -135,10 +135,10 @@ class TestLevels(unittest.TestCase):
 		until = time.monotonic() + 10
 		while log.asked < len(threads):
 			self.assertLess(time.monotonic(), until)
-		go_on.set()
+		proceed.set()
 		for each in threads:
 			each.join(10)
-		# The first one had begun before the others had committed, so it does not count for them.
+		# The first sync began before the others committed, so they need a second one.
 		self.assertEqual(len(synced), 2)
 
 	def test_failed_sync_does_not_block_later_syncs(self):

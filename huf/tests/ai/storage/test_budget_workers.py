@@ -1,4 +1,4 @@
-"""One budget, 32 workers in two processes: never more is spent than the limit, and nearly all of it can be."""
+"""Two processes with 16 workers each never exceed their one budget, and can spend nearly all of it."""
 
 import json
 import os
@@ -18,11 +18,11 @@ from huf.tests.spenders import spend_all
 
 THREADS = 16
 LIMIT = 0.06
-"""USD: at least thirty answers of the longest kind."""
+"""USD: pays for at least thirty of the longest answers."""
 
 
 class Answers:
-	"""Answers of random length, some of them faults; adds up what they cost."""
+	"""Model answers of random length, optionally with faults; sums their cost."""
 
 	def __init__(self, faults: bool):
 		self.faults, self.random, self.lock = faults, random.Random(7), threading.Lock()
@@ -44,7 +44,7 @@ class Answers:
 
 class TestBudgetWorkers(SiteTestCase):
 	def spend(self, faults: bool, kill: bool) -> tuple[float, float]:
-		"""(cost of the answers, cost in the budget), in USD, after the workers have spent what they can."""
+		"""Lets the workers spend all they can; returns the cost of the answers and of the budget in USD."""
 		answers = Answers(faults)
 		with ModelServer(strict=False) as server:
 			server.forever(answers.answer)
@@ -68,11 +68,11 @@ class TestBudgetWorkers(SiteTestCase):
 		self.addCleanup(process.kill)
 		return process
 
-	def kill(self, process, when) -> None:
-		"""End a process in the middle of its calls; another worker takes up its runs."""
-		until = time.monotonic() + 60
-		while not when():
-			self.assertLess(time.monotonic(), until)
+	def kill(self, process, condition) -> None:
+		"""Kills a process in the middle of its calls and takes over its runs."""
+		deadline = time.monotonic() + 60
+		while not condition():
+			self.assertLess(time.monotonic(), deadline)
 			time.sleep(0.01)
 		process.kill()
 		process.join(5)

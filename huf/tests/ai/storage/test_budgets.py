@@ -1,6 +1,4 @@
-"""Limits in money and tokens: set aside before each call, settled after, and said clearly when they end a
-run.
-"""
+"""Money and tokens are reserved before each call and settled after it; limits that stop a run are named."""
 
 from datetime import timedelta
 
@@ -167,7 +165,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
 		for _ in range(2):
 			recover_runs(now_datetime() + timedelta(hours=2))
-		# It was only slow, and comes to its end after all.
+		# The call was not lost but slow, and ends now.
 		lost.__exit__(None, None, None)
 		budget = self.budget("user", user)
 		self.assertAlmostEqual(budget.reserved_cost, 0)
@@ -185,7 +183,7 @@ class TestRunsWithLimits(BudgetTestCase):
 			run = run_agent_sync(agent, "Hi")["run"]
 		spent = self.budget("agent", agent).cost
 		self.assertGreater(spent, 1000 * 2 / MILLION)
-		# As if the worker had been lost before it could say so.
+		# As if the worker had been lost before it recorded the end of the call.
 		frappe.db.sql("update `tabAgent LLM Call` set status = 'Started', settled = null where run = %s", run)
 		frappe.db.sql(
 			"update `tabAgent Budget` set reserved_cost = cost, reserved_tokens = tokens where holder = %s",
@@ -204,7 +202,7 @@ class TestRunsWithLimits(BudgetTestCase):
 
 
 class TestReservations(SiteTestCase):
-	"""Set aside and settled, without a run."""
+	"""Reserving and settling, without a run."""
 
 	def limit(self, cost=0.0, tokens=0, scope=AGENT) -> list[Limit]:
 		return [Limit(scope, unique("holder"), Cap(cost, "Cost"), Cap(tokens, "Tokens"))]
@@ -237,24 +235,22 @@ class TestRunsAtOnce(BudgetTestCase):
 		self.limit_runs_at_once(2)
 		self.addCleanup(self.limit_runs_at_once, 0)
 		agent = self.make_agent()
-		# Other tests may leave runs of the Administrator that work.
+		# Other tests may leave active runs of the Administrator.
 		enter(self, acting_as(make_user("Huf User")))
 		self.server.script(*(text("Done.") for _ in range(4)))
-		working = run_agent_sync(agent, "Hi")["run"]
-		run_agent_sync(agent, "Two were not at once")
+		active = run_agent_sync(agent, "Hi")["run"]
+		run_agent_sync(agent, "The first has ended")
 		before = frappe.db.count("Agent Run")
-		self.make_working(working)
-		self.assertEqual(run_agent_sync(agent, "One works")["status"], "Success")
-		self.make_working(run_agent_sync(agent, "Hi")["run"])
+		self.make_active(active)
+		self.assertEqual(run_agent_sync(agent, "One is active")["status"], "Success")
+		self.make_active(run_agent_sync(agent, "Hi")["run"])
 		with self.assertRaisesRegex(TooManyRuns, "2 of your runs are still running"):
-			run_agent_sync(agent, "Two work")
-		self.assertEqual(frappe.db.count("Agent Run"), before + 2, "the refused run is not on record")
-		frappe.db.set_value("Agent Run", working, "parent_run", "a run that called this agent")
+			run_agent_sync(agent, "Two are active")
+		self.assertEqual(frappe.db.count("Agent Run"), before + 2, "the refused run is not recorded")
+		frappe.db.set_value("Agent Run", active, "parent_run", "a run that called this agent")
 		self.server.script(text("Done."), text("Done."))
-		self.assertEqual(
-			run_agent_sync(agent, "An agent that another calls is no run more")["status"], "Success"
-		)
-		frappe.db.set_value("Agent Run", working, {"status": "Success", "parent_run": None})
+		self.assertEqual(run_agent_sync(agent, "A child run does not count")["status"], "Success")
+		frappe.db.set_value("Agent Run", active, {"status": "Success", "parent_run": None})
 		self.assertEqual(run_agent_sync(agent, "One has ended")["status"], "Success")
 
 	def limit_runs_at_once(self, limit: int):
@@ -262,7 +258,7 @@ class TestRunsAtOnce(BudgetTestCase):
 		frappe.db.commit()
 		frappe.clear_document_cache("Huf Settings", "Huf Settings")
 
-	def make_working(self, run: str):
+	def make_active(self, run: str):
 		frappe.db.set_value("Agent Run", run, "status", "Started")
 		self.addCleanup(self.end_run, run)
 
@@ -306,7 +302,7 @@ def call_of(tool: str, used: dict | None = None, **arguments):
 
 
 class settings:
-	"""Huf Settings with other values, for a while."""
+	"""Huf Settings with these values within the block."""
 
 	def __init__(self, **values):
 		self.values = values

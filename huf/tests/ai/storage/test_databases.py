@@ -1,4 +1,4 @@
-"""What databases do differently: values, names of indexes, isolation."""
+"""Differences between databases: values, index names, isolation."""
 
 import frappe
 
@@ -51,7 +51,7 @@ FILTERS_ON_POSTGRES = [
 	(("ratio", "not in", [0.5, 2]), "A C"),
 	(("moment", "not in", ["2024-02-29 10:00:00"]), "A C"),
 ]
-"""The other databases compare these as texts: a stored 0.5 is 0.500000000, a time has microseconds."""
+"""Other databases compare these as text: a stored 0.5 is 0.500000000, and times have microseconds."""
 
 
 class TestValues(SiteTestCase):

@@ -1,4 +1,4 @@
-"""A queue that refuses jobs never refuses the work: it is on record, and recovery enqueues it."""
+"""Work whose job the queue refuses is on record, and recovery enqueues it."""
 
 from unittest.mock import patch
 
@@ -38,6 +38,6 @@ class TestRefusedJobs(TriggerTestCase):
 			frappe.db.set_value("Agent Trigger Event", event, "creation", "2020-01-01 00:00:00")
 			frappe.db.commit()
 			self.assertNotIn(event, recover_events())
-		self.assertEqual(read_trigger_event(event).attempts, 0, "a refused job is no attempt")
+		self.assertEqual(read_trigger_event(event).attempts, 0, "a refused job does not count as an attempt")
 		self.assertIn(event, recover_events())
 		self.assertTrue(is_job_enqueued(event_job_id(event, 1)))

@@ -1,4 +1,4 @@
-"""A run's record refers to the earlier messages of its conversation, and reads them as its model did."""
+"""A run's opening references earlier messages of its conversation and reads back as the model received it."""
 
 import frappe
 
@@ -13,7 +13,7 @@ from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
-FIRST, SECOND = "Which companies are there, said first?", "And how many of them?"
+FIRST, SECOND = "Which companies are there?", "And how many of them?"
 
 
 class TestOpening(SiteTestCase):

@@ -1,4 +1,4 @@
-"""Old runs lose their contents, then go; what goes on and what is young stays."""
+"""Old runs lose their contents, then are deleted; recent and open runs are kept."""
 
 from datetime import timedelta
 
@@ -28,24 +28,24 @@ class TestRetention(SiteTestCase):
 			self.result = run_agent_sync(self.agent, SECRET)
 		frappe.db.set_value("Agent Run", self.result["run"], "tool_calls_log", SECRET)
 		frappe.db.set_value("Agent Tool Call", {"run": self.result["run"]}, "reason", SECRET)
-		self.addCleanup(self.keep, 0, 0)
+		self.addCleanup(self.set_retention, 0, 0)
 
 	def test_contents_are_blanked_and_figures_stay(self):
-		self.keep(contents=30, runs=0)
+		self.set_retention(contents=30, runs=0)
 		self.assertGreaterEqual(apply_retention(in_days(31))["blanked"], 1)
-		self.assertNotIn(SECRET, frappe.as_json(self.everything()))
+		self.assertNotIn(SECRET, frappe.as_json(self.read_rows()))
 		self.assertEqual(frappe.db.get_value("Agent Run", self.result["run"], "input_tokens"), 200)
 		with self.assertRaisesRegex(UsageError, "retention"):
 			replay(self.result["run"])
 
 	def test_old_runs_are_deleted_with_their_calls(self):
-		self.keep(contents=0, runs=90)
+		self.set_retention(contents=0, runs=90)
 		apply_retention(in_days(91))
 		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
 		self.assertFalse(frappe.db.exists("Agent Tool Call", {"run": self.result["run"]}))
 
 	def test_conversation_contents_are_blanked_after_their_run_was_deleted(self):
-		self.keep(contents=30, runs=7)
+		self.set_retention(contents=30, runs=7)
 		conversation = frappe.db.get_value("Agent Run", self.result["run"], "conversation")
 		frappe.db.set_value("Agent Conversation", conversation, "summary", f"It was about {SECRET}.")
 		apply_retention(in_days(8))
@@ -67,12 +67,12 @@ class TestRetention(SiteTestCase):
 		with ModelServer() as server:
 			server.script(text("Later."))
 			later = run_agent_sync(make_agent(make_model(server)), "Hello")["run"]
-		self.keep(contents=0, runs=90)
+		self.set_retention(contents=0, runs=90)
 		done = apply_retention(in_days(91))["deleted"]
 		self.assertFalse(frappe.db.exists("Agent Run", later))
 		self.assertTrue(frappe.db.exists("Agent Run", self.result["run"]))
 		self.assertEqual(apply_retention(in_days(91))["deleted"], 0, done)
-		self.assertNotIn(SECRET, frappe.as_json(self.everything()))
+		self.assertNotIn(SECRET, frappe.as_json(self.read_rows()))
 		self.assertGreater(frappe.db.count("Agent Tool Call", {"run": self.result["run"]}), 0)
 		record.delete()
 		frappe.db.commit()
@@ -89,32 +89,32 @@ class TestRetention(SiteTestCase):
 			agent = make_agent(make_model(server), run_token_limit=100_000)
 			server.script(text("Well."))
 			run = run_agent_sync(agent, "Hello")["run"]
-		of_run = {"scope": "run", "holder": run}
-		self.assertEqual(frappe.db.count("Agent Budget", of_run), 1)
+		run_budget = {"scope": "run", "holder": run}
+		self.assertEqual(frappe.db.count("Agent Budget", run_budget), 1)
 		frappe.delete_doc("Agent Run", run)
-		self.assertEqual(frappe.db.count("Agent Budget", of_run), 0)
+		self.assertEqual(frappe.db.count("Agent Budget", run_budget), 0)
 
 	def test_recent_and_open_runs_are_kept(self):
 		open_name = start_run(
 			AgentRequest(self.agent, SECRET, "Administrator", channel="x"), RunStatus.QUEUED
 		).name
-		self.keep(contents=30, runs=90)
+		self.set_retention(contents=30, runs=90)
 		apply_retention(in_days(29))
 		self.assertIn(SECRET, frappe.db.get_value("Agent Run", self.result["run"], "prompt"))
 		apply_retention(in_days(365))
 		self.assertIn(SECRET, frappe.db.get_value("Agent Run", open_name, "prompt"))
 
 	def test_nothing_is_blanked_or_deleted_without_a_policy(self):
-		self.keep(0, 0)
+		self.set_retention(0, 0)
 		self.assertEqual(apply_retention(in_days(9999)), {"blanked": 0, "deleted": 0})
 
-	def keep(self, contents, runs):
+	def set_retention(self, contents, runs):
 		settings = frappe.get_doc("Huf Settings")
 		settings.update({"keep_contents_days": contents, "keep_runs_days": runs})
 		settings.save()
 		frappe.db.commit()
 
-	def everything(self):
+	def read_rows(self):
 		run = self.result["run"]
 		rows = [frappe.get_doc("Agent Run", run).as_dict()]
 		for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Message"):
