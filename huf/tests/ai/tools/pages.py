@@ -1,4 +1,4 @@
-"""Real servers on loopback for the tests of web tools; which of their addresses count as public, a test says."""
+"""Real servers on loopback for the tests of web tools; a test declares which addresses count as public."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ class Pages(BaseHTTPRequestHandler):
 
 
 class Site:
-	"""One server; `add` gives the address of a page."""
+	"""One server; `add` returns the URL of a page."""
 
 	def __init__(self, test, host: str = "127.0.0.1"):
 		self.server = ThreadingHTTPServer((host, 0), Pages)
@@ -60,7 +60,7 @@ class Site:
 		return self.add(path, gzip.compress(bytes(64_000_000)), **{"Content-Encoding": "gzip"})
 
 	def endless(self, path: str, released: threading.Event) -> str:
-		"""A page that begins, and does not go on until the test is over."""
+		"""A page that begins and does not continue until `released` is set."""
 
 		def begin(handler):
 			handler.send_response(200)
@@ -77,7 +77,7 @@ class Site:
 
 
 def public(test, *addresses: str) -> None:
-	"""For this test these addresses, and no others, are public."""
+	"""During this test only these addresses are public."""
 	patched = patch.object(http, "is_public", lambda address: address in addresses)
 	patched.start()
 	test.addCleanup(patched.stop)

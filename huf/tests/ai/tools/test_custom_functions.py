@@ -1,4 +1,4 @@
-"""Functions that apps lend: which are found, how they are described, how they are called."""
+"""App functions as tools: which are found, how they are described, how they are called."""
 
 import functools
 from typing import Literal
@@ -110,8 +110,8 @@ class TestCustomFunctions(SiteTestCase):
 			custom_functions.call_function(add, {"a": "2", "b": 3})
 
 	def test_async_tool_receives_arguments_and_user_context(self):
-		said = run_coroutine(custom_functions.call_function(sales_report, {"region": "EMEA"}))
-		self.assertEqual((said["region"], said["user"]), ("EMEA", "Administrator"))
+		result = run_coroutine(custom_functions.call_function(sales_report, {"region": "EMEA"}))
+		self.assertEqual((result["region"], result["user"]), ("EMEA", "Administrator"))
 
 	def test_a_tool_record_takes_its_schema_from_the_function(self):
 		name = make_tool("Custom Function", function_path=f"{HERE}.add")

@@ -15,14 +15,14 @@ class TestValues(ErpTestCase):
 		with acting_as(self.user):
 			name = self.create()["name"]
 			frappe.db.commit()
-			for field, value, asked in (
+			for field, value, expected in (
 				("printed", "many", "1234.5"),
 				("printed", "1.234,50", "1234.5"),
 				("due_on", "soon", "YYYY-MM-DD"),
 				("items", "Bolt", "list of rows"),
 			):
 				with self.subTest(f"{field}: {value}"):
-					set_it = partial(tools.set_value, INVOICE, name, field, value)
-					self.refused(ToolError, set_it, field, asked)
+					set_value_call = partial(tools.set_value, INVOICE, name, field, value)
+					self.refused(ToolError, set_value_call, field, expected)
 			self.refused(ToolError, lambda: self.create(items=[{"item": "Bolt", "rate": "5 EUR"}]), "5 EUR")
 			self.assertEqual(tools.set_value(INVOICE, name, "printed", "2")["printed"], 2)

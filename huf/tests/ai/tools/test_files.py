@@ -1,4 +1,4 @@
-"""Files that a tool makes: of each kind, private, of the run's user, and computed by no spreadsheet."""
+"""Files that a tool generates: every type, private, owned by the run's user, without live formulas."""
 
 import csv
 import io
@@ -46,9 +46,9 @@ class TestGenerateFile(SiteTestCase):
 		from docx import Document
 
 		document = Document(io.BytesIO(self.content("docx", text=TEXT, rows=ROWS)))
-		said = [(each.style.name, each.text) for each in document.paragraphs]
-		self.assertEqual(said[0], ("Heading 1", "Report"))
-		self.assertEqual(said[2], ("Normal", "Second paragraph costs 5 €."))
+		styled_texts = [(each.style.name, each.text) for each in document.paragraphs]
+		self.assertEqual(styled_texts[0], ("Heading 1", "Report"))
+		self.assertEqual(styled_texts[2], ("Normal", "Second paragraph costs 5 €."))
 		self.assertEqual(document.tables[0].cell(1, 0).text, "Žluťoučký kůň")
 
 	@unittest.skipUnless(any(Path(font).exists() for font in files.FONTS), "no font with these letters here")

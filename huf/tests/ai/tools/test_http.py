@@ -1,4 +1,4 @@
-"""HTTP tools go where they may, with their headers, and nowhere else. Real servers on loopback."""
+"""HTTP tools call only permitted addresses, tested with real servers on loopback."""
 
 import json
 import threading

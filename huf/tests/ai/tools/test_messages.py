@@ -1,4 +1,4 @@
-"""Agents write to people on their own: new mail, notifications, and the result of a triggered run."""
+"""Agents write to people unprompted: new mail, notifications, and the results of triggered runs."""
 
 import frappe
 
@@ -24,7 +24,7 @@ class MessagesTestCase(TriggerTestCase):
 		make_outgoing_account()
 
 	def fire(self, *answers, tools=(), **trigger):
-		"""A trigger of an agent with these tools fires, and its run is done as the user; returns the trigger."""
+		"""Runs an agent with these tools as the user, by a trigger of its own; returns the trigger."""
 		server = ModelServer().__enter__()
 		self.addCleanup(server.__exit__, None, None, None)
 		server.script(*answers)
@@ -106,7 +106,7 @@ class TestSendMail(MessagesTestCase):
 		self.assertRaises(messages.ToolError, messages.send_mail, name, "S", "B")
 
 	def make_contacts(self):
-		"""The DocType Contact, which a bench has."""
+		"""Creates the DocType Contact, which only a bench has."""
 		if not frappe.db.exists("DocType", "Contact"):
 			fields = [{"fieldname": each, "fieldtype": "Data", "label": each} for each in CONTACT_FIELDS]
 			make_doctype("Contact", fields, [{"role": "System Manager", "read": 1, "create": 1}])
@@ -115,7 +115,7 @@ class TestSendMail(MessagesTestCase):
 	def contact(self, full_name: str, address: str):
 		doc = make("Contact", first_name=unique("Contact"))
 		self.addCleanup(frappe.delete_doc, "Contact", doc.name)
-		# A bench derives both from other fields.
+		# On a bench, both are derived from other fields.
 		frappe.db.set_value("Contact", doc.name, {"full_name": full_name, "email_id": address})
 
 	def test_mail_without_an_outgoing_server_is_refused(self):

@@ -1,4 +1,4 @@
-"""A code tool is one file: found in an app's folder, described by its signature, chosen on an agent, called."""
+"""A code tool is one file: found in an app's folder, described by its signature, added to an agent."""
 
 import importlib
 import sys
@@ -81,13 +81,13 @@ class TestToolFiles(SiteTestCase):
 		record_offered_tools()
 		row = frappe.get_doc("Agent Tool Function", self.rates)
 		self.assertEqual((row.types, row.provider_app, row.effect), ("App Provided", self.app, "read"))
-		said = run_coroutine(create_tool(row).on_invoke_tool(None, '{"currency": "EUR"}'))
-		self.assertEqual(frappe.parse_json(said), {"currency": "EUR", "places": 2})
+		result = run_coroutine(create_tool(row).on_invoke_tool(None, '{"currency": "EUR"}'))
+		self.assertEqual(frappe.parse_json(result), {"currency": "EUR", "places": 2})
 
 	def test_args_and_context_tool_receives_the_user_context(self):
 		found = registry.find_code_tool(self.app, self.sales)
-		said = run_coroutine(found({"region": "EMEA"}, build_user_context()))
-		self.assertEqual(said, {"region": "EMEA", "for": "Administrator"})
+		result = run_coroutine(found({"region": "EMEA"}, build_user_context()))
+		self.assertEqual(result, {"region": "EMEA", "for": "Administrator"})
 
 	def test_existing_tool_record_is_not_overwritten(self):
 		record_offered_tools()
@@ -149,8 +149,8 @@ class TestToolFiles(SiteTestCase):
 		self.assertEqual(after, before)
 
 	def test_available_tools_description_lists_names_descriptions_and_schemas(self):
-		said = registry.get_available_tools_description()
-		self.assertIn(f"- {self.sales}: Sales of a region. Arguments: {{", said)
-		self.assertIn('"enum": ["EUR", "CZK"]', said)
+		description = registry.get_available_tools_description()
+		self.assertIn(f"- {self.sales}: Sales of a region. Arguments: {{", description)
+		self.assertIn('"enum": ["EUR", "CZK"]', description)
 		with patch("frappe.get_installed_apps", return_value=[]):
 			self.assertEqual(registry.get_available_tools_description(), "No tools are currently available.")

@@ -1,4 +1,4 @@
-"""The tool Run Report."""
+"""The tool type Get Report Result."""
 
 import unittest
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""Every result says where it came from: documents, lists, pages, and what a tool itself names."""
+"""Tool results cite where they come from: documents, lists, pages, and sources that a tool names."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""What no web tool may reach, however it is written or hidden, and what it must not swallow: each with its
-reason.
-"""
+"""Web tools refuse private addresses, however they are written or hidden, and harmful responses."""
 
 import socket
 import threading
@@ -27,7 +25,7 @@ PRIVATE = (
 	*("100.64.0.1", "169.254.169.254", "198.18.0.1", "224.0.0.1", "255.255.255.255"),
 	# decimal, octal and hexadecimal
 	*("2130706433", "017700000001", "0177.0.0.1", "0x7f000001", "0x7f.1", "2852039166"),
-	# IPv6: loopback, IPv4 inside, local, link, metadata, NAT64, 6to4, multicast
+	# IPv6: loopback, embedded IPv4, unique local, metadata, link-local, NAT64, 6to4, multicast
 	*(
 		"[::1]",
 		"[::]",
@@ -101,17 +99,17 @@ class TestAddressesThatAreRefused(SiteTestCase):
 		inside = Site(self, "127.0.0.1")
 		public(self, "127.0.0.2")
 		answers = [("127.0.0.2", outside.port), ("127.0.0.1", inside.port)]
-		asked, real = [], socket.getaddrinfo
+		resolved, real = [], socket.getaddrinfo
 
 		def rebind(host, port, *args, **kwargs):
 			if host != "rebind.test":
 				return real(host, port, *args, **kwargs)
-			asked.append(host)
-			return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", answers[min(len(asked), 2) - 1])]
+			resolved.append(host)
+			return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", answers[min(len(resolved), 2) - 1])]
 
 		with patch("socket.getaddrinfo", rebind):
 			self.refuse("http://rebind.test/", "rebind.test is a private address")
-		self.assertEqual((len(asked), outside.seen, inside.seen), (2, ["/robots.txt"], []))
+		self.assertEqual((len(resolved), outside.seen, inside.seen), (2, ["/robots.txt"], []))
 
 
 class TestAnswersThatAreRefused(SiteTestCase):

@@ -1,4 +1,4 @@
-"""Tools change the rows of a table as Desk does: row by row."""
+"""Tools change child table rows one by one, as Desk does."""
 
 from functools import partial
 
@@ -53,12 +53,12 @@ class TestTableRows(SiteTestCase):
 		change = partial(tools.update_document, ORDER, order)
 		with acting_as(self.editor):
 			bolt, nail = tools.get_document(ORDER, order)["lines"]
-			for rows, told in (
+			for rows, message in (
 				([{"item": "Bolt"}, {"item": "Nail"}], "Give the names of all rows"),
 				([{"name": "none", "item": "Bolt"}], "Give each name once"),
 				([{"name": bolt["name"]}] * 2, "Give each name once"),
 			):
-				with self.assertRaisesRegex(ToolError, told):
+				with self.assertRaisesRegex(ToolError, message):
 					change({"lines": rows})
 			rows = [{"name": nail["name"], "qty": 4}, {"item": "Screw"}, {"name": bolt["name"]}]
 			changed = change({"lines": rows})["lines"]

@@ -1,4 +1,4 @@
-"""One Read Document record gives a model two tools: key fields of many documents, and one document whole."""
+"""One Read Document record gives a model two tools: key fields of many documents, and one whole document."""
 
 import frappe
 
@@ -49,8 +49,8 @@ class TestTieredReading(SiteTestCase):
 	def read(self, user: str, suffix: str = "", **arguments) -> dict:
 		tools = {tool.name: tool for tool in create_tools(frappe.get_doc("Agent Tool Function", self.name))}
 		with acting_as(user):
-			said = tools[self.name + suffix].on_invoke_tool(None, frappe.as_json(arguments))
-			return frappe.parse_json(run_coroutine(said))
+			call = tools[self.name + suffix].on_invoke_tool(None, frappe.as_json(arguments))
+			return frappe.parse_json(run_coroutine(call))
 
 	def test_read_document_record_creates_a_summary_and_a_detail_tool(self):
 		summary, detail = create_tools(frappe.get_doc("Agent Tool Function", self.name))
@@ -64,13 +64,13 @@ class TestTieredReading(SiteTestCase):
 		self.assertEqual(row, {"name": self.matter, "title": "Roof", "status": "Open", **short})
 
 	def test_detail_returns_the_whole_document(self):
-		said = self.read(make_user("Huf User", PARTNER), "_detail", name=self.matter)
-		self.assertEqual((said["notes"], said["fee"]), ("A long story", "SECRET"))
+		document = self.read(make_user("Huf User", PARTNER), "_detail", name=self.matter)
+		self.assertEqual((document["notes"], document["fee"]), ("A long story", "SECRET"))
 
 	def test_summary_and_detail_hide_fields_above_the_user_permlevel(self):
 		clerk = make_user("Huf User", CLERK)
-		for said in (self.read(clerk, limit=500), self.read(clerk, "_detail", name=self.matter)):
-			self.assertNotIn("SECRET", frappe.as_json(said))
+		for result in (self.read(clerk, limit=500), self.read(clerk, "_detail", name=self.matter)):
+			self.assertNotIn("SECRET", frappe.as_json(result))
 
 	def test_agent_calls_the_summary_tool_and_then_the_detail_tool(self):
 		with ModelServer() as server:

@@ -1,4 +1,4 @@
-"""No tool of any type gives a user what they may not see, or lets them do what they may not do."""
+"""No tool type lets a user see or do what their permissions forbid."""
 
 import frappe
 
@@ -45,7 +45,7 @@ ELSEWHERE = {
 	"Remember",
 	"Recall",
 }
-"""Types that read no document of the DocType: see the tests below, and test_http, test_admission,
+"""Types that read no documents of the DocType, tested below and in test_http, test_admission,
 test_canary, test_connections, test_memory and test_messages.
 """
 
@@ -81,7 +81,7 @@ class TestToolPermissions(SiteTestCase):
 		user = make_user("Huf User", READER)
 		for types, arguments in ARGUMENTS.items():
 			with self.subTest(types):
-				ok, said = invoke(user, types, arguments(self.case.name))
+				ok, output = invoke(user, types, arguments(self.case.name))
 				self.assertEqual(
 					ok,
 					types
@@ -94,7 +94,7 @@ class TestToolPermissions(SiteTestCase):
 						"Custom Function",
 						"App Provided",
 					),
-					said,
+					output,
 				)
 		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "status"), "Open")
 
@@ -102,8 +102,8 @@ class TestToolPermissions(SiteTestCase):
 		user, other = make_user("Huf User"), make_case(title="Other")
 		frappe.share.add(CASE, self.case.name, user, read=1)
 		frappe.db.commit()
-		ok, said = invoke(user, "Get Document", {"name": self.case.name})
-		self.assertTrue(ok and "SECRET-TITLE" in said, said)
+		ok, output = invoke(user, "Get Document", {"name": self.case.name})
+		self.assertTrue(ok and "SECRET-TITLE" in output, output)
 		self.assertFalse(invoke(user, "Get Document", {"name": other.name})[0])
 		self.assertFalse(
 			invoke(user, "Set Value", {"name": self.case.name, "fieldname": "status", "value": "Closed"})[0]
@@ -124,9 +124,9 @@ class TestToolPermissions(SiteTestCase):
 			("Create Document", {"title": "x", "fee": "mine"}),
 		):
 			with self.subTest(types, arguments=arguments):
-				ok, said = invoke(user, types, arguments)
-				self.assertNotIn("SECRET-FEE", said)
-				self.assertEqual(ok, types == "Get Document", said)
+				ok, output = invoke(user, types, arguments)
+				self.assertNotIn("SECRET-FEE", output)
+				self.assertEqual(ok, types == "Get Document", output)
 		self.assertEqual(frappe.db.get_value(CASE, name, "fee"), "SECRET-FEE")
 
 	def test_user_with_the_permlevel_reads_and_writes_the_field(self):
@@ -158,9 +158,9 @@ class TestToolPermissions(SiteTestCase):
 			("Get List", {"fields": ["pin"]}),
 			("Set Value", {"name": self.case.name, "fieldname": "pin", "value": "x"}),
 		):
-			_ok, said = invoke("Administrator", types, arguments)
-			self.assertNotIn("SECRET-PIN", said)
-			self.assertNotIn('"pin"', said)
+			_ok, output = invoke("Administrator", types, arguments)
+			self.assertNotIn("SECRET-PIN", output)
+			self.assertNotIn('"pin"', output)
 		stored = frappe.get_doc(CASE, self.case.name).get_password("pin")
 		self.assertEqual(stored, "SECRET-PIN")
 
@@ -171,30 +171,30 @@ class TestToolPermissions(SiteTestCase):
 			{"order_by": "colour"},
 			{"filters": ["colour"]},
 		):
-			ok, said = invoke("Administrator", "Get List", arguments)
+			ok, output = invoke("Administrator", "Get List", arguments)
 			self.assertFalse(ok)
-			self.assertIn("colour", said)
+			self.assertIn("colour", output)
 
 	def test_forbidden_and_missing_documents_return_the_same_error(self):
 		user = make_user("Huf User", OWNER)
 		hidden, missing = self.case.name, "no-such-name"
 		for types in ("Get Document", "Set Value", "Delete Document"):
-			said = [
+			errors = [
 				invoke(user, types, ARGUMENTS[types](name))[1].replace(name, "X")
 				for name in (hidden, missing)
 			]
-			self.assertEqual(said[0], said[1])
+			self.assertEqual(errors[0], errors[1])
 
 	def assert_gets_nothing(self, user, reads=False, creates=False):
-		"""`reads`: the user may list the DocType, and then sees no row; `creates`: may make own documents."""
+		"""`reads`: the user may list the DocType, but sees no rows; `creates`: may create documents."""
 		for types, arguments in ARGUMENTS.items():
 			with self.subTest(types):
-				ok, said = invoke(user, types, arguments(self.case.name))
-				self.assertFalse([secret for secret in SECRETS if secret in said], said)
+				ok, output = invoke(user, types, arguments(self.case.name))
+				self.assertFalse([secret for secret in SECRETS if secret in output], output)
 				own = (reads and types in ("Get List", "Read Document")) or (
 					creates and types.startswith("Create")
 				)
-				self.assertEqual(ok, own, said)
+				self.assertEqual(ok, own, output)
 		doc = frappe.get_doc(CASE, self.case.name)
 		self.assertEqual((doc.status, doc.docstatus), ("Open", 0))
 		self.assertFalse(frappe.db.exists("File", {"attached_to_name": self.case.name}))
@@ -214,18 +214,18 @@ class TestRunAgentPermissions(SiteTestCase):
 	def test_a_tool_cannot_reach_an_agent_that_the_user_may_not_use(self):
 		lead_only = make_agent(roles=[{"role": "System Manager"}])
 		user = make_user("Huf User")
-		ok, said = invoke(user, "Run Agent", {"prompt": "Hi"}, agent=lead_only)
+		ok, output = invoke(user, "Run Agent", {"prompt": "Hi"}, agent=lead_only)
 		self.assertFalse(ok)
-		self.assertIn("no agent", said)
+		self.assertIn("no agent", output)
 
 	def test_speech_to_text_reads_only_files_the_user_may_read(self):
 		doc = make("File", file_name=f"{unique('a')}.wav", content="SECRET", is_private=1)
 		frappe.db.commit()
-		ok, said = invoke(
+		ok, output = invoke(
 			make_user("Huf User"), "Speech to Text", {"file_url": doc.file_url}, model=make_any_model()
 		)
 		self.assertFalse(ok)
-		self.assertIn("no file", said)
+		self.assertIn("no file", output)
 
 	def test_private_file_of_another_user_cannot_be_attached(self):
 		make_doctypes()
@@ -233,12 +233,12 @@ class TestRunAgentPermissions(SiteTestCase):
 		user = make_user("Huf User", OWNER)
 		with acting_as(user):
 			mine = make_case().name
-		ok, said = invoke(user, "Attach File to Document", {"name": mine, "file_url": doc.file_url})
-		self.assertFalse(ok, said)
+		ok, output = invoke(user, "Attach File to Document", {"name": mine, "file_url": doc.file_url})
+		self.assertFalse(ok, output)
 
 
 def invoke(user: str, types: str, arguments: dict, **values) -> tuple[bool, str]:
-	"""Run a tool of this type on Case as this user: (did it work, its result or its error)."""
+	"""Runs a tool of this type on Case as this user; returns (success, result or error)."""
 	from huf.ai.agents.tool_factory import create_tool
 	from huf.ai.runs.execution import run_child
 
@@ -247,10 +247,10 @@ def invoke(user: str, types: str, arguments: dict, **values) -> tuple[bool, str]
 	frappe.db.commit()
 	with acting_as(user):
 		try:
-			said = run_coroutine(tool.on_invoke_tool(None, frappe.as_json(arguments)))
+			output = run_coroutine(tool.on_invoke_tool(None, frappe.as_json(arguments)))
 			frappe.db.commit()
-			return True, said
-		except Exception as error:  # the loop's boundary around a tool, for one call
+			return True, output
+		except Exception as error:  # the loop catches every error of a tool as well
 			frappe.db.rollback()
 			return False, str(error) or type(error).__name__
 

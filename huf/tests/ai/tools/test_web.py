@@ -1,4 +1,4 @@
-"""Web tools: what they give, what robots.txt forbids, and what they say where nothing is set up."""
+"""Web tools: what they return, what robots.txt forbids, and what they report without a provider."""
 
 import json
 from unittest.mock import patch
@@ -30,7 +30,7 @@ EFFECTS = {
 }
 
 
-def run_nowhere(code: str, language: str) -> dict:
+def run_in_fake_sandbox(code: str, language: str) -> dict:
 	return {"output": f"{code} in {language}"}
 
 
@@ -49,7 +49,9 @@ class TestOffer(SiteTestCase):
 			execute_code("print(1)")
 
 	def test_a_sandbox_that_an_app_provides_is_used(self):
-		with patch("frappe.get_hooks", return_value=[f"{run_nowhere.__module__}.run_nowhere"]):
+		with patch(
+			"frappe.get_hooks", return_value=[f"{run_in_fake_sandbox.__module__}.run_in_fake_sandbox"]
+		):
 			self.assertEqual(execute_code("print(1)"), {"output": "print(1) in python"})
 
 
@@ -126,12 +128,14 @@ class TestWebSearch(SiteTestCase):
 		query = "leaking roof"
 		site.answer_json("/search?q=leaking+roof&format=json", {"results": found})
 		self.choose("SearXNG", site.url)
-		said = run_coroutine(web_search(query, limit=2))
+		answer = run_coroutine(web_search(query, limit=2))
 		self.assertEqual(parse_qs(urlsplit(site.seen[0]).query)["q"], [query])
 		first = {"title": "Page 0", "url": "https://example.com/0", "text": "Roofs"}
-		self.assertEqual((said["results"][0], len(said["results"]), said["untrusted"]), (first, 2, True))
 		self.assertEqual(
-			read_sources(json.dumps(said))[0], {"url": "https://example.com/0", "title": "Page 0"}
+			(answer["results"][0], len(answer["results"]), answer["untrusted"]), (first, 2, True)
+		)
+		self.assertEqual(
+			read_sources(json.dumps(answer))[0], {"url": "https://example.com/0", "title": "Page 0"}
 		)
 
 	def test_failed_search_is_reported_without_the_api_key(self):
@@ -146,6 +150,6 @@ class TestWebSearch(SiteTestCase):
 			agent = make_agent(make_model(server), ("web_search", "final_answer"))
 			server.script(tool_call("web_search", {"query": "roof"}), text("There is no search here."))
 			result = run_agent_sync(agent, "Look it up")
-			said = server.requests[-1]["messages"][-1]["content"]
+			tool_result = server.requests[-1]["messages"][-1]["content"]
 		self.assertEqual(result["status"], "Success")
-		self.assertIn("No web search is set up", said)
+		self.assertIn("No web search is set up", tool_result)
