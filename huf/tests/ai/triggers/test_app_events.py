@@ -1,4 +1,4 @@
-"""Events that apps say: from `huf.emit` to a run."""
+"""App events: from `huf.emit` to a run."""
 
 import frappe
 

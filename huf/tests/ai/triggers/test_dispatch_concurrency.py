@@ -1,4 +1,4 @@
-"""Many writers and many workers at once: every event once, every run once, none lost."""
+"""With many concurrent writers and workers, every event starts one run and none is lost."""
 
 import os
 import random
@@ -15,9 +15,7 @@ from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo
 
 WRITERS, WORKERS = 8, 4
 SAVES = int(os.environ.get("HUF_TEST_SAVES", "160"))
-"""Few, so that the suite stays quick; embedded/tests/trigger_workers_test.py makes 500, with worker
-processes.
-"""
+"""Few, to keep the suite quick; embedded/tests/trigger_workers_test.py makes 500 with worker processes."""
 
 
 class TestConcurrency(TriggerTestCase):
@@ -35,7 +33,7 @@ class TestConcurrency(TriggerTestCase):
 		for trigger in triggers:
 			runs = runs_of(trigger)
 			self.assertEqual(Counter(run.reference_name for run in runs), wanted)
-			self.assertEqual(len({run.conversation for run in runs}), WRITERS, "one for each user")
+			self.assertEqual(len({run.conversation for run in runs}), WRITERS, "one per user")
 			events = {event.run: event.status for event in events_of(trigger)}
 			self.assertEqual(events, {run.name: "Fired" for run in runs})
 		self.assertEqual({event.status for event in events_of(never)}, {"Skipped"})
@@ -54,9 +52,7 @@ class TestConcurrency(TriggerTestCase):
 
 
 def save_together(saves: int) -> list[str]:
-	"""Save to-dos on as many connections as there are writers; gives the document of each save that was
-	committed.
-	"""
+	"""Saves to-dos on one connection per writer; returns the document of each committed save."""
 	users = [make_user("Huf User") for _ in range(WRITERS)]
 	shares = [saves // WRITERS + (number < saves % WRITERS) for number in range(WRITERS)]
 	saved = together([(write, *pair) for pair in zip(users, shares, strict=True)])
@@ -65,7 +61,7 @@ def save_together(saves: int) -> list[str]:
 
 
 def open_together(events: list[str]) -> None:
-	"""Several workers open runs, each of which is given every event, in an order of its own."""
+	"""Several workers open the runs of all events, each in its own random order."""
 	orders = [random.sample(events, len(events)) for _ in range(WORKERS)]
 	together([(open_all, order) for order in orders])
 	frappe.db.rollback()
@@ -77,7 +73,7 @@ def open_all(events: list[str]) -> None:
 
 
 def write(user: str, saves: int) -> list[str]:
-	"""Insert documents and save them again, and take every seventh save back."""
+	"""Inserts documents, saves them again, and rolls back about every seventh save."""
 	done: list[str] = []
 	with acting_as(user):
 		while len(done) < saves:

@@ -1,4 +1,4 @@
-"""Document events: from a save to exactly one run, and to none where there must be none."""
+"""Document events: a save starts exactly one run for each matching trigger, and none otherwise."""
 
 import json
 
@@ -132,7 +132,7 @@ class TestFiring(TriggerTestCase):
 			doc = todo()
 		self.assertEqual(events_of(own)[0].prompt, f"Look at {doc.name} of {self.user}.")
 		self.assertIn("cannot be rendered", events_of(greedy)[0].reason)
-		self.assertEqual(frappe.local.message_log, [], "who saves is not bothered")
+		self.assertEqual(frappe.local.message_log, [], "the saving user sees no message")
 
 	def test_document_referenced_by_runs_can_be_deleted(self):
 		trigger = self.trigger()
@@ -183,7 +183,7 @@ class TestConditions(TriggerTestCase):
 		for condition in ("doc.save()", "doc.db_set('status', 'Closed')", "doc.delete()"):
 			with self.subTest(condition):
 				trigger = self.trigger()
-				# The form refuses it; it may have been stored before.
+				# The form refuses this, but an earlier version may have stored it.
 				trigger.db_set("condition", condition)
 				frappe.db.commit()
 				with acting_as(self.user):
@@ -193,31 +193,31 @@ class TestConditions(TriggerTestCase):
 
 
 class TestMap(TriggerTestCase):
-	"""What is kept of triggers is never older than they are."""
+	"""The cached map of triggers is never older than the triggers."""
 
 	def test_save_without_a_matching_trigger_costs_no_query(self):
 		self.trigger()
 		note = make("Note", title=unique("Note"))
 		note.save()
 
-		def save_is_told():
+		def dispatch_save():
 			note.modified = "2026-01-01 00:00:00.000000"
 			run_hooked_agents(note, "on_update")
 			run_hooked_agents(note, "on_change")
 
-		self.assertEqual([sql for sql in count_statements(save_is_told) if not is_bracket(sql)], [])
+		self.assertEqual([sql for sql in count_statements(dispatch_save) if not is_bracket(sql)], [])
 
 	def test_trigger_map_follows_disabling_enabling_and_deletion(self):
 		trigger = self.trigger()
-		self.assertTrue(self.is_known(trigger))
+		self.assertTrue(self.is_mapped(trigger))
 		trigger.disabled = 1
 		trigger.save()
-		self.assertFalse(self.is_known(trigger))
+		self.assertFalse(self.is_mapped(trigger))
 		trigger.disabled = 0
 		trigger.save()
-		self.assertTrue(self.is_known(trigger))
+		self.assertTrue(self.is_mapped(trigger))
 		frappe.delete_doc("Agent Trigger", trigger.name)
-		self.assertFalse(self.is_known(trigger))
+		self.assertFalse(self.is_mapped(trigger))
 
 	def test_trigger_of_a_disabled_agent_is_not_in_the_map(self):
 		agent = make_agent()
@@ -225,29 +225,29 @@ class TestMap(TriggerTestCase):
 		doc = frappe.get_doc("Agent", agent)
 		doc.disabled = 1
 		doc.save()
-		self.assertFalse(self.is_known(trigger))
+		self.assertFalse(self.is_mapped(trigger))
 
 	def test_trigger_map_follows_commits_of_other_connections(self):
 		trigger = self.trigger()
-		self.assertTrue(self.is_known(trigger))
+		self.assertTrue(self.is_mapped(trigger))
 		elsewhere(lambda: frappe.get_doc("Agent Trigger", trigger.name).update({"disabled": 1}).save())
 		frappe.db.rollback()
-		self.assertFalse(self.is_known(trigger))
+		self.assertFalse(self.is_mapped(trigger))
 
 	def test_uncommitted_trigger_is_visible_only_to_its_own_connection(self):
 		trigger = make("Agent Trigger", **self.values())
-		self.assertTrue(self.is_known(trigger))
-		self.assertFalse(elsewhere(self.is_known, trigger))
+		self.assertTrue(self.is_mapped(trigger))
+		self.assertFalse(elsewhere(self.is_mapped, trigger))
 		frappe.db.rollback()
-		self.assertFalse(self.is_known(trigger))
+		self.assertFalse(self.is_mapped(trigger))
 
 	def test_rolled_back_trigger_change_does_not_affect_the_map(self):
 		trigger = self.trigger()
 		trigger.disabled = 1
 		trigger.save()
 		frappe.db.rollback()
-		self.assertTrue(self.is_known(trigger))
-		self.assertTrue(elsewhere(self.is_known, trigger))
+		self.assertTrue(self.is_mapped(trigger))
+		self.assertTrue(elsewhere(self.is_mapped, trigger))
 
 	def test_trigger_map_has_current_agent_instructions(self):
 		agent = make_agent()
@@ -255,10 +255,10 @@ class TestMap(TriggerTestCase):
 		doc = frappe.get_doc("Agent", agent)
 		doc.instructions = "Be brief."
 		doc.save()
-		(found,) = [one for one in get_doc_event_agents("on_update") if one.name == trigger.name]
+		(found,) = [each for each in get_doc_event_agents("on_update") if each.name == trigger.name]
 		self.assertEqual(found.instructions, "Be brief.")
 
-	def is_known(self, trigger) -> bool:
+	def is_mapped(self, trigger) -> bool:
 		return trigger.name in [found.name for found in get_doc_event_agents("on_update")]
 
 	def values(self) -> dict:

@@ -1,4 +1,4 @@
-"""Due times, without a site."""
+"""Due times of cron expressions and intervals, without a site."""
 
 import unittest
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The runs of events: whose they are, what they set off in turn, and what becomes of those a worker lost."""
+"""Runs of trigger events: their users, their chains, and their recovery after a lost worker."""
 
 import frappe
 from frappe.utils.background_jobs import is_job_enqueued
@@ -56,11 +56,11 @@ class TestWhoActs(TriggerTestCase):
 		case = make_case(title=unique("Roof"), fee="S4711")
 		with acting_as(manager):
 			shown = explain(trigger.name, case.name)
-			tried = backtest(values={**trigger.as_dict(), "condition": "doc.fee"})
+			tested = backtest(values={**trigger.as_dict(), "condition": "doc.fee"})
 		(run,) = work_off(trigger)
 		self.assertIn(case.title, run.prompt)
 		self.assertNotIn("4711", run.prompt + str(shown))
-		self.assertEqual(tried["times"], 0)
+		self.assertEqual(tested["times"], 0)
 
 	def test_saves_by_administrator_need_a_run_as_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
@@ -101,8 +101,11 @@ class TestWhoActs(TriggerTestCase):
 		first, second, third = work_off(trigger)
 		self.assertEqual(first.conversation, third.conversation)
 		self.assertNotEqual(first.conversation, second.conversation)
-		said = frappe.get_doc("Agent Conversation", first.conversation)
-		self.assertEqual((said.channel, said.external_id, said.owner), ("doc_event", self.user, self.user))
+		conversation_doc = frappe.get_doc("Agent Conversation", first.conversation)
+		self.assertEqual(
+			(conversation_doc.channel, conversation_doc.external_id, conversation_doc.owner),
+			("doc_event", self.user, self.user),
+		)
 
 	def test_runs_without_user_history_share_a_conversation_that_users_cannot_read(self):
 		agent = make_agent(persist_user_history=0)
@@ -112,10 +115,12 @@ class TestWhoActs(TriggerTestCase):
 				todo()
 		first, second = work_off(trigger)
 		self.assertEqual(first.conversation, second.conversation)
-		said = frappe.get_doc("Agent Conversation", first.conversation)
-		self.assertEqual((said.external_id, said.owner), (f"shared:{agent}", "Administrator"))
+		conversation_doc = frappe.get_doc("Agent Conversation", first.conversation)
+		self.assertEqual(
+			(conversation_doc.external_id, conversation_doc.owner), (f"shared:{agent}", "Administrator")
+		)
 		with acting_as(self.user):
-			self.assertFalse(said.has_permission("read"))
+			self.assertFalse(conversation_doc.has_permission("read"))
 
 	def test_shared_conversation_cannot_be_joined_by_its_external_id(self):
 		agent = make_agent(persist_user_history=0)
@@ -168,7 +173,7 @@ class TestChains(TriggerTestCase):
 		self.assertIsNone(events_of(trigger)[0].caused_by_run)
 
 	def change_in(self, run: str):
-		"""What a tool of a run does: save a document, as the run's user."""
+		"""Saves a document as a tool of the run would, as the run's user."""
 		frappe.flags.huf_run = run
 		try:
 			with acting_as(self.user):
@@ -184,7 +189,7 @@ class TestRecovery(TriggerTestCase):
 		self.age("Agent Trigger Event", event)
 		self.assertIn(event, recover_events())
 		self.assertTrue(is_job_enqueued(event_job_id(event, 1)))
-		self.assertNotIn(event, recover_events(), "its job waits")
+		self.assertNotIn(event, recover_events(), "its job is queued")
 		self.assertEqual(len(work_off(trigger)), 1)
 
 	def test_event_fails_after_the_maximum_attempts(self):
@@ -215,11 +220,11 @@ class TestRecovery(TriggerTestCase):
 		self.assertFalse(is_job_enqueued(f"huf-recover-{second}-0"))
 
 	def lost_event(self):
-		"""An event that was written down but never queued."""
+		"""Returns a trigger and an event of it that is stored but was never queued."""
 		with acting_as(self.user):
 			doc = todo()
 			trigger = self.trigger_as_administrator()
-			(found,) = [one for one in get_doc_event_agents("on_update") if one.name == trigger.name]
+			(found,) = [each for each in get_doc_event_agents("on_update") if each.name == trigger.name]
 			(event,) = insert_trigger_events(evaluate_triggers(doc, "on_update", [found]))
 		frappe.db.commit()
 		return trigger, event

@@ -1,4 +1,4 @@
-"""Schedules, with the time given: each due time at most one run, whatever the clock and the schedulers do."""
+"""Schedules at given times: at most one run per due time, whatever the clock and the schedulers do."""
 
 from datetime import datetime, timedelta
 from unittest.mock import patch
@@ -13,9 +13,7 @@ from huf.tests.factories import make_agent, unique
 from huf.tests.triggers import TriggerTestCase, events_of, work_off
 
 DAY = datetime(2031, 3, 3)
-"""A day to come, so that a scheduler of the site itself, which has the real time, leaves these triggers
-alone.
-"""
+"""In the future, so that the site's own scheduler, which uses the real time, leaves these triggers alone."""
 
 
 def at(clock: str) -> datetime:
@@ -25,7 +23,7 @@ def at(clock: str) -> datetime:
 
 class TestSchedule(TriggerTestCase):
 	def schedule(self, first: str = "10:00", **values):
-		"""Every ten minutes from a time of that day on."""
+		"""Makes a trigger that is due every ten minutes, next at `first` of `DAY`."""
 		trigger = self.trigger("Schedule", run_as=self.user, **{"cron": "*/10 * * * *", **values})
 		due = at(first).replace(second=0)
 		frappe.db.set_value("Agent Trigger", trigger.name, "next_execution", due, update_modified=False)
@@ -46,9 +44,10 @@ class TestSchedule(TriggerTestCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, run.run_as), ("Success", self.user))
 		self.assertIn("2031-03-03 10:00", run.prompt)
-		said = frappe.get_doc("Agent Conversation", run.conversation)
+		conversation_doc = frappe.get_doc("Agent Conversation", run.conversation)
 		self.assertEqual(
-			(said.channel, said.external_id, said.owner), ("schedule", "Administrator", self.user)
+			(conversation_doc.channel, conversation_doc.external_id, conversation_doc.owner),
+			("schedule", "Administrator", self.user),
 		)
 
 	def test_next_execution_is_advanced_before_the_run_starts(self):
@@ -174,20 +173,20 @@ class TestSchedule(TriggerTestCase):
 		trigger = self.schedule()
 		run_due_triggers(at("10:00"))
 		work_off(trigger)
-		self.keep_for(contents=10, runs=20)
-		self.addCleanup(self.keep_for, contents=0, runs=0)
+		self.set_retention(contents=10, runs=20)
+		self.addCleanup(self.set_retention, contents=0, runs=0)
 		(event,) = events_of(trigger)
 		failed = {"trigger": trigger.name, "status": "Failed", "payload": "what a service has sent"}
 		without_prompt = insert_row("Agent Trigger Event", failed)
 		clear_old_events(now_datetime() + timedelta(days=11))
-		kept = frappe.get_all(
+		remaining = frappe.get_all(
 			"Agent Trigger Event", {"trigger": trigger.name}, ["name", "prompt", "payload"], order_by="name"
 		)
-		self.assertEqual({row.name for row in kept}, {event.name, without_prompt})
-		self.assertEqual({(row.prompt, row.payload) for row in kept}, {(None, None)})
+		self.assertEqual({row.name for row in remaining}, {event.name, without_prompt})
+		self.assertEqual({(row.prompt, row.payload) for row in remaining}, {(None, None)})
 		clear_old_events(now_datetime() + timedelta(days=21))
 		self.assertEqual(events_of(trigger), [])
 
-	def keep_for(self, contents: int, runs: int):
+	def set_retention(self, contents: int, runs: int):
 		frappe.db.set_single_value("Huf Settings", {"keep_contents_days": contents, "keep_runs_days": runs})
 		frappe.db.commit()

@@ -1,4 +1,4 @@
-"""Runs that make given tool calls, to be undone."""
+"""Runs that make given tool calls, for tests of undo."""
 
 import frappe
 
@@ -15,7 +15,7 @@ SUBMIT, CANCEL, ATTACH = "Submit Document", "Cancel Document", "Attach File to D
 
 
 class Worker:
-	"""An agent that makes the calls it is given: [(tool, arguments)]."""
+	"""An agent that makes the calls that it is given."""
 
 	def __init__(self, server: ModelServer, doctypes: tuple[str, ...], *more_tools: str):
 		self.server = server
@@ -40,7 +40,7 @@ class Worker:
 		)
 
 	def run(self, *calls: tuple) -> str:
-		"""Run (type of tool, DocType, arguments) calls; returns the run's name."""
+		"""Makes (tool type, DocType, arguments) calls in one run; returns the run's name."""
 		named = [(self.tools.get(call[:2], call[0]), call[2]) for call in calls]
 
 		def answer(request):
@@ -54,7 +54,7 @@ class Worker:
 
 
 def undo(*runs: str, **decisions: str) -> dict:
-	"""Preview and apply; returns {run, restored, preview}."""
+	"""Previews and applies an undo; returns {run, restored, preview}."""
 	scope = UndoSelection(runs)
 	chosen = {key: value for key, value in decisions.items()}
 	preview = preview_undo(scope, chosen)
@@ -74,7 +74,7 @@ class UndoTestCase(SiteTestCase):
 
 
 def edit(doctype: str, name: str, **values) -> None:
-	"""Change a document as a person would; commits."""
+	"""Changes a document as a person would, and commits."""
 	doc = frappe.get_doc(doctype, name)
 	doc.update(values)
 	doc.save()

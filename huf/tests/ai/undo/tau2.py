@@ -1,4 +1,4 @@
-"""The retail shop of tau2-bench in DocTypes: its users and orders, and its own tools working on them.
+"""The retail domain of tau2-bench as DocTypes: its users and orders, changed by its own tools.
 
 HUF_TAU2 names a checkout of github.com/sierra-research/tau2-bench (MIT).
 """
@@ -20,7 +20,7 @@ RULES = [{**PLAIN, "role": "System Manager"}]
 
 
 class Shop:
-	"""tau2's database; users and orders are read from, and written to, their DocTypes."""
+	"""tau2's database, with users and orders stored in their DocTypes."""
 
 	current = None
 
@@ -34,22 +34,22 @@ class Shop:
 		Shop.current = self
 
 	def call(self, name: str, arguments: dict):
-		"""Run a tool of tau2 on the stored documents it may touch, and save what it changed."""
+		"""Runs a tool of tau2 on the stored documents it may change, and saves the changed ones."""
 		user, orders = arguments.get("user_id"), [arguments["order_id"]] if "order_id" in arguments else []
 		if orders:
 			user = self.read(ORDER, orders[0])["user_id"]
-		touched = [(USER, user)] if user else []
-		touched += [(ORDER, order) for order in orders]
-		before = {key: self.load(*key) for key in touched}
+		keys = [(USER, user)] if user else []
+		keys += [(ORDER, order) for order in orders]
+		before = {key: self.load(*key) for key in keys}
 		result = getattr(self.tools, name)(**arguments)
-		for key in touched:
+		for key in keys:
 			after = self.dump(*key)
 			if after != before[key]:
 				self.save(*key, after)
 		return result.model_dump() if hasattr(result, "model_dump") else result
 
 	def load(self, doctype: str, name: str) -> dict:
-		"""Put a stored document into tau2's database; gives its values."""
+		"""Loads a stored document into tau2's database; returns its values."""
 		values = self.read(doctype, name)
 		kind, table = (self.model.User, "users") if doctype == USER else (self.model.Order, "orders")
 		getattr(self.database, table)[name] = kind.model_validate(values)
@@ -108,7 +108,7 @@ class Shop:
 		frappe.db.commit()
 
 	def reload(self, names: list[tuple[str, str]]) -> str:
-		"""Read documents again; gives tau2's own hash of its whole database."""
+		"""Reloads documents; returns tau2's own hash of its whole database."""
 		for doctype, name in names:
 			self.load(doctype, name)
 		return self.database.get_hash()
@@ -119,7 +119,7 @@ def row_values(row, names) -> dict:
 
 
 def set_table(doc, table: str, rows: list[dict]) -> None:
-	"""Change rows in their order, and add what is missing, as a form does."""
+	"""Updates rows in order and appends missing ones, as a form does."""
 	for number, values in enumerate(rows):
 		if number < len(doc.get(table) or ()):
 			doc.get(table)[number].update(values)
@@ -129,7 +129,7 @@ def set_table(doc, table: str, rows: list[dict]) -> None:
 
 @tool()
 def call_shop(name: str, arguments: dict):
-	"""Call a tool of the shop; as in tau2, a refusal is a result, so that the gold calls go on after it."""
+	"""Calls a tool of the shop; as in tau2, a refusal is a result, and the gold calls continue after it."""
 	try:
 		return Shop.current.call(name, arguments)
 	except (ValueError, frappe.DoesNotExistError) as error:
@@ -164,7 +164,7 @@ def make_shop_doctypes() -> None:
 
 
 def import_tau2(root: Path):
-	"""tau2's data model and tools, without the rest of its package, which needs libraries of its own."""
+	"""Imports tau2's data model and tools without the rest of its package, which needs more libraries."""
 	for name in ("tau2", "tau2.domains", "tau2.domains.retail", "tau2.environment"):
 		package = types.ModuleType(name)
 		package.__path__ = [str(root / "src" / Path(*name.split(".")))]
@@ -173,15 +173,15 @@ def import_tau2(root: Path):
 		try:
 			importlib.import_module(name)
 		except ImportError:
-			sys.modules[name] = Stand(name)
+			sys.modules[name] = StubModule(name)
 	return (
 		importlib.import_module("tau2.domains.retail.data_model"),
 		importlib.import_module("tau2.domains.retail.tools"),
 	)
 
 
-class Stand(types.ModuleType):
-	"""A library that tau2 imports and does not need here."""
+class StubModule(types.ModuleType):
+	"""Replaces a library that tau2 imports but does not need here."""
 
 	def __getattr__(self, name):
 		if name.startswith("__"):

@@ -1,4 +1,4 @@
-"""Undo of every kind of change, and what stands in its way."""
+"""Undo restores each kind of change, keeps later edits of people, and names what it cannot restore."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -140,7 +140,7 @@ class TestKinds(UndoTestCase):
 		make_file("a.csv", content, **attached)
 
 		def get_text(file, encodings=None):
-			"""As Frappe, which leaves out the mark at the beginning of a text."""
+			"""Drops the byte order mark, as Frappe does."""
 			return Path(file.get_full_path()).read_bytes().decode("utf-8-sig")
 
 		with patch.object(File, "get_content", get_text):

@@ -1,4 +1,4 @@
-"""Random runs with random edits of people between: every field is restored, or named as a conflict.
+"""Random runs with edits by people in between: undo restores every field or names it as a conflict.
 
 HUF_UNDO_EXAMPLES: the number of examples, 100 by default.
 """
@@ -25,7 +25,9 @@ ITEMS = ("nail", "screw", "bolt")
 FIELDS = {"status": ("New", "Paid"), "note": (None, "a", "b"), "ordered_at": (None, "2026-01-02 03:04:05")}
 
 documents = st.integers(0, 2)
-values = st.fixed_dictionaries({}, optional={name: st.sampled_from(few) for name, few in FIELDS.items()})
+values = st.fixed_dictionaries(
+	{}, optional={name: st.sampled_from(choices) for name, choices in FIELDS.items()}
+)
 lines = st.none() | st.lists(
 	st.tuples(st.integers(0, 3), st.sampled_from(ITEMS), st.integers(1, 3)), max_size=3
 )
@@ -35,7 +37,7 @@ steps = st.one_of(
 	st.tuples(st.just("create"), documents, values, lines),
 )
 actors = st.sampled_from(["run", "person"])
-stories = st.lists(st.tuples(actors, steps), min_size=1, max_size=8)
+actions = st.lists(st.tuples(actors, steps), min_size=1, max_size=8)
 
 
 class TestUndoProperty(SiteTestCase):
@@ -48,15 +50,15 @@ class TestUndoProperty(SiteTestCase):
 		cls.agent = make_agent()
 
 	@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-	@given(stories)
-	def test_every_field_is_restored_or_named_as_a_conflict(self, story):
+	@given(actions)
+	def test_every_field_is_restored_or_named_as_a_conflict(self, sequence):
 		names = [f"undo-{frappe.generate_hash(length=8)}" for _ in range(3)]
 		create(names[0], {}, [(0, "nail", 1)])
 		create(names[1], {"note": "b"}, None)
 		frappe.db.commit()
 		started = {name: read_stored_image(ORDER, name) for name in names}
 		run = insert_row("Agent Run", {"agent": self.agent, "status": "Success", "run_as": "Administrator"})
-		histories = self.play(run, names, story)
+		histories = self.execute(run, names, sequence)
 		ended = {name: read_stored_image(ORDER, name) for name in names}
 		if not frappe.db.count("Agent Change", {"run": run}):
 			return
@@ -76,15 +78,15 @@ class TestUndoProperty(SiteTestCase):
 		for name in names:
 			self.assertEqual(without_creation(read_stored_image(ORDER, name)), without_creation(ended[name]))
 
-	def play(self, run: str, names: list[str], story: list) -> dict[str, list]:
-		"""Play a story; returns the history of each document."""
+	def execute(self, run: str, names: list[str], sequence: list) -> dict[str, list]:
+		"""Executes the steps; returns the history of each document."""
 		histories: dict[str, list] = {name: [] for name in names}
-		for actor, (verb, number, *how) in story:
+		for actor, (verb, number, *arguments) in sequence:
 			changes = CallChanges()
 			if actor == "run":
 				changes.begin()
 			before = read_stored_image(ORDER, names[number])
-			VERBS[verb](names[number], *how)
+			VERBS[verb](names[number], *arguments)
 			if actor == "run":
 				call = insert_row(
 					"Agent Tool Call", {"run": run, "tool": verb, "effect": "write", "status": "Success"}
@@ -99,10 +101,10 @@ class TestUndoProperty(SiteTestCase):
 	def check(self, name: str, started, now, history: list, conflicts: set) -> None:
 		"""`history`: (actor, image before, image after) of every step that changed the document."""
 		if history and history[0][:2] == ("person", None):
-			# What a person has made counts as there before.
+			# A document created by a person counts as having existed before.
 			self.check(name, history[0][2], now, history[1:], conflicts)
 		elif all(actor == "run" for actor, _, _ in history):
-			self.assertEqual(without_places(now), without_places(started))
+			self.assertEqual(without_row_numbers(now), without_row_numbers(started))
 		elif all(before and after for _, before, after in history):
 			for field in FIELDS:
 				if (name, field) not in conflicts:
@@ -114,7 +116,7 @@ class TestUndoProperty(SiteTestCase):
 
 
 def value_without_run(field: str, started: dict, history: list):
-	"""What a field would hold if only people had changed it: what each of their turns left behind."""
+	"""The value of a field if only people had changed it: the last one that a person's turn set."""
 	value = started["fields"][field]
 	for actor, turn in groupby(history, lambda each: each[0]):
 		images = list(turn)
@@ -157,8 +159,8 @@ def delete(name: str) -> None:
 VERBS: dict[str, Callable] = {"create": create, "update": update, "delete": delete}
 
 
-def without_places(image):
-	"""The image with its rows in order instead of numbered."""
+def without_row_numbers(image):
+	"""The image with its rows in order and without their numbers."""
 	if image is None:
 		return None
 	rows = {
@@ -172,5 +174,5 @@ def without_places(image):
 
 
 def without_creation(image):
-	image = without_places(image)
+	image = without_row_numbers(image)
 	return image and {key: value for key, value in image.items() if key not in ("owner", "creation")}

@@ -1,4 +1,4 @@
-"""What is undone: whole runs, an undo, what an agent or a trigger did since a time; and by whom."""
+"""What an undo covers: runs, an undo, or what an agent or a trigger did since a time; and who may undo."""
 
 from unittest.mock import patch
 
@@ -17,7 +17,7 @@ from huf.tests.factories import make, make_tool, make_trigger, make_user, unique
 
 @tool()
 def create_and_send():
-	"""Creates a document and reaches another system."""
+	"""Creates a document; its default effect is external."""
 	return make("ToDo", description="sent elsewhere").name
 
 
