@@ -163,7 +163,9 @@ class TestLostWorker(SiteTestCase):
 			row = {"status": "Started", "worker": "gone", "lease_until": "2020-01-01", "attempts": attempts}
 			frappe.db.set_value("Agent Run", run, row)
 			frappe.db.commit()
-			with patch.object(queue, "enqueue_work", lambda name, **how: jobs.append((name, how["job_id"]))):
+			with patch.object(
+				queue, "enqueue_work", lambda name, **options: jobs.append((name, options["job_id"]))
+			):
 				queue.recover_runs()
 		self.assertEqual(len({job for name, job in jobs if name == run}), 2)
 

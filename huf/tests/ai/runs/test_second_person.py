@@ -64,9 +64,7 @@ class TestSecondPerson(DraftTestCase):
 		doc.save()
 		frappe.db.commit()
 		draft = self.draft(self.start(self.change_case("new"), agent=doc.name, user=self.requester))
-		self.assertEqual(
-			(draft.second_person, draft.approver), (1, None), "no user approves their own run"
-		)
+		self.assertEqual((draft.second_person, draft.approver), (1, None), "no user approves their own run")
 		with self.assertRaises(frappe.PermissionError):
 			self.answer(draft, self.requester)
 

@@ -36,7 +36,7 @@ class TestStopWorkers(SiteTestCase):
 		super().setUp()
 		self.server = enter(self, ModelServer(strict=False))
 		tool = make_tool("Create Document", reference_doctype="ToDo")
-		self.word = unique("worker")
+		self.marker = unique("worker")
 
 		def answer(request):
 			time.sleep(0.01)
@@ -72,14 +72,14 @@ class TestStopWorkers(SiteTestCase):
 		ended = frappe.get_all("Agent Run", {"name": ["in", runs]}, pluck="status", order_by="creation asc")
 		self.assertEqual(ended, ["Success"] * RUNS)
 		written = frappe.get_all(
-			"ToDo", {"description": ["like", f"%{self.word}%"]}, pluck="description", order_by="name"
+			"ToDo", {"description": ["like", f"%{self.marker}%"]}, pluck="description", order_by="name"
 		)
 		self.assertEqual(len(set(written)), RUNS * STEPS)
 		self.assertEqual(len(written), RUNS * STEPS)
 
 	def enqueue(self, number: int) -> str:
 		request = AgentRequest(
-			self.agent, f"{self.word} {number}", "Administrator", external_id=unique("worker")
+			self.agent, f"{self.marker} {number}", "Administrator", external_id=unique("worker")
 		)
 		return start_run(request, RunStatus.QUEUED).name
 
@@ -115,7 +115,7 @@ class TestStopWorkers(SiteTestCase):
 
 	def count(self) -> int:
 		frappe.db.rollback()
-		return frappe.db.count("ToDo", {"description": ["like", f"%{self.word}%"]})
+		return frappe.db.count("ToDo", {"description": ["like", f"%{self.marker}%"]})
 
 	def count_model_calls(self, runs: list[str]) -> int:
 		return frappe.db.count("Agent LLM Call", {"run": ["in", runs]})

@@ -92,12 +92,12 @@ def always_fail(no: int):
 
 
 @tool()
-def fifty_megabytes():
+def return_fifty_megabytes():
 	return "x" * 50_000_000
 
 
 @tool()
-def no_json():
+def return_no_json():
 	return {"when": time.localtime(), "what": object(), "raw": b"\xff\xfe", "half": "\ud83d"}
 
 
@@ -197,11 +197,11 @@ class TestTimeouts(SiteTestCase):
 		doc.save()
 		frappe.db.commit()
 		self.server.script(tool_call(self.tool), tool_call(look), text("I see."))
-		own = frappe.session.data
+		session_data = frappe.session.data
 		result = run_agent(AgentRequest(agent, "Look", user))
 		self.assertEqual((result.status, SEEN), (RunStatus.SUCCESS, [(user, None)]))
 		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
-		self.assertIs(frappe.session.data, own)
+		self.assertIs(frappe.session.data, session_data)
 
 	def test_hanging_external_call_gets_the_status_unknown(self):
 		agent = self.make_agent("hang_outside", "external")
@@ -222,7 +222,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertEqual(rows, ["Failed", "Refused"])
 
 	def test_run_timeout_stops_a_run_whose_model_stream_stalls(self):
-		agent = self.make_agent("no_json", "read", run_timeout=1)
+		agent = self.make_agent("return_no_json", "read", run_timeout=1)
 		self.server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
 		result = run_agent_sync(agent, "Answer")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
@@ -236,9 +236,11 @@ class TestTimeouts(SiteTestCase):
 		result = run_agent_sync(parent, "Have it done")
 		child_run = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
 		self.assertEqual((result["stop_reason"], child_run.status), ("timeout", "Cancelled"))
-		held = frappe.db.get_value("Agent Budget", {"holder": child}, ["cost", "reserved_cost"], as_dict=True)
-		self.assertGreater(held.cost, 0)
-		self.assertAlmostEqual(held.reserved_cost, 0)
+		budget = frappe.db.get_value(
+			"Agent Budget", {"holder": child}, ["cost", "reserved_cost"], as_dict=True
+		)
+		self.assertGreater(budget.cost, 0)
+		self.assertAlmostEqual(budget.reserved_cost, 0)
 
 	def test_repeated_tool_failures_stop_the_run_and_list_the_failed_calls(self):
 		agent = self.make_agent("always_fail", "read")
@@ -249,7 +251,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertEqual([o["status"] for o in result["observations"]], ["Failed", "Failed"])
 
 	def test_fifty_megabyte_tool_result_is_truncated_and_the_run_succeeds(self):
-		agent = self.make_agent("fifty_megabytes", "read")
+		agent = self.make_agent("return_fifty_megabytes", "read")
 		self.server.script(tool_call(self.tool), text("That was long."))
 		result = run_agent_sync(agent, "Read")
 		self.assertEqual(result["status"], "Success")
@@ -258,7 +260,7 @@ class TestTimeouts(SiteTestCase):
 		self.assertIn("of 50,000,000 characters", self.call_row(result["run"]).result[-200:])
 
 	def test_tool_result_that_is_not_json_serializable_is_accepted(self):
-		agent = self.make_agent("no_json", "read")
+		agent = self.make_agent("return_no_json", "read")
 		self.server.script(tool_call(self.tool), text("Odd."))
 		result = run_agent_sync(agent, "Read")
 		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Success"))

@@ -111,8 +111,8 @@ class TestAskBeforeWrites(DraftTestCase):
 
 	def test_setting_ask_before_writes_applies_to_the_next_run(self):
 		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 0}).save()
-		free = self.start(self.write(), text("Done."), agent=self.weak)
-		self.assertEqual((free["status"], self.count_created()), ("Success", 1))
+		unapproved = self.start(self.write(), text("Done."), agent=self.weak)
+		self.assertEqual((unapproved["status"], self.count_created()), ("Success", 1))
 		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 1}).save()
 		frappe.db.commit()
 		self.assertEqual(self.start(self.write(), agent=self.weak)["status"], "Waiting")
