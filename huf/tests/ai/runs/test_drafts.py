@@ -89,7 +89,7 @@ class TestWaiting(DraftTestCase):
 		self.assertIn(f"Saving {ORDER} commits by itself", self.seen())
 
 	def test_preview_shows_a_log_doctype_if_the_tool_is_for_it(self):
-		log = make("Notification Log", subject="old", for_user="Administrator").name
+		log = make("Notification Log", type="Alert", subject="old", for_user="Administrator").name
 		frappe.db.commit()
 		tool = make_tool("Update Document", reference_doctype="Notification Log", requires_approval=1)
 		call = tool_call(tool, {"name": log, "values": {"subject": "new"}})
