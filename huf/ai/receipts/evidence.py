@@ -61,7 +61,7 @@ class CallEvidence:
 	def kinds(self) -> frozenset[str]:
 		"""The kinds of effect it may have had: of the changes on record, and those its name speaks of."""
 		kinds = {action for _, _, action in self.changes}
-		kinds |= find_kinds_of_name(self.tool) if self.is_write else set()
+		kinds |= find_kinds_of_name(self.tool, bool(self.changes)) if self.is_write else set()
 		if any(doctype in SEND_DOCTYPES for doctype, _, _ in self.changes):
 			kinds.add("send")
 		if isinstance(self.arguments, dict) and RECIPIENT_KEYS & set(self.arguments) and not self.changes:
@@ -71,13 +71,18 @@ class CallEvidence:
 		return frozenset(kinds)
 
 
-def find_kinds_of_name(tool: str) -> set[str]:
-	"""The kinds of effect that a tool's name speaks of."""
+def find_kinds_of_name(tool: str, is_recorded: bool) -> set[str]:
+	"""The kinds of effect that a tool's name speaks of.
+
+	If no change is on record, such as elsewhere, nouns count too: create_message may send it.
+	"""
 	kinds: set[str] = set()
 	for part in NAME_PARTS.split(tool):
 		words = [word.lower() for word in NAME_WORD.findall(part)]
 		known = [word for word in words if word in NAME_HINTS]
-		kinds |= {NAME_HINTS[word] for word in known if word not in NOUNS or word == known[0]}
+		kinds |= {
+			NAME_HINTS[word] for word in known if not (is_recorded and word in NOUNS) or word == known[0]
+		}
 	return kinds
 
 

@@ -60,6 +60,8 @@ class TestClaims(unittest.TestCase):
 			("mail_create_folder", "I created the folder."),
 			("create_and_send_invoice", "I created and sent the invoice."),
 			("payInvoice", "I paid the invoice."),
+			("create_message", "I sent the message."),
+			("create_transfer", "I transferred the money."),
 		):
 			call = CallEvidence("1", tool, "external", True, {}, {})
 			(confirmed,) = check_answer(claim, Evidence((call,)))
