@@ -196,17 +196,27 @@ def amend(target: Target, doc) -> Restored:
 	wanted = target.wanted or {}
 	if not doc.meta.has_field("amended_from"):
 		frappe.throw(frappe._("It was cancelled, and a {0} cannot be amended.").format(target.doctype))
-	if amendment := frappe.db.get_value(target.doctype, {"amended_from": target.name}):
-		frappe.throw(frappe._("It has been amended already, as {0}.").format(amendment))
+	last = find_last_amendment(target)
 	copied = {df.fieldname for df in doc.meta.fields if not df.no_copy}
 	values = {name: value for name, value in wanted["fields"].items() if name in copied}
 	amended = frappe.get_doc(
-		{"doctype": target.doctype, **values, **to_rows(wanted, False), "amended_from": target.name}
+		{"doctype": target.doctype, **values, **to_rows(wanted, False), "amended_from": last}
 	)
 	amended.insert()
 	if wanted["docstatus"] == SUBMITTED:
 		amended.submit()
-	return Restored(target.doctype, amended.name, "amend", note=f"It amends {target.name}.")
+	return Restored(target.doctype, amended.name, "amend", note=f"It amends {last}.")
+
+
+def find_last_amendment(target: Target) -> str:
+	"""The cancelled document, or its last amendment if that is cancelled too, such as by this undo."""
+	last, state = target.name, CANCELLED
+	while state == CANCELLED:
+		found = frappe.db.get_value(target.doctype, {"amended_from": last}, ["name", "docstatus"])
+		if not found:
+			return last
+		last, state = found
+	return frappe.throw(frappe._("It has been amended already, as {0}.").format(last))
 
 
 def set_values(doc, target: Target) -> None:

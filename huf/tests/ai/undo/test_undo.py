@@ -110,6 +110,21 @@ class TestKinds(UndoTestCase):
 		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
 		self.assertEqual(problem["error"], "Its name is taken.")
 
+	def test_a_cancelled_document_is_amended_after_a_cancelled_amendment(self):
+		order = make_order()
+		order.submit()
+		frappe.db.commit()
+		run = self.run_calls((CANCEL, ORDER, {"name": order.name}))
+		name = amend_document(ORDER, order.name, {"note": "corrected"})["name"]
+		second = self.run_calls((SUBMIT, ORDER, {"name": name}))
+		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
+		self.assertIn(name, problem["error"])
+		done = undo(run, second)
+		restored = {each["action"]: each["name"] for each in done["restored"]}
+		self.assertEqual(restored["cancel"], name)
+		amended = frappe.get_doc(ORDER, restored["amend"])
+		self.assertEqual((amended.amended_from, amended.docstatus, amended.note), (name, 1, order.note))
+
 	def test_document_created_and_submitted_by_runs_is_cancelled(self):
 		self.run_calls((CREATE, CUSTOMER, {"title": "Anna"})) if not frappe.db.exists(CUSTOMER, "Anna") else 0
 		run = self.run_calls((CREATE, ORDER, {"customer": "Anna", "lines": [{"item": "nail"}]}))
