@@ -37,12 +37,12 @@ def read_document_state(doctype: str, name: str) -> dict | None:
 	if getattr(meta, "is_virtual", 0) or not frappe.db.exists(doctype, name):
 		return None
 	doc = frappe.get_doc(doctype, name)
-	content = read_beginning(doc) if doctype == "File" else None
+	content = {CONTENT["fieldname"]: read_beginning(doc)} if doctype == "File" else {}
 	return {
 		"modified": str(doc.modified or ""),
 		"docstatus": int(doc.docstatus or 0),
 		"owner": doc.owner,
-		"fields": read_values(doc, meta) | ({CONTENT["fieldname"]: content} if content else {}),
+		"fields": read_values(doc, meta) | content,
 		"tables": {
 			df.fieldname: {
 				str(row.name): {
@@ -76,7 +76,10 @@ def read_beginning(file) -> str | None:
 		if len(start) <= MAX_FILE_BYTES or error.start < MAX_FILE_BYTES - 4:
 			return None
 		text = start[: error.start].decode()  # a character is cut off
-	except (OSError, frappe.ValidationError):
+	except OSError:
+		return None
+	except frappe.ValidationError:  # it is a folder, or elsewhere
+		frappe.clear_last_message()
 		return None
 	if "\0" in text:
 		return None
@@ -94,8 +97,9 @@ def read_secret(doc, df) -> Secret | None:
 	if df.fieldtype == SECRET_FIELDTYPE:
 		try:
 			value = doc.get_password(df.fieldname, raise_exception=False)
-		except frappe.ValidationError:
-			value = ""  # encrypted with another key
+		except frappe.ValidationError:  # encrypted with another key
+			frappe.clear_last_message()
+			value = ""
 	return Secret(digest(str(value)))
 
 

@@ -24,7 +24,7 @@ from huf.tests.doctypes import (
 	make_doctypes,
 	make_order,
 )
-from huf.tests.factories import make, make_user, unique
+from huf.tests.factories import make, make_file, make_user, unique
 
 
 class PreviewTestCase(SiteTestCase):
@@ -121,6 +121,19 @@ class TestDifference(PreviewTestCase):
 		file = frappe.db.get_value("File", {"attached_to_name": case.name})
 		gone = self.single(lambda: tools.delete_document("File", file))["fields"]
 		self.assertIn((text, None), [(f["before"], f["after"]) for f in gone])
+
+	def test_the_text_of_a_file_that_had_none_and_of_one_elsewhere(self):
+		binary, other = (make_file("a", each + unique("a").encode()) for each in (b"\0", b"text"))
+		url = frappe.db.get_value("File", other, "file_url")
+		fields = self.single(lambda: tools.set_value("File", binary, "file_url", url))["fields"]
+		(content,) = [f for f in fields if f["fieldname"] == "content"]
+		self.assertEqual((content["before"], content["after"][:4]), (None, "text"))
+		elsewhere = make("File", file_name="a", file_url="https://example.com/a")
+		frappe.db.commit()
+		messages = len(frappe.local.message_log)
+		gone = self.single(lambda: tools.delete_document("File", elsewhere.name))["fields"]
+		self.assertNotIn("content", [f["fieldname"] for f in gone])
+		self.assertEqual(len(frappe.local.message_log), messages)
 
 	def test_submit_cancel_and_delete_are_shown_as_actions(self):
 		order = make_order()
