@@ -51,6 +51,8 @@ class Preview:
 	"""DocTypes with writes that cannot be shown row by row."""
 	kept: Mapping[str, int] = field(default_factory=dict)
 	"""Number of suppressed jobs, messages and mails, by kind."""
+	unfiltered: tuple[dict, ...] = ()
+	"""The changes with what the user may not see, for rules about them. Secrets are masked here too."""
 
 	def as_dict(self) -> dict:
 		return {"changes": list(self.changes), "tables": list(self.tables), "kept": dict(self.kept)}
@@ -239,12 +241,14 @@ def to_comparable_field(each: dict, new: Mapping[str, str]) -> list:
 
 def to_preview(outcome: DryRunResult) -> Preview:
 	"""The result as the session's user may see it."""
+	changes = outcome.changes()
 	return Preview(
-		tuple(to_visible_change(change, outcome) for change in outcome.changes()),
+		tuple(to_visible_change(change, outcome) for change in changes),
 		compute_digest(outcome),
 		tuple((*key, state["modified"]) for key, state in outcome.before.items() if state),
 		outcome.tables,
 		outcome.kept,
+		tuple(changes),
 	)
 
 

@@ -67,8 +67,9 @@ class Approvals:
 		"""
 		draft = self.find_draft(call)
 		if draft is None:
-			is_asked = self.is_asked(call) or await self.is_amount_exceeded(step, call)
-			return await self.propose(step, call, later) if is_asked else call
+			is_asked = self.is_asked(call)
+			known = None if is_asked else await self.find_exceeding(step, call)
+			return await self.propose(step, call, later, known) if is_asked or known else call
 		if draft.status == DraftStatus.PENDING.value:
 			self.pause([each.name for each in self.drafts.values() if each.status == draft.status])
 		if draft.status != DraftStatus.APPROVED.value:
@@ -92,13 +93,15 @@ class Approvals:
 		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
 		return needs_second or bool(self.find_concern(call))
 
-	async def is_amount_exceeded(self, step: int, call: Call) -> bool:
-		"""Whether somebody else must approve the call because of an amount that only its dry run shows."""
+	async def find_exceeding(self, step: int, call: Call) -> Proposal | None:
+		"""The proposal, if somebody else must approve the call because of an amount that only its dry run
+		shows.
+		"""
 		tool = None if call.tool is None or call.error else self.tools.get(call.tool.name)
 		if not (tool and tool.can_dry_run and tool.second_person and tool.second_person.amount_field):
-			return False
+			return None
 		proposal = await self.prepare(step, call)
-		return isinstance(proposal, Proposal) and proposal.second_person
+		return proposal if isinstance(proposal, Proposal) and proposal.second_person else None
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""The reason why untrusted content in the run makes this call need approval (`huf.ai.core.flow`), or
@@ -107,12 +110,14 @@ class Approvals:
 		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
 		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 
-	async def propose(self, step: int, call: Call, later: Sequence[Call]) -> Call:
+	async def propose(
+		self, step: int, call: Call, later: Sequence[Call], known: Proposal | None = None
+	) -> Call:
 		"""Store drafts of this call and of later ones of the turn that need approval, and pause the run.
 
-		A call that cannot be proposed is returned with its error, for the model.
+		A call that cannot be proposed is returned with its error, for the model. `known`: its proposal.
 		"""
-		proposal = await self.prepare(step, call)
+		proposal = known or await self.prepare(step, call)
 		if isinstance(proposal, str):
 			return replace(call, error=proposal)
 		wanted = [(call, proposal)]
@@ -252,7 +257,7 @@ def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> P
 		preview.digest,
 		preview.against,
 		next(iter([*own, *named]), (None, None)),
-		rule is not None and (rule.is_needed(arguments) or rule.is_exceeded(preview.changes)),
+		rule is not None and (rule.is_needed(arguments) or rule.is_exceeded(preview.unfiltered)),
 	)
 
 

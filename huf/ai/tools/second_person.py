@@ -30,7 +30,7 @@ class SecondPerson:
 		return not amounts or any(self.is_above(each) for each in amounts)
 
 	def is_exceeded(self, changes: Iterable[dict]) -> bool:
-		"""Whether a preview has a new amount above the limit, such as a total that the document computes."""
+		"""Whether changes have a new amount above the limit, such as a total that the document computes."""
 		fields = (
 			each
 			for change in changes

@@ -6,9 +6,9 @@ from huf.ai.chat import approvals
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.second_person import SecondPerson
 from huf.api.draft import count_drafts, get_draft
-from huf.tests.doctypes import CASE, EDITOR, controller, make_case
+from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, controller, make_case
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make_tool, make_user
+from huf.tests.factories import make, make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 
@@ -88,6 +88,29 @@ class TestSecondPerson(DraftTestCase):
 			self.make_tool(amount_field="amount", amount_above=300)
 			result = self.start(self.change_case("few"), text("Changed."), user=self.requester)
 			self.assertEqual((result["status"], self.title()), ("Success", "few"))
+
+	def test_an_amount_that_the_user_may_not_see_counts(self):
+		customer = make(CUSTOMER, title=unique("Customer")).name
+		rule = {"second_person": 1, "amount_field": "discount", "amount_above": 10}
+		self.update = make_tool("Update Document", reference_doctype=CUSTOMER, **rule)
+		agent = self.make_agent(self.update, approver=self.other)
+		change = tool_call(self.update, {"name": customer, "values": {"city": "Oslo"}})
+		with controller(CUSTOMER, validate=lambda doc: doc.set("discount", 90)):
+			draft = self.draft(self.start(change, agent=agent, user=self.user))
+		self.assertEqual(draft.second_person, 1)
+		self.assertNotIn("discount", draft.difference)
+
+	def test_a_call_above_the_limit_is_tried_once(self):
+		self.make_tool(amount_field="amount", amount_above=300)
+		tried = []
+
+		def validate(doc):
+			tried.append(doc.name)
+			doc.amount = 400
+
+		with controller(CASE, validate=validate):
+			self.draft(self.start(self.change_case("four"), user=self.user))
+		self.assertEqual(tried, [self.case.name])
 
 	def test_amount_edited_above_the_limit_needs_a_second_person(self):
 		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
