@@ -38,16 +38,18 @@ _Group = tuple[Route, str, float, str, tuple[tuple[str, str], ...]]
 # fmt: off
 _GROUPS: tuple[_Group, ...] = (
 	(AGENT, Need.EXPLICIT_AGENT, 1.0, "explicit", (
-		("es", r"(?<!\bno )(?<!\bsin )\b(usa|utiliza|usar|activa|llama al?|que) (el |al |un )?(modo )?"
-			r"agente\b"),
-		("en", r"(?<!n.t )(?<!\bnot )(?<!\bnever )\b(use|ask|let|have|activate) (the |an |your )?agent\b"),
+		("es", r"(?<!(?<!\bqué )\bno )(?<!\bsin )\b(usa|utiliza|usar|activa|llama al?|que) (el |al |un )?"
+			r"(modo )?agente\b"),
+		("en", r"(?<!n\Wt )(?<!(?<!\bwhy )\bnot )(?<!\bnever )\b(use|ask|let|have|activate) "
+			r"(the |an |your )?agent\b"),
 		("de", r"\b(nutze?|benutze?|verwende|lass|frage?|starte) (den |einen |deinen )?agent(en)?\b"
 			r"(?! nicht\b)"),
 		("cs", r"\b(použij|zapoj|spusť|nech|zavolej|ať) (na to )?agent(a|ovi|em)?\b"),
 	)),
 	(CHAT, "", SURE, "no_agent", (
 		("es", r"\b(no (uses|utilices|actives|llames)|sin (usar|utilizar)) (el |al |un )?(modo )?agente\b"),
-		("en", r"(n.t|\bnot|\bnever|\bwithout) (use|using|ask|asking|activate) (the |an |your )?agent\b"),
+		("en", r"(n\Wt|(?<!\bwhy )\bnot|\bnever|\bwithout) (use|using|ask|asking|activate) "
+			r"(the |an |your )?agent\b"),
 		("de", r"\b(nutze?|benutze?|verwende|frage?) (bitte )?(nicht (den |einen |deinen )?agent(en)?\b|"
 			r"(den |einen |deinen )?agent(en)? nicht\b)"),
 		("cs", r"\b(nepoužívej|nepoužij|nezapojuj|nevolej) agenta\b"),

@@ -40,6 +40,8 @@ AGENT = (
 	("Use the agent for this", "explicit_agent"),
 	("Nutze den Agenten dafür", "explicit_agent"),
 	("Použij agenta", "explicit_agent"),
+	("Why not use the agent for this?", "explicit_agent"),
+	("¿Por qué no usa el agente?", "explicit_agent"),
 )
 CHAT = (
 	*(
