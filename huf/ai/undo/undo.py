@@ -13,6 +13,7 @@ import frappe
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json
+from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
@@ -54,7 +55,7 @@ def preview_undo(scope: UndoSelection, decisions: Decisions | str | None = None)
 	try:
 		preview = preview_changes(lambda: outcome.append(restore_all(list_targets(plans))))
 	except ToolError as error:
-		raise UsageError(str(error)) from None
+		raise UsageError(explain_refusal(error)) from None
 	restored, problems = outcome[0]
 	frappe.db.rollback()
 	return describe_undo(found, plans, preview, restored, problems, decisions)
@@ -82,12 +83,16 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 		if isinstance(error, PreviewChanged):
 			raise UsageError(CHANGED) from None
 		if isinstance(error, ToolError):
-			raise UsageError(str(error)) from None
+			raise UsageError(explain_refusal(error)) from None
 		raise
 	finally:
 		frappe.flags.huf_undone_triggers = None
 	frappe.db.commit()
 	return {"run": run, "restored": [each.as_dict() for each in restored]}
+
+
+def explain_refusal(error: ToolError) -> str:
+	return str(error).replace(ADVICE, "Keep such documents, and restore them yourself.")
 
 
 def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[list[Restored], list[Any]]:

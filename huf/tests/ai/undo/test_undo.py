@@ -315,9 +315,10 @@ class TestConflicts(UndoTestCase):
 
 		with (
 			controller(CASE, on_update=on_update),
-			self.assertRaisesRegex(UsageError, "commits by itself"),
+			self.assertRaisesRegex(UsageError, "commits by itself") as refused,
 		):
 			preview_undo(UndoSelection((run,)))
+		self.assertNotIn("without an agent", str(refused.exception))
 
 	def test_document_kept_by_one_undo_can_be_undone_later(self):
 		title, case = unique("Customer"), make_case(amount=1)
