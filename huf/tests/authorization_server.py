@@ -1,4 +1,4 @@
-"""A real OAuth 2.0 authorization server on loopback (oauthlib's): codes, access tokens that expire, refresh
+"""An OAuth 2.0 authorization server on loopback, built with oauthlib: codes, expiring access tokens, refresh
 tokens, and introspection for mail servers.
 """
 
@@ -15,13 +15,13 @@ CLIENT, SECRET = "huf-client", "a-secret-of-the-client"
 
 
 class Grants(RequestValidator):
-	"""Everything that was granted; one client, whose redirect address is the first that it asks with."""
+	"""Codes and tokens of the only client; its redirect URI is the first that it requests."""
 
 	def __init__(self):
 		self.redirect_uri: str | None = None
 		self.codes: dict[str, dict] = {}
 		self.tokens: dict[str, float] = {}
-		"""When each access token expires, as `time.time()` has it."""
+		"""{access token: expiry as `time.time()`}"""
 		self.refresh_tokens: set[str] = set()
 		self.refreshed = 0
 
@@ -80,9 +80,9 @@ class Grants(RequestValidator):
 
 
 class AuthorizationServer:
-	"""`url` + /authorize (a page with the button Allow), /token and /introspect. Its user is `user`.
+	"""Serves /authorize (a page with the button Allow), /token and /introspect under `url`, for one `user`.
 
-	`expires_s` is the life of the next access tokens.
+	`expires_s` is the lifetime of new access tokens.
 	"""
 
 	def __init__(self, user: str, expires_s: int = 3600):
@@ -92,7 +92,7 @@ class AuthorizationServer:
 		self.url = f"http://127.0.0.1:{self.http.server_port}"
 
 	def __enter__(self) -> "AuthorizationServer":
-		# oauthlib, also that of the site, takes http only then.
+		# Without it oauthlib refuses http, here and in the site.
 		os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 		threading.Thread(target=self.http.serve_forever, daemon=True).start()
 		return self
@@ -103,7 +103,7 @@ class AuthorizationServer:
 
 	@property
 	def settings(self) -> dict:
-		"""Of a Connected App."""
+		"""Values of a Connected App."""
 		return {
 			"authorization_uri": f"{self.url}/authorize",
 			"token_uri": f"{self.url}/token",

@@ -1,6 +1,6 @@
-"""What every test that needs a site starts from.
+"""The base class of tests that need a site, and helpers for them.
 
-Runs on both homes; what a test commits, it names uniquely.
+Both runtimes run these tests. Records that a test commits need unique names.
 """
 
 import os
@@ -16,12 +16,12 @@ from huf.ai.providers.litellm_module import load
 
 
 class SiteTestCase(unittest.TestCase):
-	"""Begins as Administrator with nothing open, and ends so."""
+	"""Starts and ends each test as Administrator without an open transaction."""
 
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		# Calls of models are then checked in this process: a child for each scripted server would take seconds.
+		# Model calls are then checked in this process: a child for each scripted server takes seconds.
 		load()
 
 	def setUp(self):
@@ -40,23 +40,23 @@ class SiteTestCase(unittest.TestCase):
 
 
 def allow_many_users():
-	"""Frappe lets a site make 60 users an hour; these tests make more."""
+	"""Raise Frappe's limit of 60 new users an hour, which these tests exceed."""
 	frappe.local.conf["throttle_user_limit"] = 100_000
 
 
 def end_open_runs():
-	"""End runs that other tests left open. A bench's site keeps them, and a worker looks at 100 at a time."""
-	left = {"status": ["in", ["Queued", "Started", "Waiting"]]}
-	frappe.db.set_value("Agent Run", left, "status", "Cancelled", update_modified=False)
+	"""Cancel runs that other tests left open on a bench's site: a worker reads only 100 at a time."""
+	is_open = {"status": ["in", ["Queued", "Started", "Waiting"]]}
+	frappe.db.set_value("Agent Run", is_open, "status", "Cancelled", update_modified=False)
 	frappe.db.commit()
 
 
 def remove_jobs():
-	"""Take what tests have queued out of a bench's queues: a full queue refuses more, and workers would run it."""
+	"""Remove jobs of tests from a bench's queues: a full queue refuses more, and workers would run them."""
 	try:
 		from frappe.utils.background_jobs import get_queues
 	except ImportError:
-		return  # an embedded site has a queue of its own
+		return  # the embedded runtime has its own queue
 	for queue in get_queues():
 		for job_id in queue.get_job_ids():
 			if job_id.startswith((f"{frappe.local.site}::", f"{frappe.local.site}||")):
@@ -64,14 +64,14 @@ def remove_jobs():
 
 
 def enter(test: unittest.TestCase | type[unittest.TestCase], context: AbstractContextManager) -> Any:
-	"""Be in a context until a test, or a class of them, has ended (`enterContext` is not in Python 3.10)."""
+	"""Enter a context until the test or test class ends (Python 3.10 has no `enterContext`)."""
 	entered = context.__enter__()
 	(test.addClassCleanup if isinstance(test, type) else test.addCleanup)(context.__exit__, None, None, None)
 	return entered
 
 
 def keep_default_model(test: unittest.TestCase):
-	"""Give the site its default model back after a test: the first that is connected becomes it."""
+	"""Restore the site's default model after the test: the first connected model becomes the default."""
 
 	def restore():
 		frappe.set_user("Administrator")

@@ -1,4 +1,4 @@
-"""A2A 1.0: the SDK's own client over real HTTP asks agents, follows, approves and cancels."""
+"""The A2A 1.0 endpoints, called over HTTP with the client of the A2A SDK."""
 
 import asyncio
 import sys
@@ -50,7 +50,7 @@ class A2ATestCase(DraftTestCase):
 		return f"/a2a/{quote(agent or self.agent)}"
 
 	def use(self, work, user: str | None = None, agent: str | None = None, streaming: bool = False):
-		"""Run `work(client)` with a client that has read the agent's card."""
+		"""Run `work(client)` with a client that has fetched the agent's card."""
 		frappe.db.commit()
 		headers = {"Authorization": f"Bearer {make_key(user or self.user)}:{SECRET}"}
 		frappe.db.commit()
@@ -67,7 +67,7 @@ class A2ATestCase(DraftTestCase):
 		return found
 
 	def send(self, *parts, streaming: bool = False, immediately: bool = False, user=None, **ids) -> list:
-		"""The responses to one message: a text, or data."""
+		"""Send one message, each part a text or data, and return the responses."""
 		made = [
 			Part(text=each) if isinstance(each, str) else Part(data=ParseDict(each, Value()))
 			for each in parts
@@ -82,7 +82,7 @@ class A2ATestCase(DraftTestCase):
 		return self.use(work, user, streaming=streaming)
 
 	def ask(self, *parts, **options):
-		"""The task of one message that is not streamed."""
+		"""Send one message without streaming and return its task."""
 		(response,) = self.send(*parts, **options)
 		return response.task
 
@@ -93,7 +93,7 @@ class A2ATestCase(DraftTestCase):
 		return task, MessageToDict(task.status.message.parts[1].data)
 
 	def leave(self, method: str, params: dict) -> bytes:
-		"""The first piece of a stream whose client leaves then."""
+		"""Disconnect after the first chunk of a stream, and return that chunk."""
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "A2A-Version": "1.0"}
 		body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 		return leave(self.address(), method="POST", json=body, headers=headers)
@@ -184,8 +184,8 @@ class TestMessages(A2ATestCase):
 	def test_run_finishes_after_its_client_disconnects(self):
 		self.server.script(slow(0.5, text("Done.")))
 		message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Due?"}]}
-		piece = self.leave("SendStreamingMessage", {"message": message})
-		self.assertIn(b"TASK_STATE_WORKING", piece)
+		chunk = self.leave("SendStreamingMessage", {"message": message})
+		self.assertIn(b"TASK_STATE_WORKING", chunk)
 		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
 		self.assertEqual((run.status, run.response), ("Success", "Done."))
 
@@ -213,7 +213,7 @@ class TestTasks(A2ATestCase):
 		self.assertEqual((found.status.state, found.artifacts[0].parts[0].text), (COMPLETED, "Anna."))
 
 	def test_tasks_of_others_are_not_found_listed_cancelled_or_answered(self):
-		task, asked = self.ask_for_change()
+		task, approval = self.ask_for_change()
 		other = make_user("Huf User")
 
 		async def work(client):
@@ -226,7 +226,7 @@ class TestTasks(A2ATestCase):
 		for attempt in (
 			lambda: self.get(task.id, user=other),
 			lambda: self.use(cancel, user=other),
-			lambda: self.ask({**asked, "approve": True}, task_id=task.id, user=other),
+			lambda: self.ask({**approval, "approve": True}, task_id=task.id, user=other),
 		):
 			with self.assertRaisesRegex(A2AError, "not found"):
 				attempt()
@@ -284,11 +284,11 @@ class TestTasks(A2ATestCase):
 
 	def test_disconnect_ends_the_subscription_to_a_queued_task(self):
 		task, _ = self.ask_for_change()
-		behind = self.ask("And now?", context_id=task.context_id, immediately=True)
+		queued = self.ask("And now?", context_id=task.context_id, immediately=True)
 		with patch.object(event_stream, "KEEPALIVE_S", 0.1):
-			piece = self.leave("SubscribeToTask", {"id": behind.id})
-		self.assertIn(b"TASK_STATE_SUBMITTED", piece)
-		self.assertEqual(self.get(behind.id).status.state, SUBMITTED)
+			chunk = self.leave("SubscribeToTask", {"id": queued.id})
+		self.assertIn(b"TASK_STATE_SUBMITTED", chunk)
+		self.assertEqual(self.get(queued.id).status.state, SUBMITTED)
 
 	def test_subscription_to_a_waiting_task_ends_with_input_required(self):
 		task, _ = self.ask_for_change()
@@ -303,30 +303,30 @@ class TestTasks(A2ATestCase):
 
 class TestApproval(A2ATestCase):
 	def test_approver_receives_the_diff_and_approves_by_digest(self):
-		task, asked = self.ask_for_change(text("Changed."))
-		self.assertIn("new", str(asked["difference"]))
+		task, approval = self.ask_for_change(text("Changed."))
+		self.assertIn("new", str(approval["difference"]))
 		with self.assertRaisesRegex(A2AError, "data part"):
 			self.ask("Yes, do it", task_id=task.id)
 		with self.assertRaisesRegex(A2AError, "changed"):
-			self.ask({**asked, "digest": "of another change", "approve": True}, task_id=task.id)
+			self.ask({**approval, "digest": "of another change", "approve": True}, task_id=task.id)
 		self.assertEqual(self.note(), "old")
 		done = self.ask(
-			{"draft": asked["draft"], "digest": asked["digest"], "approve": True}, task_id=task.id
+			{"draft": approval["draft"], "digest": approval["digest"], "approve": True}, task_id=task.id
 		)
 		self.assertEqual((done.status.state, done.artifacts[0].parts[0].text), (COMPLETED, "Changed."))
 		self.assertEqual(self.note(), "new")
 		with self.assertRaisesRegex(A2AError, "waits for no answer"):
-			self.ask({**asked, "approve": True}, task_id=task.id)
+			self.ask({**approval, "approve": True}, task_id=task.id)
 
 	def test_an_answer_with_the_context_of_another_task_is_refused(self):
 		self.server.script(text("Yes."))
 		other = self.ask("Yes?")
-		task, asked = self.ask_for_change(text("Then not."))
-		answer = {"draft": asked["draft"], "digest": asked["digest"], "approve": False}
+		task, approval = self.ask_for_change(text("Then not."))
+		answer = {"draft": approval["draft"], "digest": approval["digest"], "approve": False}
 		for streaming in (False, True):
 			with self.assertRaisesRegex(A2AError, "another contextId"):
 				self.send(answer, task_id=task.id, context_id=other.context_id, streaming=streaming)
-		self.assertEqual(frappe.db.get_value("Agent Draft", asked["draft"], "status"), "Pending")
+		self.assertEqual(frappe.db.get_value("Agent Draft", approval["draft"], "status"), "Pending")
 		done = self.ask(answer, task_id=task.id, context_id=task.context_id)
 		self.assertEqual(done.status.state, COMPLETED)
 
@@ -337,8 +337,13 @@ class TestApproval(A2ATestCase):
 		self.assertEqual(answer["error"]["code"], -32600)
 
 	def test_rejection_is_streamed_until_the_task_completes(self):
-		task, asked = self.ask_for_change(text("Then not."))
-		answer = {"draft": asked["draft"], "digest": asked["digest"], "approve": False, "reason": "Too late"}
+		task, approval = self.ask_for_change(text("Then not."))
+		answer = {
+			"draft": approval["draft"],
+			"digest": approval["digest"],
+			"approve": False,
+			"reason": "Too late",
+		}
 		responses = self.send(answer, task_id=task.id, streaming=True)
 		self.assertEqual(responses[-1].status_update.status.state, COMPLETED)
 		self.assertIn("Too late", self.seen())
@@ -346,7 +351,7 @@ class TestApproval(A2ATestCase):
 
 	def test_approval_by_a_user_who_is_not_the_approver_is_refused(self):
 		self.agent = self.make_agent(self.update, approver=make_user("Huf User"))
-		task, asked = self.ask_for_change()
+		task, approval = self.ask_for_change()
 		with self.assertRaisesRegex(A2AError, "may answer"):
-			self.ask({**asked, "approve": True}, task_id=task.id)
+			self.ask({**approval, "approve": True}, task_id=task.id)
 		self.assertEqual(self.note(), "old")

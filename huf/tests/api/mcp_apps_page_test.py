@@ -1,4 +1,4 @@
-"""The card of MCP Apps in a browser, inside a host that does what the specification asks of one."""
+"""The approval card of MCP Apps in a browser, embedded in a minimal host that follows the specification."""
 
 import contextvars
 import json
@@ -11,19 +11,19 @@ HOST = """<!doctype html><iframe id="view" sandbox="allow-scripts" style="width:
 <script>
 const view = document.getElementById("view");
 window.seen = [];
-function tell(message) { view.contentWindow.postMessage({ jsonrpc: "2.0", ...message }, "*"); }
+function post(message) { view.contentWindow.postMessage({ jsonrpc: "2.0", ...message }, "*"); }
 window.addEventListener("message", async ({ source, data }) => {
 	if (source !== view.contentWindow) return;
 	window.seen.push(data);
 	if (data.method === "ui/initialize")
-		tell({ id: data.id, result: { protocolVersion: data.params.protocolVersion, hostCapabilities: { serverTools: {} },
+		post({ id: data.id, result: { protocolVersion: data.params.protocolVersion, hostCapabilities: { serverTools: {} },
 			hostInfo: { name: "host", version: "1" }, hostContext: { theme: "dark", styles: { variables: {} } } } });
 	else if (data.method === "ui/notifications/initialized") {
-		tell({ method: "ui/notifications/tool-input", params: { arguments: {} } });
-		tell({ method: "ui/notifications/tool-result", params: window.result });
+		post({ method: "ui/notifications/tool-input", params: { arguments: {} } });
+		post({ method: "ui/notifications/tool-result", params: window.result });
 	} else if (data.method === "tools/call")
-		tell({ id: data.id, result: await window.callTool(data.params) });
-	else if (data.id !== undefined) tell({ id: data.id, result: {} });
+		post({ id: data.id, result: await window.callTool(data.params) });
+	else if (data.id !== undefined) post({ id: data.id, result: {} });
 });
 function start(html, result) { window.result = result; view.srcdoc = html; }
 </script>"""
@@ -31,22 +31,22 @@ function start(html, result) { window.result = result; view.srcdoc = html; }
 
 @needs_browser
 class TestCardPage(AppsTestCase):
-	def open_card(self, page, asked: dict):
+	def open_card(self, page, pending: dict):
 		page.set_content(HOST)
-		# Playwright calls this on a greenlet, which has no context variables of its own.
+		# Playwright calls this on a greenlet that does not inherit context variables.
 		context = contextvars.copy_context()
 		page.expose_function(
 			"callTool", lambda params: context.run(self.result, "tools/call", params, meta=APPS)
 		)
-		page.evaluate("([html, result]) => start(html, result)", [self.read_card()["text"], asked])
+		page.evaluate("([html, result]) => start(html, result)", [self.read_card()["text"], pending])
 		return page.frame_locator("#view")
 
 	def test_card_shows_the_diff_and_approves_the_draft(self):
 		self.order.note = "<img src=x onerror=alert(1)>"
 		self.order.save()
-		asked = self.ask()
+		pending = self.ask()
 		with open_browser("about:blank", expected="Content Security Policy") as page:
-			card = self.open_card(page, asked)
+			card = self.open_card(page, pending)
 			card.get_by_text(f"{ORDER} {self.order.name}").wait_for()
 			self.assertEqual(card.locator("del").inner_text(), self.order.note)
 			self.assertIn("<img", self.order.note)
@@ -66,11 +66,11 @@ class TestCardPage(AppsTestCase):
 		self.assertIn("ui/update-model-context", methods)
 
 	def test_document_changed_meanwhile_shows_a_new_diff_that_can_be_rejected(self):
-		asked = self.ask()
+		pending = self.ask()
 		self.order.reload()
 		self.order.update({"note": "other"}).save()
 		with open_browser("about:blank") as page:
-			card = self.open_card(page, asked)
+			card = self.open_card(page, pending)
 			card.get_by_role("button", name="Approve").click()
 			card.get_by_text("has changed since you saw it").wait_for()
 			self.assertEqual(card.locator("del").inner_text(), "other")

@@ -1,6 +1,6 @@
-"""The protocol's own conformance suite against `huf start` and against Huf's client, at the newest revision.
+"""The official MCP conformance suite at the newest revision, against `huf start` and Huf's own client.
 
-It is an npm package; offline the tests are skipped.
+The suite is an npm package; the tests are skipped offline.
 """
 
 import json
@@ -29,11 +29,11 @@ RELAY = Path(__file__).parents[1] / "mcp_conformance_relay.py"
 SKILLS = ("sep-2640-skills-enumeration", "sep-2640-skills-manifest")
 SIGN_IN = {"authorization-server-metadata", "authorization-server-metadata-cimd", "authorization-code-grant"}
 EXCUSED = {
-	"sep-2663-tasks-get-status-failed": "Needs a tool that breaks the protocol; a tool's fault is its result here.",
+	"sep-2663-tasks-get-status-failed": "Needs a tool that breaks the protocol; here a tool's error is its result.",
 	"tasks-mrtr-partial-fulfillment": "Needs two questions at once; a run asks one at a time.",
 	"sep-2663-mrtr-synchronous-before-task-creation": "Needs a question before the task; a task asks itself.",
 }
-"""Checks of the extension for tasks, none of them required, with the reason why they do not apply."""
+"""{id: reason} of checks of the tasks extension that do not apply; none of them is required."""
 
 
 class SuiteTestCase(unittest.TestCase):
@@ -42,7 +42,7 @@ class SuiteTestCase(unittest.TestCase):
 		self.results = Path(enter(self, tempfile.TemporaryDirectory()))
 
 	def read_checks(self) -> list[dict]:
-		"""The checks that were made; none may have failed that is not excused."""
+		"""Return the results of all checks, and fail if one failed that is not in EXCUSED."""
 		checks = [
 			check | {"scenario": path.parent.name}
 			for path in sorted(self.results.rglob("checks.json"))
@@ -54,7 +54,7 @@ class SuiteTestCase(unittest.TestCase):
 
 
 class StartedTestCase(SuiteTestCase):
-	"""`huf start` on a site with the pack that offers what the suite calls."""
+	"""Runs `huf start` on a site whose fixture pack has the tools that the suite calls."""
 
 	@classmethod
 	def setUpClass(cls):
@@ -104,7 +104,7 @@ class TestClient(SuiteTestCase):
 
 
 class TestAuthorization(StartedTestCase):
-	"""The suite as a program that signs in, with a person's browser in between."""
+	"""The suite is an OAuth client; the test plays the user's browser."""
 
 	def test_the_authorization_server_passes(self):
 		port, base = find_free_port(), self.server.url

@@ -1,4 +1,4 @@
-"""/agent/chat and /agent/stream over HTTP, with the record of tools that other front ends know."""
+"""/agent/chat and /agent/stream over HTTP, including the tool results in their responses."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, text, tool_call
 
 BROKEN_JSON = ('{"message": ', '{"message": "\\ud800"}')
-"""The second has an unpaired surrogate, which is no text and cannot be stored."""
+"""The second has an unpaired surrogate, which cannot be encoded or stored."""
 REPORT = {
 	"tool": "sales_report_tool",
 	"region": "EMEA",
@@ -63,16 +63,16 @@ class FrontEndTestCase(SiteTestCase):
 	def ask(self, path: str, **body):
 		return post(path, json={"agent": self.agent, **body}, headers=self.headers)
 
-	def offer_report(self) -> str:
-		"""A tool registered in code, in this module; returns the name of its record."""
+	def add_report_tool(self) -> str:
+		"""Register the code tool of this module and return the name of its record."""
 		enter(self, patch.object(registry, "list_folder_modules", return_value=[__name__]))
 		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):
 			return "sales_report_tool"
-		self.addCleanup(self.forget_report)
+		self.addCleanup(self.remove_report_tool)
 		return make_tool("App Provided", "sales_report_tool", provider_app="huf")
 
-	def forget_report(self) -> None:
-		"""A pack brings a tool of this name."""
+	def remove_report_tool(self) -> None:
+		"""Remove the tool: a pack has one of the same name."""
 		frappe.db.rollback()
 		for agent in set(frappe.get_all("Agent Tool", {"tool": "sales_report_tool"}, pluck="parent")):
 			frappe.get_doc("Agent", agent).update({"agent_tool": []}).save()
@@ -88,13 +88,13 @@ class TestAgentChat(FrontEndTestCase):
 		)
 		answer = self.ask("/agent/chat", message="When?", attachments=[mine])
 		self.assertEqual(answer.json["response"], "Four.")
-		# Frappe adds to the name of a file that another one has.
+		# Frappe adds a suffix to a file name that is taken.
 		self.assertRegex(self.server.requests[0]["messages"][-1]["content"], r"File plan\w*\.md:")
 		self.assertEqual(self.ask("/agent/chat", message="When?", attachments=[other]).status_code, 403)
 		self.assertEqual(self.ask("/agent/chat", message="When?", attachments={"a": 1}).status_code, 409)
 
 	def test_planner_mode_executes_the_plan_and_returns_its_tool_results(self):
-		tool = self.offer_report()
+		tool = self.add_report_tool()
 		self.agent = make_agent(make_model(self.server), (tool,), tool_mode="Planner")
 		arguments = {"region": "EMEA", "year": 2024}
 		plan = {"tool": tool, "reason": "It asks for sales.", "arguments": arguments}
@@ -110,9 +110,9 @@ class TestAgentChat(FrontEndTestCase):
 
 	def test_message_behind_another_run_returns_202(self):
 		self.server.script(text("Hello."))
-		talk = self.ask("/agent/chat", message="Hi", thread="t1").json["conversation"]
-		start_run(AgentRequest(self.agent, "Busy", self.user, talk))
-		answer = self.ask("/agent/chat", message="And now?", conversation=talk)
+		conversation = self.ask("/agent/chat", message="Hi", thread="t1").json["conversation"]
+		start_run(AgentRequest(self.agent, "Busy", self.user, conversation))
+		answer = self.ask("/agent/chat", message="And now?", conversation=conversation)
 		known = (answer.status_code, answer.json["status"], answer.json["current_step"])
 		self.assertEqual(known, (202, "Queued", "plan"))
 

@@ -1,4 +1,4 @@
-"""Approval by mail: who gets a link, what its page shows, that opening it decides nothing, and that it works once."""
+"""Approval links in mails: who receives one, what its page shows, and that it works only once."""
 
 import re
 from email import message_from_string, policy
@@ -51,14 +51,14 @@ class LinkTestCase(DraftTestCase):
 		return [message_from_string(row.message, policy=policy.default) for row in rows]
 
 	def link(self, draft: str) -> str:
-		"""The path and query of the link in the last mail about a draft."""
+		"""Path and query of the link in the last mail about a draft."""
 		send_link(draft)
 		found = re.search(r"https?://\S+/agent/approval\?token=\S+", self.mails(draft)[-1].get_content())
 		parts = urlsplit(found.group())
 		return f"{parts.path}?{parts.query}"
 
-	def wait(self, note: str = "new") -> tuple[str, str]:
-		"""A draft that waits, with its link."""
+	def make_draft(self, note: str = "new") -> tuple[str, str]:
+		"""Start a run that waits for approval; returns the draft and its link."""
 		name = self.start_change(note)["draft"]["draft"]
 		return name, self.link(name)
 
@@ -69,7 +69,7 @@ class LinkTestCase(DraftTestCase):
 
 class TestApprovalLink(LinkTestCase):
 	def test_approver_is_mailed_once_and_the_link_works_once(self):
-		name, link = self.wait("by mail")
+		name, link = self.make_draft("by mail")
 		self.assertFalse(send_link(name))
 		(mail,) = self.mails(name)
 		self.assertEqual(mail["To"], self.approver)
@@ -93,27 +93,27 @@ class TestApprovalLink(LinkTestCase):
 		self.assertEqual(self.note(), "by mail")
 
 	def test_rejection_by_link_stores_the_reason(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		send(link, method="POST", data={"decision": "reject", "reason": "Not <today>"})
 		frappe.db.rollback()
 		row = frappe.db.get_value("Agent Draft", name, ["status", "reason", "answered_by"])
 		self.assertEqual(row, ("Rejected", "Not <today>", self.approver))
 
 	def test_opening_the_link_leaves_the_draft_pending(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		for method, query in (("GET", "&decision=approve"), ("HEAD", "&decision=approve"), ("POST", "")):
 			with self.subTest(method):
 				send(f"{link}{query}", method=method)
 				self.assertEqual(self.status(name), "Pending")
 
 	def test_link_page_shows_a_decision_made_elsewhere(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		with acting_as(self.approver):
 			approve(name, frappe.db.get_value("Agent Draft", name, "digest"))
 		self.assertIn("answered before: Approved", send(link).text)
 
 	def test_link_page_escapes_document_values(self):
-		name, link = self.wait("<script>alert(1)</script>")
+		name, link = self.make_draft("<script>alert(1)</script>")
 		shown = send(link)
 		self.assertNotIn("<script>", shown.text)
 		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
@@ -123,11 +123,11 @@ class TestApprovalLink(LinkTestCase):
 			frappe.db.set_value(CUSTOMER, doc.customer, "discount", 5)
 
 		with controller(ORDER, on_update=on_update):
-			_, link = self.wait()
+			_, link = self.make_draft()
 		self.assertIn("Changes in fields that cannot be shown: 1", send(link).text)
 
 	def test_tampered_expired_or_forged_link_is_refused(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		for broken in (f"{link[:-3]}abc", "/agent/approval?token=x", "/agent/approval"):
 			answer = send(broken, method="POST", data={"decision": "approve"})
 			self.assertEqual((answer.status_code, self.status(name)), (410, "Pending"))
@@ -145,13 +145,13 @@ class TestApprovalLink(LinkTestCase):
 		self.assertEqual(self.status(name), "Pending")
 
 	def test_document_change_before_the_approval_sends_a_new_link(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		self.order.reload()
 		self.order.note = "changed by a person"
 		self.order.save()
 		frappe.db.commit()
 		with patch("frappe.enqueue") as enqueue:
-			answer = self.send_here(link)
+			answer = self.approve_by(link)
 		self.assertIn("Look at it again", answer)
 		self.assertIn("huf.ai.mail.approval_links.send_link", str(enqueue.call_args_list))
 		self.assertEqual(self.status(name), "Pending")
@@ -161,11 +161,11 @@ class TestApprovalLink(LinkTestCase):
 		send(new, method="POST", data={"decision": "approve"})
 		self.assertEqual(self.status(name), "Approved")
 
-	def send_here(self, link: str) -> str:
+	def approve_by(self, link: str) -> str:
 		return unescape(send(link, method="POST", data={"decision": "approve"}).text)
 
 	def test_link_of_a_replaced_or_disabled_approver_is_refused(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		frappe.db.set_value("Agent Draft", name, "approver", self.user)
 		self.assertEqual(send(link, method="POST", data={"decision": "approve"}).status_code, 409)
 		frappe.db.set_value("Agent Draft", name, "approver", self.approver)
@@ -175,7 +175,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertEqual(self.status(name), "Pending")
 
 	def test_sign_in_setting_makes_the_link_require_the_session_of_the_approver(self):
-		name, link = self.wait()
+		name, link = self.make_draft()
 		set_sign_in(True)
 		for method in ("GET", "POST"):
 			sent = send(link, method=method, data={"decision": "approve"} if method == "POST" else None)
@@ -204,7 +204,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertEqual(self.mails(draft)[-1]["To"], self.approver)
 
 	def test_reassigned_draft_is_mailed_to_the_new_approver(self):
-		name, _link = self.wait()
+		name, _link = self.make_draft()
 		other = make_user("Huf User", EDITOR)
 		self.assertTrue(pass_on_draft(read_draft(name), other, now_datetime()))
 		frappe.db.commit()

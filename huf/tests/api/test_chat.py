@@ -1,4 +1,4 @@
-"""The chat's endpoints: what they give, and that another user gets nothing by any of them."""
+"""The chat endpoints: what they return, and that other users have no access."""
 
 import json
 
@@ -43,10 +43,10 @@ class TestChat(SiteTestCase):
 		with ModelServer() as server, acting_as(self.owner):
 			agent = self.make_agent_of(server)
 			server.script(text("Hello you."), text("Again."))
-			tried = self.last_event(chat.stream(agent, "Hi", is_test=True))["conversation"]
-			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
-			self.assertEqual(self.last_event(chat.stream(agent, "And?", tried))["conversation"], tried)
-			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
+			unlisted = self.last_event(chat.stream(agent, "Hi", is_test=True))["conversation"]
+			self.assertNotIn(unlisted, [each.name for each in chat.get_conversations()])
+			self.assertEqual(self.last_event(chat.stream(agent, "And?", unlisted))["conversation"], unlisted)
+			self.assertNotIn(unlisted, [each.name for each in chat.get_conversations()])
 
 	def test_conversations_of_other_channels_are_neither_listed_nor_found(self):
 		with acting_as(self.owner):
@@ -66,12 +66,12 @@ class TestChat(SiteTestCase):
 		return json.loads(dict(line.split(": ", 1) for line in block.split("\n"))["data"])
 
 	def test_no_model_call_is_made_before_the_stream_is_read(self):
-		"""Until then the request works with the same connection: it ends with a commit or a rollback."""
+		"""The request still uses the same connection: it ends with a commit or a rollback."""
 		agent = make_agent()
 		stream = chat.stream(agent, "Hi")
 		opened = frappe.get_last_doc("Agent Run", {"agent": agent})
-		asked = frappe.get_all("Agent LLM Call", {"run": opened.name}, pluck="name", order_by="name")
-		self.assertEqual((opened.status, asked), ("Started", []))
+		llm_calls = frappe.get_all("Agent LLM Call", {"run": opened.name}, pluck="name", order_by="name")
+		self.assertEqual((opened.status, llm_calls), ("Started", []))
 		self.assertIn("event: run_finished", stream.get_data(as_text=True))
 
 	def test_stream_of_an_unknown_agent_raises_before_the_response(self):
@@ -90,8 +90,8 @@ class TestChat(SiteTestCase):
 	def test_owner_can_list_and_read_the_conversation(self):
 		with acting_as(self.owner):
 			self.assertIn(self.conversation, [row.name for row in chat.get_conversations()])
-			said = get_agent_chat_messages(self.conversation)
-		self.assertEqual([m.content for m in said["messages"]], ["My secret plan", "Hello."])
+			chat_messages = get_agent_chat_messages(self.conversation)
+		self.assertEqual([m.content for m in chat_messages["messages"]], ["My secret plan", "Hello."])
 
 	def test_a_conversation_can_be_renamed_and_deleted_by_its_owner(self):
 		with acting_as(self.owner):
@@ -141,10 +141,10 @@ class TestChat(SiteTestCase):
 		self.assertTrue(after["last_run"])
 
 	def test_agent_without_allow_chat_is_neither_listed_nor_callable_in_chat(self):
-		silent = make_agent(allow_chat=0)
-		self.assertNotIn(silent, [agent["name"] for agent in get_agents()])
+		without_chat = make_agent(allow_chat=0)
+		self.assertNotIn(without_chat, [agent["name"] for agent in get_agents()])
 		with self.assertRaisesRegex(UsageError, "chat"):
-			send_agent_chat_message(silent, "Hello")
+			send_agent_chat_message(without_chat, "Hello")
 
 	def test_a_chat_chooses_only_a_model_that_the_agent_allows(self):
 		with ModelServer() as server:
@@ -154,9 +154,9 @@ class TestChat(SiteTestCase):
 			with acting_as(self.owner):
 				listed = next(each for each in get_agents() if each["name"] == agent)
 				self.assertEqual([each["name"] for each in listed["models"]], [allowed])
-				asked = self.last_event(chat.stream(agent, "Hi", model=allowed))
-				again = self.last_event(chat.stream(agent, "Hi", asked["conversation"]))
-				self.assertEqual((asked["model"], again["model"]), (allowed, own))
+				first = self.last_event(chat.stream(agent, "Hi", model=allowed))
+				second = self.last_event(chat.stream(agent, "Hi", first["conversation"]))
+				self.assertEqual((first["model"], second["model"]), (allowed, own))
 			for user in (self.owner, "Administrator"):
 				with acting_as(user), self.assertRaisesRegex(frappe.PermissionError, "does not allow"):
 					chat.stream(agent, "Hi", model=other)

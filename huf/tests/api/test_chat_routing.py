@@ -1,4 +1,4 @@
-"""The router's endpoints over HTTP: a request in, the answer out, as other front ends know them."""
+"""The router's endpoints over HTTP, with the documented requests and responses."""
 
 import json
 
@@ -75,7 +75,7 @@ class TestRoute(RoutingTestCase):
 		doc.append("route_patterns", row)
 		doc.save()
 		self.addCleanup(self.set_settings, route_patterns=[])
-		# As it would be after a change past every check: no regular expression.
+		# An invalid regular expression, which validation would refuse, can only be set in the database.
 		frappe.db.set_value("Agent Route Pattern", doc.route_patterns[-1].name, "pattern", "(")
 		frappe.clear_document_cache("Huf Settings", "Huf Settings")
 		answer = self.ask(ROUTE, {"message": "hola"}).json

@@ -1,4 +1,4 @@
-"""Chats found again, branched off and shared: by whoever may read them, and by nobody else."""
+"""Searching, branching, editing and sharing chats, with permissions."""
 
 import base64
 
@@ -129,7 +129,7 @@ class TestConversation(SiteTestCase):
 	def test_branch_excludes_messages_of_unanswered_runs(self):
 		with acting_as(self.owner):
 			enqueue_run(AgentRequest(self.agent, "A secret", self.owner, self.name, channel="chat"))
-			# Who asks while another run goes on comes before its answer.
+			# A message sent while another run is open comes before the answer of that run.
 			answer = {"run": self.second["run"], "role": "agent"}
 			frappe.db.set_value("Agent Message", answer, "sequence", 99)
 			frappe.db.commit()
@@ -190,9 +190,9 @@ class TestConversation(SiteTestCase):
 			(listed,) = chat.get_conversations()
 			self.assertEqual((listed.name, listed.is_shared), (self.name, True))
 			self.assertEqual(conversation.search("fence")[0].name, self.name)
-			about = get_agent_chat_messages(self.name)
-			self.assertEqual(len(about["runs"]), 2)
-			self.assertFalse(about["conversation"]["may_write"])
+			chat_state = get_agent_chat_messages(self.name)
+			self.assertEqual(len(chat_state["runs"]), 2)
+			self.assertFalse(chat_state["conversation"]["may_write"])
 			for call in (
 				lambda: self.say("Me too", self.name),
 				lambda: chat.rename_conversation(self.name, "Mine"),
@@ -218,9 +218,9 @@ class TestConversation(SiteTestCase):
 				get_agent_chat_messages(self.name)
 
 	def test_conversation_can_be_shared_only_with_another_chat_user(self):
-		stranger = make_user()
+		without_role = make_user()
 		with acting_as(self.owner):
-			for user in ("nobody@example.com", "Guest", self.owner, stranger):
+			for user in ("nobody@example.com", "Guest", self.owner, without_role):
 				with self.assertRaises(UsageError, msg=user):
 					conversation.share(self.name, user)
 
@@ -230,22 +230,22 @@ class TestConversation(SiteTestCase):
 			tool = make_tool("Speech to Text", model=make_model(server))
 			agent = make_agent(tools=[tool])
 			with acting_as(self.owner):
-				sound = base64.b64encode(b"sound").decode()
-				heard = conversation.transcribe(agent, sound, "audio/webm;codecs=opus")
+				audio = base64.b64encode(b"audio").decode()
+				transcript = conversation.transcribe(agent, audio, "audio/webm;codecs=opus")
 				self.assertTrue(next(row for row in get_agents() if row["name"] == agent)["hears"])
-		self.assertEqual(heard, {"text": "Paint the fence."})
+		self.assertEqual(transcript, {"text": "Paint the fence."})
 
 	def test_transcription_without_a_speech_tool_or_valid_audio_is_refused(self):
 		with ModelServer() as server:
 			tool = make_tool("Speech to Text", model=make_model(server))
-		deaf, hearing = make_agent(), make_agent(tools=[tool])
+		without_speech, with_speech = make_agent(), make_agent(tools=[tool])
 		with acting_as(self.owner):
-			for agent, sound, kind in (
-				(deaf, "", "audio/webm"),
-				(hearing, "", "text/html"),
-				(hearing, "no base64!", "audio/webm"),
-				(hearing, "Gespräch", "audio/webm"),
-				(hearing, "A" * 14_000_000, "audio/webm"),
+			for agent, audio, kind in (
+				(without_speech, "", "audio/webm"),
+				(with_speech, "", "text/html"),
+				(with_speech, "no base64!", "audio/webm"),
+				(with_speech, "Gespräch", "audio/webm"),
+				(with_speech, "A" * 14_000_000, "audio/webm"),
 			):
 				with self.assertRaises(UsageError):
-					conversation.transcribe(agent, sound, kind)
+					conversation.transcribe(agent, audio, kind)

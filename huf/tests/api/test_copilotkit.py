@@ -1,6 +1,4 @@
-"""/copilotkit over HTTP: actions, and runs as AG-UI tells them: text, calls, state, interrupts, resuming and
-joining.
-"""
+"""/copilotkit over HTTP: actions, and runs as AG-UI event streams with interrupts, resuming and joining."""
 
 import json
 from unittest.mock import patch
@@ -22,7 +20,7 @@ from huf.tests.model_server import call, error, text, tool_call, tool_calls
 
 
 def read_events(response) -> list[dict]:
-	"""The events of a stream, each of which the protocol's own types accept."""
+	"""The events of a stream, each validated with the types of the AG-UI SDK."""
 	lines = [each for each in response.get_data(as_text=True).split("\n\n") if each.startswith("data: ")]
 	events = [json.loads(each.removeprefix("data: ")) for each in lines]
 	for event in events:
@@ -30,7 +28,7 @@ def read_events(response) -> list[dict]:
 	return events
 
 
-def wish(*messages, thread="t1", **more) -> dict:
+def build_agui_request(*messages, thread="t1", **more) -> dict:
 	said = [
 		{"id": str(number), "role": role, "content": content}
 		for number, (role, content) in enumerate(messages)
@@ -84,7 +82,7 @@ class TestAction(FrontEndTestCase):
 class TestStream(FrontEndTestCase):
 	def stream(self, *messages, **more):
 		path = f"/copilotkit/stream?agent={self.agent}"
-		return post(path, json=wish(*messages, **more), headers=self.headers)
+		return post(path, json=build_agui_request(*messages, **more), headers=self.headers)
 
 	def test_run_is_streamed_as_ag_ui_events(self):
 		self.server.script(tool_call(self.tool, {"limit": 1}, content="Let me look."), text("You have one."))
@@ -144,7 +142,7 @@ class TestStream(FrontEndTestCase):
 		refused = post("/copilotkit/stream", json={"threadId": "t"}, headers=self.headers)
 		self.assertEqual(refused.status_code, 400)
 		self.assertIn("runId: Field required", refused.json["error"])
-		self.assertEqual(post("/copilotkit/stream", json=wish(("user", "Hi"))).status_code, 403)
+		self.assertEqual(post("/copilotkit/stream", json=build_agui_request(("user", "Hi"))).status_code, 403)
 		parts = [{"type": "image", "source": {"type": "url", "value": "http://a"}}]
 		self.assertEqual(self.stream(("user", parts)).status_code, 400)
 
@@ -159,10 +157,10 @@ class TestInterrupts(DraftTestCase):
 
 	def stream(self, *messages, **more) -> list[dict]:
 		path = f"/copilotkit/stream?agent={self.agent}"
-		return read_events(post(path, json=wish(*messages, **more), headers=self.headers))
+		return read_events(post(path, json=build_agui_request(*messages, **more), headers=self.headers))
 
 	def answer(self, *turns, status="resolved", payload=None, name=None) -> list[dict]:
-		"""Resume, with a worker that takes the run up at once."""
+		"""Answer the interrupt and resume; a worker continues the run at once."""
 		self.server.script(*turns)
 		entry = {"interruptId": name or self.interrupt["id"], "status": status, "payload": payload}
 		with patch.object(queue, "enqueue_work", work_on):
@@ -206,7 +204,10 @@ class TestInterrupts(DraftTestCase):
 		works = {**entries[0], "payload": {"approved": True, "arguments": values}}
 		twice = {**entries[0], "payload": {"approved": False}}
 		for refused in ([entries[0], edited], [works, edited], [*entries, twice]):
-			path, sent = f"/copilotkit/stream?agent={self.agent}", wish(resume=refused, thread="t2")
+			path, sent = (
+				f"/copilotkit/stream?agent={self.agent}",
+				build_agui_request(resume=refused, thread="t2"),
+			)
 			self.assertEqual(post(path, json=sent, headers=self.headers).status_code, 409)
 			statuses = frappe.get_all("Agent Draft", {"run": events[-1]["result"]["run"]}, pluck="status")
 			self.assertEqual(statuses, ["Pending"] * 2)
@@ -249,7 +250,7 @@ class TestInterrupts(DraftTestCase):
 		for name in (stale, "nothing.0000"):
 			path = f"/copilotkit/stream?agent={self.agent}"
 			entry = {"interruptId": name, "status": "resolved", "payload": {"approved": True}}
-			answer = post(path, json=wish(resume=[entry]), headers=self.headers)
+			answer = post(path, json=build_agui_request(resume=[entry]), headers=self.headers)
 			self.assertEqual(answer.status_code, 409 if name == stale else 403)
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "old")
 
@@ -260,7 +261,7 @@ class TestInterrupts(DraftTestCase):
 			for name in (self.interrupt["id"], f"{other.name}.{other.digest}")
 		]
 		path = f"/copilotkit/stream?agent={self.agent}"
-		answer = post(path, json=wish(resume=entries), headers=self.headers)
+		answer = post(path, json=build_agui_request(resume=entries), headers=self.headers)
 		self.assertEqual((answer.status_code, answer.json["code"]), (409, "CANNOT_RUN"))
 		self.assertEqual(frappe.db.count("Agent Draft", {"agent": self.agent, "status": "Pending"}), 2)
 

@@ -1,4 +1,4 @@
-"""Costs by day and group, of the runs that a user may read; budgets with what is used of them; a forecast."""
+"""Costs by day and group of the runs that a user may read, used budgets, and the forecast for the month."""
 
 from datetime import datetime
 

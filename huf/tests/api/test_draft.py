@@ -1,6 +1,4 @@
-"""Drafts over REST: who sees and answers them, one answer counts, and a worker killed at any commit does the
-call once.
-"""
+"""Drafts over REST: who sees and answers them, and that exactly one of several concurrent answers counts."""
 
 import json
 
@@ -45,9 +43,9 @@ class TestAccess(DraftTestCase):
 					self.assertRaises(frappe.PermissionError, get_draft, self.name)
 
 	def test_pending_drafts_are_counted_per_user_and_have_a_parameter_schema(self):
-		for user, waits in ((self.user, 0), (self.approver, 1), (self.other, 0)):
+		for user, count in ((self.user, 0), (self.approver, 1), (self.other, 0)):
 			with self.subTest(user), acting_as(user):
-				self.assertEqual(count_drafts(), waits)
+				self.assertEqual(count_drafts(), count)
 		with acting_as(self.manager):
 			before = count_drafts()
 			shown = get_draft(self.name)
@@ -59,8 +57,8 @@ class TestAccess(DraftTestCase):
 			self.assertIsNone(get_draft(self.name)["parameters"])
 
 	def test_draft_includes_the_other_drafts_of_its_step_and_the_model_text(self):
-		look = self.change("newer")
-		second = {**look.message["tool_calls"][0], "id": "c2"}
+		change = self.change("newer")
+		second = {**change.message["tool_calls"][0], "id": "c2"}
 		changes = [
 			{**second, "id": "c1"},
 			{**second, "function": self.change("x").message["tool_calls"][0]["function"]},
@@ -149,23 +147,23 @@ class TestRace(DraftTestCase):
 			(reject, name),
 		]
 		frappe.db.commit()
-		said = together([(attempt, self.user, *answer) for answer in answers])
+		results = together([(attempt, self.user, *answer) for answer in answers])
 		frappe.db.rollback()
-		won = [each for each in said if isinstance(each, dict)]
-		self.assertEqual(len(won), 1, said)
-		for each in said:
+		accepted = [each for each in results if isinstance(each, dict)]
+		self.assertEqual(len(accepted), 1, results)
+		for each in results:
 			if isinstance(each, str):
-				self.assertRegex(each, f"answered before: {won[0]['status']} by {self.user}")
+				self.assertRegex(each, f"answered before: {accepted[0]['status']} by {self.user}")
 		self.server.script(text("Done."))
 		ended = together([(work_on, card["run"])] * 3)
 		self.assertEqual(sum(result is not None for result in ended), 1)
 		frappe.db.rollback()
-		wanted = 0 if won[0]["status"] == "Rejected" else 1
-		self.assertEqual(frappe.db.count("ToDo", {"description": ["like", f"%{title}%"]}), wanted)
+		expected = 0 if accepted[0]["status"] == "Rejected" else 1
+		self.assertEqual(frappe.db.count("ToDo", {"description": ["like", f"%{title}%"]}), expected)
 
 
 def attempt(user: str, answer, *args):
-	"""What an answer gives, or the words with which it is refused."""
+	"""The result of an answer, or the message with which it is refused."""
 	with acting_as(user):
 		try:
 			return answer(*args)

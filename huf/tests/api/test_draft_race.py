@@ -1,4 +1,4 @@
-"""One draft answered at once over five entry points: one answer wins, its effect is made once, the others are told."""
+"""Concurrent answers to one draft over five entry points: one decides, and the call runs at most once."""
 
 import os
 from unittest.mock import patch
@@ -10,7 +10,7 @@ from huf.ai.runs import queue
 from huf.ai.runs.queue import work_on
 from huf.ai.storage.drafts import read_draft
 from huf.tests.api.test_approval_link import set_sign_in
-from huf.tests.api.test_copilotkit import wish
+from huf.tests.api.test_copilotkit import build_agui_request
 from huf.tests.api.test_mcp import TASKS, McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.contract.connections import together
@@ -22,64 +22,66 @@ ROUNDS = int(os.environ.get("HUF_RACE_ROUNDS", 8))
 
 
 class TestRaceOfEntryPoints(McpTestCase):
-	"""REST, AG-UI, MCP, OpenAI's Responses and the link of the mail, each used by another Huf Manager."""
+	"""REST, AG-UI, MCP, OpenAI's Responses and the mailed link, each used by a different Huf Manager."""
 
 	def setUp(self):
 		super().setUp()
 		self.addCleanup(set_sign_in, True)
 		set_sign_in(False)
 		self.todo = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
-		self.makes = self.make_agent(self.todo)
-		self.ways = {
+		self.creating_agent = self.make_agent(self.todo)
+		self.entry_points = {
 			"rest": self.by_rest,
 			"ag-ui": self.by_agui,
 			"mcp": self.by_mcp,
 			"responses": self.by_responses,
 			"mail": self.by_mail,
 		}
-		self.users = {way: make_user("Huf User", "Huf Manager") for way in self.ways}
-		self.keys = {way: make_key(user) for way, user in self.users.items()}
-		frappe.db.set_value("Agent", self.makes, "approver", self.users["mail"])
+		self.users = {name: make_user("Huf User", "Huf Manager") for name in self.entry_points}
+		self.keys = {name: make_key(user) for name, user in self.users.items()}
+		frappe.db.set_value("Agent", self.creating_agent, "approver", self.users["mail"])
 		frappe.db.commit()
-		frappe.clear_document_cache("Agent", self.makes)
+		frappe.clear_document_cache("Agent", self.creating_agent)
 
-	def token(self, way: str, scheme: str = "token") -> dict:
-		return {"Authorization": f"{scheme} {self.keys[way]}:{SECRET}"}
+	def token(self, name: str, scheme: str = "token") -> dict:
+		return {"Authorization": f"{scheme} {self.keys[name]}:{SECRET}"}
 
-	def by_rest(self, row, approved: bool) -> str:
-		method, body = ("approve", {"digest": row.digest}) if approved else ("reject", {})
+	def by_rest(self, draft, approved: bool) -> str:
+		method, body = ("approve", {"digest": draft.digest}) if approved else ("reject", {})
 		path = f"/api/method/huf.api.draft.{method}"
-		return send(path, method="POST", json={"draft": row.name, **body}, headers=self.token("rest")).text
+		return send(path, method="POST", json={"draft": draft.name, **body}, headers=self.token("rest")).text
 
-	def by_agui(self, row, approved: bool) -> str:
+	def by_agui(self, draft, approved: bool) -> str:
 		entry = {
-			"interruptId": f"{row.name}.{row.digest}",
+			"interruptId": f"{draft.name}.{draft.digest}",
 			"status": "resolved",
 			"payload": {"approved": approved},
 		}
-		path = f"/copilotkit/stream?agent={self.makes}"
-		return send(path, method="POST", json=wish(resume=[entry]), headers=self.token("ag-ui")).text
+		path = f"/copilotkit/stream?agent={self.creating_agent}"
+		return send(
+			path, method="POST", json=build_agui_request(resume=[entry]), headers=self.token("ag-ui")
+		).text
 
-	def by_mcp(self, row, approved: bool) -> str:
-		answer = {f"{row.name}.{row.digest[:16]}": {"action": "accept" if approved else "decline"}}
+	def by_mcp(self, draft, approved: bool) -> str:
+		answer = {f"{draft.name}.{draft.digest[:16]}": {"action": "accept" if approved else "decline"}}
 		for method, params in (("update", {"inputResponses": answer}), ("get", {})):
 			request = self.build_request(
 				f"tasks/{method}",
-				{"taskId": row.run, **params},
+				{"taskId": draft.run, **params},
 				headers=self.token("mcp", "Bearer"),
 				meta=TASKS,
 			)
 			response = send(**request)
 		return response.text
 
-	def by_responses(self, row, approved: bool) -> str:
-		name = f"mcpr_{row.name}_{row.digest}"
+	def by_responses(self, draft, approved: bool) -> str:
+		name = f"mcpr_{draft.name}_{draft.digest}"
 		item = {"type": "mcp_approval_response", "approval_request_id": name, "approve": approved}
-		body = {"model": self.makes, "input": [item]}
+		body = {"model": self.creating_agent, "input": [item]}
 		return send("/v1/responses", method="POST", json=body, headers=self.token("responses", "Bearer")).text
 
-	def by_mail(self, row, approved: bool) -> str:
-		path = "/agent/approval" + make_approval_link(row).partition("/agent/approval")[2]
+	def by_mail(self, draft, approved: bool) -> str:
+		path = "/agent/approval" + make_approval_link(draft).partition("/agent/approval")[2]
 		return send(path, method="POST", data={"decision": "approve" if approved else "reject"}).text
 
 	def test_one_of_five_concurrent_entry_points_decides_the_draft(self):
@@ -88,24 +90,30 @@ class TestRaceOfEntryPoints(McpTestCase):
 				self.race(number)
 
 	def race(self, number: int) -> None:
-		"""Answer a new draft over all ways at once, with different answers."""
+		"""Answer a new draft over all entry points at once, with different answers."""
 		title = f"race {frappe.generate_hash(length=8)}"
 		card = self.start(
-			tool_call(self.todo, {"description": title, "allocated_to": self.user}), agent=self.makes
+			tool_call(self.todo, {"description": title, "allocated_to": self.user}), agent=self.creating_agent
 		)["draft"]
 		self.server.script(text("Done."))
-		row = read_draft(card["draft"])
+		draft = read_draft(card["draft"])
 		frappe.db.commit()
-		order = [*self.ways][number % 5 :] + [*self.ways][: number % 5]
-		answers = {way: (place + number) % 3 != 0 for place, way in enumerate(order)}
-		seen = dict(zip(order, together([(self.ways[way], row, answers[way]) for way in order]), strict=True))
+		order = [*self.entry_points][number % 5 :] + [*self.entry_points][: number % 5]
+		answers = {name: (place + number) % 3 != 0 for place, name in enumerate(order)}
+		responses = dict(
+			zip(
+				order,
+				together([(self.entry_points[name], draft, answers[name]) for name in order]),
+				strict=True,
+			)
+		)
 		frappe.db.rollback()
-		decided = read_draft(row.name)
-		(winner,) = [way for way, user in self.users.items() if user == decided.answered_by]
-		self.assertEqual(decided.status, "Applied" if answers[winner] else "Rejected", seen)
-		self.assertEqual(frappe.db.get_value("Agent Run", row.run, "status"), "Success")
+		decided = read_draft(draft.name)
+		(winner,) = [name for name, user in self.users.items() if user == decided.answered_by]
+		self.assertEqual(decided.status, "Applied" if answers[winner] else "Rejected", responses)
+		self.assertEqual(frappe.db.get_value("Agent Run", draft.run, "status"), "Success")
 		self.assertEqual(frappe.db.count("ToDo", {"description": title}), int(answers[winner]))
-		for way in set(order) - {winner, "mcp"}:
-			self.assertIn("answered before", seen[way], way)
-			self.assertIn(decided.answered_by, seen[way], way)
-		self.assertNotIn("inputRequests", seen["mcp"])
+		for name in set(order) - {winner, "mcp"}:
+			self.assertIn("answered before", responses[name], name)
+			self.assertIn(decided.answered_by, responses[name], name)
+		self.assertNotIn("inputRequests", responses["mcp"])

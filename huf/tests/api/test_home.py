@@ -1,4 +1,4 @@
-"""The first page: runs in figures, a day each, and only one's own unless one is a manager."""
+"""The start page counts runs by day: users see their own runs, managers see all."""
 
 from unittest.mock import patch
 
@@ -11,8 +11,8 @@ from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_user
 
 
-def today(told: dict) -> dict:
-	return told["days"][-1]
+def today(page: dict) -> dict:
+	return page["days"][-1]
 
 
 class TestHome(SiteTestCase):
@@ -31,19 +31,19 @@ class TestHome(SiteTestCase):
 		failed = self.make_run(user, "Failed", unpriced_calls=1)
 		self.make_run(other, "Success", total_cost=2)
 		frappe.set_user(user)
-		told = home.get_home()
+		page = home.get_home()
 		day = {"done": 1, "failed": 1, "other": 1, "cost": 0.5, "unpriced": 1}
-		self.assertEqual(today(told), {"day": str(now_datetime().date()), **day})
-		self.assertEqual((len(told["days"]), len(told["running"])), (30, 1))
-		self.assertEqual([run["name"] for run in told["failures"]], [failed])
-		self.assertIsNone(told["setup"])
+		self.assertEqual(today(page), {"day": str(now_datetime().date()), **day})
+		self.assertEqual((len(page["days"]), len(page["running"])), (30, 1))
+		self.assertEqual([run["name"] for run in page["failures"]], [failed])
+		self.assertIsNone(page["setup"])
 
 	@patch.object(daily_counts, "MAX_UNCACHED_RUNS", float("inf"))
 	def test_manager_sees_runs_of_all_users_and_the_setup_state(self):
 		before = today(home.get_home())["done"]
 		self.agent = make_agent()
 		self.make_run(make_user("Huf User"), "Success")
-		told = home.get_home()
-		self.assertEqual(today(told)["done"], before + 1)
-		self.assertIn(self.agent, told["setup"]["own_agents"])
-		self.assertTrue(told["setup"]["has_run"])
+		page = home.get_home()
+		self.assertEqual(today(page)["done"], before + 1)
+		self.assertIn(self.agent, page["setup"]["own_agents"])
+		self.assertTrue(page["setup"]["has_run"])

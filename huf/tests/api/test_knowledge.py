@@ -1,4 +1,4 @@
-"""REST about knowledge: who sees what of sources and their items, and what they may do."""
+"""REST endpoints of knowledge sources and their items, with permissions."""
 
 import frappe
 
@@ -29,12 +29,12 @@ class TestKnowledge(SiteTestCase):
 	def test_manager_sees_source_counts_but_only_readable_items(self):
 		make_case(title="Roof")
 		source = make_source(reference_doctype=CASE)
-		manager, reading = make_user("Huf Manager"), make_user("Huf Manager", READER)
+		manager, reader = make_user("Huf Manager"), make_user("Huf Manager", READER)
 		with acting_as(manager):
 			row = next(row for row in knowledge.get_sources() if row.name == source)
 			self.assertTrue(row.may_change and row.counts["Ready"])
 			self.assertEqual(knowledge.get_items(source), [])
-		with acting_as(reading):
+		with acting_as(reader):
 			self.assertEqual(knowledge.get_items(source)[0]["doctype"], CASE)
 
 	def test_user_without_write_permission_cannot_index_or_list_items(self):

@@ -1,4 +1,4 @@
-"""Malformed requests over HTTP: each is refused as a mistake of the caller, and none is logged as an error."""
+"""Malformed HTTP requests are refused with a 4xx status and not logged as errors."""
 
 import json
 
@@ -38,8 +38,8 @@ class MalformedTestCase(OpenAITestCase):
 
 class TestTypes(MalformedTestCase):
 	def test_values_of_another_type_are_refused(self):
-		hello = {"model": self.asked, "messages": [{"role": "user", "content": "Hi"}]}
-		action = {"action": "chat", "agent": self.asked, "message": "Hi"}
+		hello = {"model": self.todo_agent, "messages": [{"role": "user", "content": "Hi"}]}
+		action = {"action": "chat", "agent": self.todo_agent, "message": "Hi"}
 		stream = {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
 		for wrong in (["a"], {"a": 1}):
 			for path, body in (
@@ -77,7 +77,7 @@ class TestTypes(MalformedTestCase):
 class TestJson(MalformedTestCase):
 	def test_json_as_text_may_not_be_nested_too_deeply(self):
 		for path, body in (
-			("huf.api.agent.chat", {"message": "x", "agent": self.asked, "attachments": DEEP}),
+			("huf.api.agent.chat", {"message": "x", "agent": self.todo_agent, "attachments": DEEP}),
 			("huf.api.record.get_records", {"doctype": "ToDo", "filters": DEEP}),
 			("huf.api.client.get_count", {"doctype": "ToDo", "filters": DEEP}),
 			("huf.api.knowledge.search", {"query": "x", "sources": DEEP}),
@@ -87,7 +87,7 @@ class TestJson(MalformedTestCase):
 			("huf.api.undo.preview", {"runs": ["x"], "decisions": {"*": ["keep"]}}),
 			("huf.api.run.rerun", {"run": "x", "step": 1, "edits": DEEP}),
 			("huf.api.draft.approve", {"draft": "x", "digest": "x", "arguments": DEEP}),
-			("huf.api.copilotkit.action", {"action": self.tool, "agent": self.asked, "arguments": DEEP}),
+			("huf.api.copilotkit.action", {"action": self.tool, "agent": self.todo_agent, "arguments": DEEP}),
 		):
 			with self.subTest(path):
 				method = "GET" if ".get_" in path else "POST"
@@ -106,10 +106,10 @@ class TestJson(MalformedTestCase):
 		):
 			for body in (b'"x"', b"null", b"5", b'{"a": NaN}', '{"a": 1}'.encode("utf-16")):
 				with self.subTest(path, body=body):
-					# Frappe 15 makes a page of the error otherwise, and fails: there is no session yet.
+					# Otherwise Frappe 15 renders an error page, which fails without a session.
 					options = {"content_type": "application/json", "headers": {"Accept": "application/json"}}
 					response = send(path, method="POST", data=body, **options)
-					# Frappe reads some of them, and then asks for a sign-in.
+					# Frappe accepts some of these bodies and then requires a sign-in.
 					self.assertIn(response.status_code, (400, 401, 403))
 					if response.status_code == 400:
 						self.assertIn(key, response.json)
@@ -157,7 +157,7 @@ class TestNumbers(MalformedTestCase):
 		run = self.post().json["metadata"]["run"]
 		frappe.set_user(self.user)
 		for last, is_found in ((frappe.utils.today(), True), ("9999-12-31", True), ("2020-01-01", False)):
-			names = [row["name"] for row in run_api.get_runs(agent=self.asked, to_date=last)]
+			names = [row["name"] for row in run_api.get_runs(agent=self.todo_agent, to_date=last)]
 			self.assertEqual(run in names, is_found, last)
 
 	def test_invalid_last_event_id_is_ignored(self):

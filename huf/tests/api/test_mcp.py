@@ -1,4 +1,4 @@
-"""MCP over HTTP, byte for byte: sign-in, lists, calls as runs, and who sees what."""
+"""The MCP endpoint over HTTP: sign-in, lists, calls as runs, tasks, limits and permissions."""
 
 import json
 from itertools import product
@@ -44,8 +44,10 @@ class McpTestCase(DraftTestCase):
 		self.create = make_tool("Create Document", reference_doctype="ToDo")
 		self.read = make_tool("Get List", reference_doctype="ToDo")
 		self.hidden = make_tool("Get List", reference_doctype="ToDo", roles=[{"role": make_role()}])
-		self.asked = make_agent(make_model(self.server), (self.create, self.read, self.hidden))
-		self.slug = self.make_server(self.asked, (self.create, self.read, self.hidden), (self.asked,))
+		self.todo_agent = make_agent(make_model(self.server), (self.create, self.read, self.hidden))
+		self.slug = self.make_server(
+			self.todo_agent, (self.create, self.read, self.hidden), (self.todo_agent,)
+		)
 
 	def make_server(self, agent, tools=(), agents=(), **values) -> str:
 		offers = [{"offer_type": "Agent Tool Function", "offer": each} for each in tools]
@@ -55,7 +57,7 @@ class McpTestCase(DraftTestCase):
 		return server.slug
 
 	def post(self, method: str, params: dict | None = None, path: str | None = None, **options):
-		"""A request of the newest revision; `headers` and `meta` add to what such a request has."""
+		"""Send a request of the newest revision; `headers` and `meta` are merged into its own."""
 		return send(**self.build_request(method, params, path, **options))
 
 	def build_request(self, method: str, params: dict | None = None, path: str | None = None, **options):
@@ -119,7 +121,7 @@ class TestTools(McpTestCase):
 		params = {"name": agent, "arguments": {"message": "Hi"}}
 		request = self.build_request("tools/call", params, meta={"progressToken": 1})
 		self.assertIn(b"begins", leave(**request))
-		run = frappe.get_last_doc("Agent Run", {"agent": self.asked})
+		run = frappe.get_last_doc("Agent Run", {"agent": self.todo_agent})
 		self.assertEqual((run.status, run.response), ("Success", "Done."))
 
 	def test_tool_call_is_recorded_as_a_run_of_the_server_agent(self):
@@ -129,7 +131,7 @@ class TestTools(McpTestCase):
 		made = result["structuredContent"]
 		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
 		self.assertEqual(json.loads(result["content"][0]["text"]), made)
-		run = frappe.get_last_doc("Agent Run", {"agent": self.asked})
+		run = frappe.get_last_doc("Agent Run", {"agent": self.todo_agent})
 		self.assertEqual((run.run_as, run.status), (self.user, "Success"))
 		self.assertEqual(self.calls(run.name), [(self.create, "Success")])
 
@@ -149,7 +151,7 @@ class TestDocuments(McpTestCase):
 		word = frappe.generate_hash(length=8)
 		for middle in "_x%":
 			make(CUSTOMER, title=f"{word}{middle}b", city="Brno")
-		self.slug = self.make_server(self.asked)
+		self.slug = self.make_server(self.todo_agent)
 		doc = frappe.get_doc("MCP Server", {"slug": self.slug})
 		doc.append("offers", {"offer_type": "DocType", "offer": CUSTOMER})
 		doc.save()
@@ -162,7 +164,7 @@ class TestDocuments(McpTestCase):
 
 
 class TestApproval(McpTestCase):
-	"""A call that needs a person: the difference goes to the client, and one answer counts."""
+	"""A call that needs approval: the client gets the diff by elicitation, and one answer counts."""
 
 	def setUp(self):
 		super().setUp()
@@ -172,42 +174,42 @@ class TestApproval(McpTestCase):
 	def ask(self, **options) -> dict:
 		return self.call(self.update, self.arguments, meta=ELICITATION, **options)
 
-	def answer(self, asked: dict, action: str, **content) -> dict:
-		(key,) = asked["inputRequests"]
+	def answer(self, pending: dict, action: str, **content) -> dict:
+		(key,) = pending["inputRequests"]
 		response = {"action": action, **({"content": content} if content else {})}
 		params = {
 			"name": self.update,
 			"arguments": self.arguments,
 			"inputResponses": {key: response},
-			"requestState": asked["requestState"],
+			"requestState": pending["requestState"],
 		}
 		return self.result("tools/call", params, meta=ELICITATION)
 
 	def test_accepted_elicitation_executes_the_change(self):
-		asked = self.ask()
-		self.assertEqual(asked["resultType"], "input_required")
-		((_key, request),) = asked["inputRequests"].items()
+		pending = self.ask()
+		self.assertEqual(pending["resultType"], "input_required")
+		((_key, request),) = pending["inputRequests"].items()
 		self.assertEqual(request["method"], "elicitation/create")
 		self.assertIn('"new"', request["params"]["message"])
 		self.assertEqual(self.note(), "old")
-		done = self.answer(asked, "accept")
+		done = self.answer(pending, "accept")
 		self.assertFalse(done.get("isError"), done)
 		self.assertEqual(self.note(), "new")
 
 	def test_rejection_elsewhere_overrides_a_later_accept(self):
-		asked = self.ask()
+		pending = self.ask()
 		draft = frappe.get_last_doc("Agent Draft", {"tool": self.update})
 		with acting_as(self.user):
 			approvals.reject_call(draft.name, draft.digest, "Not by mail")
-		done = self.answer(asked, "accept")
+		done = self.answer(pending, "accept")
 		self.assertIn("Not by mail", done["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
 
 	def test_document_changed_meanwhile_causes_a_new_elicitation(self):
-		asked = self.ask()
+		pending = self.ask()
 		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
 		frappe.db.commit()
-		again = self.answer(asked, "accept")
+		again = self.answer(pending, "accept")
 		self.assertEqual(again["resultType"], "input_required")
 		self.assertIn('"other"', next(iter(again["inputRequests"].values()))["params"]["message"])
 		self.assertEqual(self.note(), "other")
@@ -233,7 +235,7 @@ class TestApproval(McpTestCase):
 
 
 class TestTasks(McpTestCase):
-	"""A task is a queued run: any process may start it, work on it and answer for it."""
+	"""A task is a queued run: any process may start it, execute it and report its state."""
 
 	def setUp(self):
 		super().setUp()
@@ -250,9 +252,9 @@ class TestTasks(McpTestCase):
 		task = self.call(self.update, self.arguments, meta=TASKS)
 		self.assertEqual((task["resultType"], task["status"]), ("task", "working"))
 		self.go_on(task["taskId"])
-		asked = self.task("get", task["taskId"])
-		self.assertEqual(asked["status"], "input_required", asked)
-		(key,) = asked["inputRequests"]
+		pending = self.task("get", task["taskId"])
+		self.assertEqual(pending["status"], "input_required", pending)
+		(key,) = pending["inputRequests"]
 		self.task("update", task["taskId"], inputResponses={key: {"action": "accept"}})
 		self.go_on(task["taskId"])
 		done = self.task("get", task["taskId"])
@@ -301,13 +303,13 @@ class TestLimits(McpTestCase):
 		post = make_tool("POST")
 		agent = make_agent(None, (post,))
 		self.slug = self.make_server(agent, (post,))
-		asked = self.call(post, {"url": "https://new.example/x", "body": {}}, meta=ELICITATION)
-		self.assertEqual(asked["resultType"], "input_required")
-		self.assertIn("new.example", next(iter(asked["inputRequests"].values()))["params"]["message"])
+		pending = self.call(post, {"url": "https://new.example/x", "body": {}}, meta=ELICITATION)
+		self.assertEqual(pending["resultType"], "input_required")
+		self.assertIn("new.example", next(iter(pending["inputRequests"].values()))["params"]["message"])
 
 	def test_call_above_runs_per_hour_is_refused(self):
-		frappe.db.set_value("Agent", self.asked, "runs_per_hour", 1)
-		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.set_value("Agent", self.todo_agent, "runs_per_hour", 1)
+		frappe.clear_document_cache("Agent", self.todo_agent)
 		frappe.db.commit()
 		self.assertFalse(self.call(self.read).get("isError"))
 		refused = self.call(self.read)
@@ -321,7 +323,7 @@ class TestLimits(McpTestCase):
 		self.assertEqual(frappe.db.count("Agent Run"), before)
 
 	def test_broken_json_is_a_parse_error_of_json_rpc(self):
-		paths = (f"/mcp/{self.slug}", "/mcp", "/api/method/huf.api.mcp.serve", f"/a2a/{self.asked}")
+		paths = (f"/mcp/{self.slug}", "/mcp", "/api/method/huf.api.mcp.serve", f"/a2a/{self.todo_agent}")
 		for path, body in product(paths, ('{"jsonrpc": "2.0", ', '{"jsonrpc": "\\ud800"}')):
 			with self.subTest(path, body=body):
 				request = self.build_request("tools/list", path=path)

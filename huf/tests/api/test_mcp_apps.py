@@ -1,4 +1,4 @@
-"""MCP Apps: a call that waits for a person is a card in clients that show cards, and only its answer counts."""
+"""MCP Apps: a call that waits for approval is shown as a card, and only its answer tool decides."""
 
 import base64
 import hashlib
@@ -40,8 +40,8 @@ class AppsTestCase(McpTestCase):
 	def ask(self) -> dict:
 		return self.call(self.update, self.arguments, meta=APPS)
 
-	def answer(self, asked: dict, approve: bool, **others) -> dict:
-		given = {key: asked["structuredContent"][key] for key in ("draft", "digest")}
+	def answer(self, pending: dict, approve: bool, **others) -> dict:
+		given = {key: pending["structuredContent"][key] for key in ("draft", "digest")}
 		return self.call(ANSWER, {**given, "approve": approve, **others}, meta=APPS)
 
 	def read_card(self) -> dict:
@@ -69,9 +69,9 @@ class TestCard(AppsTestCase):
 		self.assertNotRegex(content["text"], r"https?://")
 
 	def test_clients_without_mcp_apps_cannot_call_the_answer_tool(self):
-		asked = self.ask()
+		pending = self.ask()
 		self.assertNotIn(ANSWER, self.tools())
-		given = {key: asked["structuredContent"][key] for key in ("draft", "digest")}
+		given = {key: pending["structuredContent"][key] for key in ("draft", "digest")}
 		refused = self.post("tools/call", {"name": ANSWER, "arguments": {**given, "approve": True}})
 		self.assertIn("Unknown tool", refused.json["error"]["message"])
 		self.assertEqual(self.note(), "old")
@@ -79,13 +79,13 @@ class TestCard(AppsTestCase):
 
 class TestAnswer(AppsTestCase):
 	def test_result_contains_the_diff_and_approval_executes_it(self):
-		asked = self.ask()
-		self.assertEqual(asked["structuredContent"]["tool"], self.update)
-		(change,) = asked["structuredContent"]["difference"]["changes"]
+		pending = self.ask()
+		self.assertEqual(pending["structuredContent"]["tool"], self.update)
+		(change,) = pending["structuredContent"]["difference"]["changes"]
 		fields = {each["fieldname"]: (each["before"], each["after"]) for each in change["fields"]}
 		self.assertEqual(fields["note"], ("old", "new"))
 		self.assertEqual(self.note(), "old")
-		done = self.answer(asked, True)
+		done = self.answer(pending, True)
 		self.assertFalse(done.get("isError"), done)
 		self.assertEqual(self.note(), "new")
 
@@ -95,10 +95,10 @@ class TestAnswer(AppsTestCase):
 		self.assertEqual(self.note(), "old")
 
 	def test_document_changed_meanwhile_returns_a_new_diff(self):
-		asked = self.ask()
+		pending = self.ask()
 		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
 		frappe.db.commit()
-		again = self.answer(asked, True)
+		again = self.answer(pending, True)
 		self.assertTrue(again["isError"])
 		self.assertIn("has changed", again["content"][0]["text"])
 		self.assertIn('"other"', str(again["structuredContent"]).replace("'", '"'))
@@ -109,10 +109,10 @@ class TestAnswer(AppsTestCase):
 		self.assertEqual(self.note(), "new")
 
 	def test_approval_after_a_rejection_elsewhere_is_refused(self):
-		asked = self.ask()
+		pending = self.ask()
 		with acting_as(self.user):
-			approvals.reject_call(asked["structuredContent"]["draft"], None, "By mail")
-		late = self.answer(asked, True)
+			approvals.reject_call(pending["structuredContent"]["draft"], None, "By mail")
+		late = self.answer(pending, True)
 		self.assertTrue(late["isError"])
 		self.assertIn("answered before", late["content"][0]["text"])
 		self.assertEqual(self.note(), "old")
@@ -134,9 +134,9 @@ class TestAnswer(AppsTestCase):
 		self.assertEqual(self.note(), "new")
 
 	def test_user_who_is_not_the_approver_receives_no_draft_content(self):
-		asked = self.ask()
+		pending = self.ask()
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
-		refused = self.answer(asked, True)
+		refused = self.answer(pending, True)
 		self.assertTrue(refused["isError"])
 		self.assertEqual(refused.get("structuredContent"), {})
 		self.assertEqual(self.note(), "old")

@@ -1,6 +1,4 @@
-"""Secrets under every kind of permission: a program that connects as a user gets none that the user may not
-read.
-"""
+"""MCP clients never receive a canary value that their user may not read, whatever the kind of permission."""
 
 import json
 from urllib.parse import quote
@@ -14,7 +12,7 @@ from huf.tests.doctypes import CASE, EDITOR
 from huf.tests.factories import make, make_agent, make_role, make_tool, make_user, unique
 
 SEARCHES = 2
-"""Of the answers to `ask`, those that depend on the word alone."""
+"""The first N answers of `ask` depend only on the query."""
 
 
 class TestMcpCanaries(McpTestCase):
@@ -28,13 +26,13 @@ class TestMcpCanaries(McpTestCase):
 					canary = "4815162342"
 				self.offer_all(source)
 				self.assertNotIn(canary, self.collect(user, canary))
-				# Neither does a count, a score or an error say that the word is somewhere.
+				# Counts, scores and errors must not reveal that the canary exists.
 				unknown = canary[:-4] + "".join(reversed(canary[-4:])) + "7"
 				self.assertEqual(*(self.ask(word)[:SEARCHES] for word in (canary, unknown)))
 				self.assertIn(canary, self.collect(other, canary))
 
 	def offer_all(self, source: str) -> None:
-		"""A server with a source, its DocType, and tools that read both."""
+		"""Make a server that offers a source, its DocType, and tools that read both."""
 		row = frappe.db.get_value(
 			"Knowledge Source", source, ["reference_doctype", "document_fields"], as_dict=True
 		)
@@ -53,11 +51,11 @@ class TestMcpCanaries(McpTestCase):
 		frappe.db.commit()
 
 	def collect(self, user: str, word: str) -> str:
-		"""Everything that a program of this user is sent, asking for the roof and for `word`."""
+		"""Everything that a client of this user receives, including searches for "roof" and for `word`."""
 		frappe.set_user("Administrator")
 		self.headers = {"Authorization": f"Bearer {make_key(user)}:{SECRET}"}
 		sent = [
-			self.post(f"{what}/list").get_data(as_text=True) for what in ("tools", "resources", "prompts")
+			self.post(f"{kind}/list").get_data(as_text=True) for kind in ("tools", "resources", "prompts")
 		]
 		sent += [each for query in ("roof", word) if query for each in self.ask(query)]
 		listed = self.result("resources/list")["resources"]
@@ -66,7 +64,7 @@ class TestMcpCanaries(McpTestCase):
 			f"huf://document/{quote(self.doctype, safe='')}/{name}" for name in names[-20:]
 		}
 		sent += [self.post("resources/read", {"uri": uri}).get_data(as_text=True) for uri in sorted(uris)]
-		# What was asked for comes back in errors and arguments; that is no secret.
+		# Errors and arguments repeat the query, which is not a leak.
 		return "\n".join(sent).replace(f"knowledge/{word}", "")
 
 	def ask(self, query: str) -> list[str]:
@@ -85,7 +83,7 @@ class TestMcpCanaries(McpTestCase):
 
 
 def drop_query(body: dict) -> str:
-	"""The body without the query that a search repeats."""
+	"""The body as JSON, without the query that a search repeats."""
 
 	def clean(value):
 		if isinstance(value, dict):
@@ -103,7 +101,7 @@ def drop_query(body: dict) -> str:
 
 
 class TestWhatIsOffered(McpTestCase):
-	"""What a user may not use is not there, and cannot be told from what never was."""
+	"""What a user may not use is hidden, and its errors equal those of names that do not exist."""
 
 	def setUp(self):
 		super().setUp()
@@ -124,7 +122,7 @@ class TestWhatIsOffered(McpTestCase):
 	def test_inaccessible_disabled_and_non_chat_agents_are_unknown(self):
 		values = ({"roles": [{"role": make_role()}]}, {"disabled": 1}, {"allow_chat": 0})
 		agents = [make_agent(None, (self.read,), **each) for each in values]
-		self.slug = self.make_server(self.asked, (), (self.asked, *agents))
+		self.slug = self.make_server(self.todo_agent, (), (self.todo_agent, *agents))
 		(shown,) = self.names()
 		for agent in agents:
 			self.assertNotIn(agent, json.dumps(self.result("tools/list")))
@@ -140,14 +138,14 @@ class TestWhatIsOffered(McpTestCase):
 	def test_inaccessible_or_disabled_server_responds_like_a_missing_one(self):
 		answers = [self.post("tools/list", path="/mcp/never-was")]
 		for values in ({"roles": [{"role": make_role()}]}, {"enabled": 0}):
-			slug = self.make_server(self.asked, (self.read,), **values)
+			slug = self.make_server(self.todo_agent, (self.read,), **values)
 			answers.append(self.post("tools/list", path=f"/mcp/{slug}"))
 		self.assertEqual({(each.status_code, each.get_data()) for each in answers}, {(404, answers[0].data)})
 
 	def test_task_of_another_user_is_not_found(self):
 		description = unique("Mine")
 		self.call(self.create, {"description": description, "allocated_to": self.user})
-		run = frappe.get_last_doc("Agent Run", {"agent": self.asked}).name
+		run = frappe.get_last_doc("Agent Run", {"agent": self.todo_agent}).name
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 
 		errors = [
@@ -161,8 +159,8 @@ class TestWhatIsOffered(McpTestCase):
 
 		self.slug = self.make_server(self.agent, (self.update,))
 		arguments = {"name": self.order.name, "values": {"note": "new"}}
-		asked = self.call(self.update, arguments, meta=ELICITATION)
-		(key,) = asked["inputRequests"]
+		pending = self.call(self.update, arguments, meta=ELICITATION)
+		(key,) = pending["inputRequests"]
 
 		other = make_user("Huf User", EDITOR)
 		self.headers = {"Authorization": f"Bearer {make_key(other)}:{SECRET}"}
@@ -170,7 +168,7 @@ class TestWhatIsOffered(McpTestCase):
 			"name": self.update,
 			"arguments": arguments,
 			"inputResponses": {key: {"action": "accept"}},
-			"requestState": asked["requestState"],
+			"requestState": pending["requestState"],
 		}
 		refused = self.post("tools/call", answer, meta=ELICITATION)
 		self.assertEqual(refused.json["error"]["message"], "Invalid or expired requestState")

@@ -1,4 +1,4 @@
-"""The SDK's own client over real HTTP, at each revision that clients speak."""
+"""The MCP SDK's client over HTTP, at each supported protocol revision."""
 
 import asyncio
 import subprocess
@@ -42,8 +42,8 @@ class TestLoading(unittest.TestCase):
 class TestClients(OAuthTestCase):
 	def setUp(self):
 		super().setUp()
-		frappe.db.set_value("Agent", self.asked, "starters", "What is due?")
-		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.set_value("Agent", self.todo_agent, "starters", "What is due?")
+		frappe.clear_document_cache("Agent", self.todo_agent)
 		frappe.db.commit()
 
 	def test_every_revision_lists_tools_calls_tools_and_gets_prompts(self):
@@ -61,16 +61,16 @@ class TestClients(OAuthTestCase):
 					self.assertTrue(tools[self.read].annotations.read_only_hint)
 					values = {"description": description, "allocated_to": self.user}
 					made = await client.call_tool(self.create, values)
-					asked = await client.call_tool(ask, {"message": "Due?"}, progress_callback=on_progress)
+					answer = await client.call_tool(ask, {"message": "Due?"}, progress_callback=on_progress)
 					prompts = (await client.list_prompts()).prompts
 					prompt = await client.get_prompt(prompts[0].name)
-					return made, asked, prompt
+					return made, answer, prompt
 
-				made, asked, prompt = self.use(work, revision)
+				made, answer, prompt = self.use(work, revision)
 				self.assertFalse(made.is_error, made)
-				self.assertTrue(frappe_exists("ToDo", description=description))
-				self.assertEqual(asked.structured_content["answer"], "Nothing is due.")
-				self.assertEqual(asked.content, [TextContent(text="Nothing is due.")])
+				self.assertTrue(exists("ToDo", description=description))
+				self.assertEqual(answer.structured_content["answer"], "Nothing is due.")
+				self.assertEqual(answer.content, [TextContent(text="Nothing is due.")])
 				self.assertTrue([each for each in progress if "Step 1" in each], progress)
 				self.assertIn("What is due?", prompt.messages[0].content.text)
 
@@ -79,17 +79,17 @@ class TestClients(OAuthTestCase):
 		slow = make_tool("Custom Function", function_path=path, effect="read")
 		slug = self.make_server(make_agent(make_model(self.server), (slow,)), (slow,))
 		self.url = self.url.replace(self.slug, slug)
-		shown = []
+		messages = []
 
 		async def work(client):
 			async def on_progress(done, total, message):
-				shown.append(message)
+				messages.append(message)
 
 			arguments = {"rows": 2, "pause": 0}
 			return await client.call_tool(slow, arguments, progress_callback=on_progress)
 
 		self.assertFalse(self.use(work, REVISION).is_error)
-		self.assertEqual(shown[-2:], ["Row 0 of 2", "Row 1 of 2"])
+		self.assertEqual(messages[-2:], ["Row 0 of 2", "Row 1 of 2"])
 
 	def test_a_change_is_approved_in_a_client_of_the_newest_revision(self):
 		slug = self.make_server(self.agent, (self.update,))
@@ -161,6 +161,6 @@ class TestClients(OAuthTestCase):
 		self.assertEqual(self.note(), "old")
 
 
-def frappe_exists(doctype: str, **values) -> bool:
+def exists(doctype: str, **values) -> bool:
 	frappe.db.rollback()
 	return bool(frappe.db.exists(doctype, values))

@@ -1,4 +1,4 @@
-"""The diagnosis of MCP connections: it names the step that fails, and keeps nothing of what was said."""
+"""The diagnosis of MCP connections names the failing step and stores no contents of requests."""
 
 import json
 

@@ -1,6 +1,6 @@
-"""The MCP Inspector's command line lists and calls tools of a served site, with an API key and by OAuth.
+"""The MCP Inspector's command line lists and calls the tools of a served site, with an API key and OAuth.
 
-It is an npm package; offline the tests are skipped.
+The Inspector is an npm package; the tests are skipped offline.
 """
 
 import json
@@ -24,7 +24,7 @@ class TestInspector(OAuthTestCase):
 	def setUp(self):
 		super().setUp()
 		folder = install_package(PACKAGE, VERSION)
-		# By default it stores tokens in the user's home or keychain; here each call signs in anew.
+		# The Inspector would store tokens in the user's home or keychain; here each call signs in again.
 		home = enter(self, tempfile.TemporaryDirectory())
 		self.environment = {"HOME": home, "MCP_INSPECTOR_SECRET_STORE": "memory"}
 		launcher = folder / "clients" / "launcher" / "build" / "index.js"
@@ -39,10 +39,10 @@ class TestInspector(OAuthTestCase):
 		return json.loads(done.stdout)
 
 	def inspect_signed_in(self, method: str, *arguments: str) -> dict:
-		"""The result of one request by OAuth, with the user's browser in between."""
+		"""The result of one request with OAuth; the test plays the user's browser."""
 		callback = f"http://127.0.0.1:{find_free_port()}/oauth/callback"
 		options = ("--server-url", self.url, "--transport", "http", "--callback-url", callback)
-		# It signs in only where there is a terminal.
+		# The Inspector signs in only on a terminal.
 		terminal, stdin = os.openpty()
 		self.addCleanup(os.close, terminal)
 		command = (*self.command, *options, "--method", method, *arguments)
@@ -50,8 +50,8 @@ class TestInspector(OAuthTestCase):
 		os.close(stdin)
 		self.addCleanup(inspector.stdout.close)
 		self.addCleanup(inspector.kill)
-		asked = next((line for line in inspector.stdout if "/mcp-oauth/authorize?" in line), "")
-		address = re.search(r"http\S+", asked)
+		sign_in = next((line for line in inspector.stdout if "/mcp-oauth/authorize?" in line), "")
+		address = re.search(r"http\S+", sign_in)
 		requests.get(self.answer(address[0], "allow", "Inspector")).raise_for_status()
 		lines = inspector.stdout.read().splitlines()
 		self.assertEqual(inspector.wait(TIMEOUT_S), 0, lines)

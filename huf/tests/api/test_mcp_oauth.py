@@ -1,4 +1,4 @@
-"""Signing in a program: the SDK's own OAuth client against the site, with a person's browser in between."""
+"""OAuth sign-in of MCP clients: the MCP SDK's client against the site; the test plays the user's browser."""
 
 import asyncio
 import base64
@@ -51,14 +51,14 @@ class Storage:
 
 
 def sign_in(base: str, user: str, password: str) -> requests.Session:
-	"""A person's browser."""
+	"""A browser session of a signed-in user."""
 	browser = requests.Session()
 	browser.post(f"{base}/api/method/login", {"usr": user, "pwd": password}).raise_for_status()
 	return browser
 
 
 def decide(browser: requests.Session, address: str, decision: str) -> str:
-	"""Answer the page that asks the person; returns where it sends the browser."""
+	"""Submit the consent page; returns the redirect address, or the page if there is none."""
 	page = browser.get(address)
 	fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.text))
 	form = {name: unescape(value) for name, value in fields.items()} | {"decision": decision}
@@ -81,19 +81,19 @@ class OAuthTestCase(McpTestCase):
 		return sign_in(self.base, self.user, PASSWORD)
 
 	def decide(self, address: str, decision: str, shown: str = "Inspector &lt;b&gt;") -> dict:
-		"""What the browser brings back after the person has decided."""
-		back = self.answer(address, decision, shown)
-		self.assertTrue(back.startswith(RETURN), back)
-		return {key: value[0] for key, value in parse_qs(urlsplit(back).query).items()}
+		"""The query parameters that the redirect after the decision returns to the client."""
+		location = self.answer(address, decision, shown)
+		self.assertTrue(location.startswith(RETURN), location)
+		return {key: value[0] for key, value in parse_qs(urlsplit(location).query).items()}
 
 	def answer(self, address: str, decision: str, shown: str) -> str:
-		"""Where the browser is sent after the person has decided."""
+		"""The address to which the browser is redirected after the decision."""
 		browser = self.sign_in()
 		self.assertIn(shown, browser.get(address).text)
 		return decide(browser, address, decision)
 
 	def use(self, work, revision: str | None = None, auth=None, **options):
-		"""Run `work(client)` with a client of this revision, which signs in by `auth` or has the user's key."""
+		"""Run `work(client)` with a client of this revision, which uses `auth` or the user's API key."""
 
 		async def run():
 			mode = "auto" if revision is None else revision if revision == REVISION else "legacy"
@@ -108,19 +108,19 @@ class OAuthTestCase(McpTestCase):
 			return asyncio.run(run())
 
 	def make_auth(self, decision: str = "allow") -> OAuthClientProvider:
-		"""Signs a client in as soon as it is asked to, with a person who decides."""
+		"""An OAuth provider for the client; the consent page is answered with `decision`."""
 		found = {}
 
 		async def open_browser(address):
 			found.update(await asyncio.to_thread(self.decide, address, decision))
 
-		async def come_back():
+		async def receive_code():
 			return AuthorizationCodeResult(
 				code=found.get("code", ""), state=found.get("state"), iss=found.get("iss")
 			)
 
 		metadata = OAuthClientMetadata(client_name="Inspector <b>", redirect_uris=[RETURN])
-		return OAuthClientProvider(self.url, metadata, self.storage, open_browser, come_back)
+		return OAuthClientProvider(self.url, metadata, self.storage, open_browser, receive_code)
 
 	def list_tools(self):
 		async def work(client):
@@ -128,7 +128,7 @@ class OAuthTestCase(McpTestCase):
 
 		return self.use(work, auth=self.make_auth())
 
-	def ask_with(self, token: str, path: str | None = None) -> int:
+	def post_with(self, token: str, path: str | None = None) -> int:
 		body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 		headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
 		return requests.post(self.base + path if path else self.url, json=body, headers=headers).status_code
@@ -155,16 +155,16 @@ class TestOAuth(OAuthTestCase):
 	def test_token_works_only_for_its_server_until_the_grant_is_deleted(self):
 		self.list_tools()
 		token = self.storage.tokens.access_token
-		other = self.make_server(self.asked, (self.read,))
-		self.assertEqual(self.ask_with(token), 200)
-		self.assertEqual(self.ask_with(token, f"/mcp/{other}"), 401)
-		self.assertEqual(self.ask_with(token, "/api/method/frappe.auth.get_logged_user"), 401)
-		self.assertEqual(self.ask_with(f"{token}x"), 401)
+		other = self.make_server(self.todo_agent, (self.read,))
+		self.assertEqual(self.post_with(token), 200)
+		self.assertEqual(self.post_with(token, f"/mcp/{other}"), 401)
+		self.assertEqual(self.post_with(token, "/api/method/frappe.auth.get_logged_user"), 401)
+		self.assertEqual(self.post_with(f"{token}x"), 401)
 		frappe.set_user(self.user)
 		(grant,) = frappe.get_list(grants.GRANT, pluck="name", order_by="name asc")
 		frappe.delete_doc(grants.GRANT, grant)
 		frappe.db.commit()
-		self.assertEqual(self.ask_with(token), 401)
+		self.assertEqual(self.post_with(token), 401)
 
 	def test_cmd_argument_is_not_executed_with_a_token(self):
 		self.list_tools()
@@ -193,9 +193,9 @@ class TestOAuth(OAuthTestCase):
 
 		second = refresh(first.refresh_token)
 		self.assertEqual(second.status_code, 200, second.text)
-		self.assertEqual(self.ask_with(second.json()["access_token"]), 200)
+		self.assertEqual(self.post_with(second.json()["access_token"]), 200)
 		self.assertEqual(refresh(first.refresh_token).status_code, 400)
-		self.assertEqual(self.ask_with(second.json()["access_token"]), 401)
+		self.assertEqual(self.post_with(second.json()["access_token"]), 401)
 
 	def test_denied_consent_issues_no_token(self):
 		with self.assertRaises(Exception):  # noqa: B017 (an exception group of the SDK)
@@ -207,7 +207,7 @@ class TestOAuth(OAuthTestCase):
 		frappe.set_user("Administrator")
 		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
 		frappe.db.commit()
-		self.assertEqual(self.ask_with(self.storage.tokens.access_token), 401)
+		self.assertEqual(self.post_with(self.storage.tokens.access_token), 401)
 
 	def test_frappe_oauth_bearer_token_is_accepted_on_a_bench(self):
 		if not frappe.db.exists("DocType", "OAuth Bearer Token"):
@@ -219,7 +219,7 @@ class TestOAuth(OAuthTestCase):
 		end = add_to_date(now_datetime(), hours=1)
 		make("OAuth Bearer Token", refresh_token=f"{token}r", expires_in=3600, expiration_time=end, **values)
 		frappe.db.commit()
-		self.assertEqual([self.ask_with(each) for each in (token, f"{token}x")], [200, 401])
+		self.assertEqual([self.post_with(each) for each in (token, f"{token}x")], [200, 401])
 
 	def test_reused_authorization_code_deletes_its_grant_and_stays_invalid(self):
 		made = [grants.insert_grant(self.slug, self.user, "client", "A client", self.url) for _ in range(4)]
@@ -237,9 +237,9 @@ class TestOAuth(OAuthTestCase):
 		self.assertEqual(answer.status_code, 401)
 		address = re.search(r'resource_metadata="([^"]+)"', answer.headers["WWW-Authenticate"])[1]
 		self.assertEqual(address, f"{self.base}/.well-known/oauth-protected-resource/mcp/{self.slug}")
-		described = requests.get(address).json()
-		self.assertEqual(described["resource"], self.url)
-		(issuer,) = described["authorization_servers"]
+		metadata = requests.get(address).json()
+		self.assertEqual(metadata["resource"], self.url)
+		(issuer,) = metadata["authorization_servers"]
 		server = requests.get(f"{self.base}/.well-known/oauth-authorization-server/mcp-oauth").json()
 		self.assertEqual((server["issuer"], server["code_challenge_methods_supported"]), (issuer, ["S256"]))
 		self.assertTrue(server["authorization_response_iss_parameter_supported"])
@@ -258,10 +258,10 @@ class TestOAuth(OAuthTestCase):
 
 
 class Documents(BaseHTTPRequestHandler):
-	"""A host of Client ID Metadata Documents; {path: (status, document)}, or an address to redirect to."""
+	"""Serves Client ID Metadata Documents: {path: (status, document or redirect address)}."""
 
 	def do_GET(self):
-		self.server.asked.append(self.path)
+		self.server.requested.append(self.path)
 		status, document = self.server.documents[self.path]
 		body = document if isinstance(document, bytes) else json.dumps(document).encode()
 		self.send_response(status)
@@ -277,12 +277,12 @@ class Documents(BaseHTTPRequestHandler):
 
 
 class TestClientDocuments(OAuthTestCase):
-	"""A client whose id is the address of its document."""
+	"""Client ID Metadata Documents: the client id is the URL of a document that describes the client."""
 
 	def setUp(self):
 		super().setUp()
 		self.host = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
-		self.host.documents, self.host.asked = {}, []
+		self.host.documents, self.host.requested = {}, []
 		threading.Thread(target=self.host.serve_forever, args=(0.02,), daemon=True).start()
 		self.addCleanup(self.host.server_close)
 		self.addCleanup(self.host.shutdown)
@@ -293,8 +293,8 @@ class TestClientDocuments(OAuthTestCase):
 		document = {"client_id": self.address, "client_name": "Cloud", "redirect_uris": [RETURN], **values}
 		self.host.documents[urlsplit(self.address).path] = (status, values.get("Location", document))
 
-	def begin(self, client_id: str | None = None, redirect_uri: str = RETURN) -> requests.Response:
-		"""The first request of the user's browser, as the program has written it."""
+	def authorize(self, client_id: str | None = None, redirect_uri: str = RETURN) -> requests.Response:
+		"""The authorization request with which the client opens the user's browser."""
 		digest = hashlib.sha256(self.verifier.encode()).digest()
 		query = {
 			"response_type": "code",
@@ -311,7 +311,7 @@ class TestClientDocuments(OAuthTestCase):
 	def test_client_document_replaces_registration_and_is_fetched_once(self):
 		self.publish()
 		shown = f"Cloud (127.0.0.1:{self.host.server_port})"
-		found = self.decide(self.begin().headers["Location"], "allow", shown)
+		found = self.decide(self.authorize().headers["Location"], "allow", shown)
 		form = {
 			"grant_type": "authorization_code",
 			"code": found["code"],
@@ -321,26 +321,26 @@ class TestClientDocuments(OAuthTestCase):
 		}
 		answer = requests.post(f"{self.base}/mcp-oauth/token", form)
 		self.assertEqual(answer.status_code, 200, answer.text)
-		self.assertEqual(self.ask_with(answer.json()["access_token"]), 200)
-		self.assertEqual(len(self.host.asked), 1)
+		self.assertEqual(self.post_with(answer.json()["access_token"]), 200)
+		self.assertEqual(len(self.host.requested), 1)
 
 	def test_client_name_is_sanitized_and_truncated(self):
 		self.publish(client_name="Cloud\n\u202ereal" + "x" * 200)
-		page = self.sign_in().get(self.begin().headers["Location"]).text
+		page = self.sign_in().get(self.authorize().headers["Location"]).text
 		self.assertIn(f"Cloud real{'x' * 70} (127.0.0.1", page)
 
 	def test_loopback_redirect_uri_matches_any_port_but_no_other_host_or_path(self):
 		self.publish(redirect_uris=["http://127.0.0.1/callback"])
-		self.assertEqual(self.begin(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
+		self.assertEqual(self.authorize(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
 		for other in (
 			"http://127.0.0.1:5/other",
 			"https://evil.example/callback",
 			"http://evil.example:5/callback",
 		):
-			self.assertEqual(self.begin(redirect_uri=other).status_code, 400, other)
+			self.assertEqual(self.authorize(redirect_uri=other).status_code, 400, other)
 
 	def test_invalid_client_documents_are_refused(self):
-		odd = [
+		invalid = [
 			{"client_id": "https://other.example/client"},
 			{"client_secret": "known to all"},
 			{"token_endpoint_auth_method": "client_secret_post"},
@@ -350,12 +350,12 @@ class TestClientDocuments(OAuthTestCase):
 			{"status": 404},
 			{"status": 302, "Location": f"{self.base}/"},
 		]
-		for values in odd:
+		for values in invalid:
 			with self.subTest(str(values)[:60]):
 				self.address = f"{self.address}x"
 				self.publish(**values)
-				self.assertEqual(self.begin().status_code, 400)
-		self.assertEqual(len(self.host.asked), len(odd))
+				self.assertEqual(self.authorize().status_code, 400)
+		self.assertEqual(len(self.host.requested), len(invalid))
 
 	def test_documents_nested_too_deeply_are_refused(self):
 		for depth in (400, 900, 980, 4000):
@@ -363,27 +363,27 @@ class TestClientDocuments(OAuthTestCase):
 			deep = "[" * depth + "]" * depth
 			document = json.dumps({"client_id": self.address, "redirect_uris": 0}).replace("0}", f"{deep}}}")
 			self.host.documents[urlsplit(self.address).path] = (200, document.encode())
-			answer = self.begin()
+			answer = self.authorize()
 			self.assertEqual((answer.status_code, answer.json()["error"]), (400, "invalid_request"), depth)
 
 	def test_client_documents_on_private_hosts_are_not_fetched(self):
 		for address in ("https://169.254.169.254/client", "http://192.168.0.1/client", f"{self.address}#x"):
-			self.assertEqual(self.begin(address).status_code, 400, address)
+			self.assertEqual(self.authorize(address).status_code, 400, address)
 		self.publish()
 		with patch.dict(frappe.local.conf, {"host_name": "https://erp.example"}):
 			self.assertFalse(client_documents.is_document_address(self.address))
 			self.assertIsNone(asyncio.run(client_documents.fetch_document(self.address)))
 		path = f"/mcp-oauth/authorize?client_id={self.address}"
-		for near in (
+		for options in (
 			{"environ_overrides": {"REMOTE_ADDR": "192.0.2.1"}},
 			{"headers": {"X-Forwarded-For": "::1"}},
 		):
-			self.assertEqual(send(path, base_url="http://localhost", **near).status_code, 400)
-		self.assertEqual(self.host.asked, [])
+			self.assertEqual(send(path, base_url="http://localhost", **options).status_code, 400)
+		self.assertEqual(self.host.requested, [])
 
 	@unittest.skipIf(SERVED_URL, "the limit is that of another process")
 	def test_fetches_of_client_documents_are_rate_limited(self):
 		with patch.object(client_documents, "MAX_FETCHES_PER_MINUTE", 0):
 			self.publish()
-			self.assertEqual(self.begin().status_code, 400)
-		self.assertEqual(self.host.asked, [])
+			self.assertEqual(self.authorize().status_code, 400)
+		self.assertEqual(self.host.requested, [])

@@ -1,4 +1,4 @@
-"""What document tools declare about their results over MCP, and that results keep to it."""
+"""Results of document tools over MCP match the output schemas that the tools declare."""
 
 import frappe
 from jsonschema import Draft202012Validator
@@ -11,7 +11,7 @@ from huf.tests.factories import make_agent, make_model, make_tool
 
 class TestOutputSchemas(McpTestCase):
 	def offer(self, **types: dict) -> dict[str, str]:
-		"""Tools of these types at a server of their own: {type: tool name}."""
+		"""Make a server with one tool of each type; returns {type: tool name}."""
 		names = {each: make_tool(each, reference_doctype=ORDER, **values) for each, values in types.items()}
 		agent = make_agent(make_model(self.server), tuple(names.values()))
 		self.slug = self.make_server(agent, tuple(names.values()))
@@ -21,8 +21,8 @@ class TestOutputSchemas(McpTestCase):
 		tools = self.result("tools/list")["tools"]
 		return {each["name"]: each["outputSchema"] for each in tools if "outputSchema" in each}
 
-	def assert_keeps(self, tool: str, arguments: dict, form: int = 0) -> dict:
-		"""A call's result has the declared form of this place: 0 the shape itself, 1 text, 2 a draft."""
+	def assert_matches(self, tool: str, arguments: dict, form: int = 0) -> dict:
+		"""Check a result against the `anyOf` schema `form`: 0 the type's shape, 1 text, 2 a draft."""
 		schema = self.schemas()[tool]
 		Draft202012Validator.check_schema(schema)
 		result = self.call(tool, arguments)
@@ -52,20 +52,20 @@ class TestOutputSchemas(McpTestCase):
 			("Update Document", {"name": order, "values": {"note": "updated"}}),
 		):
 			with self.subTest(types):
-				self.assert_keeps(names[types], arguments)
+				self.assert_matches(names[types], arguments)
 			if types == "Read Document":
-				self.assert_keeps(f"{names[types]}_detail", {"name": order})
-		# What a program asks for counts as outside content, so a person decides about a deletion.
-		self.assert_keeps(names["Delete Document"], {"name": order}, form=2)
+				self.assert_matches(f"{names[types]}_detail", {"name": order})
+		# Arguments from MCP clients are untrusted content, so a deletion waits for approval.
+		self.assert_matches(names["Delete Document"], {"name": order}, form=2)
 
 	def test_waiting_calls_and_truncated_results_match_the_output_schema(self):
 		names = self.offer(
 			**{"Update Document": {"requires_approval": 1}, "Get Document": {"result_limit": 40}}
 		)
 		arguments = {"name": self.order.name, "values": {"note": "later"}}
-		waiting = self.assert_keeps(names["Update Document"], arguments, form=2)
+		waiting = self.assert_matches(names["Update Document"], arguments, form=2)
 		self.assertTrue(frappe.db.exists("Agent Draft", waiting["draft"]))
-		self.assert_keeps(names["Get Document"], {"name": self.order.name}, form=1)
+		self.assert_matches(names["Get Document"], {"name": self.order.name}, form=1)
 
 	def test_tools_without_a_known_result_shape_have_no_output_schema(self):
 		name = make_tool("GET", base_url="https://example.com", effect="read")

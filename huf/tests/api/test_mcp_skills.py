@@ -1,4 +1,4 @@
-"""Instructions as skills over MCP: who gets them, and that they are skills by the rules of agentskills.io."""
+"""Agent instructions as skills over MCP: permissions, and the format of agentskills.io."""
 
 import json
 import tempfile
@@ -52,7 +52,7 @@ class TestSkills(McpTestCase):
 		return skills
 
 	def collect(self, **options) -> str:
-		"""All that a program is sent about skills, asking for each by its address as well."""
+		"""Everything that a client receives about skills: the lists, and each skill and file by its URI."""
 		uris = [each["uri"] for each in self.list_skills(headers=self.manager)]
 		files = [f["uri"] for each in self.list_skills(headers=self.manager) for f in each["resources"]]
 		sent = [self.post(method, **options) for method in ("skills/list", "resources/list")]

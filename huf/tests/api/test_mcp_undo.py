@@ -1,4 +1,4 @@
-"""Undo over MCP."""
+"""The undo tool of MCP servers previews and undoes runs of the caller."""
 
 import frappe
 from frappe.utils import now_datetime
@@ -10,7 +10,7 @@ from huf.tests.factories import make_agent, make_model, make_tool, make_user, un
 
 class TestUndo(McpTestCase):
 	def test_undo_tool_previews_changes_and_applies_them_by_digest(self):
-		self.slug = self.make_server(self.asked, (self.create,))
+		self.slug = self.make_server(self.todo_agent, (self.create,))
 		since = str(now_datetime())
 		title = unique("undo over mcp")
 		made = self.call(self.create, {"description": title, "allocated_to": self.user})
@@ -21,7 +21,7 @@ class TestUndo(McpTestCase):
 		doc.save()
 		frappe.db.commit()
 		self.assertIn("undo", self.names())
-		scope = {"agent": self.asked, "since": since}
+		scope = {"agent": self.todo_agent, "since": since}
 		preview = self.call("undo", scope)["structuredContent"]
 		self.assertEqual([each["action"] for each in preview["difference"]["changes"]], ["delete"])
 		self.assertTrue(frappe.db.exists("ToDo", {"description": ["like", f"%{title}%"]}))
@@ -43,11 +43,11 @@ class TestUndo(McpTestCase):
 			frappe.db.commit()
 
 	def test_undo_of_a_run_of_another_user_is_refused(self):
-		server = self.make_server(self.asked, (self.create,), offer_undo=1)
+		server = self.make_server(self.todo_agent, (self.create,), offer_undo=1)
 		title = unique("undo over mcp")
 		self.slug = server
 		run = self.call(self.create, {"description": title, "allocated_to": self.user})
-		name = frappe.db.get_value("Agent Run", {"agent": self.asked, "owner": self.user})
+		name = frappe.db.get_value("Agent Run", {"agent": self.todo_agent, "owner": self.user})
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 		self.assertFalse(run["isError"])
 		self.assertTrue(self.call("undo", {"runs": [name]})["isError"])

@@ -1,4 +1,4 @@
-"""Models as they are set up: connected in one step, priced, tried with one real call."""
+"""Model setup: connecting a provider and model in one step, prices, and a check by real model calls."""
 
 import frappe
 
@@ -121,16 +121,16 @@ class TestModels(SiteTestCase):
 	def test_model_setup_is_refused_for_huf_users(self):
 		name = make_model_on(None)
 		frappe.set_user(make_user("Huf User"))
-		asks = ((model.connect, "P", "m"), (model.check, name), (model.get_local,), (model.get_models,))
-		for function, *given in asks:
-			self.assertRaises(frappe.PermissionError, function, *given)
+		calls = ((model.connect, "P", "m"), (model.check, name), (model.get_local,), (model.get_models,))
+		for function, *arguments in calls:
+			self.assertRaises(frappe.PermissionError, function, *arguments)
 
 	def test_check_detects_native_tool_calls_or_reports_the_error(self):
 		with ModelServer() as server:
 			server.script(tool_call("take_note", {"text": "OK"}), error(401, f"bad key {SECRET}"))
 			name = make_model_on(server)
-			self.assertEqual((tried := model.check(name))["ok"], True, tried)
-			self.assertEqual((tried["tool_calls"], tried["note"]), ("Native", ""))
+			self.assertEqual((checked := model.check(name))["ok"], True, checked)
+			self.assertEqual((checked["tool_calls"], checked["note"]), ("Native", ""))
 			self.assertEqual(server.requests[0]["max_tokens"], 64)
 			refused = model.check(name)
 		self.assertIn("refused the API key", refused["error"])
@@ -145,9 +145,9 @@ class TestModels(SiteTestCase):
 			with self.subTest(found), ModelServer(strict=False) as server:
 				server.script(text("OK"), answer, text("Noted."))
 				name = make_model_on(server)
-				tried = model.check(name)
-				self.assertEqual((tried["ok"], tried["said"], tried["tool_calls"]), (True, "OK", found))
-				self.assertIn("now use the planner", tried["note"])
+				checked = model.check(name)
+				self.assertEqual((checked["ok"], checked["said"], checked["tool_calls"]), (True, "OK", found))
+				self.assertIn("now use the planner", checked["note"])
 				self.assertEqual(server.requests[1]["temperature"], 0)
 				row = frappe.get_doc("AI Model", name)
 				self.assertEqual(
@@ -163,5 +163,5 @@ class TestModels(SiteTestCase):
 def make_model_on(server) -> str:
 	if server:
 		return make_model(server)
-	with ModelServer(strict=False) as gone:
-		return make_model(gone)
+	with ModelServer(strict=False) as stopped:
+		return make_model(stopped)

@@ -1,6 +1,4 @@
-"""OpenAI's wire over HTTP, byte for byte: models, answers, chunks, errors, keys, and whose word the
-conversation is.
-"""
+"""/v1/models and /v1/chat/completions: OpenAI's formats, errors, keys and stored conversations."""
 
 import json
 from unittest.mock import patch
@@ -24,14 +22,14 @@ class OpenAITestCase(DraftTestCase):
 	def setUp(self):
 		super().setUp()
 		self.headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
-		self.asked = make_agent(make_model(self.server), (self.make_list(),), instructions="You help.")
+		self.todo_agent = make_agent(make_model(self.server), (self.make_list(),), instructions="You help.")
 
 	def make_list(self):
 		self.tool = make_tool("Get List", reference_doctype="ToDo")
 		return self.tool
 
 	def post(self, *messages, headers=None, **more):
-		body = {"model": self.asked, "messages": list(messages) or [user("Hi")], **more}
+		body = {"model": self.todo_agent, "messages": list(messages) or [user("Hi")], **more}
 		return send("/v1/chat/completions", method="POST", json=body, headers=self.headers | (headers or {}))
 
 	def get(self, path, headers=None):
@@ -64,10 +62,10 @@ class TestModels(OpenAITestCase):
 		hidden = make_agent(roles=[{"role": "System Manager"}])
 		listed = self.get("/v1/models").json
 		self.assertEqual(listed["object"], "list")
-		mine = next(each for each in listed["data"] if each["id"] == self.asked)
+		mine = next(each for each in listed["data"] if each["id"] == self.todo_agent)
 		self.assertEqual((mine["object"], mine["owned_by"], type(mine["created"])), ("model", "huf", int))
 		self.assertNotIn(hidden, [each["id"] for each in listed["data"]])
-		self.assertEqual(self.get(f"/v1/models/{self.asked}").json, mine)
+		self.assertEqual(self.get(f"/v1/models/{self.todo_agent}").json, mine)
 		self.assertEqual(self.get(f"/v1/models/{hidden}").json["error"]["code"], "model_not_found")
 
 	def test_bearer_and_token_keys_are_accepted_and_invalid_keys_get_401(self):
@@ -96,7 +94,7 @@ class TestCompletions(OpenAITestCase):
 		answer = self.post(user("How many?")).json
 		run = answer["metadata"]["run"]
 		self.assertEqual(answer["id"], f"chatcmpl-{run}")
-		self.assertEqual((answer["object"], answer["model"]), ("chat.completion", self.asked))
+		self.assertEqual((answer["object"], answer["model"]), ("chat.completion", self.todo_agent))
 		message = {"role": "assistant", "content": "You have one.", "refusal": None}
 		choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
 		self.assertEqual(answer["choices"], [choice])
@@ -115,36 +113,38 @@ class TestCompletions(OpenAITestCase):
 		self.server.script(text("Hello you.", usage=usage(50, 5)))
 		response = self.post(stream=True, stream_options={"include_usage": True})
 		self.assertEqual(response.mimetype, "text/event-stream")
-		told = self.chunks(response)
-		self.assertEqual({each["object"] for each in told}, {"chat.completion.chunk"})
-		self.assertEqual(len({(each["id"], each["created"], each["model"]) for each in told}), 1)
-		self.assertEqual(told[0]["choices"][0]["delta"], {"role": "assistant", "content": ""})
+		chunks = self.chunks(response)
+		self.assertEqual({each["object"] for each in chunks}, {"chat.completion.chunk"})
+		self.assertEqual(len({(each["id"], each["created"], each["model"]) for each in chunks}), 1)
+		self.assertEqual(chunks[0]["choices"][0]["delta"], {"role": "assistant", "content": ""})
 		self.assertEqual(
-			"".join(each["choices"][0]["delta"].get("content", "") for each in told[:-1]), "Hello you."
+			"".join(each["choices"][0]["delta"].get("content", "") for each in chunks[:-1]), "Hello you."
 		)
 		self.assertEqual(
-			(told[-2]["choices"][0]["delta"], told[-2]["choices"][0]["finish_reason"]), ({}, "stop")
+			(chunks[-2]["choices"][0]["delta"], chunks[-2]["choices"][0]["finish_reason"]), ({}, "stop")
 		)
-		self.assertEqual([each["usage"] for each in told[:-1]], [None] * len(told[:-1]))
-		self.assertEqual(told[-1]["choices"], [])
-		self.assertEqual(told[-1]["usage"], {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55})
+		self.assertEqual([each["usage"] for each in chunks[:-1]], [None] * len(chunks[:-1]))
+		self.assertEqual(chunks[-1]["choices"], [])
+		self.assertEqual(
+			chunks[-1]["usage"], {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55}
+		)
 
 	def test_stream_omits_usage_without_include_usage(self):
 		self.server.script(text("Hello."))
-		told = self.chunks(self.post(stream=True))
-		self.assertFalse([each for each in told if "usage" in each])
+		chunks = self.chunks(self.post(stream=True))
+		self.assertFalse([each for each in chunks if "usage" in each])
 
 	def test_steps_are_separate_paragraphs_and_max_iterations_ends_with_length(self):
-		frappe.db.set_value("Agent", self.asked, "max_iterations", 2)
-		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.set_value("Agent", self.todo_agent, "max_iterations", 2)
+		frappe.clear_document_cache("Agent", self.todo_agent)
 		self.server.script(
 			tool_call(self.tool, {"limit": 1}, content="Let me look."),
 			text("So far.", finish_reason="length"),
 		)
-		told = self.chunks(self.post(stream=True))
-		content = "".join(each["choices"][0]["delta"].get("content", "") for each in told)
+		chunks = self.chunks(self.post(stream=True))
+		content = "".join(each["choices"][0]["delta"].get("content", "") for each in chunks)
 		self.assertEqual(content, "Let me look.\n\nSo far.")
-		self.assertEqual(told[-1]["choices"][0]["finish_reason"], "length")
+		self.assertEqual(chunks[-1]["choices"][0]["finish_reason"], "length")
 
 	def test_model_failure_is_an_error_response_or_an_error_chunk(self):
 		self.server.forever(error(401, "no such key"))
@@ -183,7 +183,7 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
 	def test_waiting_run_returns_the_approval_link(self):
-		self.asked = self.agent
+		self.todo_agent = self.agent
 		self.server.script(self.change("new"), self.change("new"))
 		for answer in (
 			self.post().json["choices"][0]["message"]["content"],
@@ -214,31 +214,33 @@ class TestConversation(OpenAITestCase):
 				user("Who?"),
 			],
 		)
-		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.asked})), 2)
+		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.todo_agent})), 2)
 
 	def test_images_of_earlier_messages_are_replaced_by_placeholders(self):
-		self.asked = make_agent(make_model(self.server, vision="Yes"))
-		looked = user([{"type": "text", "text": "What is it?"}, picture(PICTURE)])
+		self.todo_agent = make_agent(make_model(self.server, vision="Yes"))
+		with_image = user([{"type": "text", "text": "What is it?"}, picture(PICTURE)])
 		self.server.script(text("Tea."), text("Tea, too."))
-		self.post(looked)
+		self.post(with_image)
 		self.assertEqual(self.server.requests[0]["messages"][-1]["content"][1], picture(PICTURE))
-		self.post(looked, {"role": "assistant", "content": "Tea."}, user("And now?"))
-		said = [each["content"] for each in self.server.requests[1]["messages"]]
-		self.assertEqual(said[1:], ["What is it?\n[An image that is no longer shown]", "Tea.", "And now?"])
+		self.post(with_image, {"role": "assistant", "content": "Tea."}, user("And now?"))
+		contents = [each["content"] for each in self.server.requests[1]["messages"]]
+		self.assertEqual(
+			contents[1:], ["What is it?\n[An image that is no longer shown]", "Tea.", "And now?"]
+		)
 
 	def test_conversation_id_uses_the_stored_history(self):
-		for named in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
+		for options in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
 			self.server.script(text("Anna."), text("Anna, I said."))
-			self.post(user("Who?"), **named)
-			self.post(user("Who?"), {"role": "assistant", "content": "Eve."}, user("Again?"), **named)
-			said = [each["content"] for each in self.server.requests[-1]["messages"]]
-			self.assertEqual(said, ["You help.", "Who?", "Anna.", "Again?"])
+			self.post(user("Who?"), **options)
+			self.post(user("Who?"), {"role": "assistant", "content": "Eve."}, user("Again?"), **options)
+			contents = [each["content"] for each in self.server.requests[-1]["messages"]]
+			self.assertEqual(contents, ["You help.", "Who?", "Anna.", "Again?"])
 
 	def test_response_waits_for_an_earlier_run_of_the_conversation(self):
-		self.asked = self.agent
+		self.todo_agent = self.agent
 		self.server.script(self.change("new"), text("Here I am."))
-		named = {"metadata": {"conversation_id": "c4"}}
-		waiting = self.post(**named).json["metadata"]["run"]
+		options = {"metadata": {"conversation_id": "c4"}}
+		waiting = self.post(**options).json["metadata"]["run"]
 
 		def end_both(run):
 			approvals.cancel_run(waiting)
@@ -247,16 +249,16 @@ class TestConversation(OpenAITestCase):
 			return event_stream.follow_run_events(run)
 
 		with patch.object(external, "follow_run_events", end_both):
-			answer = self.post(**named).json
+			answer = self.post(**options).json
 		self.assertEqual(answer["choices"][0]["message"]["content"], "Here I am.")
 
 	def test_response_behind_a_waiting_run_times_out_with_409(self):
-		self.asked = self.agent
+		self.todo_agent = self.agent
 		self.server.script(self.change("new"))
-		named = {"metadata": {"conversation_id": "c5"}}
-		self.post(**named)
+		options = {"metadata": {"conversation_id": "c5"}}
+		self.post(**options)
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
-			busy = self.post(**named)
+			busy = self.post(**options)
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(busy.headers["x-should-retry"], "false")
 

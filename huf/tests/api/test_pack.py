@@ -1,4 +1,4 @@
-"""The REST about packs: who may, what it tells, and tools that are there only while their pack is."""
+"""REST endpoints of packs; the code tools of a pack are registered only while it is installed."""
 
 import frappe
 

@@ -1,4 +1,4 @@
-"""People: who manages them, invitations by a link, roles, disabling, and the agents they may run."""
+"""User management: invitations by link or mail, roles, disabling, and the agents that a user may run."""
 
 import hashlib
 from email import message_from_string
@@ -41,7 +41,7 @@ class TestPeople(SiteTestCase):
 				self.assertRaises(frappe.PermissionError, people.get_usable_agents, user)
 
 	def test_invited_user_has_roles_a_link_and_an_audit_entry(self):
-		began = frappe.utils.now_datetime()
+		start = frappe.utils.now_datetime()
 		answer = self.invite(roles=["Huf User"])
 		self.assertEqual(self.digest_in(answer["link"]), self.stored_key(self.address))
 		person = answer["person"]
@@ -55,7 +55,7 @@ class TestPeople(SiteTestCase):
 			self.assertRaises(UsageError, people.invite, self.address, "Eva")
 			self.assertRaises(UsageError, people.invite, "x@example.com", "Eva", roles=["Accounts Manager"])
 			self.assertRaises(frappe.ValidationError, people.invite, "no address", "Eva")
-		created = [each for each in read_audit(began, None, True) if each.get("name") == self.address]
+		created = [each for each in read_audit(start, None, True) if each.get("name") == self.address]
 		done = [(each["user"], each["action"]) for each in created]
 		self.assertEqual(done, [(self.manager, "create"), (self.manager, "comment")])
 		self.assertEqual(created[1]["text"], "A link for a new password was made.")
@@ -113,10 +113,10 @@ class TestPeople(SiteTestCase):
 		self.assertEqual([name in nobody for name in (everyone, limited)], [False, False])
 
 	def test_list_of_people_is_paginated_and_searchable(self):
-		word = frappe.generate_hash(length=8)
+		prefix = frappe.generate_hash(length=8)
 		for number in range(3):
-			make("User", email=f"{word}{number}@example.com", first_name="Page", send_welcome_email=0)
+			make("User", email=f"{prefix}{number}@example.com", first_name="Page", send_welcome_email=0)
 		with acting_as(self.manager):
-			self.assertEqual(len(people.get_people(text=word)["people"]), 3)
-			rest = people.get_people(start=2, text=word)["people"]
-		self.assertEqual([each["name"] for each in rest], [f"{word}2@example.com"])
+			self.assertEqual(len(people.get_people(text=prefix)["people"]), 3)
+			rest = people.get_people(start=2, text=prefix)["people"]
+		self.assertEqual([each["name"] for each in rest], [f"{prefix}2@example.com"])

@@ -1,4 +1,4 @@
-"""A user's own profile: name, language, default agent and password; and what users see of agents."""
+"""A user's own profile: name, language, default agent, password and sessions; fields of agents."""
 
 import json
 import sys
@@ -37,7 +37,7 @@ class TestProfile(SiteTestCase):
 			self.assertRaises(frappe.PermissionError, profile.get_profile)
 
 	def test_a_password_needs_the_old_one(self):
-		old = self.give_password()
+		old = self.set_password()
 		with acting_as(self.user):
 			self.assertRaises(UsageError, profile.change_password, "wrong", "another-good-phrase-8")
 			profile.change_password(old, "another-good-phrase-8")
@@ -45,13 +45,13 @@ class TestProfile(SiteTestCase):
 
 	@unittest.skipUnless("huf.embedded" in sys.modules, "Frappe judges no passwords while tests run")
 	def test_weak_password_is_refused_by_the_policy(self):
-		old = self.give_password()
+		old = self.set_password()
 		with acting_as(self.user):
 			self.assertRaises(frappe.ValidationError, profile.change_password, old, "anna")
 		values = {"email": "anna@example.com", "first_name": "Anna", "new_password": "anna"}
 		self.assertRaises(frappe.ValidationError, frappe.get_doc({"doctype": "User", **values}).insert)
 
-	def give_password(self) -> str:
+	def set_password(self) -> str:
 		user = frappe.get_doc("User", self.user)
 		user.new_password = password = "correct-horse-battery-7"
 		user.save()
@@ -87,7 +87,7 @@ class TestProfile(SiteTestCase):
 
 
 class TestSessions(SiteTestCase):
-	"""Rows of the table that Frappe and the embedded runtime share; the embedded one stores digests of ids."""
+	"""Rows of tabSessions, which both runtimes have; the embedded runtime stores digests of session ids."""
 
 	def insert_session(self, user: str, sid: str, address: str) -> None:
 		data = json.dumps({"user": user, "session_ip": address})

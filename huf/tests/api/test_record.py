@@ -1,4 +1,4 @@
-"""DocTypes as forms: what a page is told of one, and of its records."""
+"""DocTypes as forms: metadata, records, search and cards, with permissions."""
 
 import frappe
 
@@ -22,8 +22,8 @@ class TestRecords(SiteTestCase):
 
 	def test_meta_and_records_are_refused_without_read_permission(self):
 		frappe.set_user(make_user("Huf User"))
-		for ask in (record.get_meta, record.get_records):
-			self.assertRaises(frappe.PermissionError, ask, "AI Provider")
+		for endpoint in (record.get_meta, record.get_records):
+			self.assertRaises(frappe.PermissionError, endpoint, "AI Provider")
 
 	def test_meta_of_a_read_only_doctype_allows_no_writes(self):
 		frappe.set_user(make_user("Huf User"))

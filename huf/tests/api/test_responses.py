@@ -1,5 +1,6 @@
-"""Whose responses, conversations and approvals a caller of /v1/responses reaches. The wire itself is tested with
-OpenAI's clients in responses_clients_test.
+"""/v1/responses gives access only to the caller's own responses, conversations and approvals.
+
+Formats are tested with OpenAI's clients in responses_clients_test.
 """
 
 import json
@@ -25,7 +26,7 @@ class TestResponses(OpenAITestCase):
 		self.other = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 
 	def create(self, headers=None, **body):
-		body = {"model": self.asked, "input": "Hi", **body}
+		body = {"model": self.todo_agent, "input": "Hi", **body}
 		return send("/v1/responses", method="POST", json=body, headers=headers or self.headers)
 
 	def test_only_its_user_reads_continues_and_cancels_a_response(self):
@@ -149,18 +150,18 @@ class TestResponses(OpenAITestCase):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("None."))
 		follow = event_stream.follow_run_events
 
-		def go_on_and_follow(run):
+		def resume_and_follow(run):
 			work_on(run)
 			remove_stops()
 			frappe.db.commit()
 			work_on(run)
 			return follow(run)
 
-		with patch.object(responses, "follow_run_events", go_on_and_follow):
+		with patch.object(responses, "follow_run_events", resume_and_follow):
 			body = self.create(background=True, stream=True).get_data(as_text=True)
 		last = json.loads(body.strip().rpartition("data: ")[2])
-		called, said = last["response"]["output"]
-		self.assertEqual((called["status"], said["content"][0]["text"]), ("completed", "None."))
+		called, message = last["response"]["output"]
+		self.assertEqual((called["status"], message["content"][0]["text"]), ("completed", "None."))
 
 	def test_streaming_a_stored_response_is_refused(self):
 		self.server.script(text("Hello."))

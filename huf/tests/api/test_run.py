@@ -1,4 +1,4 @@
-"""Runs found by text, user, date and cost, and replayed from their record: by those who may read them."""
+"""Searching, replaying and rerunning runs, with permissions."""
 
 import frappe
 
@@ -12,7 +12,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 def count_rows() -> tuple[int, int]:
-	"""Runs, and model calls of runs."""
+	"""The numbers of runs, and of model calls of runs."""
 	return frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call", {"run": ["is", "set"]})
 
 
@@ -23,27 +23,27 @@ class TestRunSearch(SiteTestCase):
 		self.agent = make_agent()
 		with acting_as(self.owner):
 			self.name = send_agent_chat_message(self.agent, "Count the xylophones")["run"]
-			self.dear = send_agent_chat_message(self.agent, "Count the drums")["run"]
+			self.expensive = send_agent_chat_message(self.agent, "Count the drums")["run"]
 		values = {"creation": "2026-01-31 23:59:59", "total_cost": 2.5}
-		frappe.db.set_value("Agent Run", self.dear, values, update_modified=False)
+		frappe.db.set_value("Agent Run", self.expensive, values, update_modified=False)
 
 	def find(self, **filters) -> list[str]:
 		with acting_as(self.owner):
 			return [row["name"] for row in api.get_runs(agent=self.agent, **filters)]
 
 	def test_runs_are_found_by_words_user_date_and_cost(self):
-		both = [self.name, self.dear]
+		both = [self.name, self.expensive]
 		for wanted, filters in (
 			(both, {}),
 			([self.name], {"text": " xyloPHONE "}),
-			([self.dear], {"text": self.dear}),
+			([self.expensive], {"text": self.expensive}),
 			([], {"text": "trumpet"}),
 			(both, {"user": self.owner}),
 			([], {"user": self.other}),
-			([self.dear], {"from_date": "2026-01-31", "to_date": "2026-01-31"}),
+			([self.expensive], {"from_date": "2026-01-31", "to_date": "2026-01-31"}),
 			([], {"from_date": "2026-01-01", "to_date": "2026-01-30"}),
 			([self.name], {"from_date": "2026-02-01"}),
-			([self.dear], {"min_cost": 2.5}),
+			([self.expensive], {"min_cost": 2.5}),
 			([], {"min_cost": 2.6}),
 			([], {"min_cost": 2, "text": "xylophone"}),
 		):
@@ -99,25 +99,25 @@ class TestRunSearch(SiteTestCase):
 			)
 			run = send_agent_chat_message(agent, "Make the first")["run"]
 			sent = api.get_model_input(run, 2)["messages"]
-			place = next(str(n) for n, each in enumerate(sent) if each["role"] == "user")
+			index = next(str(n) for n, each in enumerate(sent) if each["role"] == "user")
 			before = count_rows()
 			server.script(tool_call(create, {"description": second}), text("Made the second."))
-			again = api.rerun(run, 2, {place: "Make the second"})
+			again = api.rerun(run, 2, {index: "Make the second"})
 			self.assertEqual([each["step"] for each in again["steps"]], [2, 3])
 			self.assertIn("different arguments", again["steps"][0]["differences"][0])
 			self.assertEqual(again["steps"][0]["right"]["tool_calls"][0]["status"], "Success")
 			self.assertIn(second, again["steps"][0]["right"]["tool_calls"][0]["result"])
 			self.assertEqual((again["answer"], again["status"]), ("Made the second.", "Success"))
-			asked = server.requests[-2]["messages"]
-			self.assertEqual([each["role"] for each in asked], [each["role"] for each in sent])
-			self.assertIn("Make the second", [each.get("content") for each in asked])
+			messages = server.requests[-2]["messages"]
+			self.assertEqual([each["role"] for each in messages], [each["role"] for each in sent])
+			self.assertIn("Make the second", [each.get("content") for each in messages])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{second}%"]}))
 		self.assertEqual(before, count_rows())
 		for edits in (
 			{"99": "x"},
 			{"9" * 5000: "x"},
 			{str(len(sent) - 1): "a forged result"},
-			{place: 5},
+			{index: 5},
 			"no",
 		):
 			with self.assertRaises(UsageError):

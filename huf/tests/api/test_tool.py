@@ -1,4 +1,4 @@
-"""Tools as who sets agents up sees them, and tools made by the handful."""
+"""Creating tools of a DocType, trying tools, requests for DocTypes, and versions of instructions."""
 
 import frappe
 
@@ -28,26 +28,26 @@ class TestToolMaking(SiteTestCase):
 			self.assertRaises(UsageError, tool.make_for, "ToDo", kinds)
 
 	def test_a_repeated_doctype_request_notifies_system_managers_once(self):
-		# A site of many tests has more System Managers than are asked.
+		# A test site has more System Managers than are notified by default.
 		self.addCleanup(setattr, doctype_requests, "MAX_ASKED", doctype_requests.MAX_ASKED)
 		doctype_requests.MAX_ASKED = 10_000
 		system, manager = make_user("System Manager"), make_user("Huf Manager")
 		for user in (system, manager):
 			frappe.get_doc("User", user).update({"first_name": unique("Name"), "last_name": ""}).save()
-		# Frappe keeps full names until a request ends.
+		# Frappe caches full names until the request ends.
 		frappe.local.fullnames = {}
 		names = frappe.get_all("User", {"name": ["in", [system, manager]]}, ["name", "full_name"])
-		full = {row.name: row.full_name for row in names}
+		full_names = {row.name: row.full_name for row in names}
 		frappe.set_user(manager)
 		for request in ("Stock <b>of\nscrews</b>", "stock bof screws/b"):
-			asked = tool.ask_for_doctype(request)
-			self.assertIn(full[system], asked)
-			self.assertNotIn(full[manager], asked)
+			notified = tool.ask_for_doctype(request)
+			self.assertIn(full_names[system], notified)
+			self.assertNotIn(full_names[manager], notified)
 		fields = ["subject", "document_type", "document_name", "for_user"]
-		told = frappe.get_all("Notification Log", {"from_user": manager}, fields)
-		self.assertEqual(len(told), len(asked))
-		(notice,) = [row for row in told if row.for_user == system]
-		self.assertEqual(notice.subject, f"{full[manager]} asks for a DocType: Stock bof screws/b")
+		notices = frappe.get_all("Notification Log", {"from_user": manager}, fields)
+		self.assertEqual(len(notices), len(notified))
+		(notice,) = [row for row in notices if row.for_user == system]
+		self.assertEqual(notice.subject, f"{full_names[manager]} asks for a DocType: Stock bof screws/b")
 		self.assertEqual((notice.document_type, notice.document_name), ("DocType", "new"))
 
 	def test_doctype_requests_are_limited_and_need_permission_to_create_tools(self):
@@ -77,9 +77,9 @@ class TestTrying(SiteTestCase):
 		name = make_tool("Create Document", reference_doctype="ToDo")
 		frappe.db.commit()
 		before = frappe.db.count("ToDo")
-		tried = tool.try_it(name, user, {"description": "Call Anna", "allocated_to": user})
-		self.assertTrue(tried["ok"], tried)
-		change = tried["difference"]["changes"][0]
+		result = tool.try_it(name, user, {"description": "Call Anna", "allocated_to": user})
+		self.assertTrue(result["ok"], result)
+		change = result["difference"]["changes"][0]
 		self.assertEqual((change["action"], change["doctype"]), ("create", "ToDo"))
 		self.assertIn({"Call Anna"}, [{field["after"]} for field in change["fields"]])
 		self.assertEqual((frappe.db.count("ToDo"), frappe.session.user), (before, "Administrator"))
@@ -89,19 +89,19 @@ class TestTrying(SiteTestCase):
 		name = make_tool("Get List", reference_doctype="Error Log")
 		frappe.db.commit()
 		self.assertTrue(tool.try_it(name, "Administrator")["ok"])
-		tried = tool.try_it(name, user)
-		self.assertEqual((tried["ok"], tried["difference"]), (False, None))
+		result = tool.try_it(name, user)
+		self.assertEqual((result["ok"], result["difference"]), (False, None))
 		self.assertIn("fit the tool", tool.try_it(name, user, {"limit": "many"})["text"])
 
 	def test_a_tried_external_request_is_previewed_and_sent_only_on_demand(self):
 		with ModelServer(strict=False) as server:
 			name = make_tool("POST", base_url=server.base_url, allow_private_hosts=1)
 			frappe.db.commit()
-			asked = {"url": "things", "body": {"a": 1}}
-			tried = tool.try_it(name, "Administrator", asked)
-			self.assertEqual(tried["difference"]["request"]["url"], f"{server.base_url}/things")
-			self.assertEqual((server.requests, tried["was_sent"]), ([], False))
-			tool.try_it(name, "Administrator", asked, send=True)
+			arguments = {"url": "things", "body": {"a": 1}}
+			result = tool.try_it(name, "Administrator", arguments)
+			self.assertEqual(result["difference"]["request"]["url"], f"{server.base_url}/things")
+			self.assertEqual((server.requests, result["was_sent"]), ([], False))
+			tool.try_it(name, "Administrator", arguments, send=True)
 			self.assertEqual(server.requests, [{"a": 1}])
 		agent = make_tool("Run Agent", agent=make_agent())
 		self.assertRaises(UsageError, tool.try_it, agent, "Administrator", {"prompt": "Hi"}, send=True)

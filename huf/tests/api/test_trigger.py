@@ -1,4 +1,4 @@
-"""REST about triggers: lists, buttons, why, and what would have been."""
+"""REST endpoints of triggers: lists, manual start, explanations and backtests."""
 
 import json
 from datetime import timedelta
@@ -53,15 +53,17 @@ class TestLists(TriggerTestCase):
 		with acting_as(self.user):
 			todo()
 		(event,) = events_of(trigger)
-		for user, sees in (
+		for user, is_visible in (
 			(self.user, True),
 			(make_user("Huf User"), False),
 			(make_user("Huf Manager"), True),
 		):
 			with acting_as(user):
-				self.assertEqual(bool(frappe.get_list("Agent Trigger Event", {"name": event.name})), sees)
 				self.assertEqual(
-					frappe.get_doc("Agent Trigger Event", event.name).has_permission("read"), sees
+					bool(frappe.get_list("Agent Trigger Event", {"name": event.name})), is_visible
+				)
+				self.assertEqual(
+					frappe.get_doc("Agent Trigger Event", event.name).has_permission("read"), is_visible
 				)
 
 
@@ -108,27 +110,29 @@ class TestWhy(TriggerTestCase):
 		trigger = self.trigger(condition="doc.status == 'Open' and doc.priority == 'High'", disabled=1)
 		with acting_as(make_user("Huf Manager")):
 			doc = todo(priority="Low")
-			why = api.explain(trigger.name, document=doc.name)
-		self.assertFalse(why["would_fire"])
-		told = [(check["text"], check["ok"]) for check in why["checks"]]
-		self.assertEqual(told[0], ("The trigger is enabled", False))
-		self.assertEqual(told[-2:], [("doc.status == 'Open'", True), ("doc.priority == 'High'", False)])
+			explanation = api.explain(trigger.name, document=doc.name)
+		self.assertFalse(explanation["would_fire"])
+		checks = [(check["text"], check["ok"]) for check in explanation["checks"]]
+		self.assertEqual(checks[0], ("The trigger is enabled", False))
+		self.assertEqual(checks[-2:], [("doc.status == 'Open'", True), ("doc.priority == 'High'", False)])
 		self.assertEqual(events_of(trigger), [], "explaining writes nothing")
 
 	def test_explain_shows_the_values_at_the_time_of_the_event(self):
 		trigger = self.trigger(condition="doc.status == 'Closed'")
 		with acting_as(self.user):
 			doc = todo()
-			why = api.explain(event=events_of(trigger)[0].name)
+			explanation = api.explain(event=events_of(trigger)[0].name)
 			doc.status = "Closed"
 			doc.save()
-		self.assertEqual((why["status"], why["checks"][0]["saw"]), ("Skipped", "status = 'Open'"))
-		why = api.explain(trigger.name, document=doc.name)
-		self.assertEqual([event["status"] for event in why["events"]], ["Queued", "Skipped"])
+		self.assertEqual(
+			(explanation["status"], explanation["checks"][0]["saw"]), ("Skipped", "status = 'Open'")
+		)
+		explanation = api.explain(trigger.name, document=doc.name)
+		self.assertEqual([event["status"] for event in explanation["events"]], ["Queued", "Skipped"])
 
 
 class TestBacktest(TriggerTestCase):
-	"""On a DocType that keeps its history."""
+	"""Backtests on a DocType that tracks changes."""
 
 	@classmethod
 	def setUpClass(cls):
@@ -142,7 +146,7 @@ class TestBacktest(TriggerTestCase):
 
 	@classmethod
 	def make_history(cls):
-		"""Three cases: one is raised to 7 and back, one is raised and submitted, one stays as it was."""
+		"""Three cases: one is raised to 7 and lowered, one is raised and submitted, one is unchanged."""
 		first, second, _third = [
 			frappe.get_doc({"doctype": CASE, "title": cls.mark, "amount": 1}).insert() for _ in range(3)
 		]
@@ -150,7 +154,7 @@ class TestBacktest(TriggerTestCase):
 			for amount in amounts:
 				doc = frappe.get_doc(CASE, doc.name)
 				doc.amount = amount
-				doc.save(ignore_version=False)  # tests leave no history unless they say so
+				doc.save(ignore_version=False)  # Frappe writes no versions in tests by default
 		doc.docstatus = 1
 		doc.save(ignore_version=False)
 
@@ -183,7 +187,7 @@ class TestBacktest(TriggerTestCase):
 	def test_conditions_are_evaluated_on_historical_values(self):
 		found = self.backtest("on_update", "doc.amount == 7 and doc.has_value_changed('amount')")
 		self.assertEqual((found["times"], found["documents"]), (2, 2))
-		self.assertEqual({one["by"] for one in found["examples"]}, {self.editor})
+		self.assertEqual({each["by"] for each in found["examples"]}, {self.editor})
 		found = self.backtest("after_insert", "doc.amount == 1")
 		self.assertEqual(found["times"], 3)
 
@@ -191,7 +195,7 @@ class TestBacktest(TriggerTestCase):
 		examples = self.backtest("on_change")["examples"]
 		self.assertEqual(len(examples), 5)
 		self.assertEqual(
-			sorted((one["at"] for one in examples), reverse=True), [one["at"] for one in examples]
+			sorted((each["at"] for each in examples), reverse=True), [each["at"] for each in examples]
 		)
 
 	def test_errors_of_a_condition_are_counted_in_the_notes(self):

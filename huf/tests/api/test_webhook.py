@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: who is let in, what comes of a delivery, and that it comes once."""
+"""Webhooks over HTTP: authentication, the runs that deliveries start, and deduplication."""
 
 import base64
 import hashlib
@@ -66,13 +66,13 @@ class TestWebhook(WebhookTestCase):
 	def test_concurrent_deliveries_with_the_same_id_start_one_run(self):
 		trigger = self.webhook()
 		with ThreadPoolExecutor(4) as pool:
-			deliver = lambda _: self.in_a_thread(trigger)  # noqa: E731
+			deliver = lambda _: self.deliver_in_thread(trigger)  # noqa: E731
 			answers = list(pool.map(deliver, range(4)))
 		frappe.db.rollback()
 		self.assertEqual(len({answer["event"] for answer in answers}), 1)
 		self.assertEqual(len(work_off(trigger)), 1)
 
-	def in_a_thread(self, trigger) -> dict:
+	def deliver_in_thread(self, trigger) -> dict:
 		from werkzeug.test import Client
 
 		headers = {"X-Huf-Secret": SECRET, "X-Huf-Delivery": "the same"}
@@ -129,8 +129,8 @@ class TestWebhook(WebhookTestCase):
 	def test_a_webhook_without_a_stored_secret_refuses_all_deliveries(self):
 		trigger = self.webhook()
 		frappe.db.sql("delete from `__Auth` where doctype = 'Agent Trigger' and name = %s", (trigger.name,))
-		for given in ("", SECRET, "*" * len(SECRET)):
-			self.assertEqual(self.deliver(trigger, X_Huf_Secret=given).status_code, 403)
+		for secret in ("", SECRET, "*" * len(SECRET)):
+			self.assertEqual(self.deliver(trigger, X_Huf_Secret=secret).status_code, 403)
 
 	def test_a_disabled_webhook_is_reported_only_with_the_right_secret(self):
 		trigger = self.webhook(disabled=1)

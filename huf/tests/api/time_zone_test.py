@@ -1,4 +1,4 @@
-"""What programs read about a run of a site in another time zone than the machine's."""
+"""API responses have correct times when the site's time zone differs from the machine's."""
 
 from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
@@ -25,7 +25,7 @@ class TestTimeZone(SiteTestCase):
 				reported = [datetime.fromisoformat(task[key]) for key in ("createdAt", "lastUpdatedAt")]
 				reported.append(encode_task(state).status.timestamp.ToDatetime(timezone.utc))
 				reported.append(datetime.fromtimestamp(describe_run(run)["created_at"], timezone.utc))
-				for moment in reported:
-					self.assertLess(abs(moment - datetime.now(timezone.utc)), timedelta(minutes=1))
-				on_record = state.row.creation.replace(tzinfo=timezone.utc)
-				self.assertGreater(abs(on_record - datetime.now(timezone.utc)), timedelta(hours=3))
+				for time in reported:
+					self.assertLess(abs(time - datetime.now(timezone.utc)), timedelta(minutes=1))
+				stored = state.row.creation.replace(tzinfo=timezone.utc)
+				self.assertGreater(abs(stored - datetime.now(timezone.utc)), timedelta(hours=3))

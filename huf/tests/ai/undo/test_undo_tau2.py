@@ -1,4 +1,4 @@
-"""tau2-bench retail: the gold calls of its tasks as Huf tools, and the undo of each task that writes."""
+"""The gold calls of tau2-bench retail run as Huf tools, and undoing each task restores the database."""
 
 import copy
 import os
@@ -17,7 +17,7 @@ ROOT = os.environ.get("HUF_TAU2", "")
 TASKS = 114
 
 
-@unittest.skipUnless(ROOT, "HUF_TAU2 names no checkout of sierra-research/tau2-bench")
+@unittest.skipUnless(ROOT, "HUF_TAU2 is not set to a checkout of sierra-research/tau2-bench")
 class TestTau2(SiteTestCase):
 	def test_every_task_reaches_the_gold_hash_and_its_undo_the_initial_hash(self):
 		make_shop_doctypes()
@@ -62,7 +62,7 @@ class TestTau2(SiteTestCase):
 		print(f"\n{TASKS} tasks of tau2-bench retail, {written} of them write")
 
 	def run_in_memory(self, shop: Shop, actions: list[dict]) -> str:
-		"""tau2's hash after the gold calls, on a copy of its database."""
+		"""The hash of a copy of tau2's database after the gold calls."""
 		database = copy.deepcopy(shop.database)
 		tools = type(shop.tools)(database)
 		for action in actions:
