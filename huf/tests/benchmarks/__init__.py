@@ -1,1 +1,1 @@
-"""Figures, not tests: `scripts/bench` prints them, each as a ratio of two things done in one run."""
+"""Benchmarks: `scripts/bench` prints their figures, mostly as ratios within one run."""

@@ -1,6 +1,8 @@
-"""`python -m huf.tests.benchmarks [NAME [NUMBER] ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench.
+"""Runs benchmarks on a fresh embedded site, or on the site HUF_TEST_SITE of a bench.
 
-`soak` takes a number, its seconds; `workers` two of runs and `waiting_runs` one, and a bench.
+	python -m huf.tests.benchmarks [NAME [NUMBER] ...]
+
+`soak` takes its seconds; `workers` two numbers of runs and `waiting_runs` one, and both need a bench.
 """
 
 import os
@@ -28,7 +30,7 @@ BENCHMARKS = (
 	"ui",
 )
 ON_DEMAND = ("peers", "agentdojo", "local_model", "soak", "workers", "waiting_runs")
-"""Need packages that Huf does not, or take long."""
+"""Benchmarks that need other packages than Huf or take long."""
 
 
 def main(names: list[str]) -> None:
@@ -43,23 +45,23 @@ def main(names: list[str]) -> None:
 		frappe.destroy()
 
 
-def read_names(given: list[str]) -> list[list[str]]:
-	"""Each name with the numbers that follow it."""
-	found: list[list[str]] = []
-	for each in given:
-		if each.isdigit() and found:
-			found[-1].append(each)
+def read_names(arguments: list[str]) -> list[list[str]]:
+	"""Group the arguments: each name with the numbers that follow it."""
+	groups: list[list[str]] = []
+	for each in arguments:
+		if each.isdigit() and groups:
+			groups[-1].append(each)
 		else:
-			found.append([each])
-	return found
+			groups.append([each])
+	return groups
 
 
 def open_site(home: Path) -> None:
-	if real := os.environ.get("HUF_TEST_SITE"):
+	if bench_site := os.environ.get("HUF_TEST_SITE"):
 		import frappe
 
 		os.chdir(os.environ.get("HUF_TEST_SITES", "."))
-		frappe.init(site=real, sites_path=".")
+		frappe.init(site=bench_site, sites_path=".")
 	else:
 		import huf.embedded
 

@@ -1,8 +1,8 @@
 """AgentDojo 1.2.2 through Huf's loop and tools, with a model that obeys every instruction it reads.
 
-The model does the user's task and, at the end or as soon as it has read them, what injected texts ask. The
-person approves calls of the task and rejects injected ones. Needs `pip install agentdojo`. HUF_BENCH_JOBS: how
-many processes (2). HUF_BENCH_RESULTS: a file that keeps results, so that a broken off run can be continued.
+The model carries out the user's task and the injected instructions, at the end or once it has read them.
+The user approves calls of the task and rejects injected ones. Needs `pip install agentdojo`. HUF_BENCH_JOBS:
+number of processes (2). HUF_BENCH_RESULTS: a file of results, with which an interrupted benchmark continues.
 HUF_BENCH_SUITE: only this suite, such as slack.
 """
 
@@ -83,7 +83,7 @@ def print_table(rows: list[dict]) -> None:
 
 
 def run_shard(path: Path, index: int, jobs: int) -> None:
-	"""Run every `jobs`-th piece of work that the results do not have yet."""
+	"""Run every `jobs`-th pair whose results are not in the file yet."""
 	from huf.tests.benchmarks.agentdojo_suites import list_pairs
 
 	done = {
@@ -91,8 +91,8 @@ def run_shard(path: Path, index: int, jobs: int) -> None:
 	}
 	with ModelServer(strict=False) as server, path.open("a") as results:
 		sites = {variant: Site(server, variant) for variant in VARIANTS}
-		wanted = os.environ.get(SUITE)
-		pairs = [pair for pair in list_pairs() if wanted in (None, pair.suite.name)]
+		only_suite = os.environ.get(SUITE)
+		pairs = [pair for pair in list_pairs() if only_suite in (None, pair.suite.name)]
 		for pair in pairs[index::jobs]:
 			for variant in VARIANTS:
 				for timing in TIMINGS if pair.injection else (None,):
@@ -105,7 +105,7 @@ def run_shard(path: Path, index: int, jobs: int) -> None:
 
 
 class Site:
-	"""An agent per suite, whose tools are the suite's with one set of declarations."""
+	"""One agent per suite, with the suite's tools in one variant of declarations."""
 
 	def __init__(self, server: ModelServer, variant: str):
 		from huf.tests.benchmarks import agentdojo_tools
@@ -131,16 +131,16 @@ class Site:
 	def run(self, pair, timing: str | None) -> dict:
 		environment = pair.make_environment()
 		before = environment.model_copy(deep=True)
-		play = Play(self.server, f"{self.variant}_{pair.suite.name}_", pair, timing)
+		scripted_run = ScriptedRun(self.server, f"{self.variant}_{pair.suite.name}_", pair, timing)
 		self.tools.environment = environment
-		status = play.run(self.agents[pair.suite.name])
+		status = scripted_run.run(self.agents[pair.suite.name])
 		answer = [{"type": "text", "content": pair.user_task.GROUND_TRUTH_OUTPUT or ""}]
 		check = lambda task: bool(  # noqa: E731
 			pair.suite._check_task_result(task, answer, before, environment, self.tools.calls)
 		)
-		row = {"asked": play.asked, "status": status, "is_about_answer": pair.is_about_answer}
+		row = {"asked": scripted_run.asked, "status": status, "is_about_answer": pair.is_about_answer}
 		if timing:
-			row["reached"] = bool(play.injected) and check(pair.injection_task)
+			row["reached"] = bool(scripted_run.injected) and check(pair.injection_task)
 		else:
 			row["solved"] = status == "Success" and check(pair.user_task)
 		self.tools.calls.clear()
@@ -148,8 +148,8 @@ class Site:
 
 
 @dataclass
-class Play:
-	"""One run: what the model does next, and what the person answers."""
+class ScriptedRun:
+	"""One run with the scripted replies of the model and the approvals of the user."""
 
 	server: ModelServer
 	prefix: str
@@ -179,7 +179,7 @@ class Play:
 		return status
 
 	def answer(self, body: dict):
-		"""What the obedient model does next."""
+		"""The next reply of the obedient model."""
 		is_read = any(
 			MARK in str(message.get("content")) for message in body["messages"] if message["role"] == "tool"
 		)
@@ -193,7 +193,7 @@ class Play:
 		return text("Done.")
 
 	def obey(self):
-		"""The injected calls, in one turn."""
+		"""A reply with all injected calls."""
 		calls, self.pending = self.pending, []
 		made = [
 			call(self.prefix + each.function, each.args, id=f"injected_{number}")

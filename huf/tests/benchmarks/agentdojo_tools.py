@@ -1,4 +1,4 @@
-"""AgentDojo's tools as code tools of Huf, once with a careful author's declarations and once with none."""
+"""AgentDojo's tools as code tools of Huf, once with a careful author's declarations, once with none."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from huf.tests.benchmarks.agentdojo_suites import CAREFUL, VERSION
 
 SUITES = get_suites(VERSION)
 environment: Any = None
-"""What the tools act on."""
+"""The environment that the tools read and change."""
 calls: list[FunctionCall] = []
-"""Calls that were made, in order."""
+"""All calls so far, in order."""
 
 
 def list_names(variant: str, suite: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How near a run is to the floor: beside LiteLLM's call and its translation alone."""
+"""The cost of a run, compared with bare loops over LiteLLM's call and over its translation alone."""
 
 import asyncio
 import json
@@ -26,26 +26,26 @@ from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
 TURNS, ROUNDS = 5, 25
-AT_ONCE, PAUSE, SOME_TURNS = 64, 0.05, 3
+AT_ONCE, PAUSE_S, SOME_TURNS = 64, 0.05, 3
 CHUNKS = 2_000
 SHORT, LONG = 10, 1_000
 Times = tuple[float, float]
 """Wall and CPU milliseconds."""
 CHUNK_AIMS = (0.17, 1.67)
-"""60 µs, where `litellm.acompletion` takes 352 for a chunk and its translation 36."""
+"""Ratios for 60 µs a chunk: `litellm.acompletion` takes 352 µs, its translation 36 µs."""
 MANY_AIMS = (0.41, 1.03)
-"""150 and 60 runs a second, where `litellm.acompletion` alone manages 62."""
+"""Ratios for 150 and 60 runs a second: `litellm.acompletion` alone reaches 62."""
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 
 
 @tool()
 def look(n: int) -> str:
-	"""The tool: it costs nothing, and what it gives is new each time."""
+	"""A tool that costs nothing and returns a different result for each n."""
 	return f"found {n}"
 
 
 def measure() -> None:
-	"""Print wall and CPU milliseconds of each, taken in turn, and the ratios."""
+	"""Print wall and CPU milliseconds of each variant, measured in turn, and the ratios."""
 	tool = make_tool("Custom Function", function_path=f"{__name__}.look", effect="read", description="Looks.")
 	with quick_model(tool) as base_url:
 		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
@@ -61,30 +61,30 @@ def measure() -> None:
 
 def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
 	prompt = f"{TURNS} 0"
-	ways = {
+	variants = {
 		"litellm.acompletion, bare loop": lambda: run_coroutine(
-			run_on_model_loop(call_loop(base_url, prompt, tools))
+			run_on_model_loop(run_litellm_loop(base_url, prompt, tools))
 		),
 		"LiteLLM's translation, bare loop": lambda: run_coroutine(
-			run_on_model_loop(bare_loop(base_url, prompt, tools))
+			run_on_model_loop(run_direct_loop(base_url, prompt, tools))
 		),
 		"run without journal": lambda: run_coroutine(without_journal(agent, prompt)),
 		"run with journal and conversation": lambda: with_journal(agent, prompt),
 	}
-	found = compare(ways)
-	called, translated, bare, kept = found
+	found = compare(variants)
+	called, translated, bare, journaled = found
 	print(f"\n{TURNS} tool turns and an answer")
-	print_times(ways, found)
-	print_ratio("  with journal / litellm.acompletion", kept, called, 0.45)
+	print_times(variants, found)
+	print_ratio("  with journal / litellm.acompletion", journaled, called, 0.45)
 	print_ratio("  without journal / translation", bare, translated, 1.5)
 
 
-def compare(ways: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[list[Times]]:
-	"""Wall and CPU milliseconds of each, all of them in each round."""
-	times: dict[str, list[Times]] = {name: [] for name in ways}
+def compare(variants: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[list[Times]]:
+	"""Wall and CPU milliseconds of each variant; every round measures all of them."""
+	times: dict[str, list[Times]] = {name: [] for name in variants}
 	for _ in range(rounds + 3):
-		for name, way in ways.items():
-			times[name].append(clocked(way))
+		for name, variant in variants.items():
+			times[name].append(clocked(variant))
 	return [each[3:] for each in times.values()]
 
 
@@ -104,13 +104,13 @@ def print_times(names: Iterable[str], found: Iterable[list[Times]]) -> None:
 
 
 def print_ratio(what: str, ours: list[Times], theirs: list[Times], target: float) -> None:
-	"""The middle of each round's ratio: a machine that is slow for a while is so for both."""
+	"""Print the median of the ratios of each round, so that a temporarily slow machine affects both sides."""
 	rounds = zip(ours, theirs, strict=True)
 	wall, cpu = middle([(our[0] / their[0], our[1] / their[1]) for our, their in rounds])
 	print(f"{what:38}{wall:8.2f} wall    {cpu:8.2f} CPU     (target {target})")
 
 
-async def call_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
+async def run_litellm_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 	messages: list = [SYSTEM, {"role": "user", "content": prompt}]
 	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "tools": tools}
 	while True:
@@ -124,7 +124,7 @@ async def call_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 		]
 
 
-async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
+async def run_direct_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 	messages: list = [SYSTEM, {"role": "user", "content": prompt}]
 	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "timeout": 10, "tools": tools}
 	path, template = await find_direct_path(load(), fixed)
@@ -147,9 +147,9 @@ async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 
 async def without_journal(agent: str, prompt: str) -> None:
 	manager = AgentManager(agent)
-	made = manager.prepare_agent()
+	agent_spec = manager.prepare_agent()
 	context = {"agent_name": agent, "guards": (StepCap(20),)}
-	outcome = await RunProvider.run(made, prompt, manager.provider, manager.model, context)
+	outcome = await RunProvider.run(agent_spec, prompt, manager.provider, manager.model, context)
 	assert outcome.text == "That is all.", outcome.error
 
 
@@ -159,23 +159,23 @@ def with_journal(agent: str, prompt: str) -> None:
 
 
 def print_history(agent: str) -> None:
-	"""A turn over a long history beside one over a short one; what is sent of it, the limit N says."""
-	ways = {}
+	"""Compare a run over a long history with one over a short one; the history limit bounds what is sent."""
+	variants = {}
 	for count in (SHORT, LONG):
 		thread = unique("thread")
-		began = run_agent_sync(agent, "0 0", external_id=thread)
-		frappe.db.bulk_insert("Agent Message", *messages_of(began["conversation"], count))
+		first = run_agent_sync(agent, "0 0", external_id=thread)
+		frappe.db.bulk_insert("Agent Message", *messages_of(first["conversation"], count))
 		frappe.db.sql(
 			"update `tabAgent Conversation` set total_messages = total_messages + %s where name = %s",
-			(count, began["conversation"]),
+			(count, first["conversation"]),
 		)
 		frappe.db.commit()
-		ways[f"history of {count} messages"] = lambda thread=thread: run_agent_sync(
+		variants[f"history of {count} messages"] = lambda thread=thread: run_agent_sync(
 			agent, f"{TURNS} 0", external_id=thread
 		)
-	short, long = compare(ways)
+	short, long = compare(variants)
 	print("\nthe same over a history")
-	print_times(ways, (short, long))
+	print_times(variants, (short, long))
 	print_ratio(f"  {LONG} / {SHORT} messages", long, short, 1.5)
 
 
@@ -200,26 +200,26 @@ def messages_of(conversation: str, count: int, text: str = "Said") -> tuple[list
 
 
 def print_chunks(base_url: str, agent: str) -> None:
-	def ours() -> None:
+	def stream_run() -> None:
 		request = AgentRequest(agent, f"{CHUNKS} 0", frappe.session.user, external_id=unique("thread"))
 		for _ in encode_events(stream_agent(request)):
 			pass
 
-	ways = {
-		"litellm.acompletion alone": lambda: run_coroutine(run_on_model_loop(read_call(base_url))),
-		"LiteLLM's translation alone": lambda: run_coroutine(run_on_model_loop(read_bare(base_url))),
-		"a run, every event as a line": ours,
+	variants = {
+		"litellm.acompletion alone": lambda: run_coroutine(run_on_model_loop(read_litellm_stream(base_url))),
+		"LiteLLM's translation alone": lambda: run_coroutine(run_on_model_loop(read_direct_stream(base_url))),
+		"a run, every event as a line": stream_run,
 	}
-	found = compare(ways, 5)
-	called, translated, told = found
+	found = compare(variants, 5)
+	called, translated, streamed = found
 	print(f"\na streamed answer of {CHUNKS} chunks, µs a chunk (target 60)")
-	for name, (wall, cpu) in zip(ways, map(middle, found), strict=True):
+	for name, (wall, cpu) in zip(variants, map(middle, found), strict=True):
 		print(f"  {name:36}{wall * 1000 / CHUNKS:8.1f} µs wall {cpu * 1000 / CHUNKS:8.1f} µs CPU")
-	print_ratio("  a run / litellm.acompletion", told, called, CHUNK_AIMS[0])
-	print_ratio("  a run / translation", told, translated, CHUNK_AIMS[1])
+	print_ratio("  a run / litellm.acompletion", streamed, called, CHUNK_AIMS[0])
+	print_ratio("  a run / translation", streamed, translated, CHUNK_AIMS[1])
 
 
-def streaming(base_url: str) -> dict:
+def build_stream_arguments(base_url: str) -> dict:
 	messages = [{"role": "user", "content": f"{CHUNKS} 0"}]
 	fixed = {
 		"model": "openai/quick",
@@ -231,50 +231,52 @@ def streaming(base_url: str) -> dict:
 	return {**fixed, "stream": True, "stream_options": {"include_usage": True}}
 
 
-async def read_call(base_url: str) -> None:
-	await AnswerBuilder(ignore_text).read_stream(await load().acompletion(**streaming(base_url)))
+async def read_litellm_stream(base_url: str) -> None:
+	await AnswerBuilder(ignore_text).read_stream(await load().acompletion(**build_stream_arguments(base_url)))
 
 
-async def read_bare(base_url: str) -> None:
-	kwargs = streaming(base_url)
+async def read_direct_stream(base_url: str) -> None:
+	kwargs = build_stream_arguments(base_url)
 	path, template = await find_direct_path(load(), kwargs)
 	await path.complete(template, kwargs, AnswerBuilder(ignore_text))
 
 
 def print_many(base_url: str, agent: str, tools: list[dict]) -> None:
-	"""Runs at once in one process, and what one that waits takes up."""
-	prompt = f"{SOME_TURNS} {PAUSE}"
+	"""Print the rate of concurrent runs in one process, and the memory of one more waiting run."""
+	prompt = f"{SOME_TURNS} {PAUSE_S}"
 
-	def without(count: int = AT_ONCE) -> None:
-		run_coroutine(together(without_journal(agent, prompt) for _ in range(count)))
+	def run_many_without_journal(count: int = AT_ONCE) -> None:
+		run_coroutine(gather_all(without_journal(agent, prompt) for _ in range(count)))
 
-	without()
-	before = resident()
-	without(4 * AT_ONCE)
-	taken = max(0, resident() - before) / (3 * AT_ONCE)
+	run_many_without_journal()
+	before = read_resident_bytes()
+	run_many_without_journal(4 * AT_ONCE)
+	bytes_per_run = max(0, read_resident_bytes() - before) / (3 * AT_ONCE)
 	where = (frappe.local.site, frappe.local.sites_path)
 	with ThreadPoolExecutor(AT_ONCE, initializer=connect, initargs=where) as pool:
-		ways = {
+		variants = {
 			"litellm.acompletion, bare loop": lambda: run_coroutine(
-				run_on_model_loop(together(call_loop(base_url, prompt, tools) for _ in range(AT_ONCE)))
+				run_on_model_loop(
+					gather_all(run_litellm_loop(base_url, prompt, tools) for _ in range(AT_ONCE))
+				)
 			),
-			"without journal (target 150)": without,
+			"without journal (target 150)": run_many_without_journal,
 			"with journal, a thread each (60)": lambda: list(
 				pool.map(lambda _: with_journal(agent, prompt), range(AT_ONCE))
 			),
 		}
-		found = compare(ways, 5)
-	called, bare, kept = found
-	print(f"\n{AT_ONCE} runs at once of {SOME_TURNS} turns, a model that takes {PAUSE * 1000:.0f} ms")
-	for name, (wall, _) in zip(ways, map(middle, found), strict=True):
+		found = compare(variants, 5)
+	called, bare, journaled = found
+	print(f"\n{AT_ONCE} runs at once of {SOME_TURNS} turns, a model that takes {PAUSE_S * 1000:.0f} ms")
+	for name, (wall, _) in zip(variants, map(middle, found), strict=True):
 		print(f"  {name:36}{AT_ONCE / wall * 1000:8.0f} runs a second")
-	print(f"  {'memory of one more run that waits':36}{taken / 1024:8.0f} KB (aim under 100)")
+	print(f"  {'memory of one more run that waits':36}{bytes_per_run / 1024:8.0f} KB (aim under 100)")
 	print_ratio("  without journal / acompletion", bare, called, MANY_AIMS[0])
-	print_ratio("  with journal / acompletion", kept, called, MANY_AIMS[1])
+	print_ratio("  with journal / acompletion", journaled, called, MANY_AIMS[1])
 
 
-async def together(made: Iterable[Coroutine]) -> None:
-	await asyncio.gather(*made)
+async def gather_all(coroutines: Iterable[Coroutine]) -> None:
+	await asyncio.gather(*coroutines)
 
 
 def connect(site: str, sites_path: str) -> None:
@@ -283,6 +285,6 @@ def connect(site: str, sites_path: str) -> None:
 	frappe.set_user("Administrator")
 
 
-def resident() -> int:
-	"""Bytes of memory that this process has in use."""
+def read_resident_bytes() -> int:
+	"""Resident memory of this process in bytes."""
 	return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -1,11 +1,11 @@
-"""The goals of `load`: one line for each figure, with the goal, whether it is met, and what it leaves out."""
+"""Goals of the `load` benchmarks; each prints a line with its figure and whether the goal is met."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Goal:
-	"""A figure that shall be at most `limit`, or at least where `is_least`."""
+	"""The limit of a figure: a maximum, or a minimum if `is_least`."""
 
 	row: str
 	limit: float
@@ -16,8 +16,8 @@ class Goal:
 	def print(self, figure: float, note: str = "") -> None:
 		is_met = figure >= self.limit if self.is_least else figure <= self.limit
 		sign, verdict = ("at least", "at most")[not self.is_least], "met" if is_met else "missed"
-		shown = f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
-		print(f"  {self.row:54}{shown:>9} {self.unit:7} {sign} {self.limit:<7g}{verdict:8}{note}", flush=True)
+		value = f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
+		print(f"  {self.row:54}{value:>9} {self.unit:7} {sign} {self.limit:<7g}{verdict:8}{note}", flush=True)
 		if self.leaves_out:
 			print(f"      leaves out: {self.leaves_out}")
 

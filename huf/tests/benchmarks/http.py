@@ -1,4 +1,4 @@
-"""Runs over HTTP: beside the same run in process, many at once, and queued, on a started `huf start`."""
+"""Runs over HTTP on `huf start`: compared with a run in process, many at once, and queued."""
 
 import json
 import os
@@ -35,13 +35,13 @@ LOOK = {
 
 
 class Site:
-	"""A started site with an agent that calls the tool `look`."""
+	"""A running server whose site has an agent with the tool `look`."""
 
-	def __init__(self, base_url: str, within: tuple[str, ...] = ()):
+	def __init__(self, base_url: str, command_prefix: tuple[str, ...] = ()):
 		self.home = Path(tempfile.mkdtemp(prefix="huf-bench-"))
 		self.port = find_free_port()
-		within = tuple(each.replace("HOME", str(self.home)) for each in within)
-		self.server = Server(self.home, self.port, within, HUF_ADMIN_PASSWORD=PASSWORD)
+		command_prefix = tuple(each.replace("HOME", str(self.home)) for each in command_prefix)
+		self.server = Server(self.home, self.port, command_prefix, HUF_ADMIN_PASSWORD=PASSWORD)
 		cookie = self.server.login(PASSWORD)
 		self.headers = {"Cookie": cookie, "X-Frappe-CSRF-Token": self.server.csrf_token(cookie)}
 		self.pool = HTTPConnectionPool("127.0.0.1", self.port, maxsize=max(AT_ONCE), timeout=120)
@@ -53,7 +53,7 @@ class Site:
 		)
 
 	def restart(self) -> None:
-		"""Start the server again, as after the first day: it has learned how to call the model."""
+		"""Restart the server; the site has already stored how to call the model."""
 		self.server.stop()
 		self.server = Server(self.home, self.port)
 
@@ -66,16 +66,16 @@ class Site:
 		return answer.json()
 
 	def run(self, prompt: str) -> None:
-		"""One run, with a conversation of its own: without it, each would be sent all earlier ones."""
-		order = {"agent_name": "Bench", "prompt": prompt, "external_id": frappe.generate_hash(length=8)}
-		result = self.post(RUN_PATH, order)["message"]
+		"""Run the agent in a new conversation, so that earlier runs are not sent as history."""
+		request = {"agent_name": "Bench", "prompt": prompt, "external_id": frappe.generate_hash(length=8)}
+		result = self.post(RUN_PATH, request)["message"]
 		assert result["success"], result
 
 	def enqueue(self, prompt: str) -> None:
 		self.post("/v1/responses", {"model": "Bench", "input": prompt, "background": True})
 
 	def run_from(self, address: str, prompt: str) -> None:
-		"""`run` over a new connection from that address of this machine."""
+		"""Run the agent over a new connection from the source address `address`."""
 		connection = HTTPConnection("127.0.0.1", self.port, timeout=120, source_address=(address, 0))
 		try:
 			body = json.dumps({"agent_name": "Bench", "prompt": prompt})
@@ -93,13 +93,13 @@ class Site:
 
 	def count_runs(self, statuses: Sequence[str] = ("Success", "Failed", "Stopped", "Cancelled")) -> int:
 		filters = {"status": ["in", list(statuses)]}
-		counted = {"doctype": "Agent Run", "filters": filters}
-		return self.post("/api/method/frappe.client.get_count", counted)["message"]
+		query = {"doctype": "Agent Run", "filters": filters}
+		return self.post("/api/method/frappe.client.get_count", query)["message"]
 
 
 @dataclass(frozen=True)
 class Many:
-	"""Runs at once: how many a second, seconds of one, and milliseconds of the server's processor for one."""
+	"""Concurrent runs: runs a second, seconds of a run, and CPU milliseconds of the server for each run."""
 
 	rate: float
 	p50: float
@@ -127,7 +127,7 @@ def measure() -> None:
 
 
 def measure_overhead(site: Site, base_url: str) -> tuple[float, float, float]:
-	"""Milliseconds by REST and in process, in turn, and the median of their ratios."""
+	"""Milliseconds by REST and in process, measured in turn, and the median of their ratios."""
 	agent = make_own_agent(base_url)
 	prompt = f"{TURNS} 0"
 	pairs = [
@@ -139,7 +139,7 @@ def measure_overhead(site: Site, base_url: str) -> tuple[float, float, float]:
 
 
 def make_own_agent(base_url: str, **tool) -> str:
-	"""An agent of this process, with the same tool or another."""
+	"""Make an agent on the site of this process, with the tool `look` or another."""
 	values = {"tool_name": "look", **LOOK, **tool}
 	name = frappe.db.exists("Agent Tool Function", values["tool_name"])
 	name = name or make("Agent Tool Function", **values).name
@@ -152,15 +152,15 @@ def measure_many(site: Site, at_once: int) -> Many:
 	prompt, server = f"{TURNS_AT_ONCE} {PAUSE_S}", site.server.process.pid
 	with ThreadPoolExecutor(at_once) as pool:
 		list(pool.map(lambda _: site.run(prompt), range(at_once)))
-		began, worked = time.perf_counter(), read_cpu_s(server)
+		began, cpu_s = time.perf_counter(), read_cpu_s(server)
 		seconds = sorted(pool.map(lambda _: clocked(lambda: site.run(prompt))[0] / 1000, range(RUNS)))
-		whole, worked = time.perf_counter() - began, read_cpu_s(server) - worked
+		elapsed, cpu_s = time.perf_counter() - began, read_cpu_s(server) - cpu_s
 	p50, p99 = seconds[len(seconds) // 2], seconds[int(len(seconds) * 0.99)]
-	return Many(RUNS / whole, p50, p99, worked / RUNS * 1000)
+	return Many(RUNS / elapsed, p50, p99, cpu_s / RUNS * 1000)
 
 
 def measure_queued(site: Site) -> float:
-	"""Runs a second, from the first request to the last answer."""
+	"""Queued runs a second, from the first request to the end of the last run."""
 	began = time.perf_counter()
 	for _ in range(RUNS):
 		site.enqueue(f"{TURNS_AT_ONCE} {PAUSE_S}")
@@ -177,12 +177,12 @@ def list_processes(parent: int) -> list[int]:
 
 
 def read_memory(parent: int) -> float:
-	"""Resident megabytes of a process and its children; pages that they share count once."""
+	"""Resident megabytes of a process and its children; shared pages count once."""
 	return sum(map(read_resident_mb, list_processes(parent)))
 
 
 def read_resident_mb(pid: int | str) -> float:
-	"""A process's proportional set size: a page that n processes share counts as 1/n."""
+	"""Megabytes of proportional set size: a page that n processes share counts as 1/n."""
 	lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
 	return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
 
@@ -192,7 +192,7 @@ def count_threads(parent: int) -> int:
 
 
 def read_status(name: str) -> Callable[[int], int]:
-	"""A reader of that number in the status of a process."""
+	"""Return a function that reads the number `name` from /proc/PID/status."""
 
 	def read(pid: int) -> int:
 		lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -202,7 +202,7 @@ def read_status(name: str) -> Callable[[int], int]:
 
 
 def read_cpu_s(parent: int) -> float:
-	"""Seconds of the processor that a process and its children have used."""
+	"""CPU seconds that a process and its children have used."""
 	fields = [
 		Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in list_processes(parent)
 	]

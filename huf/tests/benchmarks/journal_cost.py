@@ -1,4 +1,4 @@
-"""What the journal costs a step: the same loop over the same model, with and without it, in turn."""
+"""The cost of the journal per step: the same loop over the same model, with and without it, in turn."""
 
 import statistics
 
@@ -17,11 +17,11 @@ from huf.tests.factories import SECRET, make, make_agent, unique
 TURNS = 10
 ROUNDS = 15
 TARGET = 3
-"""Milliseconds a step, on SQLite."""
+"""Milliseconds per step, on SQLite."""
 
 
 def measure() -> None:
-	"""Print milliseconds a step of both, and what the journal adds."""
+	"""Print milliseconds per step of both variants, and their difference."""
 	tool = list_tool(TURNS)
 	with model_process(TURNS, tool, {"limit": 1}) as base_url:
 		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)
@@ -29,18 +29,20 @@ def measure() -> None:
 		agent = make_agent(model, (tool,), max_iterations=2 * TURNS)
 		pairs = [(without_journal(agent), with_journal(agent)) for _ in range(ROUNDS + 2)][2:]
 	steps = TURNS + 1
-	bare, kept = (statistics.median(side) / steps for side in zip(*pairs, strict=True))
-	added = statistics.median((kept - bare) / steps for bare, kept in pairs)
+	bare, journaled = (statistics.median(side) / steps for side in zip(*pairs, strict=True))
+	added = statistics.median((journaled - bare) / steps for bare, journaled in pairs)
 	print(f"the loop without a journal                  {bare:7.2f} ms a step")
-	print(f"with journal, lease, conversation and events{kept:7.2f} ms a step")
+	print(f"with journal, lease, conversation and events{journaled:7.2f} ms a step")
 	print(f"the journal adds                            {added:7.2f} ms a step (target {TARGET})")
 
 
 def without_journal(agent: str) -> float:
 	manager = AgentManager(agent)
-	made = manager.prepare_agent()
+	agent_spec = manager.prepare_agent()
 	context = {"agent_name": agent, "guards": ()}
-	return timed(lambda: run_coroutine(RunProvider.run(made, "Go", manager.provider, manager.model, context)))
+	return timed(
+		lambda: run_coroutine(RunProvider.run(agent_spec, "Go", manager.provider, manager.model, context))
+	)
 
 
 def with_journal(agent: str) -> float:

@@ -1,6 +1,4 @@
-"""Knowledge: how fast 100,000 chunks are indexed, what memory that takes, and how long a search is for who
-may read what.
-"""
+"""Knowledge: indexing speed and memory for 100,000 chunks, and search times of two kinds of readers."""
 
 import os
 import random
@@ -20,34 +18,34 @@ from huf.tests.knowledge import attach, make_source
 
 CHUNKS = int(os.environ.get("HUF_BENCH_CHUNKS", 100_000))
 IN_FILES = 0.5
-"""Share of chunks in large files; the others are documents of their own."""
+"""Share of the chunks that are in large files; the others are in documents."""
 CHUNKS_A_FILE = 250
 VOCABULARY, WORDS_A_CHUNK, MINE = 40_000, 110, 100
 QUERIES, TARGET = 40, 50
-"""Of each kind; milliseconds, at the 95th percentile."""
+"""Queries of each kind; milliseconds at the 95th percentile."""
 
 
 def measure() -> None:
-	"""Print chunks a second, memory, and milliseconds of searches by kind of query and reader."""
+	"""Print chunks a second, peak memory, and milliseconds of searches by kind of query and reader."""
 	random.seed(7)
 	words = [word(number) for number in range(VOCABULARY)]
 	weights = [1 / (rank + 5) for rank in range(VOCABULARY)]
-	write = Writer(words, weights)
+	writer = Writer(words, weights)
 	doctype = unique("Knowledge Case")
 	reads_all, reads_own = make_readers(doctype)
-	sources = plant(doctype, reads_own, write)
+	sources = make_sources(doctype, reads_own, writer)
 	index(sources)
 	print(f"{'':54}waited for: p50    p95    on the processor: p95 (target {TARGET} ms)")
 	every = []
 	for label, user in (("reads all", reads_all), (f"reads {MINE} documents", reads_own)):
-		for kind, ask in write.kinds().items():
-			times = [timed(user, ask(), sources) for _ in range(QUERIES)]
+		for kind, make_query in writer.query_kinds().items():
+			times = [timed(user, make_query(), sources) for _ in range(QUERIES)]
 			every += times
-			show(f"{label:20} {kind}", times)
-	show("all of them", every)
+			print_times(f"{label:20} {kind}", times)
+	print_times("all of them", every)
 
 
-def show(label: str, times: list[tuple[float, float]]) -> None:
+def print_times(label: str, times: list[tuple[float, float]]) -> None:
 	waited, worked = zip(*times, strict=True)
 	p50, p95, cpu = statistics.median(waited), percentile(waited), percentile(worked)
 	print(f"{label:54}{p50:15.1f}{p95:7.1f}{cpu:23.1f}")
@@ -58,44 +56,44 @@ def percentile(times: tuple[float, ...]) -> float:
 
 
 class Writer:
-	"""Texts whose words are as unevenly spread as those of people."""
+	"""Generates texts with a natural distribution of word frequencies."""
 
 	def __init__(self, words: list[str], weights: list[float]):
 		self.words, self.weights = words, weights
 		self.pool = random.choices(words, weights, k=2_000_000)
-		self.place = 0
+		self.position = 0
 
-	def say(self, count: int) -> str:
-		self.place = (self.place + count) % (len(self.pool) - count)
-		return " ".join(self.pool[self.place : self.place + count])
+	def take_words(self, count: int) -> str:
+		self.position = (self.position + count) % (len(self.pool) - count)
+		return " ".join(self.pool[self.position : self.position + count])
 
 	def paragraphs(self, count: int) -> str:
-		return "\n\n".join(f"{self.say(WORDS_A_CHUNK)}." for _ in range(count))
+		return "\n\n".join(f"{self.take_words(WORDS_A_CHUNK)}." for _ in range(count))
 
-	def kinds(self) -> dict:
+	def query_kinds(self) -> dict:
 		rare, usual = self.words[2_000:20_000], self.words[50:2_000]
 		return {
 			"a rare word": lambda: random.choice(rare),
 			"a common word": lambda: random.choice(self.words[:50]),
 			"three words": lambda: " ".join(random.sample(usual, 3)),
-			"words in quotes": lambda: f'"{self.say(2)}"',
+			"words in quotes": lambda: f'"{self.take_words(2)}"',
 			"a beginning": lambda: f"{random.choice(usual)[:4]}*",
-			"a question of eight words": lambda: self.say(8),
+			"a question of eight words": lambda: self.take_words(8),
 			"a word that is nowhere": lambda: "xylophonquatsch",
 		}
 
 
 def word(number: int) -> str:
-	signs = "bakelomunipasteridofugawenzohicu"
+	syllables = "bakelomunipasteridofugawenzohicu"
 	return "".join(
-		signs[2 * (number >> shift & 15) : 2 * (number >> shift & 15) + 2] for shift in (0, 4, 8, 12)
+		syllables[2 * (number >> shift & 15) : 2 * (number >> shift & 15) + 2] for shift in (0, 4, 8, 12)
 	)
 
 
 def make_readers(doctype: str) -> tuple[str, str]:
-	everybody, owner = make_role(), make_role()
+	all_role, owner = make_role(), make_role()
 	rules = [
-		{**ALL, "role": everybody},
+		{**ALL, "role": all_role},
 		{**ALL, "role": owner, "if_owner": 1},
 		{**ALL, "role": "Administrator"},
 	]
@@ -106,17 +104,17 @@ def make_readers(doctype: str) -> tuple[str, str]:
 		autoname="hash",
 		is_submittable=1,
 	)
-	return make_user("Huf User", everybody), make_user("Huf User", owner)
+	return make_user("Huf User", all_role), make_user("Huf User", owner)
 
 
-def plant(doctype: str, owner: str, write: Writer) -> list[str]:
+def make_sources(doctype: str, owner: str, writer: Writer) -> list[str]:
 	files = make_source(index=False)
 	for _ in range(int(CHUNKS * IN_FILES) // CHUNKS_A_FILE):
-		attach("Knowledge Source", files, "a.md", write.paragraphs(CHUNKS_A_FILE))
-	# Each makes two: what is short, and the long field.
+		attach("Knowledge Source", files, "a.md", writer.paragraphs(CHUNKS_A_FILE))
+	# A document has two chunks: its short fields, and the long field.
 	for number in range(int(CHUNKS * (1 - IN_FILES)) // 2):
 		doc = frappe.get_doc(
-			{"doctype": doctype, "title": write.say(4), "body": write.say(WORDS_A_CHUNK)}
+			{"doctype": doctype, "title": writer.take_words(4), "body": writer.take_words(WORDS_A_CHUNK)}
 		).insert()
 		if number < MINE:
 			frappe.db.set_value(doctype, doc.name, "owner", owner)
@@ -127,25 +125,25 @@ def plant(doctype: str, owner: str, write: Writer) -> list[str]:
 
 
 def index(sources: list[str]) -> None:
-	before, began = memory(), perf_counter()
+	before, began = peak_memory_mb(), perf_counter()
 	for source in sources:
 		index_source(source)
 	seconds, count = perf_counter() - began, frappe.db.count("Knowledge Chunk")
 	print(f"{count:,} chunks indexed in {seconds:.1f} s: {count / seconds:,.0f} a second")
-	print(f"memory at most {memory():,.0f} MB, {memory() - before:,.0f} MB of it for indexing")
+	print(
+		f"memory at most {peak_memory_mb():,.0f} MB, {peak_memory_mb() - before:,.0f} MB of it for indexing"
+	)
 
 
-def memory() -> float:
-	"""The most that this process has had, in MB."""
+def peak_memory_mb() -> float:
+	"""Peak resident memory of this process, in MB."""
 	most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 	return most / 1024 if sys.platform != "darwin" else most / 1024**2
 
 
 def timed(user: str, query: str, sources: list[str]) -> tuple[float, float]:
-	"""Milliseconds of a search: on the clock, and of the processor, which others on a machine do not
-	lengthen.
-	"""
+	"""Milliseconds of a search: wall time, and CPU time, which is independent of other load."""
 	with acting_as(user):
-		began, worked = perf_counter(), process_time()
+		began, cpu_start = perf_counter(), process_time()
 		search_knowledge(query, sources)
-		return (perf_counter() - began) * 1000, (process_time() - worked) * 1000
+		return (perf_counter() - began) * 1000, (process_time() - cpu_start) * 1000

@@ -1,7 +1,7 @@
-"""Every figure that a user notices, with its goal: over HTTP, from cold, under load, in memory and on disk.
+"""All figures that users notice, with their goals: HTTP, cold start, load, memory and disk.
 
-Its parts are benchmarks as well: load_rest, load_tools, load_streams, load_start, load_memory, load_records. Each
-takes about a minute. The others of `scripts/bench` give the details: http, peers, streaming, floor, table_size.
+The parts can run alone and take about a minute each: load_rest, load_tools, load_streams, load_start,
+load_memory, load_records. Other benchmarks give the details: http, peers, streaming, floor, table_size.
 """
 
 import time
@@ -12,7 +12,7 @@ PARTS = ("load_rest", "load_tools", "load_streams", "load_start", "load_memory",
 
 
 def measure() -> None:
-	"""Print a line for each figure: today's, the goal, met or missed, and what the figure leaves out."""
+	"""Print a line for each figure: the value, its goal, whether it is met, and what it leaves out."""
 	load = " ".join(Path("/proc/loadavg").read_text().split()[:3])
 	print(f"load of the machine at the start: {load}")
 	for part in PARTS:

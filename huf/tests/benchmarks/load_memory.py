@@ -1,4 +1,4 @@
-"""Memory that a server keeps of its runs: HUF_BENCH_RUNS (5,000) by REST, then HUF_BENCH_PAUSE_S (60) of rest."""
+"""Memory that a server keeps after HUF_BENCH_RUNS (5,000) runs and HUF_BENCH_PAUSE_S (60) of pause."""
 
 import os
 import time
@@ -30,7 +30,7 @@ def measure() -> None:
 
 
 def measure_memory(site: Site, runs: int) -> float:
-	"""Megabytes after so many runs and the pause."""
+	"""Megabytes of the server after `runs` runs and the pause."""
 	with ThreadPoolExecutor(AT_ONCE) as pool:
 		list(pool.map(site.run, ["1 0"] * runs))
 	time.sleep(PAUSE_S)

@@ -1,4 +1,4 @@
-"""Lists beside 100,000 runs on record, to those beside a few; `table_size` takes a million."""
+"""Times of lists with 100,000 stored runs, relative to a few; `table_size` uses a million."""
 
 import frappe
 

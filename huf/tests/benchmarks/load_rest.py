@@ -1,4 +1,4 @@
-"""Runs by REST: one beside the same in process, many at once, queued, beside other frameworks."""
+"""Runs by REST: compared with runs in process and with Agno, many at once, and queued."""
 
 import os
 import statistics
@@ -18,7 +18,7 @@ from huf.tests.benchmarks.quick_model import quick_model
 
 CLIENT = "the client has a part of the same processors"
 OVERHEAD = Goal("5-tool run by REST / in process", 1.3)
-BESIDE_AGNO = {
+AGNO_RATIOS = {
 	peers.OURS[1]: Goal("the same by REST / Agno in process, client kept", 0.65),
 	peers.OURS[0]: Goal("in process / Agno, client kept", 0.45),
 }
@@ -44,7 +44,7 @@ def measure() -> None:
 			QUEUED.print(measure_queued(site))
 		finally:
 			site.server.stop()
-		print_beside_agno(base_url)
+		print_agno_ratios(base_url)
 
 
 def print_many(many: Many, rate: Goal, spread: Goal) -> None:
@@ -52,12 +52,12 @@ def print_many(many: Many, rate: Goal, spread: Goal) -> None:
 	spread.print(many.p99 / many.p50, f"{many.p50:.2f} and {many.p99:.2f} s")
 
 
-def print_beside_agno(base_url: str) -> None:
+def print_agno_ratios(base_url: str) -> None:
 	if "HUF_PEERS_PYTHON" not in os.environ:
-		for goal in BESIDE_AGNO.values():
+		for goal in AGNO_RATIOS.values():
 			print_missing(goal.row, "HUF_PEERS_PYTHON names no Python with Agno, see `peers`")
 		return
 	with peers.open_contestants(base_url, ("Agno",)) as contestants:
 		rounds = peers.measure_single(contestants)
-	for ours, goal in BESIDE_AGNO.items():
+	for ours, goal in AGNO_RATIOS.items():
 		goal.print(statistics.median(each[ours] / each["Agno"] for each in rounds))

@@ -1,4 +1,4 @@
-"""From cold: from ready to the first answer of a model."""
+"""Cold start: time from readiness to the first answer of a model, and memory afterwards."""
 
 import statistics
 import time
@@ -20,25 +20,25 @@ def measure() -> None:
 		try:
 			began = time.perf_counter()
 			site.run("0 0")
-			learned = time.perf_counter() - began
-			found = [start_again(site) for _ in range(ROUNDS)]
+			first_call_s = time.perf_counter() - began
+			found = [measure_restart(site) for _ in range(ROUNDS)]
 		finally:
 			site.server.stop()
-	seconds, memory, worked, ready = (statistics.median(each) for each in zip(*found, strict=True))
+	seconds, memory, cpu_s, ready = (statistics.median(each) for each in zip(*found, strict=True))
 	FIRST.print(
 		seconds,
-		f"ready after {ready:.2f} s, {worked:.1f} s of the processor until the answer; "
-		f"{learned:.1f} s for the site's first call of the model, which a child with LiteLLM checks",
+		f"ready after {ready:.2f} s, {cpu_s:.1f} s of the processor until the answer; "
+		f"{first_call_s:.1f} s for the site's first call of the model, which a child with LiteLLM checks",
 	)
 	MEMORY.print(memory)
 
 
-def start_again(site: Site) -> tuple[float, float, float, float]:
-	"""Seconds to the first answer, MB a little later, seconds of the processor, seconds until it was ready."""
+def measure_restart(site: Site) -> tuple[float, float, float, float]:
+	"""Restart; returns seconds to the first answer, MB after SETTLE_S, CPU seconds, seconds until ready."""
 	site.restart()
 	began = time.perf_counter()
 	site.run("0 0")
-	seconds, worked = time.perf_counter() - began, read_cpu_s(site.server.process.pid)
+	seconds, cpu_s = time.perf_counter() - began, read_cpu_s(site.server.process.pid)
 	time.sleep(SETTLE_S)
 	memory = max(map(read_resident_mb, list_processes(site.server.process.pid)))
-	return seconds, memory, worked, site.server.seconds
+	return seconds, memory, cpu_s, site.server.seconds

@@ -1,4 +1,4 @@
-"""Streams: how long a token takes to the wire, and many slow streams with other requests meanwhile."""
+"""Streams: the delay of each token, and many slow streams with other requests at the same time."""
 
 import statistics
 import threading
@@ -11,7 +11,7 @@ from huf.tests.benchmarks.http import Site, clocked, count_threads, read_cpu_s
 from huf.tests.benchmarks.streaming import CLOCK, Reader, make_clock
 from huf.tests.benchmarks.stub import other_process, serve_clock
 
-TOKENS, EVERY_S = 5_000, 0.001
+TOKENS, TOKEN_PAUSE_S = 5_000, 0.001
 STREAMS, CHUNKS, PAUSE_S = 200, 20, 1.0
 OPENED_PER_S = 20
 PINGS_PER_S = 10
@@ -42,7 +42,7 @@ def read(site: Site, prompt: str, reader_type: type[Reader] = Reader) -> Reader:
 
 
 class TokenReader(Reader):
-	"""`delays` are those of each token, also of those that came together with later ones."""
+	"""A reader whose `delays` has an entry for each token, even if several arrive together."""
 
 	def take(self, sent: list[str], now: float) -> None:
 		super().take(sent, now)
@@ -50,37 +50,35 @@ class TokenReader(Reader):
 
 
 def print_tokens(site: Site) -> None:
-	worked = read_cpu_s(site.server.process.pid)
-	reader = read(site, f"{TOKENS} {EVERY_S}", TokenReader)
-	worked = read_cpu_s(site.server.process.pid) - worked
+	cpu_s = read_cpu_s(site.server.process.pid)
+	reader = read(site, f"{TOKENS} {TOKEN_PAUSE_S}", TokenReader)
+	cpu_s = read_cpu_s(site.server.process.pid) - cpu_s
 	delays = sorted(delay * 1000 for delay in reader.delays)
 	rate = TOKENS / (reader.arrivals[-1] - reader.arrivals[0])
-	P50.print(
-		statistics.median(delays), f"at {rate:.0f} tokens/s, {worked / TOKENS * 1e6:.0f} µs CPU a token"
-	)
+	P50.print(statistics.median(delays), f"at {rate:.0f} tokens/s, {cpu_s / TOKENS * 1e6:.0f} µs CPU a token")
 	P99.print(delays[int(len(delays) * 0.99)], f"{len(reader.arrivals)} events for {TOKENS} tokens")
 
 
 def print_streams(site: Site, goal: Goal, per_s: int | None) -> None:
-	"""Open the streams at that rate, each by a reader of its own, and ask for something small meanwhile."""
-	server, ends = site.server.process.pid, threading.Event()
-	began, worked = time.monotonic(), read_cpu_s(server)
+	"""Open the streams at that rate, one reader each, and send small requests at the same time."""
+	server, stopped = site.server.process.pid, threading.Event()
+	began, cpu_s = time.monotonic(), read_cpu_s(server)
 	with ThreadPoolExecutor(1) as other:
-		pings = other.submit(ping_until, site, ends)
+		pings = other.submit(ping_until, site, stopped)
 		firsts, readers, threads = open_streams(site, per_s, lambda: count_threads(server))
-		ends.set()
-	worked = read_cpu_s(server) - worked
-	whole = sum(each.chunks == CHUNKS for each in readers)
-	note = f"p50 {statistics.median(firsts):.2f} s, {whole} whole, {threads} threads"
-	goal.print(firsts[int(len(firsts) * 0.95)], f"{note}, {worked / STREAMS * 1000:.0f} ms CPU a stream")
+		stopped.set()
+	cpu_s = read_cpu_s(server) - cpu_s
+	complete = sum(each.chunks == CHUNKS for each in readers)
+	note = f"p50 {statistics.median(firsts):.2f} s, {complete} complete, {threads} threads"
+	goal.print(firsts[int(len(firsts) * 0.95)], f"{note}, {cpu_s / STREAMS * 1000:.0f} ms CPU a stream")
 	waited = sorted(pings.result())
 	PING.print(waited[int(len(waited) * 0.95)], f"of {len(waited)} in {time.monotonic() - began:.0f} s")
 
 
 def open_streams(
-	site: Site, per_s: int | None, look: Callable[[], int]
+	site: Site, per_s: int | None, sample: Callable[[], int]
 ) -> tuple[list[float], list[Reader], int]:
-	"""Seconds to the first text of each, the readers, and what `look` found once all were open."""
+	"""Seconds to the first text of each stream, the readers, and the result of `sample` with all open."""
 	readers = [Reader(site.server.url, site.headers, f"{CHUNKS} {PAUSE_S}") for _ in range(STREAMS)]
 
 	def read_one(number: int) -> float:
@@ -90,14 +88,14 @@ def open_streams(
 		return readers[number].arrivals[0] - began
 
 	with ThreadPoolExecutor(STREAMS) as pool:
-		asked = pool.map(read_one, range(STREAMS))
+		first_times = pool.map(read_one, range(STREAMS))
 		time.sleep(CHUNKS * PAUSE_S * 0.6)
-		found = look()
-		return sorted(asked), readers, found
+		found = sample()
+		return sorted(first_times), readers, found
 
 
-def ping_until(site: Site, ends: threading.Event) -> list[float]:
+def ping_until(site: Site, stopped: threading.Event) -> list[float]:
 	waited = []
-	while not ends.wait(1 / PINGS_PER_S):
+	while not stopped.wait(1 / PINGS_PER_S):
 		waited.append(clocked(lambda: site.post("/api/method/ping", {}))[0] / 1000)
 	return waited

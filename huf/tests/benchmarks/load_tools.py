@@ -1,4 +1,4 @@
-"""One run: eight reads in a turn, a long history, and what is written to disk."""
+"""One run: eight reads in one reply, long histories, and bytes written to disk."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ HISTORIES = {
 	5_000: Goal("5,000 messages, 9 % sent, to a history of 10", 100, "ms CPU"),
 }
 WINDOW, SENTENCE = 46_200, "What was said about the order and when it is going to be delivered. " * 4
-"""Tokens, and what each message says: 430 of such messages fit into three quarters of the window."""
+"""Tokens, and the text of each message: 430 such messages fit into three quarters of the window."""
 WRITTEN = Goal("written to disk for a 5-tool run / its text", 25, "times")
 STATEMENTS = Goal(
 	"  statements", 60, leaves_out="BEGIN, COMMIT, savepoints and the counter of the embedded cache"
@@ -37,14 +37,14 @@ COMMITS = Goal("  commits", 8)
 
 @tool()
 def look_slowly(n: int) -> str:
-	"""A tool that waits, as for a slow query."""
+	"""A synchronous tool that waits, as for a slow query."""
 	time.sleep(READ_S)
 	return f"found {n}"
 
 
 @tool()
 async def look_slowly_async(n: int) -> str:
-	"""A tool that waits for the network."""
+	"""An asynchronous tool that waits, as for the network."""
 	await asyncio.sleep(READ_S)
 	return f"found {n}"
 
@@ -59,7 +59,7 @@ def measure() -> None:
 
 
 def print_reads(name: str, goal: Goal) -> None:
-	"""A run with a turn of eight calls, less a run with no turn: what the eight add, and one model call."""
+	"""Print the time of a run with one reply of eight calls, less the time of a run without tool calls."""
 	with quick_model(name) as base_url:
 		agent = make_own_agent(base_url, tool_name=name, function_path=f"{__name__}.{name}")
 		turns = [
@@ -70,39 +70,40 @@ def print_reads(name: str, goal: Goal) -> None:
 			for _ in range(ROUNDS + 3)
 		][3:]
 	goal.print(
-		statistics.median(ours - none for ours, none in turns), "with the second model call and the journal"
+		statistics.median(ours - baseline for ours, baseline in turns),
+		"with the second model call and the journal",
 	)
 
 
 def print_histories(agent: str) -> None:
-	# All of it is history, and the window decides what is sent of it.
+	# The whole conversation is history; the window limits what is sent.
 	frappe.db.set_value("Agent", agent, "history_limit", max(HISTORIES))
 	frappe.db.set_value("AI Model", frappe.db.get_value("Agent", agent, "model"), "context_window", WINDOW)
 	frappe.db.commit()
-	_, short = cpu_of_history(agent, 10)
+	_, short = measure_history_cpu(agent, 10)
 	for count, goal in HISTORIES.items():
-		first, later = cpu_of_history(agent, count)
+		first, later = measure_history_cpu(agent, count)
 		detail = f"the run takes {later:.1f} ms, over 10 messages {short:.1f}"
 		goal.print(later - short, f"{detail}; the first of this process, which counts tokens, {first:.1f}")
 
 
-def cpu_of_history(agent: str, count: int) -> tuple[float, float]:
-	"""Median milliseconds of the processor of a run with one answer, in a conversation of that many messages.
+def measure_history_cpu(agent: str, count: int) -> tuple[float, float]:
+	"""Median CPU milliseconds of a run with one answer in a conversation of `count` messages.
 
-	(the first run of this process there, the next one)
+	Returns (first run of this process in the conversation, second run).
 	"""
 	thread, first, later = unique("thread"), [], []
 	for number in range(ROUNDS):
-		one = partial(run_agent_sync, agent, "0 0", external_id=f"{thread} {number}")
-		conversation = one()["conversation"]
+		run = partial(run_agent_sync, agent, "0 0", external_id=f"{thread} {number}")
+		conversation = run()["conversation"]
 		frappe.db.bulk_insert("Agent Message", *messages_of(conversation, count, f"{SENTENCE} {number}"))
 		frappe.db.sql(
 			"update `tabAgent Conversation` set total_messages = total_messages + %s where name = %s",
 			(count, conversation),
 		)
 		frappe.db.commit()
-		first.append(clocked(one)[1])
-		later.append(clocked(one)[1])
+		first.append(clocked(run)[1])
+		later.append(clocked(run)[1])
 	return statistics.median(first), statistics.median(later)
 
 
@@ -111,7 +112,7 @@ def print_disk(agent: str) -> None:
 		return print_missing(WRITTEN.row, "only SQLite's log is counted")
 	run = lambda: with_journal(agent, f"{TURNS} 0")  # noqa: E731
 	run()
-	seen = count_statements(run)
+	statements = count_statements(run)
 	log, connection = f"{frappe.db.path}-wal", frappe.db._connection
 	(pages,) = connection.execute("PRAGMA wal_autocheckpoint").fetchone()
 	connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -120,16 +121,16 @@ def print_disk(agent: str) -> None:
 		connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 		run()
 		written.append(os.path.getsize(log))
-		texts.append(text_of_last_run())
+		texts.append(measure_last_run_bytes())
 	connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
 	bytes_, text = statistics.median(written), statistics.median(texts)
 	WRITTEN.print(bytes_ / text, f"{bytes_ / 1024:.0f} KB of log for {text / 1024:.1f} KB of values")
-	STATEMENTS.print(sum(not is_bracket(sql) for sql in seen))
-	COMMITS.print(sum(map(is_commit, seen)))
+	STATEMENTS.print(sum(not is_bracket(sql) for sql in statements))
+	COMMITS.print(sum(map(is_commit, statements)))
 
 
-def text_of_last_run() -> int:
-	"""Bytes of the values in the rows of the newest run."""
+def measure_last_run_bytes() -> int:
+	"""Characters of all values in the rows of the newest run."""
 	name = frappe.get_all("Agent Run", pluck="name", order_by="creation desc", limit=1)[0]
 	rows = frappe.db.sql("select * from `tabAgent Run` where name = %s", name)
 	for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Message"):

@@ -1,4 +1,4 @@
-"""A real small model, asked through Huf and directly: connections, tools, a small window, chats at once."""
+"""A real small model, called through Huf and directly: connections, tools, small window, parallel chats."""
 
 import os
 import statistics
@@ -57,8 +57,8 @@ PLAIN_PROMPTS = (
 
 
 @dataclass
-class Watched:
-	"""A run and what a reader of its stream saw; times in seconds since its start."""
+class ObservedRun:
+	"""A run and what a reader of its stream observed; times in seconds since the start."""
 
 	result: RunResult | None = None
 	tools: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ def measure() -> None:
 		print_choices(server, checked["model"])
 		print_first_texts(checked["model"])
 		print_tool_requests(checked["model"])
-		print_liars(checked["model"])
+		print_made_up_numbers(checked["model"])
 		print_connections(checked["model"])
 	with RealModel(parallel=CHATS) as server:
 		print_chats(server, server.connect()["model"])
@@ -82,12 +82,12 @@ def measure() -> None:
 		print_conversation(server, server.connect()["model"])
 
 
-def print_load(what: str) -> None:
-	print(f"{what}   (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
+def print_load(label: str) -> None:
+	print(f"{label}   (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
 
 
-def watch(agent: str, prompt: str, conversation: str | None = None) -> Watched:
-	seen, began = Watched(), time.perf_counter()
+def run_and_observe(agent: str, prompt: str, conversation: str | None = None) -> ObservedRun:
+	seen, began = ObservedRun(), time.perf_counter()
 
 	def listen(event: RunEvent) -> None:
 		if event.kind is EventKind.TOOL_STARTED:
@@ -101,31 +101,31 @@ def watch(agent: str, prompt: str, conversation: str | None = None) -> Watched:
 
 
 def print_choices(server: RealModel, model: str) -> None:
-	"""The first tool for each request, through Huf and from the same model with the same schema."""
+	"""Print the first tool chosen for each request, through Huf and by the same model called directly."""
 	agent, _ = make_office_agent(model, max_iterations=1, max_tokens=MAX_PLAN_TOKENS)
-	tools, right, statuses = read_tools(agent), Counter(), Counter()
+	tools, correct, statuses = read_tools(agent), Counter(), Counter()
 	for number, (request, wanted) in enumerate(CHOICES):
-		seen = watch(agent, request)
+		seen = run_and_observe(agent, request)
 		chosen = {"huf": (seen.tools or ["none"])[0], "direct": server.choose_directly(request, tools)}
 		statuses[seen.result.status.value] += 1
 		for side, tool in chosen.items():
-			right[side] += tool == wanted
-			right[f"{side}, tool requests"] += tool == wanted and number < TOOL_REQUESTS
+			correct[side] += tool == wanted
+			correct[f"{side}, tool requests"] += tool == wanted and number < TOOL_REQUESTS
 		print(f"  {wanted:12} Huf {chosen['huf']:12} direct {chosen['direct']:12} {request}", flush=True)
 	print_load(
-		f"right tools of {len(CHOICES)}, and of the first {TOOL_REQUESTS}: {dict(right)}; {dict(statuses)}"
+		f"right tools of {len(CHOICES)}, and of the first {TOOL_REQUESTS}: {dict(correct)}; {dict(statuses)}"
 	)
 
 
 def print_tool_requests(model: str) -> None:
-	"""What is written without asking a person, and how long the answers are with the default limits."""
+	"""Print what is written without approval, and how long answers are with the default limits."""
 	frappe.db.set_value("AI Model", model, "ask_before_writes", 0)
 	frappe.db.commit()
 	agent, _ = make_office_agent(model, max_iterations=3, max_tokens=0)
 	identical, written, texts, statuses = 0, 0, [], Counter()
 	for request, _ in CHOICES[:TOOL_REQUESTS]:
 		before = frappe.utils.now_datetime()
-		seen = watch(agent, request)
+		seen = run_and_observe(agent, request)
 		rows = [
 			tuple(row.values())
 			for doctype, fields in (
@@ -152,25 +152,25 @@ def print_tool_requests(model: str) -> None:
 
 
 def print_first_texts(model: str) -> None:
-	"""When a person sees the first of an answer, by what the model chose, or the draft of a write."""
+	"""Print the time to the first text, with and without a tool call, or to the draft of a write."""
 	agent, _ = make_office_agent(model, max_iterations=3, max_tokens=FIRST_TEXT_TOKENS)
-	watch(agent, "Hi")
+	run_and_observe(agent, "Hi")
 	first: dict[str, list[float]] = {"without a tool": [], "after a tool": [], "draft of a write": []}
 	for request in (*PLAIN_PROMPTS, *(each for each, _ in CHOICES[:TOOL_REQUESTS])):
-		seen = watch(agent, request)
+		seen = run_and_observe(agent, request)
 		if seen.result.status is RunStatus.WAITING:
 			first["draft of a write"].append(seen.result.duration_ms / 1000)
 		elif seen.first_text_s is not None:
 			first["after a tool" if seen.tools else "without a tool"].append(seen.first_text_s)
-	for what, times in first.items():
+	for label, times in first.items():
 		if times:
 			described = f"median {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f}"
-			print_load(f"first text, {what}: {described} ({len(times)} runs)")
+			print_load(f"first text, {label}: {described} ({len(times)} runs)")
 
 
-def print_liars(model: str) -> None:
-	"""Fifty requests that need a tool, of a model that calls none: what it makes up must be marked."""
-	requests = [each.format(what) for what in COUNTED for each in COUNT_REQUESTS]
+def print_made_up_numbers(model: str) -> None:
+	"""Fifty requests that need a tool, while the model calls none: made-up numbers must be marked."""
+	requests = [each.format(label) for label in COUNTED for each in COUNT_REQUESTS]
 	made_up, unmarked = find_liars(model, requests)
 	print_load(
 		f"{len(requests)} requests without tool calls: {made_up} with made-up numbers, unmarked {unmarked}"
@@ -181,7 +181,7 @@ def print_connections(model: str) -> None:
 	tool = make_tool("Custom Function", "look", function_path=f"{floor.__name__}.look", effect="read")
 	agent = make_agent(model, (tool,), instructions="", temperature=0, max_tokens=12, max_iterations=2)
 	before = frappe.db.count("Agent LLM Call")
-	statuses = Counter(watch(agent, "Look").result.status.value for _ in range(RUNS))
+	statuses = Counter(run_and_observe(agent, "Look").result.status.value for _ in range(RUNS))
 	calls = frappe.db.count("Agent LLM Call") - before
 	failed = frappe.get_all(
 		"Agent LLM Call", {"model": model, "status": "Failed"}, pluck="error_message", order_by="creation asc"
@@ -192,13 +192,13 @@ def print_connections(model: str) -> None:
 
 
 def print_chats(server: RealModel, model: str) -> None:
-	"""Chats at once, and the same messages with answers of the same length asked directly."""
+	"""Compare concurrent chats with direct requests of the same messages and answer lengths."""
 	agent = make_agent(model, instructions="You help.", temperature=0, max_tokens=CHAT_TOKENS)
 	where, ratios = (frappe.local.site, frappe.local.sites_path), []
 	with ThreadPoolExecutor(CHATS, initializer=floor.connect, initargs=where) as pool:
 
 		def chat(prompt: str) -> int:
-			return watch(agent, prompt).result.usage.output_tokens
+			return run_and_observe(agent, prompt).result.usage.output_tokens
 
 		def ask(prompt: str, tokens: int) -> None:
 			messages = [{"role": "system", "content": "You help."}, {"role": "user", "content": prompt}]
@@ -212,16 +212,16 @@ def print_chats(server: RealModel, model: str) -> None:
 	print_load(f"{CHATS} chats at once / directly: {statistics.median(ratios[1:]):.2f} (target 1.3)")
 
 
-def timed(do: Callable) -> tuple:
+def timed(function: Callable) -> tuple:
 	began = time.perf_counter()
-	return do(), time.perf_counter() - began
+	return function(), time.perf_counter() - began
 
 
 def print_conversation(server: RealModel, model: str) -> None:
-	"""A long conversation in a small window; the last names and numbers are asked for."""
+	"""A long conversation in a small window; every sixth message asks for an earlier fact."""
 	agent, _ = make_office_agent(model, max_tokens=40, max_iterations=2)
 	conversation, statuses, sent, huf, direct, asked = None, Counter(), 0, 0, 0, 0
-	last, said = ("", 0), []
+	last, chat_messages = ("", 0), []
 	for number in range(EXCHANGES):
 		name, room = f"{NAMES[number % len(NAMES)]} {chr(65 + number // len(NAMES))}", 100 + number
 		is_question = number % ASK_EVERY == ASK_EVERY - 1
@@ -229,19 +229,22 @@ def print_conversation(server: RealModel, model: str) -> None:
 		if is_question:
 			asked += 1
 			direct += str(last[1]) in server.ask(
-				[*said[-4:], {"role": "user", "content": prompt}], max_tokens=40
+				[*chat_messages[-4:], {"role": "user", "content": prompt}], max_tokens=40
 			)
-		seen = watch(agent, prompt, conversation)
+		seen = run_and_observe(agent, prompt, conversation)
 		conversation = seen.result.conversation
 		statuses[seen.result.status.value] += 1
 		if is_question:
 			huf += str(last[1]) in seen.result.response
 			history = read_history(conversation, 20)
-			known = f"{history.earlier} {history.messages}"
-			sent += str(last[1]) in known and last[0] in known
+			history_text = f"{history.earlier} {history.messages}"
+			sent += str(last[1]) in history_text and last[0] in history_text
 		else:
 			last = name, room
-		said += [{"role": "user", "content": prompt}, {"role": "assistant", "content": seen.result.response}]
+		chat_messages += [
+			{"role": "user", "content": prompt},
+			{"role": "assistant", "content": seen.result.response},
+		]
 	summary = frappe.db.get_value("Agent Conversation", conversation, "summarised_until")
 	print_load(
 		f"{EXCHANGES} exchanges, window {SMALL_WINDOW}: {dict(statuses)}; summed up to message {summary}; of {asked} "

@@ -1,4 +1,4 @@
-"""What masking personal data costs, in ms per 10 kB of text, with the values of some thousand records."""
+"""The cost of masking personal data in ms per 10 kB of text, with up to 5,000 records of known values."""
 
 import random
 import statistics
@@ -18,7 +18,7 @@ RECORDS = (0, 1000, 5000)
 
 
 def measure() -> None:
-	"""Print the median for text in which one sentence of ten is about a person."""
+	"""Print the median for texts in which one of ten sentences has personal data."""
 	for records in RECORDS:
 		values = make_values(records)
 		times = [time_once(values, number) for number in range(ROUNDS)]
@@ -41,11 +41,11 @@ def make_values(records: int) -> RecordValues:
 
 
 def time_once(values: RecordValues, number: int) -> float:
-	chance = random.Random(number)
+	rng = random.Random(number)
 	personal, neutral = [each for _, each in make_sentences()[:60]], read_neutral_sentences()
 	text = ""
 	while len(text) < CHARS:
-		text += chance.choice(personal if chance.random() < 0.1 else neutral) + "\n"
+		text += rng.choice(personal if rng.random() < 0.1 else neutral) + "\n"
 	masker = Masker((), values)
 	started = time.thread_time()
 	masker.mask(text[:CHARS])

@@ -1,4 +1,4 @@
-"""What a call of a tool costs over MCP beside the same call by REST: at most 3 ms more is the aim."""
+"""The cost of a tool call over MCP, compared with the same call by REST; the target is at most 3 ms more."""
 
 import json
 import logging
@@ -19,9 +19,9 @@ ROUNDS = 200
 
 
 def measure() -> None:
-	"""Print milliseconds of both, with a run and its journal each, and what MCP adds."""
+	"""Print milliseconds of both, each including a run and its journal, and the difference."""
 	tool = make_tool("Get List", reference_doctype="ToDo")
-	# Each call in a conversation of its own, so that neither reads a history.
+	# Each call has its own conversation, so that neither reads a history.
 	agent = make_agent(None, (tool,), persist_conversation=0)
 	offers = [{"offer_type": "Agent Tool Function", "offer": tool}]
 	slug = make("MCP Server", server_name=unique("Bench"), agent=agent, offers=offers).slug
@@ -43,15 +43,15 @@ def measure() -> None:
 			assert not answer.json()["result"].get("isError"), answer.text
 
 		pairs = [(timed(call_rest), timed(call_mcp)) for _ in range(ROUNDS + 10)][10:]
-	for place, clock in enumerate(("on the clock", "of the processor")):
-		print_difference([(their[place], our[place]) for their, our in pairs], clock)
+	for index, clock in enumerate(("on the clock", "of the processor")):
+		print_difference([(their[index], our[index]) for their, our in pairs], clock)
 
 
 def timed(call: Callable[[], None]) -> tuple[float, float]:
-	"""Milliseconds on the clock and of the processor, which others on a machine lengthen less."""
-	began, worked = perf_counter(), process_time()
+	"""Wall and CPU milliseconds; CPU time depends less on other load."""
+	began, cpu_start = perf_counter(), process_time()
 	call()
-	return (perf_counter() - began) * 1000, (process_time() - worked) * 1000
+	return (perf_counter() - began) * 1000, (process_time() - cpu_start) * 1000
 
 
 def print_difference(pairs: list[tuple[float, float]], clock: str) -> None:

@@ -1,11 +1,10 @@
-"""One framework that answers prompts in a process of its own, for `peers`; needs nothing of Huf except for Huf's
-own part and LiteLLM's.
+"""Answers prompts with one agent framework, in a separate process started by `peers`. Does not import Huf.
 
 	python huf/tests/benchmarks/peer.py NAME BASE_URL
 
-It prints {import_s, memory_mb} once it is ready. Then, for each line of JSON {prompts, at_once}, it answers all the
-prompts, at most `at_once` at the same time, and prints {wall_ms, cpu_ms, memory_mb, seconds}. Every framework
-keeps its client, as its documentation recommends.
+It prints {import_s, memory_mb} once it is ready. For each JSON line {prompts, at_once} it answers them,
+`at_once` concurrently, and prints {wall_ms, cpu_ms, memory_mb, seconds}. Every framework reuses its client,
+as its documentation recommends.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ KEY = "sk-benchmark"
 SYSTEM = "You are an agent under test."
 ANSWER = "That is all."
 MAX_TURNS = 20
-Ask = Callable[[str], Awaitable[str]]
+AnswerPrompt = Callable[[str], Awaitable[str]]
 
 
 def look(n: int) -> str:
@@ -41,7 +40,7 @@ TOOL = {
 }
 
 
-async def make_aiohttp(base_url: str) -> Ask:
+async def make_aiohttp(base_url: str) -> AnswerPrompt:
 	import aiohttp
 
 	session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
@@ -52,10 +51,10 @@ async def make_aiohttp(base_url: str) -> Ask:
 		async with session.post(f"{base_url}/chat/completions", json=body, headers=headers) as response:
 			return (await response.json())["choices"][0]["message"]
 
-	return loop_over(complete)
+	return make_bare_loop(complete)
 
 
-async def make_litellm(base_url: str) -> Ask:
+async def make_litellm(base_url: str) -> AnswerPrompt:
 	import litellm
 
 	litellm.telemetry = False
@@ -65,11 +64,11 @@ async def make_litellm(base_url: str) -> Ask:
 		answer = await litellm.acompletion(**fixed, messages=messages)
 		return answer.choices[0].message.model_dump()
 
-	return loop_over(complete)
+	return make_bare_loop(complete)
 
 
-def loop_over(complete: Callable[[list], Awaitable[dict]]) -> Ask:
-	"""The shortest loop there is: it checks nothing and keeps nothing."""
+def make_bare_loop(complete: Callable[[list], Awaitable[dict]]) -> AnswerPrompt:
+	"""The smallest possible agent loop: no checks, nothing stored."""
 
 	async def ask(prompt: str) -> str:
 		messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
@@ -83,7 +82,7 @@ def loop_over(complete: Callable[[list], Awaitable[dict]]) -> Ask:
 	return ask
 
 
-async def make_agno(base_url: str) -> Ask:
+async def make_agno(base_url: str) -> AnswerPrompt:
 	from agno.agent import Agent
 	from agno.models.openai.like import OpenAILike
 	from openai import AsyncOpenAI
@@ -98,7 +97,7 @@ async def make_agno(base_url: str) -> Ask:
 	return ask
 
 
-async def make_openai_agents(base_url: str) -> Ask:
+async def make_openai_agents(base_url: str) -> AnswerPrompt:
 	from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
 	from openai import AsyncOpenAI
 
@@ -113,7 +112,7 @@ async def make_openai_agents(base_url: str) -> Ask:
 	return ask
 
 
-async def make_pydantic_ai(base_url: str) -> Ask:
+async def make_pydantic_ai(base_url: str) -> AnswerPrompt:
 	from pydantic_ai import Agent
 	from pydantic_ai.models.openai import OpenAIChatModel
 	from pydantic_ai.providers.openai import OpenAIProvider
@@ -127,7 +126,7 @@ async def make_pydantic_ai(base_url: str) -> Ask:
 	return ask
 
 
-async def make_langgraph(base_url: str) -> Ask:
+async def make_langgraph(base_url: str) -> AnswerPrompt:
 	from langchain.agents import create_agent
 	from langchain_openai import ChatOpenAI
 
@@ -151,15 +150,15 @@ PEERS = {
 }
 
 
-async def answer_all(ask: Ask, prompts: list[str], at_once: int) -> list[float]:
-	"""Seconds of each prompt, in the order of their ends."""
+async def answer_all(ask: AnswerPrompt, prompts: list[str], at_once: int) -> list[float]:
+	"""Seconds of each prompt, in order of completion."""
 	free, seconds = asyncio.Semaphore(at_once), []
 
 	async def answer(prompt: str) -> None:
 		async with free:
 			began = time.perf_counter()
-			said = await ask(prompt)
-			assert said == ANSWER, said
+			response = await ask(prompt)
+			assert response == ANSWER, response
 			seconds.append(time.perf_counter() - began)
 
 	await asyncio.gather(*map(answer, prompts))
@@ -167,7 +166,7 @@ async def answer_all(ask: Ask, prompts: list[str], at_once: int) -> list[float]:
 
 
 def memory_mb() -> float:
-	"""Resident megabytes of this process, shared pages in part; 0 where there is no /proc."""
+	"""Megabytes of proportional set size of this process; 0 without /proc."""
 	status = Path("/proc/self/smaps_rollup")
 	lines = status.read_text().splitlines() if status.exists() else []
 	return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
@@ -179,9 +178,9 @@ async def main(name: str, base_url: str) -> None:
 	print(json.dumps({"import_s": time.perf_counter() - began, "memory_mb": memory_mb()}), flush=True)
 	loop = asyncio.get_running_loop()
 	while line := await loop.run_in_executor(None, sys.stdin.readline):
-		order = json.loads(line)
+		request = json.loads(line)
 		wall, cpu = time.perf_counter(), time.process_time()
-		seconds = await answer_all(ask, order["prompts"], order["at_once"])
+		seconds = await answer_all(ask, request["prompts"], request["at_once"])
 		used = {"wall_ms": (time.perf_counter() - wall) * 1000, "cpu_ms": (time.process_time() - cpu) * 1000}
 		print(json.dumps({**used, "memory_mb": memory_mb(), "seconds": seconds}), flush=True)
 

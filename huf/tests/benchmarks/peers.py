@@ -1,11 +1,11 @@
-"""Huf beside other agent frameworks: the same turns with the same model, in turn, each in a process of its own.
+"""Huf compared with other agent frameworks: the same turns with the same model, each in its own process.
 
-Install the others apart from Huf, because they pin other versions of the same libraries:
+Install the others in a separate environment, because they pin other versions of the same libraries:
 
 	python3 -m venv peers && peers/bin/pip install -r huf/tests/benchmarks/peers.txt
 	HUF_PEERS_PYTHON=peers/bin/python scripts/bench peers
 
-Huf keeps a journal and a conversation of every run and checks permissions; the others keep nothing.
+Huf stores a journal and a conversation for every run and checks permissions; the others store nothing.
 """
 
 import json
@@ -30,16 +30,16 @@ from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
 ROUNDS, WARM_UPS, TURNS = 25, 3, 5
 AT_ONCE = {64: 256, 256: 512}
-"""{runs at once: runs of a round}"""
+"""{concurrent runs: runs per round}"""
 SOME_TURNS, PAUSE_S, MANY_ROUNDS = 3, 0.05, 3
 OURS = ("Huf in process", "Huf by REST")
 NEEDS_HUF = ("aiohttp", "LiteLLM")
-"""Run by Huf's own Python, which has them."""
+"""Peers that run with Huf's Python, which has their packages."""
 
 
 @dataclass
 class Measured:
-	"""Of one order: wall time of all prompts, seconds of each, resident memory afterwards."""
+	"""Wall time of all prompts, seconds of each, and resident memory afterwards."""
 
 	wall_ms: float
 	seconds: list[float]
@@ -47,7 +47,7 @@ class Measured:
 
 
 Answer = Callable[[list[str], int], Measured]
-"""(prompts, how many at once) -> what it took."""
+"""(prompts, concurrency) -> measurements"""
 
 
 def measure() -> None:
@@ -65,7 +65,7 @@ def open_contestants(base_url: str, names: Iterable[str] = tuple(peer.PEERS)) ->
 		yield {
 			OURS[0]: answer_in_process(base_url),
 			OURS[1]: lambda prompts, at_once: answer_by_rest(site, prompts, at_once),
-			**{name: order_of(process) for name, process in processes.items() if process},
+			**{name: answer_by_process(process) for name, process in processes.items() if process},
 		}
 	finally:
 		site.server.stop()
@@ -78,7 +78,7 @@ def start_peer(name: str, base_url: str) -> subprocess.Popen | None:
 	python = sys.executable if name in NEEDS_HUF else os.environ.get("HUF_PEERS_PYTHON", sys.executable)
 	began = time.perf_counter()
 	process = subprocess.Popen(
-		# Isolated: the folder of this file holds modules named like those of Python.
+		# -I, because modules in this folder would shadow modules of Python.
 		[python, "-I", str(Path(peer.__file__)), name, base_url],
 		stdin=subprocess.PIPE,
 		stdout=subprocess.PIPE,
@@ -93,12 +93,12 @@ def start_peer(name: str, base_url: str) -> subprocess.Popen | None:
 	return process
 
 
-def order_of(process: subprocess.Popen) -> Answer:
+def answer_by_process(process: subprocess.Popen) -> Answer:
 	def answer(prompts: list[str], at_once: int) -> Measured:
 		process.stdin.write(json.dumps({"prompts": prompts, "at_once": at_once}) + "\n")
 		process.stdin.flush()
-		found = json.loads(process.stdout.readline())
-		return Measured(found["wall_ms"], found["seconds"], found["memory_mb"])
+		result = json.loads(process.stdout.readline())
+		return Measured(result["wall_ms"], result["seconds"], result["memory_mb"])
 
 	return answer
 
@@ -137,7 +137,7 @@ def answer_in_threads(pool: ThreadPoolExecutor, run: Callable[[str], None], prom
 
 
 def measure_single(contestants: dict[str, Answer]) -> list[dict[str, float]]:
-	"""Milliseconds of one run of each, for each round."""
+	"""For each round, {contestant: milliseconds of one run}."""
 	return [
 		{name: answer([f"{TURNS} 0"], 1).seconds[0] * 1000 for name, answer in contestants.items()}
 		for _ in range(WARM_UPS + ROUNDS)

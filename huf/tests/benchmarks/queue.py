@@ -1,4 +1,4 @@
-"""The queue: runs per second of four workers, and how long others wait beside 2,000 deliveries of one user."""
+"""The queue: runs per second with four workers, and waiting times while one user has 2,000 deliveries."""
 
 import json
 import os
@@ -24,9 +24,9 @@ from huf.tests.factories import SECRET, make, make_agent, unique
 
 WORKERS, MODEL_S = 4, 0.05
 RUNS, WARM_UP = 400, 40
-DELIVERIES, LOOKS = 2_000, 10
+DELIVERIES, SAMPLES = 2_000, 10
 PROMPT = f"0 {MODEL_S}"
-"""One step: the model answers without a tool call. A stream has as many chunks as the first number says."""
+"""For `quick_model`: an answer without tool calls, after MODEL_S. A stream needs at least one chunk."""
 AIM_RUNS_PER_S, AIM_WAIT_MS = 40, 1_000
 CHAT, RESPONSES = "/api/method/huf.api.chat.stream", "/v1/responses"
 
@@ -48,7 +48,7 @@ def print_throughput(base_url: str) -> None:
 		make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
 	)
 	for _ in range(RUNS):
-		# In conversations of their own: the runs of one go one after another.
+		# Separate conversations: runs of one conversation are serialized.
 		enqueue_run(AgentRequest(agent, PROMPT, "Administrator", external_id=unique("queue")))
 	frappe.db.commit()
 	with workers() as process:
@@ -63,14 +63,14 @@ def print_throughput(base_url: str) -> None:
 
 
 def read_cpu(process: subprocess.Popen) -> float:
-	"""Seconds of processor time that a process has used (Linux)."""
+	"""CPU seconds that a process has used (Linux only)."""
 	user, system = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
 	return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
 def workers() -> Iterator[subprocess.Popen]:
-	"""`huf worker`, of whose threads one keeps out of the runs' queue."""
+	"""Start `huf worker` with WORKERS threads for runs, and one that does not take runs."""
 	home = Path(frappe.local.sites_path).parent
 	command = [
 		sys.executable,
@@ -96,19 +96,19 @@ def count_done(agent: str) -> int:
 
 
 def wait_for(is_true: Callable[[], bool], seconds: float = 120, pause: float = 0.02) -> None:
-	ends = time.monotonic() + seconds
+	deadline = time.monotonic() + seconds
 	while not is_true():
-		assert time.monotonic() < ends, "nothing happens any more"
+		assert time.monotonic() < deadline, "nothing happens any more"
 		time.sleep(pause)
 
 
 def print_waits(site: Site) -> None:
 	ann, bob = add_user(site, "ann"), add_user(site, "bob")
-	idle = [measure_chat(site, bob) for _ in range(LOOKS + 1)][1:]
+	idle = [measure_chat(site, bob) for _ in range(SAMPLES + 1)][1:]
 	deliver(site, "ann@example.com")
 	before = count_waiting(site)
-	chats = [measure_chat(site, bob) for _ in range(LOOKS)]
-	queued = [measure_queued(site, bob) for _ in range(LOOKS)]
+	chats = [measure_chat(site, bob) for _ in range(SAMPLES)]
+	queued = [measure_queued(site, bob) for _ in range(SAMPLES)]
 	own = measure_queued(site, ann)
 	after = count_waiting(site)
 	print(f"another user beside {DELIVERIES} deliveries, of which {before} and then {after} were waiting:")
@@ -122,13 +122,13 @@ def print_waits(site: Site) -> None:
 
 
 def count_waiting(site: Site) -> int:
-	"""Deliveries without a run, and runs that have not ended."""
-	counted = {"doctype": "Agent Trigger Event", "filters": {"status": "Queued"}}
-	return site.post("/api/method/frappe.client.get_count", counted)["message"] + site.count_open()
+	"""The number of deliveries without a run and of open runs."""
+	query = {"doctype": "Agent Trigger Event", "filters": {"status": "Queued"}}
+	return site.post("/api/method/frappe.client.get_count", query)["message"] + site.count_open()
 
 
 def add_user(site: Site, name: str) -> dict:
-	"""Headers that act as a new Huf User."""
+	"""Make a Huf User; returns headers that authenticate as this user."""
 	email, key, secret = f"{name}@example.com", secrets.token_hex(8), secrets.token_hex(8)
 	site.make("User", email=email, first_name=name, roles=[{"role": "Huf User"}], send_welcome_email=0)
 	body = {"api_key": key, "api_secret": secret}
@@ -149,8 +149,8 @@ def deliver(site: Site, run_as: str) -> None:
 		assert answer.status == 202, answer.data
 
 	with ThreadPoolExecutor(8) as pool:
-		took, _sent = clocked(lambda: list(pool.map(send, range(DELIVERIES))))
-	print(f"{DELIVERIES} deliveries were taken in {took / 1000:.1f} s")
+		duration_ms, _sent = clocked(lambda: list(pool.map(send, range(DELIVERIES))))
+	print(f"{DELIVERIES} deliveries were taken in {duration_ms / 1000:.1f} s")
 
 
 def measure_chat(site: Site, headers: dict) -> float:

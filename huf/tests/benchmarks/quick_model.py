@@ -1,10 +1,9 @@
-"""A model that costs next to nothing: one event loop and answers made beforehand, for what is compared with a
-floor.
+"""A model server that costs almost nothing: one event loop and constant answers.
 
-	python -m huf.tests.benchmarks.quick_model TOOL     prints its base URL, and ends with its standard input
+	python -m huf.tests.benchmarks.quick_model TOOL     prints its base URL; ends when its standard input does
 
-The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds; with a
-third number, as "1 0 8", of that many calls each. A streamed answer is of the first number's many chunks.
+The prompt controls it: "5 0.05" is five replies with a tool call and then an answer, each after 0.05 seconds.
+A third number is the calls per reply, as in "1 0 8". The first number is the chunks of a streamed answer.
 
 HUF_BENCH_MODEL_HOST: the address on which it listens, 127.0.0.1 by default.
 """
@@ -23,7 +22,7 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 @contextmanager
 def quick_model(tool: str = "look") -> Iterator[str]:
-	"""Start it in a process of its own; gives its base URL."""
+	"""Start the server in a separate process; yields its base URL."""
 	command = [sys.executable, "-m", "huf.tests.benchmarks.quick_model", tool]
 	process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 	try:
@@ -54,19 +53,23 @@ class Connection(asyncio.Protocol):
 	def answer(self, body: dict) -> None:
 		messages = body["messages"]
 		last = max(place for place, each in enumerate(messages) if each["role"] == "user")
-		said = messages[last]["content"]
-		words = said.split()
-		# Anything else, such as the request to sum up what was said, is answered at once.
-		turns, pause, calls = map(float, (*words, 1)[:3] if len(words) in (2, 3) else (0, 0, 1))
+		prompt = messages[last]["content"]
+		numbers = prompt.split()
+		# Other prompts, such as the request for a summary, are answered at once.
+		turns, pause, calls = map(float, (*numbers, 1)[:3] if len(numbers) in (2, 3) else (0, 0, 1))
 		done = sum(bool(each.get("tool_calls")) for each in messages[last:])
 		if body.get("stream"):
-			made = streamed(int(turns))
+			response = build_stream(int(turns))
 		else:
-			made = whole(self.tool, done, int(calls)) if done < turns else whole(None, done)
-		asyncio.get_running_loop().call_later(pause, self.transport.write, made)
+			response = (
+				build_completion(self.tool, done, int(calls))
+				if done < turns
+				else build_completion(None, done)
+			)
+		asyncio.get_running_loop().call_later(pause, self.transport.write, response)
 
 
-def whole(tool: str | None, turn: int, calls: int = 1) -> bytes:
+def build_completion(tool: str | None, turn: int, calls: int = 1) -> bytes:
 	message: dict = {"role": "assistant", "content": None if tool else "That is all."}
 	if tool:
 		message["tool_calls"] = [describe_call(tool, turn * calls + number) for number in range(calls)]
@@ -83,7 +86,7 @@ def describe_call(tool: str, number: int) -> dict:
 	return {"id": f"call_{number}", "type": "function", "function": function}
 
 
-def streamed(chunks: int) -> bytes:
+def build_stream(chunks: int) -> bytes:
 	head = {**HEAD, "object": "chat.completion.chunk"}
 	choices = [{"index": 0, "delta": {"content": f"{n} "}, "finish_reason": None} for n in range(chunks)]
 	choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})

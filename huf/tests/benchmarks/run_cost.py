@@ -1,4 +1,4 @@
-"""What a durable run costs beside a bare loop of the same turns, and how many statements it takes."""
+"""The cost of a durable run, compared with a bare loop of the same turns, and its SQL statements."""
 
 import json
 import statistics
@@ -17,14 +17,14 @@ ROUNDS = 15
 
 
 def measure() -> None:
-	"""Print wall milliseconds of both, pair by pair, and the statements of one run."""
+	"""Print wall milliseconds of both, measured in turn, and the number of statements of one run."""
 	tool = list_tool(TURNS)
 	arguments = {"limit": 1}
 	with model_process(TURNS, tool, arguments) as base_url:
 		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)
 		model = make("AI Model", model_name=unique("scripted"), provider=provider.name, own_prices=1).name
 		agent = make_agent(model, (tool,))
-		specs = [
+		tool_specs = [
 			{
 				"type": "function",
 				"function": json.loads(
@@ -32,16 +32,16 @@ def measure() -> None:
 				),
 			}
 		]
-		# On the same loop as ours: LiteLLM's connections and queues belong to one.
-		bare = lambda: run_coroutine(run_on_model_loop(bare_loop(base_url, specs)))  # noqa: E731
-		ours = lambda: run_agent_sync(agent, "Go", external_id=frappe.generate_hash(length=8))  # noqa: E731
-		pairs = [(timed(bare), timed(ours)) for _ in range(ROUNDS + 2)][2:]
+		# On the event loop of agent runs: LiteLLM's connections and queues belong to a loop.
+		bare_run = lambda: run_coroutine(run_on_model_loop(bare_loop(base_url, tool_specs)))  # noqa: E731
+		huf_run = lambda: run_agent_sync(agent, "Go", external_id=frappe.generate_hash(length=8))  # noqa: E731
+		pairs = [(timed(bare_run), timed(huf_run)) for _ in range(ROUNDS + 2)][2:]
 		print_ratio(pairs)
-		print_statements(ours)
+		print_statements(huf_run)
 
 
 async def bare_loop(base_url: str, tools: list[dict]) -> None:
-	"""The least that uses LiteLLM: ask, run a function, ask again; keeps nothing."""
+	"""The smallest loop with LiteLLM: call the model, add tool results, repeat; stores nothing."""
 	import litellm
 
 	messages: list = [
@@ -67,23 +67,23 @@ def timed(function: Callable) -> float:
 
 
 def print_ratio(pairs: list[tuple[float, float]]) -> None:
-	bare, ours = (statistics.median(side) for side in zip(*pairs, strict=True))
+	bare_run, huf_run = (statistics.median(side) for side in zip(*pairs, strict=True))
 	ratio = statistics.median(our / their for their, our in pairs)
-	print(f"bare litellm.acompletion loop, {TURNS} tool turns    {bare:7.1f} ms")
-	print(f"agent run with journal and conversation     {ours:7.1f} ms   ratio {ratio:.2f} (target 1.6)")
+	print(f"bare litellm.acompletion loop, {TURNS} tool turns    {bare_run:7.1f} ms")
+	print(f"agent run with journal and conversation     {huf_run:7.1f} ms   ratio {ratio:.2f} (target 1.6)")
 
 
 def print_statements(run: Callable) -> None:
-	"""Count statements and commits up to the first model call, and for each further step."""
-	seen = count_statements(run)
+	"""Print the statements and commits before the first model call, and per later step."""
+	statements = count_statements(run)
 	first = next(
-		i for i, sql in enumerate(seen) if "Agent LLM Call" in sql and sql.lower().startswith("insert")
+		i for i, sql in enumerate(statements) if "Agent LLM Call" in sql and sql.lower().startswith("insert")
 	)
-	commits = sum(is_commit(sql) for sql in seen)
-	before = [sql for sql in seen[: first + 1] if not is_bracket(sql)]
-	total = [sql for sql in seen if not is_bracket(sql)]
+	commits = sum(is_commit(sql) for sql in statements)
+	before = [sql for sql in statements[: first + 1] if not is_bracket(sql)]
+	total = [sql for sql in statements if not is_bracket(sql)]
 	print(
-		f"SQL statements before the first model call  {len(before):5d}     (aim under 15), commits {sum(is_commit(s) for s in seen[: first + 1])}"
+		f"SQL statements before the first model call  {len(before):5d}     (aim under 15), commits {sum(is_commit(s) for s in statements[: first + 1])}"
 	)
 	print(
 		f"SQL statements of the whole run             {len(total):5d}     {(len(total) - len(before)) / (TURNS + 1):.1f} per step, commits {commits}"
@@ -91,33 +91,33 @@ def print_statements(run: Callable) -> None:
 
 
 class RecordingCursor:
-	"""A driver's cursor that keeps the statements: psycopg's own attributes cannot be replaced."""
+	"""A driver's cursor that records statements; a wrapper, as psycopg's attributes cannot be replaced."""
 
-	def __init__(self, cursor, seen: list[str]):
-		self.cursor, self.seen = cursor, seen
+	def __init__(self, cursor, statements: list[str]):
+		self.cursor, self.statements = cursor, statements
 
 	def __getattr__(self, name: str):
 		return getattr(self.cursor, name)
 
 	def execute(self, sql, *rest):
-		self.seen.append(" ".join(str(sql).split()))
+		self.statements.append(" ".join(str(sql).split()))
 		return self.cursor.execute(sql, *rest)
 
 
 def count_statements(run: Callable) -> list[str]:
-	"""Every statement of a run, as the database's driver got it."""
-	seen: list[str] = []
+	"""All statements of a run, as the database driver receives them."""
+	statements: list[str] = []
 	connection = getattr(frappe.db, "_connection", None) or frappe.db._conn
 	if hasattr(connection, "set_trace_callback"):
-		connection.set_trace_callback(lambda sql: seen.append(" ".join(sql.split())))
+		connection.set_trace_callback(lambda sql: statements.append(" ".join(sql.split())))
 		run()
 		connection.set_trace_callback(None)
-		return seen
+		return statements
 	cursor = frappe.db._cursor
-	frappe.db._cursor = RecordingCursor(cursor, seen)
+	frappe.db._cursor = RecordingCursor(cursor, statements)
 	run()
 	frappe.db._cursor = cursor
-	return seen
+	return statements
 
 
 def is_commit(sql: str) -> bool:
@@ -127,7 +127,7 @@ def is_commit(sql: str) -> bool:
 def is_bracket(sql: str) -> bool:
 	"""Whether a statement only opens or ends a transaction, or reads the embedded runtime's cache counter.
 
-	The counter is read again after a millisecond, so how often depends on how busy the machine is.
+	The counter is read at most once per millisecond, so the number of reads depends on the machine's load.
 	"""
 	return "__DocTypeVersion" in sql or sql.lower().startswith(
 		("begin", "commit", "rollback", "start transaction", "savepoint", "release", "pragma")

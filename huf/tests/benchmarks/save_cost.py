@@ -1,4 +1,4 @@
-"""What Huf adds to a document's save, as a ratio to the same save without Huf's hook."""
+"""The cost of Huf's document hook: saves with the hook, relative to saves without it."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ OTHERS = ("User", "Role", "File", "Report", "ToDo")
 
 
 def measure() -> None:
-	"""Print the time of a save beside that of one without the hook, in turns, by how many triggers there are."""
+	"""Print the time of a save with and without the hook, for different numbers of triggers."""
 	agent, triggers = make_agent(), []
 	user = make_user("Huf User", "System Manager")
 	print_ratio("no trigger at all", "(target 1.02)")
@@ -38,9 +38,10 @@ def watch(agent: str, doctype: str, **values) -> str:
 	return make_trigger(agent, reference_doctype=doctype, **values).name
 
 
-def print_ratio(what: str, remark: str) -> None:
-	"""Each round saves twice without the hook and once with it, each of them first in turn; the two bare ones
-	differ by chance alone.
+def print_ratio(label: str, remark: str) -> None:
+	"""Save twice without the hook and once with it in each round, in rotating order.
+
+	The difference of the two saves without the hook is the measurement error.
 	"""
 	note = make("Note", title=unique("Note"))
 	frappe.db.commit()
@@ -48,13 +49,13 @@ def print_ratio(what: str, remark: str) -> None:
 	order = list(times)
 	for _ in range(ROUNDS):
 		for kind in order:
-			with nullcontext() if kind == "hooked" else no_hook():
+			with nullcontext() if kind == "hooked" else without_hook():
 				times[kind].append(timed(lambda: save(note)))
 		order.append(order.pop(0))
-	bare, again, hooked = (statistics.median(found) for found in times.values())
+	bare, repeated, hooked = (statistics.median(found) for found in times.values())
 	print(
-		f"{what:36}{bare:8.3f} ms without, {(hooked - bare) * 1000:+8.1f} µs with"
-		f"   ratio {hooked / bare:.3f} ± {abs(again / bare - 1):.3f} {remark}"
+		f"{label:36}{bare:8.3f} ms without, {(hooked - bare) * 1000:+8.1f} µs with"
+		f"   ratio {hooked / bare:.3f} ± {abs(repeated / bare - 1):.3f} {remark}"
 	)
 
 
@@ -65,21 +66,21 @@ def save(note) -> None:
 
 
 @contextmanager
-def no_hook() -> Iterator[None]:
-	"""Take Huf's hook for all documents, and no other app's, away from what Frappe has read of hooks."""
-	everywhere = frappe.get_doc_hooks()["*"]
-	whole = dict(everywhere)
-	everywhere.update(
-		{event: [path for path in paths if not path.startswith("huf.")] for event, paths in whole.items()}
+def without_hook() -> Iterator[None]:
+	"""Remove Huf's hooks for all DocTypes, but no other app's, from Frappe's cached hooks."""
+	hooks = frappe.get_doc_hooks()["*"]
+	saved = dict(hooks)
+	hooks.update(
+		{event: [path for path in paths if not path.startswith("huf.")] for event, paths in saved.items()}
 	)
 	try:
 		yield
 	finally:
-		everywhere.update(whole)
+		hooks.update(saved)
 
 
 def print_hook() -> None:
-	"""The hook alone, for the two events of a save."""
+	"""Print the time of the hook alone, for the two events of a save."""
 	note = make("Note", title=unique("Note"))
 
 	def call() -> None:
@@ -93,7 +94,7 @@ def print_hook() -> None:
 
 
 def timed(function: Callable) -> float:
-	"""Milliseconds."""
+	"""The duration in milliseconds."""
 	start = time.perf_counter()
 	function()
 	return (time.perf_counter() - start) * 1000

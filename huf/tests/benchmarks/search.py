@@ -1,6 +1,6 @@
-"""Search: what is found, against plain FTS5 on the same texts, and how long it takes among 100,000 chunks.
+"""Search: quality compared with plain FTS5 on the same texts, and times with 100,000 chunks.
 
-HUF_BENCH_COLLECTION names a folder with a judged collection in the SMART format (CACM: cacm.all, query.text,
+HUF_BENCH_COLLECTION: a folder with a judged collection in SMART format (CACM: cacm.all, query.text,
 qrels.text), which is measured as well.
 """
 
@@ -19,19 +19,21 @@ from huf.tests.retrieval import (
 
 
 def measure() -> None:
-	"""Print the quality for each language and the public collection, then the times of `knowledge`."""
+	"""Print the quality for each language and the public collection, then run `knowledge`."""
 	ours = read_our_collection()
 	huf, plain = HufSearch(ours), PlainFTS5(ours)
 	for language in ("en", "de", "es", "cs"):
-		show(f"our passages, {language}", read_our_collection(language), huf, plain)
+		print_quality(f"our passages, {language}", read_our_collection(language), huf, plain)
 	if folder := os.environ.get("HUF_BENCH_COLLECTION"):
 		public = read_smart_collection(Path(folder))
-		show(f"{len(public.documents):,} public abstracts", public, HufSearch(public), PlainFTS5(public))
+		print_quality(
+			f"{len(public.documents):,} public abstracts", public, HufSearch(public), PlainFTS5(public)
+		)
 	print()
 	knowledge.measure()
 
 
-def show(label: str, collection: Collection, huf: HufSearch, plain: PlainFTS5) -> None:
+def print_quality(label: str, collection: Collection, huf: HufSearch, plain: PlainFTS5) -> None:
 	for name, search in (("Huf", huf.search), ("FTS5", plain.search)):
 		print(
 			f"{label:26}{len(collection.relevant):4} queries  {name:6}{measure_quality(collection, search)}"

@@ -1,9 +1,9 @@
-"""Endurance: slow streams, runs at once and queued runs together, for as long as its number says (600 s).
+"""Endurance: slow streams, concurrent runs and queued runs together, for the given seconds (600).
 
 	scripts/bench soak 90
 
-It counts what was refused or broken, runs that were asked for and have not ended, and memory. Clients come from
-several loopback addresses, because a server bounds the connections of one.
+It reports failed requests, lost and open runs, and memory. Clients use several loopback addresses, because a
+server limits the connections of one.
 """
 
 import threading
@@ -23,17 +23,17 @@ STREAMS, CHUNKS, PAUSE_S = 200, 20, 1.0
 AT_ONCE, QUEUED, QUEUED_PER_S = 256, 2_000, 100
 RUN = "3 0.05"
 DRAIN_S = 300
-"""How long queued runs may take after the rest has ended."""
+"""How long queued runs may take after the other load has ended."""
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 SAMPLES = {"start": 0.1, "a quarter": 0.25, "middle": 0.5, "three quarters": 0.75, "end": 1.0}
-"""Shares of the time at which memory is read."""
+"""{name: share of the duration at which memory is read}"""
 
 
 class Load:
-	"""Threads that ask until the time is over; `counts`: {what: how many}."""
+	"""Threads that send requests until the deadline; `counts`: {kind of request: number}."""
 
 	def __init__(self, site: Site, seconds: float):
-		self.site, self.ends = site, time.monotonic() + seconds
+		self.site, self.deadline = site, time.monotonic() + seconds
 		self.counts: Counter[str] = Counter()
 		self.seconds: dict[str, list[float]] = {"run": [], "stream": []}
 		self.guard = threading.Lock()
@@ -42,30 +42,32 @@ class Load:
 	def start(self) -> list[threading.Thread]:
 		streams = [(self.repeat, ("stream", self.stream, number)) for number in range(STREAMS)]
 		runs = [(self.repeat, ("run", self.run, number)) for number in range(AT_ONCE)]
-		made = [*streams, *runs, (self.enqueue, ())]
-		threads = [threading.Thread(target=target, args=arguments, daemon=True) for target, arguments in made]
+		targets = [*streams, *runs, (self.enqueue, ())]
+		threads = [
+			threading.Thread(target=target, args=arguments, daemon=True) for target, arguments in targets
+		]
 		for thread in threads:
 			thread.start()
 		return threads
 
-	def repeat(self, what: str, ask: Callable[[str], None], number: int) -> None:
+	def repeat(self, kind: str, request: Callable[[str], None], number: int) -> None:
 		address = ADDRESSES[number % len(ADDRESSES)]
-		while time.monotonic() < self.ends:
-			self.count(what, lambda: ask(address))
+		while time.monotonic() < self.deadline:
+			self.count(kind, lambda: request(address))
 
-	def count(self, what: str, ask: Callable[[], None]) -> None:
+	def count(self, kind: str, request: Callable[[], None]) -> None:
 		began = time.monotonic()
 		try:
-			ask()
+			request()
 		except (OSError, HTTPException, HTTPError, AssertionError, LookupError) as error:
 			with self.guard:
-				self.counts[f"{what}, failed"] += 1
-				self.faults[f"{what}: {type(error).__name__}: {error}"[:300]] += 1
+				self.counts[f"{kind}, failed"] += 1
+				self.faults[f"{kind}: {type(error).__name__}: {error}"[:300]] += 1
 			time.sleep(0.5)
 		else:
 			with self.guard:
-				self.counts[what] += 1
-				self.seconds.setdefault(what, []).append(time.monotonic() - began)
+				self.counts[kind] += 1
+				self.seconds.setdefault(kind, []).append(time.monotonic() - began)
 
 	def run(self, address: str) -> None:
 		self.site.run_from(address, RUN)
@@ -88,13 +90,13 @@ def measure(seconds: int = 600) -> None:
 			make_clock(site.server, site.headers["Cookie"], CLOCK, clock_url)
 			site.run("0 0")
 			before, load = site.count_runs(), Load(site, seconds)
-			began, worked = time.monotonic(), read_cpu_s(site.server.process.pid)
+			began, cpu_s = time.monotonic(), read_cpu_s(site.server.process.pid)
 			threads = load.start()
 			watch_memory(site, began, seconds)
 			for thread in threads:
 				thread.join()
-			worked = read_cpu_s(site.server.process.pid) - worked
-			report(site, load, before, time.monotonic() - began, worked)
+			cpu_s = read_cpu_s(site.server.process.pid) - cpu_s
+			report(site, load, before, time.monotonic() - began, cpu_s)
 		finally:
 			site.server.stop()
 
@@ -108,16 +110,16 @@ def watch_memory(site: Site, began: float, seconds: float) -> None:
 		)
 
 
-def report(site: Site, load: Load, before: int, seconds: float, worked: float) -> None:
+def report(site: Site, load: Load, before: int, seconds: float, cpu_s: float) -> None:
 	drained = drain(site)
-	for what, times in load.seconds.items():
+	for kind, times in load.seconds.items():
 		times.sort()
 		p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
-		print(f"  {what:8}{load.counts[what]:8} whole, p50 {p50:.2f} s, p99 {p99:.2f} s")
-	failed = sum(count for what, count in load.counts.items() if what.endswith("failed"))
+		print(f"  {kind:8}{load.counts[kind]:8} whole, p50 {p50:.2f} s, p99 {p99:.2f} s")
+	failed = sum(count for kind, count in load.counts.items() if kind.endswith("failed"))
 	asked = sum(load.counts.values()) - failed
 	ended, unsuccessful = site.count_runs() - before, site.count_runs(["Failed", "Stopped", "Cancelled"])
-	print(f"  {seconds:.0f} s, {worked / seconds:.2f} processors; the queue was empty {drained:.0f} s later")
+	print(f"  {seconds:.0f} s, {cpu_s / seconds:.2f} processors; the queue was empty {drained:.0f} s later")
 	print(f"  failed requests {failed} (goal 0), lost runs {max(0, asked - ended)} (goal 0)", end=", ")
 	print(f"open runs {site.count_open()} (goal 0), runs without success {unsuccessful} (goal 0)")
 	for fault, count in load.faults.most_common(10):

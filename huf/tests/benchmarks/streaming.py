@@ -1,6 +1,4 @@
-"""What streaming costs: a chunk beside LiteLLM alone, the first text, and fifty streams at once in a started
-Huf.
-"""
+"""The cost of streaming: per chunk compared with LiteLLM alone, first text, and fifty streams at once."""
 
 import json
 import statistics
@@ -22,19 +20,17 @@ from huf.tests.factories import SECRET, make, make_agent, unique
 from huf.tests.ports import find_free_port
 
 CHUNKS, ROUNDS = 2_000, 5
-STREAMS, PACED, PAUSE = 50, 40, 0.1
-"""How many streams at once, of how many chunks, and the seconds between two chunks of the model."""
-FIRSTS = 20
-STEADY, OFTEN = 300, 0.005
-"""A stream of so many chunks, so many seconds apart, beside which a long answer comes at once."""
+STREAMS, PACED, PAUSE_S = 50, 40, 0.1
+"""Concurrent streams, chunks of each, and seconds between two chunks of the model."""
+FIRST_ROUNDS = 20
+STEADY, STEADY_PAUSE_S = 300, 0.005
+"""Chunks of a steady stream and seconds between them, while another process reads long answers."""
 CLOCK, LONG = "Clock", "Long"
 PASSWORD = "a password of the benchmark 7"
 
 
 def measure() -> None:
-	"""Print milliseconds a chunk, milliseconds until a text that the model has sent arrives, and the longest
-	silence.
-	"""
+	"""Print milliseconds per chunk, delays of texts that the model has sent, and the longest silence."""
 	with other_process(serve_clock) as base_url:
 		print_chunk(base_url)
 		with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
@@ -42,7 +38,7 @@ def measure() -> None:
 
 
 def print_chunk(base_url: str) -> None:
-	"""A long answer as fast as it comes: consumed by LiteLLM alone, and as a run whose every line is made."""
+	"""Print the time of a long answer without pauses: by LiteLLM alone, and as a run encoded as events."""
 	provider = make("AI Provider", provide_name=unique("Clock"), api_key=SECRET, api_base=base_url)
 	agent = make_agent(
 		make("AI Model", model_name=unique("clock"), provider=provider.name, own_prices=1).name
@@ -88,16 +84,16 @@ def measure_server(home: Path, base_url: str) -> None:
 		Reader(server.url, session, "1 0").read()
 		print_first(server.url, session)
 		print_many(server.url, session)
-		# In a process of its own, so that it does not keep the other one waiting.
+		# A separate model process, so that it does not delay the other one.
 		with other_process(serve_clock) as long_url:
 			make_clock(server, cookie, LONG, long_url)
-			print_stall(server.url, session)
+			print_steady_stream(server.url, session)
 	finally:
 		server.stop()
 
 
 def make_clock(server, cookie: str, name: str, base_url: str) -> None:
-	"""An agent of that name with a model at that address."""
+	"""Make an agent `name` with a model at `base_url`."""
 	for doctype, values in (
 		("AI Provider", {"provide_name": name, "api_key": SECRET, "api_base": base_url}),
 		("AI Model", {"model_name": name.lower(), "provider": name, "own_prices": 1}),
@@ -107,7 +103,7 @@ def make_clock(server, cookie: str, name: str, base_url: str) -> None:
 
 
 class Reader:
-	"""Reads one stream; `delays`: seconds from a text's last chunk leaving the model to its arrival here."""
+	"""Reads one stream; `delays`: seconds from sending the last chunk of a text to its arrival here."""
 
 	def __init__(self, url: str, session: dict, prompt: str, agent: str = CLOCK, source: str | None = None):
 		self.host, self.session, self.prompt, self.agent = url.removeprefix("http://"), session, prompt, agent
@@ -142,18 +138,18 @@ class Reader:
 
 def print_first(url: str, session: dict) -> None:
 	delays = []
-	for _ in range(FIRSTS):
+	for _ in range(FIRST_ROUNDS):
 		reader = Reader(url, session, "2 0.05")
 		reader.read()
 		delays.append(reader.delays[0] * 1000)
-	worst = sorted(delays)[int(FIRSTS * 0.9)]
+	worst = sorted(delays)[int(FIRST_ROUNDS * 0.9)]
 	print(
 		f"first text after the model's first chunk    {statistics.median(delays):8.1f} ms   90% {worst:.1f} ms (target 15)"
 	)
 
 
 def print_many(url: str, session: dict) -> None:
-	readers = [Reader(url, session, f"{PACED} {PAUSE}") for _ in range(STREAMS)]
+	readers = [Reader(url, session, f"{PACED} {PAUSE_S}") for _ in range(STREAMS)]
 	threads = [threading.Thread(target=each.read) for each in readers]
 	began = time.monotonic()
 	for thread in threads:
@@ -165,7 +161,7 @@ def print_many(url: str, session: dict) -> None:
 	waited = max(each.arrivals[0] for each in readers) - began
 	silence = max(each.silence for each in readers)
 	print(
-		f"{STREAMS} streams at once, {1 / PAUSE:.0f} chunks a second each  {whole:8} whole (target {STREAMS})"
+		f"{STREAMS} streams at once, {1 / PAUSE_S:.0f} chunks a second each  {whole:8} whole (target {STREAMS})"
 	)
 	print(
 		f"  text after the model's chunk              {statistics.median(delays):8.1f} ms   99% {delays[int(len(delays) * 0.99)]:.1f} ms"
@@ -175,12 +171,10 @@ def print_many(url: str, session: dict) -> None:
 	)
 
 
-def print_stall(url: str, session: dict) -> None:
-	"""How late a steady stream is at worst, alone and while another process is given long answers as fast as
-	they come.
-	"""
+def print_steady_stream(url: str, session: dict) -> None:
+	"""Print the worst delay of a steady stream, alone and while another process reads long answers."""
 	alone = read_steady(url, session)
-	with other_process(read_rest, url, session):
+	with other_process(read_long_answers, url, session):
 		beside = read_steady(url, session)
 	usual = beside[int(len(beside) * 0.99)]
 	print(f"a steady stream, its text after the chunk   {alone[-1]:8.1f} ms at worst, alone")
@@ -190,14 +184,14 @@ def print_stall(url: str, session: dict) -> None:
 
 
 def read_steady(url: str, session: dict) -> list[float]:
-	"""Milliseconds that each text was late, the worst last."""
-	reader = Reader(url, session, f"{STEADY} {OFTEN}")
+	"""Delays of the texts in milliseconds, sorted."""
+	reader = Reader(url, session, f"{STEADY} {STEADY_PAUSE_S}")
 	reader.read()
 	return sorted(delay * 1000 for delay in reader.delays)
 
 
-def read_rest(connection, url: str, session: dict) -> None:
-	"""Read one long answer after the other, and print how many there were."""
+def read_long_answers(connection, url: str, session: dict) -> None:
+	"""Read long answers one after another until stopped, and print their number."""
 	connection.send("reading")
 	began, count = time.monotonic(), 0
 	while not connection.poll():

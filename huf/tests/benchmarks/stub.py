@@ -1,4 +1,4 @@
-"""A scripted model in a process of its own, so that its work is not counted as ours."""
+"""Scripted models in separate processes, so that their CPU time is not counted as Huf's."""
 
 import json
 import multiprocessing
@@ -13,10 +13,8 @@ from huf.tests.factories import make, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
-def turns(count: int, tool: str, arguments: dict):
-	"""A model that calls a list tool `count` times for each user message, each time for the next row, then
-	answers.
-	"""
+def script_turns(count: int, tool: str, arguments: dict):
+	"""A model that lists the next row with `tool`, `count` times per user message, and then answers."""
 
 	def answer(request: dict):
 		messages = request["messages"]
@@ -29,43 +27,43 @@ def turns(count: int, tool: str, arguments: dict):
 
 def serve(connection, count: int, tool: str, arguments: dict) -> None:
 	with ModelServer(strict=False) as server:
-		server.forever(turns(count, tool, arguments))
+		server.forever(script_turns(count, tool, arguments))
 		connection.send(server.base_url)
 		connection.recv()
 
 
 @contextmanager
 def model_process(count: int, tool: str, arguments: dict) -> Iterator[str]:
-	"""Start the model; gives its base URL."""
+	"""Start the model; yields its base URL."""
 	with other_process(serve, count, tool, arguments) as base_url:
 		yield base_url
 
 
 @contextmanager
 def other_process(target: Callable, *arguments) -> Iterator[str]:
-	"""Run `target(connection, ...)` elsewhere, until it is told to stop; gives what it says first."""
+	"""Run `target(connection, ...)` in another process until the context ends; yields its first message."""
 	context = multiprocessing.get_context("spawn")
-	here, there = context.Pipe()
-	process = context.Process(target=target, args=(there, *arguments), daemon=True)
+	parent_end, child_end = context.Pipe()
+	process = context.Process(target=target, args=(child_end, *arguments), daemon=True)
 	process.start()
 	try:
-		yield here.recv()
+		yield parent_end.recv()
 	finally:
-		here.send("stop")
+		parent_end.send("stop")
 		process.join(5)
 
 
 def list_tool(rows: int) -> str:
-	"""A Get List tool with so many rows to list, so that no call of a run is like another."""
+	"""Make a Get List tool and `rows` records, so that every call of a run can list a different row."""
 	for number in range(rows):
 		make("ToDo", description=f"Measure {number}")
 	return make_tool("Get List", reference_doctype="ToDo")
 
 
 class Clock(BaseHTTPRequestHandler):
-	"""A model whose every chunk says when it was sent.
+	"""A model whose chunks contain the time at which they are sent.
 
-	The prompt is how many, and the seconds between them: "40 0.1".
+	The prompt is the number of chunks and the seconds between them: "40 0.1".
 	"""
 
 	protocol_version = "HTTP/1.1"
@@ -109,7 +107,7 @@ class ClockServer(ThreadingHTTPServer):
 	daemon_threads = True
 
 	def handle_error(self, request, client_address) -> None:
-		"""A client that closes its idle connection is no fault to print."""
+		"""Ignore clients that close an idle connection."""
 		if not isinstance(sys.exc_info()[1], ConnectionError):
 			super().handle_error(request, client_address)
 

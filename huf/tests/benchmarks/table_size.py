@@ -1,6 +1,4 @@
-"""Whether runs get slower as there are more of them on record: the same run beside none and beside a million
-others.
-"""
+"""Whether runs and lists get slower with more stored runs: few compared with a million."""
 
 import shutil
 import time
@@ -42,7 +40,7 @@ CHATS_EVERY = 10
 
 
 def measure() -> None:
-	"""Print wall and CPU milliseconds of a run and of the list of runs, on two sites in turn, and the ratios."""
+	"""Print wall and CPU milliseconds of runs and lists, on two sites in turn, and the ratios."""
 	if frappe.db.db_type != "sqlite":
 		print("It needs a copy of the site, which is a folder on the embedded home alone: not measured here.")
 		return
@@ -52,30 +50,30 @@ def measure() -> None:
 
 
 def compare_sizes(rows: int, rounds: int) -> dict[str, list[list[Times]]]:
-	"""{work: [times beside a few runs, times beside `rows` of them]}"""
-	look = "huf.tests.benchmarks.floor.look"
-	tool = make_tool("Custom Function", function_path=look, effect="read", description="Looks.")
+	"""{operation: [times with a few stored runs, times with `rows` stored runs]}"""
+	path = "huf.tests.benchmarks.floor.look"
+	tool = make_tool("Custom Function", function_path=path, effect="read", description="Looks.")
 	with quick_model(tool) as base_url:
 		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
 		model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
 		agent = make_agent(model, (tool,), max_iterations=20)
 		frappe.db.commit()
-		with working_on(frappe.local.site) as few, working_on(copied(frappe.local.site)) as many:
-			print(f"{rows:,} runs put on record in {many(lambda: fill(agent, rows)):.0f} s")
-			works = {
+		with run_on_site(frappe.local.site) as few, run_on_site(copy_site(frappe.local.site)) as many:
+			print(f"{rows:,} runs put on record in {many(lambda: insert_runs(agent, rows)):.0f} s")
+			operations = {
 				f"a run of {TURNS} tool turns": lambda: with_journal(agent, f"{TURNS} 0"),
 				f"the newest runs, {PAGES} times": lambda: [list_runs({}, 0, 20) for _ in range(PAGES)],
 				START_PAGE: lambda: [get_home() for _ in range(PAGES)],
 				CHATS: lambda: [list_own_chats() for _ in range(PAGES)],
 			}
 			return {
-				name: compare({"few": partial(few, work), "many": partial(many, work)}, rounds)
-				for name, work in works.items()
+				name: compare({"few": partial(few, operation), "many": partial(many, operation)}, rounds)
+				for name, operation in operations.items()
 			}
 
 
-def copied(site: str) -> str:
-	"""A site with the same records; of an embedded home, where a site is a folder."""
+def copy_site(site: str) -> str:
+	"""Copy a site of the embedded runtime, which is a folder; returns the name of the copy."""
 	copy = f"many.{site}"
 	sites = Path(frappe.local.sites_path)
 	shutil.copytree(sites / site, sites / copy)
@@ -83,22 +81,25 @@ def copied(site: str) -> str:
 
 
 @contextmanager
-def working_on(site: str) -> Iterator[Callable[[Callable], Any]]:
-	"""What calls a function on that site, in a thread of its own."""
+def run_on_site(site: str) -> Iterator[Callable[[Callable], Any]]:
+	"""Yields a function that calls its argument on the site, in a separate thread."""
 	with ThreadPoolExecutor(1, initializer=connect, initargs=(site, frappe.local.sites_path)) as pool:
 		yield lambda function: pool.submit(function).result()
 
 
-def fill(agent: str, rows: int) -> float:
+def insert_runs(agent: str, rows: int) -> float:
 	start, now = time.perf_counter(), now_datetime()
 	for first in range(0, rows, AT_ONCE):
 		frappe.db.bulk_insert(
 			"Agent Run",
 			list(FIELDS),
-			[row(n, agent, now) for n in range(first, first + AT_ONCE)],
+			[build_run_row(n, agent, now) for n in range(first, first + AT_ONCE)],
 		)
 		if first % (AT_ONCE * CHATS_EVERY) == 0:
-			chats = [chat(n, agent, now) for n in range(first // CHATS_EVERY, first // CHATS_EVERY + AT_ONCE)]
+			chats = [
+				build_chat_row(n, agent, now)
+				for n in range(first // CHATS_EVERY, first // CHATS_EVERY + AT_ONCE)
+			]
 			frappe.db.bulk_insert("Agent Conversation", list(CHAT_FIELDS), chats)
 		frappe.db.commit()
 	return time.perf_counter() - start
@@ -108,13 +109,13 @@ def list_own_chats() -> list:
 	return list_chats("Administrator", None, 0, 30)
 
 
-def chat(number: int, agent: str, now) -> tuple:
-	when = now - timedelta(minutes=number)
+def build_chat_row(number: int, agent: str, now) -> tuple:
+	moment = now - timedelta(minutes=number)
 	return (
 		f"c{number:09}",
 		"Administrator",
-		when,
-		when,
+		moment,
+		moment,
 		"Administrator",
 		0,
 		0,
@@ -125,8 +126,8 @@ def chat(number: int, agent: str, now) -> tuple:
 	)
 
 
-def row(number: int, agent: str, now) -> tuple:
-	when = now - timedelta(seconds=ROWS - number)
-	standard = (f"r{number:09}", "Administrator", when, when, "Administrator", 0, 0)
-	said = ("What is there to do?", "There are three things to do.", "quick", 660, 0.001)
-	return (*standard, agent, f"c{number // 10:09}", "Success", "Administrator", *said)
+def build_run_row(number: int, agent: str, now) -> tuple:
+	moment = now - timedelta(seconds=ROWS - number)
+	standard = (f"r{number:09}", "Administrator", moment, moment, "Administrator", 0, 0)
+	values = ("What is there to do?", "There are three things to do.", "quick", 660, 0.001)
+	return (*standard, agent, f"c{number // 10:09}", "Success", "Administrator", *values)

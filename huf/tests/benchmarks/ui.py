@@ -1,6 +1,4 @@
-"""The web app in a real browser: the first page, a conversation of 2,000 messages, and a long answer as it
-comes.
-"""
+"""The web app in a real browser: first page, a conversation of 2,000 messages, and a long streamed answer."""
 
 import json
 import statistics
@@ -14,12 +12,12 @@ from pathlib import Path
 from huf.tests.benchmarks.stub import other_process
 from huf.tests.ports import find_free_port
 
-FIRSTS = 5
+ROUNDS = 5
 MESSAGES = 2_000
-TOKENS, PAUSE = 5_000, 0.002
-"""Tokens of the long answer, of about four letters each, and the seconds between two of them."""
-LONG = 50
-"""Milliseconds; a shorter task is not told by the browser."""
+TOKENS, PAUSE_S = 5_000, 0.002
+"""Tokens of the long answer, about four letters each, and the seconds between two tokens."""
+LONG_TASK_MS = 50
+"""The browser does not report shorter tasks."""
 TASK = "ThreadControllerImpl::RunTask"
 WHEEL_PX, WHEEL_MS, MAX_WHEELS = 600, 30, 3_000
 TITLE = "A long conversation"
@@ -62,13 +60,16 @@ total = sum(row.price * row.pieces for row in rows[:{0}])
 
 
 def measure() -> None:
-	"""Print each figure beside its target. Skips itself where Chromium is missing."""
+	"""Print each figure with its target, if Chromium is installed."""
 	from huf.embedded.tests.browser import CHROMIUM
 
 	if not CHROMIUM:
 		print("Chromium is not installed, so nothing was measured.")
 		return
-	with tempfile.TemporaryDirectory(prefix="huf-bench-") as home, other_process(serve_story) as base_url:
+	with (
+		tempfile.TemporaryDirectory(prefix="huf-bench-") as home,
+		other_process(serve_long_answer) as base_url,
+	):
 		measure_site(Path(home), base_url)
 
 
@@ -105,7 +106,7 @@ def print_first_page(open_browser, url: str, rest) -> None:
 	from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 
 	times = []
-	for _ in range(FIRSTS):
+	for _ in range(ROUNDS):
 		with open_browser(url) as page:
 			rest.sign_in(page)
 			times.append(open_first_page(page))
@@ -122,7 +123,7 @@ def print_long_conversation(page, name: str) -> None:
 	print_figure(f"opening {MESSAGES:,} messages, to the first paint", page.evaluate(OPEN, name), "ms", 500)
 	page.wait_for_timeout(500)
 	page.mouse.move(800, 400)
-	with watched(page, "scrolling to its first message"):
+	with measure_longest_task(page, "scrolling to its first message"):
 		wheels = 0
 		while wheels < MAX_WHEELS and not page.evaluate(IS_AT_TOP):
 			page.mouse.wheel(0, -WHEEL_PX)
@@ -136,7 +137,7 @@ def print_stream(page) -> None:
 	page.goto("/huf/chat?agent=Storyteller")
 	page.get_by_test_id("agent-picker").filter(has_text="Storyteller").wait_for()
 	page.wait_for_load_state("networkidle")
-	with watched(page, f"an answer of {TOKENS:,} tokens as it comes"):
+	with measure_longest_task(page, f"an answer of {TOKENS:,} tokens as it comes"):
 		page.get_by_test_id("composer").fill("Tell me")
 		page.get_by_test_id("send").click()
 		page.get_by_test_id("run-footer").wait_for(timeout=120_000)
@@ -144,11 +145,10 @@ def print_stream(page) -> None:
 
 
 @contextmanager
-def watched(page, what: str) -> Iterator[None]:
-	"""The longest task by the clock as the page itself is told, and by the processor as the browser's trace
-	has it.
+def measure_longest_task(page, label: str) -> Iterator[None]:
+	"""Print the longest task: its duration as the page observes it, and CPU time from the browser's trace.
 
-	On a machine with other work the clock counts the waiting too.
+	On a busy machine the duration includes waiting.
 	"""
 	page.evaluate(WATCH)
 	page.context.browser.start_tracing(page=page, categories=["toplevel"])
@@ -158,35 +158,35 @@ def watched(page, what: str) -> Iterator[None]:
 	threads = {(each["pid"], each["tid"]) for each in trace if is_main(each)}
 	tasks = [each for each in trace if each["name"] == TASK and (each["pid"], each["tid"]) in threads]
 	long = page.evaluate("() => longTasks")
-	print_figure(f"{what}, longest task", max(long, default=0), "ms", LONG)
+	print_figure(f"{label}, longest task", max(long, default=0), "ms", LONG_TASK_MS)
 	print(
-		f"  {len(long)} over {LONG} ms; of processor time {max(each.get('tdur', 0) for each in tasks) / 1000:.0f} ms at most"
+		f"  {len(long)} over {LONG_TASK_MS} ms; of processor time {max(each.get('tdur', 0) for each in tasks) / 1000:.0f} ms at most"
 	)
 
 
-def print_figure(what: str, value: float, unit: str, target: int) -> None:
-	print(f"{what:<58} {value:6.0f} {unit} (target {target})")
+def print_figure(label: str, value: float, unit: str, target: int) -> None:
+	print(f"{label:<58} {value:6.0f} {unit} (target {target})")
 
 
-def story() -> str:
-	words, number = "", 1
-	while len(words) < TOKENS * 4:
-		words += (RICH if number % 4 == 0 else PARAGRAPH).format(number)
+def build_long_answer() -> str:
+	text_so_far, number = "", 1
+	while len(text_so_far) < TOKENS * 4:
+		text_so_far += (RICH if number % 4 == 0 else PARAGRAPH).format(number)
 		number += 1
-	return words
+	return text_so_far
 
 
-def serve_story(connection) -> None:
+def serve_long_answer(connection) -> None:
 	from huf.tests.model_server import ModelServer, text
 
 	with ModelServer(strict=False) as server:
-		server.forever(text(story(), chunk_size=4, pace=PAUSE))
+		server.forever(text(build_long_answer(), chunk_size=4, pace=PAUSE_S))
 		connection.send(server.base_url)
 		connection.recv()
 
 
 def fill_conversation() -> None:
-	"""Runs on the site: a conversation of so many messages, a fifth of them tool calls with their results."""
+	"""Executed on the site: insert a conversation of MESSAGES messages with tool calls and results."""
 	import frappe
 
 	from huf.ai.storage.conversations import ConversationManager
@@ -225,7 +225,7 @@ def fill_conversation() -> None:
 
 
 def message(number: int) -> tuple[str, str, str | None, str | None, str]:
-	"""(role, kind, tool, call, content) of the message at a place; every ten there are two calls."""
+	"""(role, kind, tool, call, content) of a message; each ten messages contain two calls and results."""
 	place = number % 10
 	call = f"call_{number // 2}"
 	if place in (2, 6):

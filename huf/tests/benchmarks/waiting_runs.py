@@ -1,8 +1,8 @@
-"""One worker process that carries many runs, each of which waits for a slow model: `huf-worker --waiting N`.
+"""One worker process with many runs that wait for a slow model: `huf-worker --waiting N`.
 
 	cd sites; HUF_TEST_SITE=SITE HUF_TEST_SITES=. python -m huf.tests.benchmarks waiting_runs 200
 
-The number says how many runs. It needs a bench with MariaDB on which nobody else works for SITE.
+The number is the number of runs. Needs a bench with MariaDB whose SITE has no other workers.
 """
 
 import statistics
@@ -22,7 +22,7 @@ from huf.tests.benchmarks.workers import (
 )
 
 MODEL_S = 5.0
-PATIENCE_S = 300
+TIMEOUT_S = 300
 WAITING = "select count(*) from `tabAgent LLM Call` where run in %s and status = 'Started'"
 CONNECTIONS = "select count(*) from information_schema.processlist where db = database()"
 
@@ -35,16 +35,19 @@ def measure(runs: int = 200) -> None:
 
 
 def report(runs: list[str], options: tuple[str, ...]) -> None:
-	began, own = time.monotonic(), read_number(CONNECTIONS)
+	began, own_connections = time.monotonic(), read_number(CONNECTIONS)
 	samples = [(0, 0, 0.0, 0)]
 	with processes(1, *options) as parents:
 		while count_ended(runs) < len(runs):
-			waiting, connections = read_number(WAITING, (tuple(runs),)), read_number(CONNECTIONS) - own
+			waiting, connections = (
+				read_number(WAITING, (tuple(runs),)),
+				read_number(CONNECTIONS) - own_connections,
+			)
 			for child in list_children(parents[0]):
 				samples.append(
 					(waiting, connections, read_status(child, "VmRSS") / 1024, read_status(child, "Threads"))
 				)
-			assert time.monotonic() - began < PATIENCE_S, "nothing happens any more"
+			assert time.monotonic() - began < TIMEOUT_S, "nothing happens any more"
 			time.sleep(0.25)
 		seconds = time.monotonic() - began
 	waiting, connections, memory, threads = zip(*samples, strict=True)
@@ -66,7 +69,7 @@ def report(runs: list[str], options: tuple[str, ...]) -> None:
 
 
 def read_status(process: int, name: str) -> int:
-	"""A number of /proc/PID/status; memory in KB."""
+	"""A number from /proc/PID/status; memory in KB."""
 	lines = Path(f"/proc/{process}/status").read_text().splitlines()
 	return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 

@@ -1,12 +1,13 @@
-"""Worker processes on one database: three beside one, and three that are killed while Redis is flushed.
+"""Worker processes on one database: three compared with one, and three while some are killed.
 
 	cd sites; HUF_TEST_SITE=SITE HUF_TEST_SITES=. python -m huf.tests.benchmarks workers 300 2000
 
-The numbers: how many runs are undisturbed (0: none), and of how many some lose their worker. It needs a bench
-on which nobody else works for SITE, and a Redis that may be flushed, named in the site's `redis_cache` and
-`redis_queue`. HUF_BENCH_NAMESPACES: names of network namespaces, in each of which one worker process runs, as
-on hosts of their own; their addresses of MariaDB and Redis are those of the site, that of the model
-HUF_BENCH_MODEL_HOST. HUF_BENCH_OPTIONS: more options of the workers. HUF_BENCH_KILL_EVERY_S: 5 by default.
+The numbers: runs without disturbance (0: none), and runs while workers are killed and Redis is flushed. It needs
+a bench whose SITE has no other workers, and whose `redis_cache` and `redis_queue` may be flushed.
+
+HUF_BENCH_NAMESPACES: network namespaces, each for one worker process, as if on separate hosts; they reach
+MariaDB and Redis at the site's addresses, and the model at HUF_BENCH_MODEL_HOST.
+HUF_BENCH_OPTIONS: more options of the workers. HUF_BENCH_KILL_EVERY_S: 5 by default.
 """
 
 import os
@@ -30,19 +31,19 @@ from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
 WORKERS = 3
 WRITES, MODEL_S = 2, 1.0
-"""Of each run: tool calls that insert a document, and how long each of its model calls takes."""
+"""Tool calls of a run that insert a document, and seconds of each model call."""
 KILL_EVERY_S = float(os.environ.get("HUF_BENCH_KILL_EVERY_S", 5))
 MEASURED = 0.8
-"""The share of runs over which the rate is measured: not while workers begin or run out of work."""
+"""The rate is measured over this share of the runs, without the time when workers start or become idle."""
 AIM_RATIO, AIM_RESUME_S = 2.4, 30.0
-PATIENCE_S = 3600
+TIMEOUT_S = 3600
 NAMESPACES = os.environ.get("HUF_BENCH_NAMESPACES", "").split()
 OPTIONS = os.environ.get("HUF_BENCH_OPTIONS", "").split()
 
 
 @tool()
 def write_note(n: int) -> str:
-	"""Inserts a document that says which call of which run made it."""
+	"""Insert a document that names the run and the call that wrote it."""
 	frappe.get_doc({"doctype": "ToDo", "description": f"{frappe.flags.huf_run} {n}"}).insert()
 	return f"written {n}"
 
@@ -59,7 +60,7 @@ def measure(runs: int = 300, disturbed: int = 300) -> None:
 
 @contextmanager
 def quick_agent() -> Iterator[str]:
-	"""An agent whose model asks for `write_note`."""
+	"""Make an agent whose model calls `write_note`."""
 	path = f"{__name__}.write_note"
 	made = make_tool("Custom Function", function_path=path, effect="write", untrusted_result=0)
 	with quick_model(made) as base_url:
@@ -69,20 +70,20 @@ def quick_agent() -> Iterator[str]:
 
 
 def measure_rate(agent: str, runs: int, workers: int) -> float:
-	"""Runs a second of undisturbed workers."""
+	"""Runs per second of undisturbed workers."""
 	names = queue_runs(agent, runs)
-	edge = round(runs * (1 - MEASURED) / 2)
+	margin = round(runs * (1 - MEASURED) / 2)
 	with processes(workers):
-		wait_until_ended(names, edge)
+		wait_until_ended(names, margin)
 		began, first = time.monotonic(), count_ended(names)
-		wait_until_ended(names, runs - edge)
+		wait_until_ended(names, runs - margin)
 		rate = (count_ended(names) - first) / (time.monotonic() - began)
 		wait_until_ended(names, runs)
 	return rate
 
 
 def queue_runs(agent: str, count: int, model_s: float = MODEL_S) -> list[str]:
-	"""Queued runs in conversations of their own, without jobs."""
+	"""Make queued runs in separate conversations, without jobs."""
 	prompt = f"{WRITES} {model_s}"
 	made = []
 	for _ in range(count):
@@ -94,7 +95,7 @@ def queue_runs(agent: str, count: int, model_s: float = MODEL_S) -> list[str]:
 
 @contextmanager
 def processes(count: int, *options: str) -> Iterator[list[int]]:
-	"""Worker processes; gives the process ids of their parents."""
+	"""Start worker processes; yields the process ids of their parents."""
 	command = [sys.executable, "-m", "frappe.utils.bench_helper", "frappe", "--site", frappe.local.site]
 	command += ["huf-worker", *OPTIONS, *options, "--processes"]
 	commands = [[*command, str(count)]]
@@ -111,9 +112,9 @@ def processes(count: int, *options: str) -> Iterator[list[int]]:
 
 
 def wait_until_ended(runs: list[str], count: int) -> None:
-	ends = time.monotonic() + PATIENCE_S
+	deadline = time.monotonic() + TIMEOUT_S
 	while count_ended(runs) < count:
-		assert time.monotonic() < ends, "nothing happens any more"
+		assert time.monotonic() < deadline, "nothing happens any more"
 		time.sleep(0.1)
 
 
@@ -123,7 +124,7 @@ def count_ended(runs: list[str]) -> int:
 
 
 class Disturbance:
-	"""Runs of which every few seconds some lose their worker."""
+	"""Runs while a worker is killed every KILL_EVERY_S and Redis is flushed once."""
 
 	def __init__(self, agent: str, runs: int):
 		self.runs, self.kills, self.flushes = queue_runs(agent, runs), 0, 0
@@ -148,9 +149,9 @@ class Disturbance:
 			f"{self.flushes} times: {len(lost)} runs lost, {missing} writes lost, {twice} made twice (aim 0)"
 		)
 		if self.resumed:
-			p50, most = statistics.median(self.resumed), max(self.resumed)
+			p50, longest = statistics.median(self.resumed), max(self.resumed)
 			print(f"{len(self.resumed)} runs lost their worker and went on after p50 {p50:.1f} s", end=", ")
-			print(f"at most {most:.1f} s (aim {AIM_RESUME_S:.0f} s)")
+			print(f"at most {longest:.1f} s (aim {AIM_RESUME_S:.0f} s)")
 		for row in lost[:5]:
 			print(f"  {row.name} {row.status}: {frappe.db.get_value('Agent Run', row.name, 'error_message')}")
 
@@ -164,22 +165,22 @@ class Disturbance:
 					self.flushes += 1
 				if time.monotonic() >= next_kill:
 					next_kill = time.monotonic() + KILL_EVERY_S
-					self.kill_a_worker(parents)
+					self.kill_next_worker(parents)
 				self.find_resumed()
-				assert time.monotonic() - began < PATIENCE_S, "nothing happens any more"
+				assert time.monotonic() - began < TIMEOUT_S, "nothing happens any more"
 				time.sleep(0.25)
 		self.seconds = time.monotonic() - began
 
-	def kill_a_worker(self, parents: list[int]) -> None:
-		"""Kill each worker in turn, whatever it does."""
+	def kill_next_worker(self, parents: list[int]) -> None:
+		"""Kill the next worker in turn, and remember the runs that it had."""
 		workers = [child for parent in parents for child in list_children(parent)]
 		if not workers:
 			return
 		victim = workers[self.kills % len(workers)]
 		os.kill(victim, signal.SIGKILL)
 		self.kills += 1
-		held = {"status": "Started", "worker": ["like", f"%:{victim}:%"]}
-		for row in frappe.get_all("Agent Run", held, ["name", "worker"], order_by="name asc"):
+		lost_filters = {"status": "Started", "worker": ["like", f"%:{victim}:%"]}
+		for row in frappe.get_all("Agent Run", lost_filters, ["name", "worker"], order_by="name asc"):
 			self.lost[row.name, row.worker] = time.monotonic()
 
 	def find_resumed(self) -> None:
@@ -200,13 +201,13 @@ def list_children(parent: int) -> list[int]:
 
 
 def count_writes(runs: list[str]) -> dict[str, int]:
-	"""How often each call of these runs has written."""
+	"""{call: number of its writes} for these runs."""
 	texts = frappe.get_all(
 		"ToDo", {"description": ["like", "% %"]}, pluck="description", order_by="creation asc"
 	)
-	wanted, counts = set(runs), {}
+	names, counts = set(runs), {}
 	for each in texts:
-		if each.partition(" ")[0] in wanted:
+		if each.partition(" ")[0] in names:
 			counts[each] = counts.get(each, 0) + 1
 	return counts
 

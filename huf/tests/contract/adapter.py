@@ -1,4 +1,4 @@
-"""Adapter of the contract kit for the embedded home: see the kit's README."""
+"""Adapter of the contract kit for the embedded runtime: see the kit's README."""
 
 import sys
 import tempfile
@@ -13,8 +13,7 @@ home = tempfile.TemporaryDirectory(prefix="huf-contract-", ignore_cleanup_errors
 
 def prepare(probe_app: str):
 	site.create(home.name, admin_password="admin", apps=("frappe", "probe"))
-	# Embedded is stricter than Frappe here: it always asks for the token, and shows tracebacks to developers
-	# only.
+	# By default embedded always requires the CSRF token, and shows tracebacks to developers only.
 	folder = site.site_path(home.name)
 	site.write_config(folder, {**site.read_config(folder), "csrf_from_first_write": 0, "developer_mode": 1})
 

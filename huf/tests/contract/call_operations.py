@@ -1,7 +1,6 @@
-"""Generated calls of functions: conversions of `frappe.utils`, and `frappe.db` on the rows of `operations.py`.
+"""Generated function calls: conversions of `frappe.utils`, and `frappe.db` on the rows of `operations.py`.
 
-Like it, `generate` makes operations and `Replay` answers them. A value that is no JSON is answered as
-[type, text].
+`generate` makes the operations and `Replay` executes them. Results that are not JSON become [type, text].
 """
 
 import json
@@ -61,7 +60,7 @@ def generate(count: int, seed: int) -> list[dict]:
 
 
 def utility_calls(st) -> list:
-	"""Calls of functions of frappe.utils."""
+	"""Strategies for calls of frappe.utils."""
 	one_of, moments = st.sampled_from, list_moments(st)
 
 	def call(*names: str, arguments, **options):
@@ -84,21 +83,21 @@ def utility_calls(st) -> list:
 
 
 def database_calls(st) -> list:
-	"""Calls of frappe.db on the specimens."""
+	"""Strategies for calls of frappe.db on the sample DocType."""
 	one_of, specimen = st.sampled_from, st.just(SPECIMEN)
 
 	def call(*names: str, arguments, **options):
 		return make_call(st, "database", method=one_of(names), arguments=arguments, options=options)
 
 	columns, filters, order = list_columns(st), list_filters(st), list_orders(st)
-	some = st.lists(columns, min_size=1, max_size=3, unique=True)
+	column_lists = st.lists(columns, min_size=1, max_size=3, unique=True)
 	written = one_of(list(VALUES)).flatmap(
 		lambda column: one_of([*VALUES[column], "x" * 141, "7.6", "2024/1/2"]).map(
 			lambda value: {column: value}
 		)
 	)
 	return [
-		call("get_value", arguments=[specimen, filters, some], order_by=order),
+		call("get_value", arguments=[specimen, filters, column_lists], order_by=order),
 		call("get_values", arguments=[specimen, filters, columns], order_by=order),
 		call("count", "exists", arguments=[specimen, filters]),
 		call("set_value", arguments=[specimen, one_of(["S01", "S99"]), written]),
@@ -106,12 +105,17 @@ def database_calls(st) -> list:
 
 
 def period_lists(st) -> list:
-	"""Lists by periods, and by two sets of filters."""
+	"""Strategies for lists filtered by time spans, and for lists with `filters` and `or_filters`."""
 	columns, filters = st.sampled_from(["day", "moment", "creation"]), list_filters(st)
 	periods = st.tuples(columns, st.just("timespan"), st.sampled_from(PERIODS)).map(list)
-	found = {"do": st.just("find"), "filters": filters, "or_filters": filters, "order_by": list_orders(st)}
-	within = {"do": st.just("period"), "filters": st.lists(periods, min_size=1, max_size=1)}
-	return [st.fixed_dictionaries(within), st.fixed_dictionaries(found)]
+	or_filtered = {
+		"do": st.just("find"),
+		"filters": filters,
+		"or_filters": filters,
+		"order_by": list_orders(st),
+	}
+	in_period = {"do": st.just("period"), "filters": st.lists(periods, min_size=1, max_size=1)}
+	return [st.fixed_dictionaries(in_period), st.fixed_dictionaries(or_filtered)]
 
 
 def make_call(st, do: str, *, arguments: list, options: dict, **named):
@@ -139,15 +143,15 @@ def list_orders(st):
 
 
 class Replay(operations.Replay):
-	"""The same rows; one of them has today's day and moment, so that periods find something."""
+	"""Executes operations on the rows of `operations.py`; for time spans, one row has the current time."""
 
 	def call(self, function, arguments, options):
-		return plain(frappe.get_attr(function)(*arguments, **options))
+		return to_json(frappe.get_attr(function)(*arguments, **options))
 
 	def database(self, method, arguments, options):
 		fields = ["name", *arguments[2]] if method == "set_value" else []
 		answer = getattr(frappe.db, method)(*arguments, **options)
-		return plain(frappe.db.get_value(SPECIMEN, arguments[1], fields) if fields else answer)
+		return to_json(frappe.db.get_value(SPECIMEN, arguments[1], fields) if fields else answer)
 
 	def period(self, filters):
 		values = {"day": frappe.utils.nowdate(), "moment": frappe.utils.now()}
@@ -158,9 +162,9 @@ class Replay(operations.Replay):
 		return frappe.get_all(SPECIMEN, pluck="name", **query)
 
 
-def plain(value) -> Any:
+def to_json(value) -> Any:
 	if isinstance(value, list | tuple):
-		return [plain(each) for each in value]
+		return [to_json(each) for each in value]
 	try:
 		json.dumps(value)
 	except TypeError:

@@ -1,4 +1,4 @@
-"""Code run on connections of its own, as other requests and jobs have them."""
+"""Runs functions on other database connections, like concurrent requests and jobs."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -7,12 +7,12 @@ import frappe
 
 
 def elsewhere(function, *args):
-	"""What `function` returns when another connection runs it, as Administrator, and commits."""
+	"""Run `function` on another connection as Administrator, commit, and return its result."""
 	return together([(function, *args)])[0]
 
 
 def together(calls) -> list:
-	"""The results of several calls, each on a thread and a connection of its own; all begin at once."""
+	"""Run all calls at once, each on its own thread and connection, and return their results."""
 	site, sites_path = frappe.local.site, frappe.local.sites_path
 	barrier = threading.Barrier(len(calls))
 

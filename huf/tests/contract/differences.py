@@ -1,12 +1,12 @@
-"""Compares two runtimes by generated operations: generate them, answer them on each, compare the answers.
+"""Compares two runtimes: generate operations, execute them on each runtime, compare the answers.
 
 	python -m huf.tests.contract.differences generate operations 5000 7 operations.jsonl
 	python -m huf.tests.contract.differences answer operations operations.jsonl embedded.jsonl
 	HUF_TEST_SITE=SITE HUF_TEST_SITES=sites python -m ... answer operations operations.jsonl bench.jsonl
 	python -m huf.tests.contract.differences compare embedded.jsonl bench.jsonl
 
-`operations` names the module; `parcel_operations`, `voucher_operations` and `call_operations` are others. What is
-answered stays on the site as a custom DocType.
+`operations` is the module; others are `parcel_operations`, `voucher_operations` and `call_operations`. Custom
+DocTypes of the operations stay on the site.
 """
 
 import json
@@ -20,7 +20,7 @@ from pathlib import Path
 from huf.tests.benchmarks.__main__ import open_site
 
 SHOWN = 3
-"""Examples of each class of difference, the shortest ones."""
+"""Number of examples printed for each class of difference, the shortest ones."""
 
 
 def main(command: str, *arguments: str) -> None:
@@ -59,7 +59,7 @@ def load(module: str):
 
 
 def compare(one: str, other: str) -> None:
-	"""Print how many answers differ, by class: what is done and how the kinds of answer differ."""
+	"""Print how many answers differ, grouped by operation and by the kinds of both answers."""
 	pairs = list(zip(read(one), read(other), strict=True))
 	classes = defaultdict(list)
 	for left, right in pairs:
@@ -68,8 +68,8 @@ def compare(one: str, other: str) -> None:
 			key = (left["operation"]["do"], kind(left["answer"]), kind(right["answer"]))
 			classes[key].append((left, right))
 	print(f"{sum(map(len, classes.values()))} of {len(pairs)} answers differ")
-	for (what, *kinds), found in sorted(classes.items(), key=lambda each: -len(each[1])):
-		print(f"\n{len(found)} × {what}: {kinds[0]} / {kinds[1]}")
+	for (operation_name, *kinds), found in sorted(classes.items(), key=lambda each: -len(each[1])):
+		print(f"\n{len(found)} × {operation_name}: {kinds[0]} / {kinds[1]}")
 		for left, right in sorted(found, key=lambda pair: len(json.dumps(pair[0]["operation"])))[:SHOWN]:
 			print(" ", json.dumps(left["operation"], ensure_ascii=False))
 			print("   ", json.dumps(left["answer"], ensure_ascii=False)[:400])
@@ -81,7 +81,7 @@ def read(path: str) -> list[dict]:
 
 
 def kind(answer) -> str:
-	"""The error or status of an answer."""
+	"""The error, HTTP status or type of an answer."""
 	if isinstance(answer, dict):
 		return str(answer.get("error", "a document"))
 	if isinstance(answer, list) and answer and isinstance(answer[0], list | dict):

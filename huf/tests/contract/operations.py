@@ -1,7 +1,7 @@
-"""Generated operations on one DocType, and what they answer: to compare the runtimes with each other.
+"""Generated operations on one DocType and their answers, to compare the runtimes.
 
-`generate` makes operations, `Replay` runs them on the site it is called on; each begins with the same rows and leaves
-none behind. Texts avoid what collations sort differently: case, accents, trailing spaces.
+`generate` makes the operations, `Replay` executes them on the current site; each finds the same
+rows and leaves no changes. Texts avoid what collations sort differently: case, accents, trailing spaces.
 """
 
 import json
@@ -46,7 +46,7 @@ ROWS = 16
 
 
 def build_rows() -> list[dict]:
-	"""Rows that differ in every field; a prime step for each, so that they do not move together."""
+	"""Rows of sample values; each field cycles with a different step, so that combinations vary."""
 	steps = dict(zip(VALUES, (1, 5, 3, 7, 2, 3, 1, 11), strict=True))
 	return [
 		{"name": f"S{row:02}", **{key: VALUES[key][row * steps[key] % len(VALUES[key])] for key in VALUES}}
@@ -55,7 +55,7 @@ def build_rows() -> list[dict]:
 
 
 def conditions(column: str, values: list):
-	"""A strategy of filters `[column, operator, value]`."""
+	"""A strategy for filters `[column, operator, value]`."""
 	from hypothesis import strategies as st
 
 	one = st.sampled_from(values)
@@ -73,7 +73,7 @@ def conditions(column: str, values: list):
 
 
 def collect(strategy, count: int, seed: int) -> list[dict]:
-	"""Examples of a strategy."""
+	"""Generate `count` examples of a strategy."""
 	from hypothesis import HealthCheck, Phase, given, settings
 	from hypothesis import seed as seeded
 
@@ -118,20 +118,20 @@ def generate(count: int, seed: int) -> list[dict]:
 	given_values = st.fixed_dictionaries(
 		{}, optional={key: st.sampled_from(each) for key, each in VALUES.items()}
 	)
-	odd = st.sampled_from(
+	invalid_values = st.sampled_from(
 		[{"pick": "Z"}, {"number": "seven"}, {"day": "2024-02-30"}, {"unknown": 1}, {"word": "x" * 141}]
 	)
 	written = st.fixed_dictionaries(
 		{
 			"do": st.sampled_from(["insert", "update", "rest_insert", "rest_update"]),
-			"values": st.one_of(given_values, odd),
+			"values": st.one_of(given_values, invalid_values),
 		}
 	)
 	return collect(st.one_of(listed, listed, counted, grouped, written), count, seed)
 
 
 class Replay:
-	"""The site with the rows; `run` answers one operation."""
+	"""Prepares the rows on the site; `run` executes one operation and returns its answer."""
 
 	def __init__(self) -> None:
 		if not frappe.db.exists("DocType", SPECIMEN):
@@ -167,7 +167,7 @@ class Replay:
 		return frappe.db.count(SPECIMEN, filters)
 
 	def rest_count(self, filters):
-		"""The answer and its status, as `frappe.client.get_count` gives them."""
+		"""Status, message and exception type of `frappe.client.get_count`."""
 		query = {"doctype": SPECIMEN, "filters": json.dumps(filters)}
 		response = send("/api/method/frappe.client.get_count", headers=self.headers, query_string=query)
 		body = response.get_json(silent=True) or {}

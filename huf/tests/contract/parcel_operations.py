@@ -1,7 +1,6 @@
-"""Generated operations by several people: child tables, shares, names, uploads and both REST APIs.
+"""Generated operations of several users: child tables, shares, names, uploads and both REST APIs.
 
-Like `operations.py`, with another DocType: `generate` makes operations, `Replay` answers them. Each operation
-finds the same documents.
+`generate` makes the operations and `Replay` executes them, each on the same documents.
 """
 
 from contextlib import suppress
@@ -39,7 +38,7 @@ DAYS = ["2024-02-29", "1999-12-31", "2031-01-01"]
 NAMES = [f"P{row}" for row in range(6)]
 NEW_NAMES = ["P9", "P 9", "P/9", "Ü9", "P9%", " P9", "P9 ", "P0", "p0", "", "x<y", "日本", "a" * 141]
 PEOPLE = ["admin", "reader", "sender", "guest"]
-"""Administrator; may read all; may do all with what they own, and P4 and P5 are shared with them; nobody."""
+"""Administrator; a user who reads all; one who owns P0 and P1, with P4 and P5 shared; not signed in."""
 COLUMNS = {
 	"name": [*NAMES, "P9", ""],
 	"word": ["", "a", "b b", "日本", "50%"],
@@ -114,7 +113,7 @@ def build_parcels() -> list[dict]:
 
 
 class Replay(PeopleReplay):
-	"""The site with people and parcels."""
+	"""Executes operations on parcels."""
 
 	def __init__(self) -> None:
 		if not frappe.db.exists("DocType", PARCEL):

@@ -1,4 +1,4 @@
-"""What generated operations by several people have in common: who they are, and what an operation changed."""
+"""Base class of generated operations by several users: their sign-in, and the changes of an operation."""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,16 +11,16 @@ from huf.tests.http import send
 from huf.tests.security.clients import give_api_key
 
 READS = ("list", "count", "get", "may")
-"""How the names of operations begin that change nothing."""
+"""First words of the names of operations that change nothing."""
 
 
 class PeopleReplay(ABC):
-	"""A site with people and documents; `run` answers one operation, and each finds the same documents."""
+	"""Executes operations of several users; `run` returns the answer and restores changed documents."""
 
 	def __init__(self, users: dict[str, str]) -> None:
 		self.users = users
 		self.headers = {
-			who: {"Authorization": f"token {give_api_key(user)}"} for who, user in self.users.items()
+			person: {"Authorization": f"token {give_api_key(user)}"} for person, user in self.users.items()
 		}
 		self.headers["guest"] = {}
 		self.fill()
@@ -28,7 +28,7 @@ class PeopleReplay(ABC):
 
 	@abstractmethod
 	def fill(self) -> None:
-		"""Make the documents as they were. Commits."""
+		"""Restore the initial documents and commit."""
 
 	@abstractmethod
 	def describe_all(self) -> dict[str, dict]:
@@ -54,12 +54,12 @@ class PeopleReplay(ABC):
 		return json.loads(self.without_users(frappe.as_json(answer)))
 
 	def without_users(self, text: str) -> str:
-		for who, user in self.users.items():
-			text = text.replace(user, f"@{who}")
+		for person, user in self.users.items():
+			text = text.replace(user, f"@{person}")
 		return text
 
 	def read_changes(self) -> list:
-		"""What differs from the documents at the beginning: [name, content], and the names that are gone."""
+		"""Changes since the beginning: [[name, content] of new and changed documents, deleted names]."""
 		now = self.describe_all()
 		changed = [[name, now[name]] for name in sorted(now) if now[name] != self.before.get(name)]
 		return [changed, sorted(set(self.before) - set(now))]

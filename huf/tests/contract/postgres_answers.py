@@ -1,6 +1,6 @@
-"""Answers of Frappe 15.55.1 on Postgres to the recorded operations, where they are not the recorded ones.
+"""Answers of Frappe 15.55.1 on Postgres that differ from the recorded ones.
 
-`explain` knows the reasons; a difference without one is a failure. Record them again on a site with Postgres:
+`explain` knows the reasons; a difference without a reason is a failure. To record them again on Postgres:
 
 	HUF_TEST_SITE=SITE HUF_TEST_SITES=sites python -m huf.tests.contract.postgres_answers
 """
@@ -15,13 +15,13 @@ from huf.tests.benchmarks.__main__ import open_site
 
 RECORDED = Path(__file__).with_name("recorded_on_postgres.jsonl")
 NULLABLE = {"word", "note", "day", "moment"}
-"""Columns of the rows that are without a value in some; numbers are 0 there, and choices the empty text."""
+"""Columns that are NULL in some rows; empty numbers are 0, and empty Select fields are the empty text."""
 NOT_TEXT = {"number", "ratio", "flag", "day", "moment", "amount", "docstatus"}
 QUERY_FAULTS = {"UndefinedFunction", "InvalidDatetimeFormat", "InvalidTextRepresentation"}
 
 
 def explain(operation: dict, recorded: Any, answer: Any) -> str:
-	"""Why the answers differ; empty if no reason is known."""
+	"""The reason why the answers differ; empty if it is unknown."""
 	errors = find_error(recorded), find_error(answer)
 	if errors == ("OperationalError", "DatetimeFieldOverflow"):
 		return "psycopg2 has a class of its own for a day that is in no calendar"
@@ -63,7 +63,7 @@ def read_cases(path: Path) -> Iterator[dict]:
 
 
 def read_answers() -> dict[str, Any]:
-	"""The answers of Postgres, by the operation's key."""
+	"""{key of the operation: answer on Postgres}"""
 	return {to_key(case["operation"]): case["answer"] for case in read_cases(RECORDED)}
 
 

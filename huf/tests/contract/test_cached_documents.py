@@ -1,6 +1,4 @@
-"""A cached document is never older than the database.  Runs on both homes, but for what is said to be
-embedded's.
-"""
+"""A cached document is never older than the database."""
 
 import subprocess
 import sys
@@ -20,7 +18,7 @@ def set_title(name, title):
 	frappe.db.set_value("Note", name, "title", title)
 
 
-class CachedNote(SiteTestCase):
+class CachedNoteTestCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.name = frappe.get_doc(dict(doctype="Note", title="old")).insert().name
@@ -34,7 +32,7 @@ class CachedNote(SiteTestCase):
 		super().tearDown()
 
 
-class TestCachedDocuments(CachedNote):
+class TestCachedDocuments(CachedNoteTestCase):
 	def test_a_save_is_seen_at_once(self):
 		frappe.get_doc("Note", self.name).update(dict(title="new")).save()
 		self.assertEqual(cached_title(self.name), "new")
@@ -77,12 +75,12 @@ class TestCachedDocuments(CachedNote):
 			frappe.get_cached_doc("Note", note.name)
 
 
-class TestBeyondFrappe(CachedNote):
-	"""What embedded promises beyond real Frappe, where a request may keep a cached document to its end."""
+class TestBeyondFrappe(CachedNoteTestCase):
+	"""Guarantees of the embedded runtime only: Frappe may keep a cached document until the request ends."""
 
 	def setUp(self):
 		if "embedded" not in frappe.__version__:
-			self.skipTest("real Frappe keeps a cached document for the length of a request")
+			self.skipTest("Frappe keeps a cached document until the request ends")
 		super().setUp()
 
 	def test_a_change_to_the_document_does_not_change_the_cached_one(self):
