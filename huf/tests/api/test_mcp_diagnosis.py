@@ -53,11 +53,11 @@ class TestDiagnosis(McpTestCase):
 		self.assertIs(self.steps("never-was")["connect"][0], False)
 
 	def test_list_step_names_each_cause_of_an_empty_tool_list(self):
-		closed = make_agent(None, (self.read,), roles=[{"role": make_role()}])
+		inaccessible = make_agent(None, (self.read,), roles=[{"role": make_role()}])
 		causes = {
 			"offers no agent": self.make_server(None),
-			"open to you": self.make_server(None, (), (closed,)),
-			"There is no agent": self.make_server(closed, (self.read,)),
+			"open to you": self.make_server(None, (), (inaccessible,)),
+			"There is no agent": self.make_server(inaccessible, (self.read,)),
 		}
 		for cause, slug in causes.items():
 			ok, message = self.steps(slug)["list"]

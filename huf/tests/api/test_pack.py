@@ -24,8 +24,8 @@ class TestRest(ShippedPackCase):
 			with acting_as(make_user(role)):
 				row = next(each for each in pack.get_packs() if each["name"] == "pharmacy")
 				self.assertEqual((row["installed"], row["fault"]), (row["version"], None))
-				brings = {each["doctype"]: each["names"] for each in pack.get_pack("pharmacy")["brings"]}
-				self.assertEqual(brings["Agent"], ["pharmacy"])
+				contents = {each["doctype"]: each["names"] for each in pack.get_pack("pharmacy")["brings"]}
+				self.assertEqual(contents["Agent"], ["pharmacy"])
 
 	def test_remove_is_refused_while_user_records_exist(self):
 		branch = make("Pharmacy Branch", branch_name=f"Mine {frappe.generate_hash(length=6)}")

@@ -33,7 +33,7 @@ class TestRunSearch(SiteTestCase):
 
 	def test_runs_are_found_by_words_user_date_and_cost(self):
 		both = [self.name, self.expensive]
-		for wanted, filters in (
+		for expected, filters in (
 			(both, {}),
 			([self.name], {"text": " xyloPHONE "}),
 			([self.expensive], {"text": self.expensive}),
@@ -47,7 +47,7 @@ class TestRunSearch(SiteTestCase):
 			([], {"min_cost": 2.6}),
 			([], {"min_cost": 2, "text": "xylophone"}),
 		):
-			self.assertCountEqual(self.find(**filters), wanted, filters)
+			self.assertCountEqual(self.find(**filters), expected, filters)
 
 	def test_only_managers_read_the_instructions_in_a_record(self):
 		for user, is_shown in ((self.owner, False), (make_user("Huf Manager"), True)):

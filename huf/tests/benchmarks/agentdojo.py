@@ -69,9 +69,9 @@ def print_table(rows: list[dict]) -> None:
 		reached = {key for key, each in pairs.items() if any(row["reached"] for row in each)}
 		answers = {key for key, each in pairs.items() if each[0]["is_about_answer"]}
 		clean = [row for row in own if not row["timing"]]
-		asked = [row["asked"] for row in clean]
+		approvals = [row["asked"] for row in clean]
 		solved = sum(row["solved"] for row in clean)
-		figures = f"{statistics.median(asked):g}, {statistics.mean(asked):.2f}, {asked.count(0)}"
+		figures = f"{statistics.median(approvals):g}, {statistics.mean(approvals):.2f}, {approvals.count(0)}"
 		print(
 			f"| {variant} | {len(pairs)} | {len(reached - answers)} | {len(answers)} | {solved} of {len(clean)} | {figures} |"
 		)

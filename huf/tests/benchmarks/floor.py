@@ -252,8 +252,8 @@ def print_many(base_url: str, agent: str, tools: list[dict]) -> None:
 	before = read_resident_bytes()
 	run_many_without_journal(4 * AT_ONCE)
 	bytes_per_run = max(0, read_resident_bytes() - before) / (3 * AT_ONCE)
-	where = (frappe.local.site, frappe.local.sites_path)
-	with ThreadPoolExecutor(AT_ONCE, initializer=connect, initargs=where) as pool:
+	site_args = (frappe.local.site, frappe.local.sites_path)
+	with ThreadPoolExecutor(AT_ONCE, initializer=connect, initargs=site_args) as pool:
 		variants = {
 			"litellm.acompletion, bare loop": lambda: run_coroutine(
 				run_on_model_loop(

@@ -71,13 +71,13 @@ class Writer:
 		return "\n\n".join(f"{self.take_words(WORDS_A_CHUNK)}." for _ in range(count))
 
 	def query_kinds(self) -> dict:
-		rare, usual = self.words[2_000:20_000], self.words[50:2_000]
+		rare, frequent = self.words[2_000:20_000], self.words[50:2_000]
 		return {
 			"a rare word": lambda: random.choice(rare),
 			"a common word": lambda: random.choice(self.words[:50]),
-			"three words": lambda: " ".join(random.sample(usual, 3)),
+			"three words": lambda: " ".join(random.sample(frequent, 3)),
 			"words in quotes": lambda: f'"{self.take_words(2)}"',
-			"a beginning": lambda: f"{random.choice(usual)[:4]}*",
+			"a beginning": lambda: f"{random.choice(frequent)[:4]}*",
 			"a question of eight words": lambda: self.take_words(8),
 			"a word that is nowhere": lambda: "xylophonquatsch",
 		}

@@ -104,14 +104,14 @@ def print_choices(server: RealModel, model: str) -> None:
 	"""Print the first tool chosen for each request, through Huf and by the same model called directly."""
 	agent, _ = make_office_agent(model, max_iterations=1, max_tokens=MAX_PLAN_TOKENS)
 	tools, correct, statuses = read_tools(agent), Counter(), Counter()
-	for number, (request, wanted) in enumerate(CHOICES):
+	for number, (request, expected) in enumerate(CHOICES):
 		seen = run_and_observe(agent, request)
 		chosen = {"huf": (seen.tools or ["none"])[0], "direct": server.choose_directly(request, tools)}
 		statuses[seen.result.status.value] += 1
 		for side, tool in chosen.items():
-			correct[side] += tool == wanted
-			correct[f"{side}, tool requests"] += tool == wanted and number < TOOL_REQUESTS
-		print(f"  {wanted:12} Huf {chosen['huf']:12} direct {chosen['direct']:12} {request}", flush=True)
+			correct[side] += tool == expected
+			correct[f"{side}, tool requests"] += tool == expected and number < TOOL_REQUESTS
+		print(f"  {expected:12} Huf {chosen['huf']:12} direct {chosen['direct']:12} {request}", flush=True)
 	print_load(
 		f"right tools of {len(CHOICES)}, and of the first {TOOL_REQUESTS}: {dict(correct)}; {dict(statuses)}"
 	)
@@ -194,8 +194,8 @@ def print_connections(model: str) -> None:
 def print_chats(server: RealModel, model: str) -> None:
 	"""Compare concurrent chats with direct requests of the same messages and answer lengths."""
 	agent = make_agent(model, instructions="You help.", temperature=0, max_tokens=CHAT_TOKENS)
-	where, ratios = (frappe.local.site, frappe.local.sites_path), []
-	with ThreadPoolExecutor(CHATS, initializer=floor.connect, initargs=where) as pool:
+	site_args, ratios = (frappe.local.site, frappe.local.sites_path), []
+	with ThreadPoolExecutor(CHATS, initializer=floor.connect, initargs=site_args) as pool:
 
 		def chat(prompt: str) -> int:
 			return run_and_observe(agent, prompt).result.usage.output_tokens
@@ -220,14 +220,14 @@ def timed(function: Callable) -> tuple:
 def print_conversation(server: RealModel, model: str) -> None:
 	"""A long conversation in a small window; every sixth message asks for an earlier fact."""
 	agent, _ = make_office_agent(model, max_tokens=40, max_iterations=2)
-	conversation, statuses, sent, huf, direct, asked = None, Counter(), 0, 0, 0, 0
+	conversation, statuses, sent, huf, direct, questions = None, Counter(), 0, 0, 0, 0
 	last, chat_messages = ("", 0), []
 	for number in range(EXCHANGES):
 		name, room = f"{NAMES[number % len(NAMES)]} {chr(65 + number // len(NAMES))}", 100 + number
 		is_question = number % ASK_EVERY == ASK_EVERY - 1
 		prompt = f"In which room does {last[0]} sit?" if is_question else f"{name} sits in room {room}."
 		if is_question:
-			asked += 1
+			questions += 1
 			direct += str(last[1]) in server.ask(
 				[*chat_messages[-4:], {"role": "user", "content": prompt}], max_tokens=40
 			)
@@ -247,6 +247,6 @@ def print_conversation(server: RealModel, model: str) -> None:
 		]
 	summary = frappe.db.get_value("Agent Conversation", conversation, "summarised_until")
 	print_load(
-		f"{EXCHANGES} exchanges, window {SMALL_WINDOW}: {dict(statuses)}; summed up to message {summary}; of {asked} "
+		f"{EXCHANGES} exchanges, window {SMALL_WINDOW}: {dict(statuses)}; summed up to message {summary}; of {questions} "
 		f"questions the fact was in the history {sent} times, answered by Huf {huf}, directly {direct}"
 	)

@@ -109,10 +109,10 @@ def answer_in_process(base_url: str) -> Answer:
 	model = make("AI Model", model_name=unique("quick"), provider=provider, own_prices=1).name
 	agent = make_agent(model, (tool,), max_iterations=peer.MAX_TURNS)
 	frappe.db.commit()
-	where = (frappe.local.site, frappe.local.sites_path)
+	site_args = (frappe.local.site, frappe.local.sites_path)
 
 	def answer(prompts: list[str], at_once: int) -> Measured:
-		with ThreadPoolExecutor(at_once, initializer=connect, initargs=where) as pool:
+		with ThreadPoolExecutor(at_once, initializer=connect, initargs=site_args) as pool:
 			measured = answer_in_threads(pool, lambda prompt: with_journal(agent, prompt), prompts)
 		return Measured(*measured, peer.memory_mb())
 

@@ -117,10 +117,10 @@ def report(site: Site, load: Load, before: int, seconds: float, cpu_s: float) ->
 		p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
 		print(f"  {kind:8}{load.counts[kind]:8} whole, p50 {p50:.2f} s, p99 {p99:.2f} s")
 	failed = sum(count for kind, count in load.counts.items() if kind.endswith("failed"))
-	asked = sum(load.counts.values()) - failed
+	succeeded = sum(load.counts.values()) - failed
 	ended, unsuccessful = site.count_runs() - before, site.count_runs(["Failed", "Stopped", "Cancelled"])
 	print(f"  {seconds:.0f} s, {cpu_s / seconds:.2f} processors; the queue was empty {drained:.0f} s later")
-	print(f"  failed requests {failed} (goal 0), lost runs {max(0, asked - ended)} (goal 0)", end=", ")
+	print(f"  failed requests {failed} (goal 0), lost runs {max(0, succeeded - ended)} (goal 0)", end=", ")
 	print(f"open runs {site.count_open()} (goal 0), runs without success {unsuccessful} (goal 0)")
 	for fault, count in load.faults.most_common(10):
 		print(f"    {count} × {fault}")

@@ -156,12 +156,12 @@ def print_many(url: str, session: dict) -> None:
 		thread.start()
 	for thread in threads:
 		thread.join()
-	whole = sum(each.chunks == PACED for each in readers)
+	complete = sum(each.chunks == PACED for each in readers)
 	delays = sorted(delay * 1000 for each in readers for delay in each.delays)
 	waited = max(each.arrivals[0] for each in readers) - began
 	silence = max(each.silence for each in readers)
 	print(
-		f"{STREAMS} streams at once, {1 / PAUSE_S:.0f} chunks a second each  {whole:8} whole (target {STREAMS})"
+		f"{STREAMS} streams at once, {1 / PAUSE_S:.0f} chunks a second each  {complete:8} whole (target {STREAMS})"
 	)
 	print(
 		f"  text after the model's chunk              {statistics.median(delays):8.1f} ms   99% {delays[int(len(delays) * 0.99)]:.1f} ms"
@@ -175,11 +175,11 @@ def print_steady_stream(url: str, session: dict) -> None:
 	"""Print the worst delay of a steady stream, alone and while another process reads long answers."""
 	alone = read_steady(url, session)
 	with other_process(read_long_answers, url, session):
-		beside = read_steady(url, session)
-	usual = beside[int(len(beside) * 0.99)]
+		under_load = read_steady(url, session)
+	p99 = under_load[int(len(under_load) * 0.99)]
 	print(f"a steady stream, its text after the chunk   {alone[-1]:8.1f} ms at worst, alone")
 	print(
-		f"  beside answers of {CHUNKS} chunks             {beside[-1]:8.1f} ms at worst, 99% {usual:.1f} ms (target 20)"
+		f"  beside answers of {CHUNKS} chunks             {under_load[-1]:8.1f} ms at worst, 99% {p99:.1f} ms (target 20)"
 	)
 
 

@@ -35,12 +35,12 @@ class TestTau2(SiteTestCase):
 			parameters=parameters,
 		)
 		worker = Worker(enter(self, ModelServer(strict=False)), (), tool)
-		start, written = shop.database.get_hash(), 0
+		initial_hash, written = shop.database.get_hash(), 0
 		self.assertEqual(len(shop.tasks), TASKS)
 		for task in shop.tasks:
 			with self.subTest(task["id"]):
 				actions = task["evaluation_criteria"]["actions"] or []
-				wanted = self.run_in_memory(shop, actions)
+				gold_hash = self.run_in_memory(shop, actions)
 				run = worker.run(
 					*(
 						(tool, None, {"name": each["name"], "arguments": each["arguments"]})
@@ -54,11 +54,11 @@ class TestTau2(SiteTestCase):
 					order_by="creation asc",
 				)
 				names = [(row.reference_doctype, row.reference_name) for row in changed]
-				self.assertEqual(shop.reload(names), wanted)
+				self.assertEqual(shop.reload(names), gold_hash)
 				if names:
 					written += 1
 					undo(run)
-				self.assertEqual(shop.reload(names), start)
+				self.assertEqual(shop.reload(names), initial_hash)
 		print(f"\n{TASKS} tasks of tau2-bench retail, {written} of them write")
 
 	def run_in_memory(self, shop: Shop, actions: list[dict]) -> str:

@@ -1,3 +1,5 @@
+"""Front ends receive each part of an answer once, with a paragraph for each step."""
+
 import unittest
 
 from huf.ai.core.events import EventKind, RunEvent

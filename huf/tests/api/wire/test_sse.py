@@ -1,3 +1,5 @@
+"""Encoding of run events as server-sent events."""
+
 import json
 import unittest
 
