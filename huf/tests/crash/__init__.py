@@ -1,1 +1,1 @@
-"""Workers killed with kill -9 at every commit of a run, and what the next worker makes of it."""
+"""Workers are killed with SIGKILL at every commit of a run, and another worker completes the run."""

@@ -1,4 +1,4 @@
-"""Workers in processes of their own, each of which may be killed at a commit."""
+"""Runs workers in separate processes and kills them at a chosen commit."""
 
 import os
 import signal
@@ -11,11 +11,11 @@ from huf.tests.forks import FORKS
 
 
 def run_worker(**order) -> dict:
-	"""Let a worker do what was ordered, until it ends or dies: {"commits", "killed"}.
+	"""Run a worker until it ends or is killed; returns {"commits", "killed"}.
 
-	An order has "run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: let it live), "when" ("before"
-	or "after") and "later" (seconds by which this worker's clock is ahead). With "request" (arguments of
-	werkzeug's test client) instead of "run" it is a web worker.
+	An order has "run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: never), "when" ("before" or
+	"after" that commit) and "later" (seconds by which the worker's clock is ahead). With "request" (arguments
+	of werkzeug's test client) instead of "run" it is a web worker.
 	"""
 	frappe.db.commit()
 	reader, writer = FORKS.Pipe(duplex=False)
@@ -37,7 +37,7 @@ def work(site: str, sites_path: str, order: dict, output: Connection) -> None:
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
 	frappe.flags.in_test = True
-	# A request connects by itself; tools of a run that read side by side have connections that do not count.
+	# A request opens its own connection. Connections of a run's parallel read tools are not counted.
 	commits = count_commits(type(frappe.local.db) if "request" in order else frappe.db, order)
 	if request := order.get("request"):
 		serve(site, sites_path, request)
@@ -65,16 +65,16 @@ def serve(site: str, sites_path: str, request: dict) -> None:
 
 
 def count_commits(database, order: dict) -> list[int]:
-	"""Count the commits of a connection, or of a class of them, and die at the one that was ordered."""
-	seen, commit = [0], database.commit
+	"""Count the commits of a connection or connection class, and kill this process at the ordered one."""
+	count, commit = [0], database.commit
 
 	def counted(*args, **kwargs):
-		seen[0] += 1
-		if seen[0] == order["kill_at"] and order["when"] == "before":
+		count[0] += 1
+		if count[0] == order["kill_at"] and order["when"] == "before":
 			os.kill(os.getpid(), signal.SIGKILL)
 		commit(*args, **kwargs)
-		if seen[0] == order["kill_at"]:
+		if count[0] == order["kill_at"]:
 			os.kill(os.getpid(), signal.SIGKILL)
 
 	database.commit = counted
-	return seen
+	return count

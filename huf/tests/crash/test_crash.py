@@ -1,6 +1,4 @@
-"""A run of twelve steps ends the same wherever its worker is killed: documents, mail, and what others were
-sent.
-"""
+"""A run of 12 steps has the same effects wherever its worker is killed: documents, mail, external calls."""
 
 import os
 import threading
@@ -18,11 +16,11 @@ from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
 LATER = 3600
-"""Seconds: by then every lease has run out."""
+"""Seconds after which every lease has expired."""
 
 
 class Shop(BaseHTTPRequestHandler):
-	"""An outside service that counts the orders it gets, by their key."""
+	"""An external service that counts the orders it receives by their idempotency key."""
 
 	def do_POST(self):
 		self.rfile.read(int(self.headers["Content-Length"]))
@@ -58,26 +56,24 @@ class TestCrash(SiteTestCase):
 	def assert_survives(self, when):
 		with ModelServer(strict=False) as server:
 			self.agent = self.make_agent(server)
-			whole = self.run_and_kill(0, when)
-			commits = whole["commits"]
+			undisturbed = self.run_and_kill(0, when)
+			commits = undisturbed["commits"]
 			for number in range(1, commits + 1):
 				with self.subTest(f"{when} commit {number} of {commits}"):
 					crashed = self.run_and_kill(number, when)
 					self.assertTrue(crashed["killed"])
 					self.assertEqual(crashed["status"], "Success")
-					self.assertEqual(crashed["written"], whole["written"])
+					self.assertEqual(crashed["written"], undisturbed["written"])
 					self.assertLessEqual(max(crashed["keys"].values(), default=0), 1)
-					# An order is sent once, or it is on record that nobody knows whether it was.
+					# Each order was sent once, or its call is recorded as Unknown.
 					self.assertGreaterEqual(sum(crashed["keys"].values()), 2 - crashed["unknown"])
-		print(f"\n{commits} boundaries tried: {when} each commit of a run of 12 steps")
+		print(f"\n{commits} kill points tested: {when} each commit of a run of 12 steps")
 
 	def run_and_kill(self, kill_at: int, when: str) -> dict:
-		"""One run, its worker killed at a commit, taken up by another an hour later; gives what it left
-		behind.
-		"""
+		"""Kill the worker of a run at a commit and resume it an hour later; returns the run's effects."""
 		self.shop.keys.clear()
 		session = frappe.generate_hash(length=8)
-		# After the order's answer, which is outside content, a mail goes unasked only as the person named it.
+		# The order's answer is untrusted: after it, only a mail that the prompt names needs no approval.
 		prompt = "Do the work, and mail anna@example.com: crash mail"
 		request = AgentRequest(self.agent, prompt, "Administrator", channel="crash", external_id=session)
 		frappe.db.rollback()
@@ -130,7 +126,7 @@ class TestCrash(SiteTestCase):
 
 
 def business_state() -> Counter:
-	"""How many documents of each kind and content there are."""
+	"""Count documents by DocType and content."""
 	frappe.db.rollback()
 	state = Counter()
 	for description in frappe.get_all(
@@ -146,7 +142,7 @@ def business_state() -> Counter:
 
 
 def set_up_mail() -> None:
-	"""Frappe queues no mail without an account to send it by; embedded has no mail and notes the attempt."""
+	"""Frappe queues mail only with an outgoing account; without Email Account, attempts are Error Logs."""
 	if not frappe.db.exists("DocType", "Email Account"):
 		return
 	if not frappe.db.exists("Email Account", {"default_outgoing": 1}):

@@ -1,4 +1,4 @@
-"""Workers killed at every commit on both sides of a person's answer: one draft, and the call made once."""
+"""Workers killed at every commit before and after an approval: one draft, and the call is made once."""
 
 import os
 import unittest
@@ -23,32 +23,32 @@ class TestCrashDrafts(SiteTestCase):
 	def test_a_run_killed_at_any_commit_has_one_draft_and_makes_one_call(self):
 		with ModelServer(strict=False) as server:
 			self.agent = self.make_agent(server)
-			asking, doing = self.story()
-			self.assertGreater(min(asking, doing), 3)
+			before_approval, after_approval = self.run_to_end()
+			self.assertGreater(min(before_approval, after_approval), 3)
 			for when in ("before", "after"):
-				for number in range(1, asking + 1):
-					with self.subTest(f"{when} commit {number} of {asking}, before the answer"):
-						self.story(asking=(number, when))
-				for number in range(1, doing + 1):
-					with self.subTest(f"{when} commit {number} of {doing}, after the answer"):
-						self.story(doing=(number, when))
+				for number in range(1, before_approval + 1):
+					with self.subTest(f"{when} commit {number} of {before_approval}, before approval"):
+						self.run_to_end(before_approval=(number, when))
+				for number in range(1, after_approval + 1):
+					with self.subTest(f"{when} commit {number} of {after_approval}, after approval"):
+						self.run_to_end(after_approval=(number, when))
 
-	def story(self, asking=(0, "before"), doing=(0, "before")) -> tuple[int, int]:
-		"""A run to its draft and after its answer, each with a worker that is killed at a commit (0: is not)."""
+	def run_to_end(self, before_approval=(0, "before"), after_approval=(0, "before")) -> tuple[int, int]:
+		"""Run to the draft, approve, run to the end; each worker is killed at a commit (0: not killed)."""
 		frappe.db.rollback()
-		session, before = frappe.generate_hash(length=8), self.made()
+		session, before = frappe.generate_hash(length=8), self.count_notes()
 		run = start_run(
 			AgentRequest(self.agent, "Do it", "Administrator", channel="crash", external_id=session),
 			RunStatus.QUEUED,
 		).name
-		first = self.work(run, *asking)
+		first = self.work(run, *before_approval)
 		frappe.db.rollback()
 		(draft,) = frappe.get_all("Agent Draft", {"run": run}, ["name", "digest", "status"], order_by="name")
-		self.assertEqual((draft.status, self.status(run), self.made()), ("Pending", "Waiting", before))
+		self.assertEqual((draft.status, self.status(run), self.count_notes()), ("Pending", "Waiting", before))
 		approve_call(draft.name, draft.digest)
-		second = self.work(run, *doing)
+		second = self.work(run, *after_approval)
 		frappe.db.rollback()
-		self.assertEqual((self.status(run), self.made()), ("Success", before + 1))
+		self.assertEqual((self.status(run), self.count_notes()), ("Success", before + 1))
 		self.assertEqual(frappe.db.get_value("Agent Draft", draft.name, "status"), "Applied")
 		return first["commits"], second["commits"]
 
@@ -62,7 +62,7 @@ class TestCrashDrafts(SiteTestCase):
 	def status(self, run: str) -> str:
 		return frappe.db.get_value("Agent Run", run, "status")
 
-	def made(self) -> int:
+	def count_notes(self) -> int:
 		return frappe.db.count("Note", {"title": ["like", "%crash draft%"]})
 
 	def make_agent(self, server) -> str:

@@ -1,4 +1,4 @@
-"""Workers and web workers killed at every commit of an MCP task: the client's poll ends in the same result, once."""
+"""Workers and web workers killed at every commit of an MCP task: polling ends in the same single result."""
 
 import os
 import unittest
@@ -25,30 +25,30 @@ class TestCrashTasks(McpTestCase):
 		frappe.db.commit()
 
 	def test_a_task_killed_at_any_commit_has_one_call_and_one_result(self):
-		stages = self.tell()
+		stages = self.run_task()
 		self.assertGreater(min(stages.values()), 0, stages)
-		tried = 0
+		tested = 0
 		for stage, commits in stages.items():
 			for when in WHEN:
 				for number in range(1, commits + 1):
 					with self.subTest(f"{when} commit {number} of {commits}, {stage}"):
-						self.tell({stage: (number, when)})
-						tried += 1
-		print(f"\n{tried} boundaries tried: {stages}")
+						self.run_task({stage: (number, when)})
+						tested += 1
+		print(f"\n{tested} kill points tested: {stages}")
 
-	def tell(self, kills: dict | None = None) -> dict[str, int]:
-		"""One task from its call to its result. `kills`: {stage: (number of the commit, when)}.
+	def run_task(self, kills: dict | None = None) -> dict[str, int]:
+		"""Run a task from its call to its result. `kills`: {stage: (number of the commit, when)}.
 
-		Returns the number of commits of each stage, counted where nothing is killed.
+		Returns the number of commits of each stage, counted if nothing is killed.
 		"""
 		self.kills, self.commits, self.is_counting = kills or {}, {}, not kills
 		description = unique("Task")
 		task = self.begin({"description": description, "allocated_to": self.user})
-		self.work("asking", task)
-		asked = self.poll(task)
-		self.assertEqual(asked["status"], "input_required", asked)
-		self.answer(task, asked)
-		self.work("doing", task)
+		self.work("run before approval", task)
+		waiting = self.poll(task)
+		self.assertEqual(waiting["status"], "input_required", waiting)
+		self.answer(task, waiting)
+		self.work("run after approval", task)
 		done = self.poll(task)
 		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
 		self.assertEqual(self.poll(task)["result"], done["result"])
@@ -58,25 +58,25 @@ class TestCrashTasks(McpTestCase):
 		return self.commits
 
 	def begin(self, arguments: dict) -> str:
-		"""A client that got no answer knows no task and calls again; the first task waits for a person."""
-		return self.request("calling", "tools/call", {"name": self.tool, "arguments": arguments})["taskId"]
+		"""Start a task. A client that gets no response calls again; the first task waits for approval."""
+		return self.request("call", "tools/call", {"name": self.tool, "arguments": arguments})["taskId"]
 
-	def answer(self, task: str, asked: dict) -> None:
-		"""A client that got no answer sends the person's answer again; what was stored goes on by itself."""
-		(key,) = asked["inputRequests"]
+	def answer(self, task: str, waiting: dict) -> None:
+		"""Approve. A client that gets no response approves again; a stored approval resumes by itself."""
+		(key,) = waiting["inputRequests"]
 		self.request(
-			"answering", "tasks/update", {"taskId": task, "inputResponses": {key: {"action": "accept"}}}
+			"approval", "tasks/update", {"taskId": task, "inputResponses": {key: {"action": "accept"}}}
 		)
 		recover_runs()
 
 	def request(self, stage: str, method: str, params: dict) -> dict:
-		"""The client's request; where the web worker is to be killed, it is sent to that one first."""
+		"""Send a client's request; in a stage with a kill, it goes to the web worker that is killed first."""
 		if self.is_counting or stage in self.kills:
 			self.kill(stage, request=self.build_request(method, params, meta=TASKS))
 		return self.result(method, params, meta=TASKS)
 
 	def work(self, stage: str, task: str) -> None:
-		"""A worker, and if it is killed another an hour later; the client polls in between."""
+		"""Run a worker; if it is killed, the client polls, and another worker runs an hour later."""
 		if not self.is_counting and stage not in self.kills:
 			self.go_on(task)
 			return
@@ -89,7 +89,7 @@ class TestCrashTasks(McpTestCase):
 		number, when = self.kills.get(stage, (0, "before"))
 		ended = run_worker(kill_at=number, when=when, later=0, **order)
 		if not ended["killed"]:
-			# Frappe commits what it notes of a user's visit only now and then.
+			# Frappe commits a user's last activity only now and then, so there may be fewer commits.
 			self.assertTrue(number == 0 or ended["commits"] < number, ended)
 		self.commits[stage] = ended["commits"]
 

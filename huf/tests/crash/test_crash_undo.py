@@ -1,4 +1,4 @@
-"""Workers killed at every commit of an undo: it is done, or it is not, and never half."""
+"""Workers killed at every commit of an undo: it is applied completely or not at all."""
 
 import json
 import os
@@ -24,15 +24,15 @@ class TestCrashUndo(SiteTestCase):
 		self.worker = Worker(enter(self, ModelServer(strict=False)), (CASE, ORDER))
 
 	def test_an_undo_killed_at_any_commit_is_complete_or_not_applied(self):
-		commits = self.story(0, "before")
+		commits = self.run_and_undo(0, "before")
 		self.assertGreater(commits, 0)
 		for when in ("before", "after"):
 			for number in range(1, commits + 1):
 				with self.subTest(f"{when} commit {number} of {commits}"):
-					self.story(number, when)
+					self.run_and_undo(number, when)
 
-	def story(self, kill_at: int, when: str) -> int:
-		"""A run that updates, deletes and cancels, and an undo of it, killed at a commit (0: not)."""
+	def run_and_undo(self, kill_at: int, when: str) -> int:
+		"""Run an update, a deletion and a cancellation; the undo is killed at a commit (0: not killed)."""
 		self.case, self.gone, self.submitted = make_case(amount=1), make_order("nail"), make_order("bolt")
 		self.submitted.submit()
 		frappe.db.commit()

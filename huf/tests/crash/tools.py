@@ -1,4 +1,4 @@
-"""Functions the run under test calls besides Huf's own tools."""
+"""A custom function that the run under test calls as a tool."""
 
 import frappe
 
@@ -7,6 +7,6 @@ from huf.ai.tools.registry import tool
 
 @tool()
 def send_mail(to: str, subject: str):
-	"""Mail by Frappe's queue: a row in the caller's transaction, so a write."""
+	"""Queue a mail: a row in the caller's transaction, so a write."""
 	frappe.sendmail(recipients=[to], subject=subject, message=subject, delayed=True)
 	return "queued"
