@@ -1,7 +1,7 @@
-"""DocTypes made for tests.
+"""DocTypes for tests.
 
-Of permissions: a Case belongs to a Team, and has a field only leads may read. Of changes: an Order has lines,
-numbers in turn, fetches from a Customer, and can be submitted.
+For permissions: a Case belongs to a Team and has a field that only leads may read. For changes: an Order has
+lines and a naming series, fetches a field of its Customer, and can be submitted.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,13 +31,13 @@ RIGHTS = (
 )
 ALL = dict.fromkeys(RIGHTS, 1)
 PLAIN = {**ALL, "submit": 0, "cancel": 0, "amend": 0}
-"""All that there is to do with what cannot be submitted."""
+"""All rights on DocTypes that cannot be submitted."""
 NONE = dict.fromkeys(RIGHTS, 0)
-"""A rule says no as plainly as yes: Frappe fills most rights that are left out with yes."""
+"""Every right is set explicitly: Frappe grants most of those that a rule leaves out."""
 
 
 def make_doctypes() -> None:
-	"""Make roles and DocTypes where they are missing; commits."""
+	"""Create missing roles and DocTypes; commits."""
 	for role in (READER, OWNER, EDITOR, LEAD):
 		if not frappe.db.exists("Role", role):
 			make("Role", role_name=role)
@@ -138,9 +138,7 @@ def make_order(*items: str, **values):
 
 @contextmanager
 def controller(doctype: str, **methods: Callable) -> Iterator[None]:
-	"""Give a DocType's controller methods of its own, as a class of an app would: `on_update=function of the
-	document`.
-	"""
+	"""Add controller methods to a DocType, as an app's class would: `on_update=function of the document`."""
 	for event, method in methods.items():
 		setattr(Document, event, only_for(doctype, method))
 	try:

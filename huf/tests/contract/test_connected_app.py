@@ -1,4 +1,4 @@
-"""A Connected App, and the tokens that a user got from it, against a real authorization server."""
+"""Connected App: its authorization flow and a user's tokens, against a real authorization server."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -59,5 +59,5 @@ class TestConnectedApp(SiteTestCase):
 	def store(self, token: str, **values) -> None:
 		if not self.app.get_token_cache(self.user):
 			self.app.initiate_web_application_flow(self.user)
-		answer = {"access_token": token, "token_type": "bearer", "scope": "mail offline", **values}
-		self.app.get_token_cache(self.user).update_data(answer)
+		response = {"access_token": token, "token_type": "bearer", "scope": "mail offline", **values}
+		self.app.get_token_cache(self.user).update_data(response)

@@ -1,4 +1,4 @@
-"""DocTypes made while running, as packs make them, and reports.  Runs on both homes."""
+"""DocTypes created at run time, as packs do, and reports. Runs on both runtimes."""
 
 import datetime
 

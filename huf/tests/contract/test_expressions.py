@@ -1,4 +1,4 @@
-"""What an expression of a person may say, and what becomes of what it may not. Runs on both homes."""
+"""What expressions of users may contain, and how everything else is refused. Runs on both runtimes."""
 
 import frappe
 

@@ -1,4 +1,4 @@
-"""How a File's bytes leave the disk."""
+"""Deleting a File calls the method that removes its bytes from the disk."""
 
 from unittest.mock import patch
 

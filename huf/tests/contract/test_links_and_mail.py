@@ -1,4 +1,4 @@
-"""The link of a password reset, and a mail in the queue, as Frappe makes them."""
+"""The format of password reset links and of queued mails."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""What of `frappe.local` may be put in place of itself."""
+"""`frappe.local` can be copied, replaced and opened per thread; site paths, URLs and the encryption key."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -43,7 +43,7 @@ class TestLocal(SiteTestCase):
 	def test_a_thread_opens_the_site_by_itself_and_closes_it(self):
 		site, sites_path = frappe.local.site, frappe.local.sites_path
 
-		def look():
+		def read_guest():
 			frappe.init(site, sites_path=sites_path)
 			frappe.connect()
 			try:
@@ -52,9 +52,9 @@ class TestLocal(SiteTestCase):
 				frappe.destroy()
 
 		with ThreadPoolExecutor(1) as pool:
-			looks = [pool.submit(look).result() for _ in range(2)]
-		self.assertEqual([each[:2] for each in looks], [("Administrator", "Guest")] * 2)
-		self.assertNotIn(frappe.local.db, [each[2] for each in looks])
+			results = [pool.submit(read_guest).result() for _ in range(2)]
+		self.assertEqual([each[:2] for each in results], [("Administrator", "Guest")] * 2)
+		self.assertNotIn(frappe.local.db, [each[2] for each in results])
 		self.assertEqual(frappe.db.get_value("User", "Guest", "name"), "Guest")
 
 

@@ -1,7 +1,7 @@
-"""Generated operations get the answers on which Frappe 15.55.1 and 17.0.0-dev agreed, on MariaDB.
+"""Generated operations return what Frappe 15.55.1 and 17.0.0-dev both answered on MariaDB.
 
-See `operations.py`, `parcel_operations.py`, `voucher_operations.py` and `call_operations.py`; for Postgres
-`postgres_answers.py`.
+See `operations.py`, `parcel_operations.py`, `voucher_operations.py` and `call_operations.py`; answers that
+differ on Postgres are in `postgres_answers.py`.
 """
 
 import json
@@ -41,22 +41,22 @@ class TestOperations(SiteTestCase):
 		self.assert_answers(*REPLAYS[3])
 
 	def assert_answers(self, recorded: Path, replay_class):
-		others = postgres_answers.read_answers() if frappe.db.db_type == "postgres" else {}
+		postgres = postgres_answers.read_answers() if frappe.db.db_type == "postgres" else {}
 		replay = replay_class()
 		for line in recorded.read_text().split("\n")[:-1]:
 			case = json.loads(line)
-			expected = others.get(postgres_answers.to_key(case["operation"]), case["answer"])
+			expected = postgres.get(postgres_answers.to_key(case["operation"]), case["answer"])
 			with self.subTest(line):
 				self.assertEqual(replay.run(case["operation"]), expected)
 
 	def test_every_different_postgres_answer_has_an_explanation(self):
-		key, others = postgres_answers.to_key, postgres_answers.read_answers()
+		key, postgres = postgres_answers.to_key, postgres_answers.read_answers()
 		cases = [case for path, _ in REPLAYS for case in postgres_answers.read_cases(path)]
-		self.assertLessEqual(others.keys(), {key(case["operation"]) for case in cases})
+		self.assertLessEqual(postgres.keys(), {key(case["operation"]) for case in cases})
 		for operation, recorded in ((case["operation"], case["answer"]) for case in cases):
-			if key(operation) in others:
+			if key(operation) in postgres:
 				with self.subTest(operation):
-					self.assertTrue(postgres_answers.explain(operation, recorded, others[key(operation)]))
+					self.assertTrue(postgres_answers.explain(operation, recorded, postgres[key(operation)]))
 
 	def test_text_that_looks_like_the_beginning_of_a_tag_is_kept(self):
 		for text in ("x<y", "a < b", "1<2 and 3>2"):

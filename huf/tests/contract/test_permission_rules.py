@@ -1,4 +1,4 @@
-"""Role, owner, share, User Permission and hook, each through lists and single documents.  Runs on both homes."""
+"""Roles, owners, shares, User Permissions and hooks, in lists and single documents. Runs on both runtimes."""
 
 import frappe
 import frappe.share
@@ -14,7 +14,7 @@ REFUSALS = (
 	frappe.db.OperationalError,
 	frappe.db.ProgrammingError,
 )
-"""What Frappe 15 or 17 raises for text that is no column or operator."""
+"""Raised by Frappe 15 or 17 for text that is not a column or operator."""
 RIGHTS = ("read", "write", "create", "delete")
 
 
@@ -117,7 +117,7 @@ class TestShares(PermissionTestCase):
 
 
 class TestUserPermissions(PermissionTestCase):
-	"""A System Manager confined to the DocType "Note", and Error Logs that link to it, to another, to none."""
+	"""A System Manager restricted to the DocType "Note"; Error Logs link to it, another DocType or none."""
 
 	def setUp(self):
 		super().setUp()
@@ -144,7 +144,7 @@ class TestUserPermissions(PermissionTestCase):
 
 
 class TestAttacks(PermissionTestCase):
-	"""Text from outside that must not become SQL, code or a path."""
+	"""Untrusted text never becomes SQL, code or a path."""
 
 	def test_sql_in_fields_and_filters_is_refused(self):
 		attempts = (
@@ -159,10 +159,10 @@ class TestAttacks(PermissionTestCase):
 		for attempt in attempts:
 			with self.subTest(attempt), self.assertRaises(REFUSALS):
 				frappe.get_all("Note", **attempt)
-			frappe.db.rollback()  # Postgres refuses all further queries of a transaction with a failed one
+			frappe.db.rollback()  # Postgres refuses further queries after a failed one
 
 	def test_sql_in_filter_values_is_not_executed(self):
-		# No whole number after "=": on Postgres Frappe 15 quotes it inside of a value too, and the query fails.
+		# No integer after "=": on Postgres, Frappe 15 quotes it even inside a value, and the query fails.
 		for value in (
 			"' or '1'='1",
 			"x' union select password from __Auth --",

@@ -1,4 +1,4 @@
-"""Secrets beside a document's fields, and keys of site_config.json."""
+"""Encrypted secrets stored outside a document's fields, and keys of site_config.json."""
 
 import frappe
 from frappe.utils import get_url

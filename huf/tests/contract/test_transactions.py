@@ -1,6 +1,4 @@
-"""What the app leans on when it writes: savepoints, callbacks, direct writes and counters.  Runs on both
-homes.
-"""
+"""Savepoints, commit callbacks, direct writes and counters that the app relies on. Runs on both runtimes."""
 
 import frappe
 from frappe.model.naming import make_autoname
@@ -51,7 +49,7 @@ class TestSavepoints(SiteTestCase):
 		frappe.db.savepoint("here")
 		with self.assertRaises(frappe.DuplicateEntryError):
 			frappe.get_doc(role).insert()
-		if frappe.db.db_type == "postgres":  # which accepts nothing else in between
+		if frappe.db.db_type == "postgres":  # refuses further statements until a rollback
 			frappe.db.rollback(save_point="here")
 		self.assertTrue(frappe.db.exists("Note", note.name))
 
@@ -156,7 +154,7 @@ class TestCounters(SiteTestCase):
 
 	def test_concurrent_inserts_never_get_the_same_series_name(self):
 		series = f"{frappe.generate_hash(length=6)}-.######"
-		elsewhere(make_autoname, series)  # MariaDB may deadlock when many begin a series at once
+		elsewhere(make_autoname, series)  # MariaDB may deadlock if several threads begin a series
 
 		def insert():
 			names = []

@@ -1,5 +1,5 @@
-"""Generated operations by several people on documents that can be submitted: states, user permissions, fields of
-permission levels, fields that may be set after submission, only once or never, and `frappe.client`.
+"""Generated operations by several users on submittable documents: states, permissions by user and level,
+fields that can be set after submission, only once or never, and `frappe.client`.
 
 Like `parcel_operations.py`, with another DocType.
 """
@@ -16,11 +16,11 @@ from huf.tests.factories import make, make_user
 
 VOUCHER, LINE, PLACE = "Huf Test Voucher", "Huf Test Voucher Line", "Huf Test Place"
 PEOPLE = ["admin", "reader", "clerk", "lead", "guest"]
-"""Administrator; may read; may do all but cancel in Rome, and not see fees; may do all; nobody."""
+"""Administrator; reads only; all but cancel and amend, in Rome, without fees; all rights; no rights."""
 CLERK, LEAD = "Huf Test Clerk", "Huf Test Lead"
 PLACES = ["Rome", "Oslo"]
 NAMES = [f"B{row}" for row in range(6)]
-"""Two of each: drafts, submitted, cancelled; in Rome and in Oslo."""
+"""Two drafts, two submitted and two cancelled vouchers, of each one in Rome and one in Oslo."""
 VALUES = {
 	"title": ["", "a", "b b", "日本"],
 	"place": [None, *PLACES, "Nowhere"],
@@ -101,7 +101,7 @@ def generate(count: int, seed: int) -> list[dict]:
 
 
 class Replay(PeopleReplay):
-	"""The site with people and vouchers."""
+	"""Runs operations on a site with users and vouchers."""
 
 	def __init__(self) -> None:
 		if not frappe.db.exists("DocType", VOUCHER):
@@ -133,7 +133,7 @@ class Replay(PeopleReplay):
 		return {name: self.describe(frappe.get_doc(VOUCHER, name).as_dict()) for name in names}
 
 	def describe(self, doc: dict) -> dict:
-		"""A field that the person may not read is None in one version and missing in another."""
+		"""Equate versions: a field that the user may not read is None in one and missing in another."""
 		own = {
 			key: str(doc.get(key)) for key in ("name", "docstatus", "amended_from", *VALUES) if key != "lines"
 		}
@@ -161,7 +161,7 @@ class Replay(PeopleReplay):
 		return self.call(person, "has_permission", "GET", doctype=VOUCHER, docname=name, perm_type=right)
 
 	def may_all(self, person, name):
-		"""As `frappe.permissions` has it for hooks and pages."""
+		"""The rights that `frappe.permissions` reports to hooks and pages."""
 		doc = frappe.get_doc(VOUCHER, name)
 		rights = frappe.permissions.get_doc_permissions(doc, user=self.users.get(person, "Guest"))
 		return {right: bool(rights.get(right)) for right in RIGHTS}
@@ -187,7 +187,7 @@ class Replay(PeopleReplay):
 		return self.send(person, address_v2(name), "PATCH", json=values)
 
 	def save_client(self, person, name, values):
-		"""As a page does: with all the values that it was given."""
+		"""Save the whole document, as a page does."""
 		stored = frappe.get_doc(VOUCHER, name).as_dict(convert_dates_to_str=True)
 		return self.call(person, "save", doc=json.loads(frappe.as_json({**stored, **values})))
 
@@ -229,7 +229,7 @@ class Replay(PeopleReplay):
 		return self.call(person, "rename_doc", doctype=VOUCHER, old_name=name, new_name=new_name)
 
 	def user_permission(self, person, name, place):
-		"""What a person may see who is given one more place."""
+		"""Permit one more place; returns what the user then sees."""
 		if person == "guest":
 			return None
 		permit(self.users[person], place)
