@@ -1,4 +1,4 @@
-"""What tests of the law office's pack share: the pack itself, people of each role, and cases."""
+"""Shared by tests of the law office pack: the installed pack, its roles, a lawyer and cases."""
 
 import frappe
 from frappe.utils import add_days, today
@@ -11,14 +11,14 @@ ROLES = ("ADMIN", "ANWALT", "SACHBEARBEITER", "SEKRETARIAT", "PRAKTIKANT")
 
 
 class HelenaTestCase(ShippedPackCase):
-	"""A lawyer with a case of their own, and one of somebody else."""
+	"""A lawyer (`user`) with a case (`case`), and a case of someone else (`other`)."""
 
 	name = "helena"
 
 	def setUp(self):
 		super().setUp()
 		self.user = make_user("Huf User", "ANWALT")
-		# Without an ending, which a search would take off.
+		# Ends in a letter that stemming does not strip.
 		self.word = f"{frappe.generate_hash(length=8)}k"
 		self.case = self.make_case(anwalt=self.user)
 		self.other = self.make_case()

@@ -1,4 +1,4 @@
-"""A pack made for a test, with names of its own; and what a site holds, to compare."""
+"""Base classes for tests of packs, generated or shipped; and a count of the site's rows, to compare."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from huf.ai.packs.shipped import PackSource, find_pack
 from huf.tests.base import SiteTestCase
 
 MANAGER = {"role": "Huf Manager", "read": 1, "write": 1, "create": 1, "delete": 1}
-BY_THE_WAY = (
+LOG_TABLES = (
 	*(
 		"tabError Log",
 		"tabDeleted Document",
@@ -25,11 +25,11 @@ BY_THE_WAY = (
 	),
 	*("tabAccess Log", "tabScheduled Job Log", "tabNotification Log", "tabEmail Queue"),
 )
-"""Tables to which Frappe adds what it did."""
+"""Tables in which Frappe logs its own activity."""
 
 
 class PackTestCase(SiteTestCase):
-	"""`pack` is a folder that `write` fills; what is installed of it goes at the end."""
+	"""`folder` is a pack that `write` fills; the installed pack is removed after the test."""
 
 	def setUp(self):
 		super().setUp()
@@ -83,7 +83,7 @@ tools:
 
 
 class ShippedPackCase(SiteTestCase):
-	"""The pack `name` is there for the tests of a class, and gone after them."""
+	"""Installs the shipped pack `name` for the tests of a class, and removes it after them."""
 
 	name = ""
 
@@ -103,8 +103,8 @@ class ShippedPackCase(SiteTestCase):
 
 
 def what_there_is() -> dict[str, int]:
-	"""{table: rows}, without what Frappe keeps for itself."""
+	"""{table: number of rows}, without Frappe's logs."""
 	frappe.db.commit()
 	tables = frappe.db.get_tables(cached=False)
-	tables = [name for name in tables if name.startswith("tab") and not name.startswith(BY_THE_WAY)]
+	tables = [name for name in tables if name.startswith("tab") and not name.startswith(LOG_TABLES)]
 	return {name: frappe.db.sql(f"select count(*) from `{name}`")[0][0] for name in sorted(tables)}

@@ -1,4 +1,4 @@
-"""What a site has becomes a pack that brings the same to another."""
+"""Records of a site are exported as a pack that restores them elsewhere."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase
 
-KEPT = ("instructions", "temperature", "max_iterations", "description", "starters", "allow_chat")
+EXPORTED_FIELDS = ("instructions", "temperature", "max_iterations", "description", "starters", "allow_chat")
 
 
 class TestExporting(PackTestCase):
@@ -36,7 +36,7 @@ class TestExporting(PackTestCase):
 			frappe.get_all(self.plant, ["name", "height"], order_by="name asc"),
 		)
 		return {
-			"agent": [agent.get(field) for field in KEPT],
+			"agent": [agent.get(field) for field in EXPORTED_FIELDS],
 			"tools": [row.tool for row in agent.agent_tool],
 			"fields": [(df.fieldname, df.fieldtype, df.reqd) for df in doctype.fields],
 			"rules": sorted((p.role, p.read, p.write) for p in doctype.permissions),
@@ -67,9 +67,9 @@ class TestExporting(PackTestCase):
 		remove_pack(self.name, with_records=True)
 		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, folder)
-		for path, words in files.items():
+		for path, content in files.items():
 			(folder / path).parent.mkdir(exist_ok=True)
-			(folder / path).write_text(words, encoding="utf-8")
+			(folder / path).write_text(content, encoding="utf-8")
 		install_pack(PackSource(folder))
 		self.assertEqual(self.snapshot(), before)
 		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
@@ -97,11 +97,11 @@ class TestExporting(PackTestCase):
 		self.assertEqual([each["name"] for each in json.loads(files["doctypes.json"])], [self.plant])
 
 	def test_app_doctypes_unknown_agents_and_invalid_names_are_refused(self):
-		for values, told in (
+		for values, message in (
 			({"doctypes": ["ToDo"]}, "belongs to an app"),
 			({"agents": ["Nobody at all"]}, "There is no Agent"),
 		):
-			with self.assertRaisesRegex(UsageError, told):
+			with self.assertRaisesRegex(UsageError, message):
 				export_pack("mine", **values)
 		with self.assertRaisesRegex(UsageError, "cannot be a pack's name. Use up to 40"):
 			export_pack("../mine")

@@ -1,4 +1,4 @@
-"""How Helena comes across in a run: her words at the right moments, her two modes, and what a model is told."""
+"""Helena in a run: her German texts, the step limits of her two modes, and what the model is sent."""
 
 import json
 
@@ -30,7 +30,7 @@ class TestPersona(HelenaTestCase):
 		self.server.script(*turns)
 		return run_agent(AgentRequest("Helena", prompt, self.user, model=self.model, **how))
 
-	def put_default(self, model: str | None):
+	def set_default_model(self, model: str | None):
 		frappe.db.rollback()
 		frappe.get_doc("Huf Settings").update({"default_model": model}).save()
 		frappe.db.commit()
@@ -39,18 +39,18 @@ class TestPersona(HelenaTestCase):
 		return tool_call("search_gesetze", {"query": f"Kündigung {number}"})
 
 	def test_the_agent_list_shows_greeting_and_starters(self):
-		(told,) = [each for each in self.as_user(get_agents) if each["name"] == "Helena"]
-		self.assertEqual(told["description"], GREETING)
-		self.assertIn("Welche Fristen laufen in der Akte 2026-021?", told["starters"])
+		(agent,) = [each for each in self.as_user(get_agents) if each["name"] == "Helena"]
+		self.assertEqual(agent["description"], GREETING)
+		self.assertIn("Welche Fristen laufen in der Akte 2026-021?", agent["starters"])
 
 	def test_the_system_prompt_requires_german_and_names_every_tool(self):
 		self.ask("Hello", text(GREETING))
 		sent = self.server.requests[0]
-		told = sent["messages"][0]["content"]
-		self.assertIn("immer auf Deutsch", told)
-		self.assertIn(GREETING, " ".join(told.split()))
+		prompt = sent["messages"][0]["content"]
+		self.assertIn("immer auf Deutsch", prompt)
+		self.assertIn(GREETING, " ".join(prompt.split()))
 		for tool in sent["tools"]:
-			self.assertIn(f"`{tool['function']['name']}`", told)
+			self.assertIn(f"`{tool['function']['name']}`", prompt)
 
 	def test_case_numbers_are_sent_unmasked_and_mail_addresses_masked(self):
 		case = self.make_case(
@@ -58,10 +58,10 @@ class TestPersona(HelenaTestCase):
 		)
 		frappe.db.commit()
 		self.ask("Lies", tool_call("read_akte_detail", {"akte": case}), text("Gelesen."))
-		seen = self.server.requests[1]["messages"][-1]["content"]
-		self.assertIn("17 Ca 412/26", seen)
-		self.assertIn(case, seen)
-		self.assertNotIn("jana@example.com", seen)
+		content = self.server.requests[1]["messages"][-1]["content"]
+		self.assertIn("17 Ca 412/26", content)
+		self.assertIn(case, content)
+		self.assertNotIn("jana@example.com", content)
 
 	def test_a_repeated_call_stalls_with_the_german_stall_message(self):
 		result = self.ask("Such", self.read(1), self.read(1), text("Das weiß ich bisher."))
@@ -76,13 +76,13 @@ class TestPersona(HelenaTestCase):
 		)
 		request = AgentRequest("Helena", "Such", self.user, model=self.model, channel="test")
 		events = [event for event in stream_agent(request) if event]
-		told = [event.data["text"] for event in events if event.kind is EventKind.PROGRESS]
+		progress = [event.data["text"] for event in events if event.kind is EventKind.PROGRESS]
 		wanted = [
 			"Schritt 1/5: Durchsuche Gesetze...",
 			"Schritt 2/5: Lese die Akte...",
 			"Schritt 2/5: Prüfe die Fristen...",
 		]
-		self.assertEqual(told, wanted)
+		self.assertEqual(progress, wanted)
 		self.assertTrue(all(e.data["is_own"] for e in events if e.kind is EventKind.PROGRESS))
 
 	def test_an_inline_run_stops_after_five_steps_and_offers_background_work(self):
@@ -98,14 +98,17 @@ class TestPersona(HelenaTestCase):
 		self.assertNotIn(OFFER, result.response)
 
 	def test_a_long_task_is_queued_and_a_short_question_runs_inline(self):
-		wish = (
+		long_task = (
 			"Durchsuche alle Akten nach Schimmel, schlage dann die Gesetze und Urteile nach und erstelle danach für jede Akte "
 			"einen Entwurf und eine Frist, und schreibe zum Schluss eine Notiz mit dem Ergebnis der ganzen Recherche für mich."
 		)
-		self.put_default(self.model)
-		self.addCleanup(self.put_default, None)
+		self.set_default_model(self.model)
+		self.addCleanup(self.set_default_model, None)
 		self.server.strict = False
-		for prompt, kind in ((wish, EventKind.RUN_QUEUED), ("Was ist eine Notfrist?", EventKind.RUN_STARTED)):
+		for prompt, kind in (
+			(long_task, EventKind.RUN_QUEUED),
+			("Was ist eine Notfrist?", EventKind.RUN_STARTED),
+		):
 			self.server.script(text("Eine unverlängerbare Frist."))
 			events = [e for e in stream_agent(AgentRequest("Helena", prompt, self.user, channel="test")) if e]
 			self.assertEqual(events[0].kind, kind, prompt)
@@ -114,8 +117,9 @@ class TestPersona(HelenaTestCase):
 		result = self.ask(
 			"Such", tool_call("search_gesetze", {"query": "§ 536 BGB", "limit": 1}), text("(§ 536 BGB)")
 		)
-		made = frappe.get_all("Agent Tool Call", {"run": result.run}, ["result"])[0].result
+		tool_result = frappe.get_all("Agent Tool Call", {"run": result.run}, ["result"])[0].result
 		self.assertEqual(
-			read_sources(made), [{"doctype": "Helena Gesetz", "name": "§ 536 BGB", "title": "§ 536 BGB"}]
+			read_sources(tool_result),
+			[{"doctype": "Helena Gesetz", "name": "§ 536 BGB", "title": "§ 536 BGB"}],
 		)
-		self.assertLess(len(json.loads(made)["results"][0]["excerpt"]), 260)
+		self.assertLess(len(json.loads(tool_result)["results"][0]["excerpt"]), 260)

@@ -1,4 +1,4 @@
-"""What Helena reads: each read tool and parameter on records, and only what its user may see."""
+"""Helena's read tools: every parameter, and only records that the user may read."""
 
 from unittest.mock import patch
 
@@ -166,7 +166,7 @@ class TestSearch(HelenaTestCase):
 		self.assertEqual(best["citation"], "Muster „Kündigungsschutzklage“")
 
 	def test_an_exact_citation_is_found_among_more_matches_than_are_ranked(self):
-		# Digits in it would be read as parts of a paragraph's number.
+		# Without digits, which would be read as part of a paragraph's number.
 		law = "X" + self.word.translate(str.maketrans("0123456789", "ghijklmnop"))
 		for number in range(citations.MAX_RANKED_ROWS + 5):
 			values = {"zitat": f"§ {1000 + number} {law}", "gesetz": law, "paragraph": str(1000 + number)}

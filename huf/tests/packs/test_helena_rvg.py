@@ -1,4 +1,4 @@
-"""The fees of the RVG against the law's own printed tables (Anlage 2 RVG), and the rules of a bill."""
+"""RVG fees match the tables printed in the law (Anlage 2 RVG), and bills follow its rules."""
 
 import json
 import unittest
@@ -128,7 +128,7 @@ def amounts(text: str) -> list[Decimal]:
 
 
 def shipped(doctype: str) -> list:
-	"""The pack's own records, as a site would give them."""
+	"""The pack's records of a DocType, in the form that a site returns."""
 	plain = [frappe._dict(each) for each in RECORDS if each["doctype"] == doctype]
 	return [
 		frappe._dict(each, stufen=[frappe._dict(row) for row in each.get("stufen", ())]) for each in plain

@@ -1,6 +1,4 @@
-"""What Helena proposes: each write tool and parameter, nothing before a person has allowed it, and the rights
-of each role.
-"""
+"""Helena's write tools: every parameter, no change before approval, and the rights of each role."""
 
 import io
 import json
@@ -202,8 +200,8 @@ class TestApproval(HelenaTestCase):
 		self.model = make_model(self.server)
 		frappe.db.commit()
 
-	def propose(self, tool: str, arguments: dict, *said: str):
-		self.server.script(tool_call(tool, arguments), *map(text, said))
+	def propose(self, tool: str, arguments: dict, *answers: str):
+		self.server.script(tool_call(tool, arguments), *map(text, answers))
 		result = run_agent(
 			AgentRequest(
 				"Helena", "Bitte", self.user, external_id=frappe.generate_hash(length=8), model=self.model

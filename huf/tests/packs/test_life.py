@@ -1,4 +1,4 @@
-"""Packs are installed, updated and removed. Nothing is doubled, lost or left behind."""
+"""Packs are installed, updated and removed without duplicates, losses or leftovers."""
 
 import json
 
@@ -23,8 +23,10 @@ class TestInstalling(PackTestCase):
 	def test_only_permissions_listed_in_the_pack_are_granted(self):
 		self.install()
 		(rule,) = (each for each in frappe.get_meta(self.plant).permissions if each.role == self.role)
-		had = {right for right in ("read", "write", "create", "delete", "share", "export") if rule.get(right)}
-		self.assertEqual(had, {"read"})
+		granted = {
+			right for right in ("read", "write", "create", "delete", "share", "export") if rule.get(right)
+		}
+		self.assertEqual(granted, {"read"})
 
 	def test_installing_twice_changes_nothing(self):
 		self.install()
@@ -73,16 +75,16 @@ class TestFaults(PackTestCase):
 			"triggers: [3]": "pack.yaml: Line 16: triggers must be a list of mappings",
 			"x: [": "pack.yaml: Line 17: this is not YAML",
 		}
-		for line, told in faults.items():
+		for line, message in faults.items():
 			with self.subTest(line):
 				indent = "  " if line.startswith("  ") else ""
 				self.write(more=f"{indent}{line}\n")
-				with self.assertRaisesRegex(UsageError, told):
+				with self.assertRaisesRegex(UsageError, message):
 					self.install()
 				self.assertFalse(frappe.db.exists("Agent Pack", self.name))
 
 	def test_values_of_the_wrong_type_are_refused(self):
-		for before, after, told in (
+		for before, after, message in (
 			(
 				"tools: [list",
 				"tools: [{requires_approval: 1}, list",
@@ -97,7 +99,7 @@ class TestFaults(PackTestCase):
 			with self.subTest(after):
 				self.write()
 				self.put("pack.yaml", (self.folder / "pack.yaml").read_text().replace(before, after))
-				with self.assertRaisesRegex(UsageError, told):
+				with self.assertRaisesRegex(UsageError, message):
 					self.install()
 		self.write()
 		(doctype,) = json.loads((self.folder / "doctypes.json").read_text())
@@ -107,7 +109,7 @@ class TestFaults(PackTestCase):
 				self.install()
 
 	def test_json_errors_are_reported_with_file_and_position(self):
-		for text, told in {
+		for text, message in {
 			"[\n{,\n]": "records.json: Line 2: this is not JSON",
 			"[{}]": "records.json: document 1: a document needs its doctype",
 			'[{"doctype": "ToDo", "colour": 1}]': "document 1: ToDo has no field 'colour'",
@@ -119,7 +121,7 @@ class TestFaults(PackTestCase):
 		}.items():
 			with self.subTest(text):
 				self.put("records.json", text)
-				with self.assertRaisesRegex(UsageError, told):
+				with self.assertRaisesRegex(UsageError, message):
 					self.install()
 
 

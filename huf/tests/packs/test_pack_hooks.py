@@ -1,4 +1,4 @@
-"""Hooks that packs bring are registered, and name only the pack's own DocTypes."""
+"""Permission hooks of packs are registered in the app and name only the pack's own DocTypes."""
 
 import json
 import unittest
@@ -15,10 +15,10 @@ PERMISSION_HOOKS = ("permission_query_conditions", "has_permission")
 class TestPackHooks(unittest.TestCase):
 	def test_pack_permission_hooks_are_registered_in_the_app(self):
 		for hook in PERMISSION_HOOKS:
-			brought = collect_hooks("huf.packs", hook)
-			self.assertTrue(brought)
+			pack_hooks = collect_hooks("huf.packs", hook)
+			self.assertTrue(pack_hooks)
 			registered = frappe.get_hooks(hook)
-			for doctype, path in brought.items():
+			for doctype, path in pack_hooks.items():
 				self.assertIn(path, registered[doctype])
 				self.assertTrue(callable(frappe.get_attr(path)))
 

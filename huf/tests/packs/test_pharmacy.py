@@ -1,4 +1,4 @@
-"""The pharmacy: reservations that never oversell, and belong to who wrote."""
+"""The pharmacy pack: reservations never oversell and are private to their user."""
 
 import frappe
 
@@ -68,7 +68,7 @@ def reserve(user: str, drug: str, branch: str) -> bool:
 
 
 class TestSeed(ShippedPackCase):
-	"""The agent and its rule are those of the file that others brought along."""
+	"""The agent, its tools and its rule are those of the founding document."""
 
 	name = "pharmacy"
 
@@ -86,14 +86,14 @@ class TestSeed(ShippedPackCase):
 			self.assertEqual(set(schema["properties"]), needed | optional, name)
 
 	def test_only_mail_from_the_helpdesk_is_routed_to_the_agent(self):
-		for sender, way in {
+		for sender, expected in {
 			"info@dostupnost-leku.cz": ("agent", "pharmacy"),
 			"a@b.example": ("pipeline", None),
 		}.items():
 			message = parse_message(f"From: {sender}\nTo: o@p.example\nSubject: x\n\nHello".encode())
 			rules = [rule for rule in read_rules() if rule.name in ("pharmacy_support", "default")]
 			decision = route_mail(message, rules)
-			self.assertEqual((decision.route.value, decision.profile), way)
+			self.assertEqual((decision.route.value, decision.profile), expected)
 
 	def test_drug_search_respects_its_limit(self):
 		self.assertEqual(len(search_drugs("n", limit=2)["drugs"]), 2)

@@ -1,4 +1,4 @@
-"""The sales report over real orders: by region and year, as far as the user may read them."""
+"""The sales report pack: orders by region and year, as far as the user may read them."""
 
 import frappe
 
@@ -25,27 +25,33 @@ class SalesCase(ShippedPackCase):
 
 class TestReport(SalesCase):
 	def test_a_report_for_region_and_year_has_one_row_and_a_summary(self):
-		told = self.report(region="EMEA", year=2024)
+		report = self.report(region="EMEA", year=2024)
 		row = {"region": "EMEA", "year": 2024, "orders": 5, "total": 12575.0, "average": 2515.0}
-		self.assertEqual((told["tool"], told["region"], told["year"]), ("sales_report_tool", "EMEA", 2024))
-		self.assertEqual(told["data"], [row])
-		self.assertEqual(told["summary"], "Sales report for region=EMEA, year=2024: 5 orders, EUR 12,575.00")
+		self.assertEqual(
+			(report["tool"], report["region"], report["year"]), ("sales_report_tool", "EMEA", 2024)
+		)
+		self.assertEqual(report["data"], [row])
+		self.assertEqual(
+			report["summary"], "Sales report for region=EMEA, year=2024: 5 orders, EUR 12,575.00"
+		)
 
 	def test_omitted_region_and_year_select_all_regions_and_years(self):
 		self.assertEqual(self.report(), self.report(region="ALL"))
 		self.assertEqual(self.report(region="all")["region"], "ALL")
-		told = self.report()["data"]
+		rows = self.report()["data"]
 		self.assertEqual(
-			{(row["region"], row["year"]) for row in told}, {(r, y) for r in REGIONS for y in YEARS}
+			{(row["region"], row["year"]) for row in rows}, {(r, y) for r in REGIONS for y in YEARS}
 		)
 		self.assertEqual([row["year"] for row in self.report(region="apac")["data"]], [2023, 2024, 2025])
 		self.assertEqual([row["region"] for row in self.report(year=2025)["data"]], REGIONS)
 
 	def test_totals_exclude_cancelled_orders(self):
-		rows = frappe.get_all("Shop Order", {"status": ["!=", "Cancelled"]}, ["amount"], order_by="name asc")
-		told = self.report()["data"]
-		self.assertAlmostEqual(sum(row["total"] for row in told), sum(row.amount for row in rows))
-		self.assertLess(sum(row["orders"] for row in told), frappe.db.count("Shop Order"))
+		orders = frappe.get_all(
+			"Shop Order", {"status": ["!=", "Cancelled"]}, ["amount"], order_by="name asc"
+		)
+		rows = self.report()["data"]
+		self.assertAlmostEqual(sum(row["total"] for row in rows), sum(order.amount for order in orders))
+		self.assertLess(sum(row["orders"] for row in rows), frappe.db.count("Shop Order"))
 
 	def test_a_year_begins_on_january_1_and_ends_on_december_31(self):
 		for number, day in enumerate(("2030-12-31", "2031-01-01", "2031-12-31", "2032-01-01")):

@@ -1,6 +1,4 @@
-"""Every pack that Huf ships: its cases pass, and installed, used, updated and removed it leaves nothing
-behind.
-"""
+"""Every shipped pack passes its eval cases, can be updated, and leaves nothing behind when removed."""
 
 import re
 import shutil
@@ -16,7 +14,7 @@ from huf.ai.packs.shipped import PackSource, find_shipped_packs
 from huf.tests.base import SiteTestCase
 from huf.tests.packs.samples import what_there_is
 
-FEWEST_CASES = 10
+MIN_CASES = 10
 
 
 class TestShippedPacks(SiteTestCase):
@@ -27,11 +25,11 @@ class TestShippedPacks(SiteTestCase):
 				clear(name)
 				before, files = what_there_is(), private_files()
 				install_pack(source)
-				there = what_there_is()
+				installed = what_there_is()
 				self.check_cases(name)
 				again = install_pack(source)
 				self.assertEqual((again.made, again.changed, again.removed), ([], [], []))
-				self.assertEqual(what_there_is(), there)
+				self.assertEqual(what_there_is(), installed)
 				self.update(source)
 				remove_pack(name)
 				self.assertEqual(what_there_is(), before)
@@ -44,10 +42,10 @@ class TestShippedPacks(SiteTestCase):
 		reports = [evaluate_agent(agent, 1, RECORDED) for agent in agents]
 		faults = [case for report in reports for case in report.as_dict()["cases"] if not case["passed"]]
 		self.assertEqual(faults, [])
-		self.assertGreaterEqual(sum(len(report.results) for report in reports), FEWEST_CASES)
+		self.assertGreaterEqual(sum(len(report.results) for report in reports), MIN_CASES)
 
 	def update(self, source: PackSource) -> None:
-		"""To a version in which an agent has other instructions and a case is gone."""
+		"""Update to a version with other instructions of an agent and without the eval cases."""
 		root = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, root)
 		folder = root / source.folder.name
@@ -62,11 +60,11 @@ class TestShippedPacks(SiteTestCase):
 		cases.write_text(re.split(r"^(?=- case:)", cases.read_text(), flags=re.MULTILINE)[0])
 		report = install_pack(PackSource(folder, source.app))
 		self.assertTrue([line for line in report.changed if line.startswith("Agent ")])
-		self.assertGreaterEqual(len(report.removed), FEWEST_CASES)
+		self.assertGreaterEqual(len(report.removed), MIN_CASES)
 
 
 def clear(name: str) -> None:
-	"""What a test that broke off has left."""
+	"""Remove the pack if an interrupted test has left it."""
 	frappe.db.rollback()
 	if frappe.db.exists("Agent Pack", name):
 		remove_pack(name, with_records=True)

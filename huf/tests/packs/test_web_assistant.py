@@ -1,4 +1,4 @@
-"""The web assistant on real pages of a local server: searches, opens, makes readable, answers."""
+"""The web assistant pack searches, opens and reads pages of a local server, and answers."""
 
 import json
 import os
