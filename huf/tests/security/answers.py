@@ -1,6 +1,6 @@
-"""What came of each attack, beside what a bench answered: nothing may be allowed here that Frappe refuses there.
+"""Compares the outcome of each attack with that on a bench: what Frappe refuses must not be allowed here.
 
-`answers_of_frappe.json` is a run of `attacks.py --record` against a served bench.
+`answers_of_frappe.json` was recorded by `attacks.py --record` on a served bench.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 RECORDED = Path(__file__).with_name("answers_of_frappe.json")
 EFFECT = "2xx effect"
-"""Answered, and something was found, changed or carried out."""
+"""The request succeeded and found, changed or executed something."""
 MAX_UNKNOWN = 100
 Tree = dict[str, dict[str, dict[str, dict[str, str]]]]
 
@@ -29,7 +29,7 @@ class Answers:
 		self.counts[f"{kind}: {outcome}"] += 1
 
 	def list_attacks(self) -> Iterator[tuple[str, str, str, str, str]]:
-		"""(kind, target, actor, variant, outcome) of each."""
+		"""(kind, target, actor, variant, outcome) of each attack."""
 		for kind, targets in self.tree.items():
 			for target, actors in targets.items():
 				for actor, variants in actors.items():
@@ -37,7 +37,7 @@ class Answers:
 						yield kind, target, actor, variant, outcome
 
 	def write(self, version: str) -> None:
-		"""The most usual outcome of an actor at a target stands for the variants that are not named."""
+		"""Record the outcomes; variants not listed have the most common outcome of the actor at a target."""
 		tree = {
 			kind: {
 				target: {actor: shorten(variants) for actor, variants in actors.items()}
@@ -61,9 +61,9 @@ def shorten(variants: dict[str, str]) -> dict[str, str | list[str]]:
 
 
 def compare(answers: Answers) -> list[str]:
-	"""A sentence for each attack that had an effect here and none on the bench.
+	"""Returns a sentence for each attack that had an effect here and none on the bench.
 
-	Endpoints and fields that are newer than the record are printed; too many of them make it worthless.
+	Prints endpoints and fields that are newer than the record; more than MAX_UNKNOWN are a failure.
 	"""
 	recorded = json.loads(RECORDED.read_text())["answers"]
 	failures, unknown = [], []
@@ -72,8 +72,8 @@ def compare(answers: Answers) -> list[str]:
 		known = recorded.get(kind, {}).get(target, {}).get(actor)
 		if known is None:
 			unknown.append(attack)
-		elif outcome == EFFECT != (there := read_outcome(known, variant)):
-			failures.append(f"{attack}: allowed here, {there} on a bench")
+		elif outcome == EFFECT != (recorded_outcome := read_outcome(known, variant)):
+			failures.append(f"{attack}: allowed here, {recorded_outcome} on a bench")
 	print("\n".join(f"{attack}: not recorded" for attack in unknown))
 	if len(unknown) > MAX_UNKNOWN:
 		failures.append(f"{len(unknown)} attacks are not recorded. Run attacks.py --record against a bench.")

@@ -1,4 +1,4 @@
-"""Attacks over HTTP on a site, in the name of a guest, a user without roles, two Huf Users and a Huf Manager.
+"""Attacks a site over HTTP as a guest, a user without roles, two Huf Users and a Huf Manager.
 
 Runs in `test_attacks.py` and, on a served site that is only for tests, as a script:
 
@@ -33,14 +33,14 @@ EXAMPLES = {
 	"MCP Server Connection": {"url": "http://127.0.0.1:9/mcp"},
 	"MCP Server": {"url": "http://127.0.0.1:9/mcp", "enabled": 0},
 }
-"""Values of documents that are made to be attacked, besides those that are mandatory."""
+"""Values of documents that are created as targets, in addition to mandatory ones."""
 PERSONAL = ("ToDo", "File", "Agent Run", "Agent Conversation", "Agent Message", "Agent LLM Call")
 """DocTypes in which the victim owns a document."""
 
 
 @dataclass
 class Attacks:
-	"""The people, the victim's documents, and what came of the attempts."""
+	"""The users, the victim's documents, and the outcomes of the attempts."""
 
 	send: Send
 	admin: str
@@ -51,7 +51,7 @@ class Attacks:
 	people: dict[str, str | None] = field(default_factory=dict)
 	emails: dict[str, str] = field(default_factory=dict)
 	documents: dict[str, str] = field(default_factory=dict)
-	"""The victim's, by DocType."""
+	"""Names of the victim's documents by DocType."""
 	others: dict[str, str] = field(default_factory=dict)
 	targets: dict[str, Target] = field(
 		default_factory=lambda: {each.doctype: each for each in list_targets()}
@@ -76,14 +76,14 @@ class Attacks:
 		roles = {"plain": [], "other": ["Huf User"], "victim": ["Huf User"], "manager": ["Huf Manager"]}
 		self.people = {"guest": None, **{name: self.add_person(name, each) for name, each in roles.items()}}
 		base = self.base
-		# Nobody listens there: the run fails, and its conversation stays.
+		# Nothing listens there: the run fails, and its conversation remains.
 		provider = {"provide_name": base, "api_base": "http://127.0.0.1:9/v1", "is_local": 1}
 		self.make("AI Provider", self.admin, **provider)
 		model = self.make("AI Model", self.admin, model_name=base, provider=base)["name"]
 		agent = {"agent_name": base, "model": model, "allow_chat": 1, "instructions": "Answer."}
 		self.agent = self.make("Agent", self.admin, **agent)["name"]
 		victim = self.people["victim"]
-		# Frappe lets a user make a to-do only for themselves or in their own name.
+		# Frappe lets users create only to-dos that they are assigned to or assign.
 		todo = {"description": self.marker, "allocated_to": self.emails["victim"]}
 		self.documents["ToDo"] = self.make("ToDo", victim, **todo)["name"]
 		settings = {"user": self.emails["victim"]}
@@ -120,7 +120,7 @@ class Attacks:
 		return json.loads(text)["data"]
 
 	def find_other(self, doctype: str) -> str:
-		"""A document of Administrator's, made where the DocType has none."""
+		"""The name of any document, created as Administrator if the DocType has none."""
 		target = self.targets[doctype]
 		if doctype not in self.others:
 			self.others[doctype] = (
@@ -135,14 +135,14 @@ class Attacks:
 	def make_other(self, target: Target) -> str:
 		needed = [each for each in target.fields if each.get("reqd") and not each.get("default")]
 		values = {each["fieldname"]: self.make_value(each) for each in needed}
-		# The name of a chunk is a number, which the index takes for its row.
+		# The name of a chunk is a number, which is its row id in the index.
 		is_number = target.doctype == "Knowledge Chunk"
 		name = secrets.token_hex(7) if is_number else f"{self.base}-{target.doctype}"
 		values |= {"name": name, **EXAMPLES.get(target.doctype, {})}
 		return str(self.make(target.doctype, self.admin, **values)["name"])
 
 	def make_value(self, described: dict) -> str:
-		"""A value for a mandatory field, as its JSON describes it."""
+		"""A value for a mandatory field that its JSON describes."""
 		kind, options = described["fieldtype"], described.get("options") or ""
 		if kind == "Link":
 			others = {"User": self.emails["victim"], "DocType": "ToDo"}
@@ -159,9 +159,9 @@ class Attacks:
 		self, name: tuple[str, str, str], who: str, method: str, path: str, body: Any = None,
 		has_effect: Callable[[int, str], bool] = lambda _status, _text: True,
 	) -> tuple[int, str]:  # fmt: skip
-		"""Send a request that must not show the victim's secret, nor break the server.
+		"""Send a request, which fails if it reveals the victim's secret or causes a server error.
 
-		`name` is its kind, target and variant; `has_effect` judges an answer with a status of 2xx.
+		`name` is (kind, target, variant); `has_effect` decides whether a 2xx response had an effect.
 		"""
 		status, text = self.send(method, path, self.people[who], body)
 		kind, target, variant = name
@@ -169,7 +169,7 @@ class Attacks:
 		self.answers.add(kind, target, f"{who} {method}", variant, status, effect)
 		if who != "manager" and self.marker in text and self.marker not in path + json.dumps(body):
 			self.failures.append(f"{who} {method} {path} {body}: shows the secret")
-		# Frappe answers 500 where an argument is missing, and where no query can be made of a filter.
+		# Frappe answers 500 to missing arguments and to filters that form no valid query.
 		is_of_frappe = "/huf." not in path or re.search(
 			r"missing \d+ required|\"exc_type\": ?\"TypeError\"", text
 		)
@@ -178,7 +178,7 @@ class Attacks:
 		return status, text
 
 	def attack_endpoints(self) -> None:
-		"""Every endpoint, without arguments and with the victim's documents."""
+		"""Call every endpoint without arguments and with the victim's documents."""
 		for endpoint in list_endpoints():
 			path = f"/api/method/{endpoint.path}"
 			filled = {name: self.guess(name) for name in endpoint.parameters}
@@ -192,7 +192,7 @@ class Attacks:
 						self.failures.append(f"guest {method} {path}: {text[:200]}")
 
 	def guess(self, parameter: str) -> str:
-		"""A value for a parameter, by its name: a document of the victim where one fits."""
+		"""A value for a parameter by its name: a document of the victim if one fits."""
 		known = {
 			"run": "Agent Run", "left": "Agent Run", "right": "Agent Run", "conversation": "Agent Conversation",
 			"conversation_id": "Agent Conversation", "thread": "Agent Conversation", "message": "Agent Message",
@@ -208,7 +208,7 @@ class Attacks:
 		return self.documents[known[parameter]] if parameter in known else others.get(parameter, "1")
 
 	def attack_fields(self) -> None:
-		"""Every field of every DocType, changed in a document of somebody else."""
+		"""Change every field of every DocType in a document of someone else."""
 		for target in self.targets.values():
 			self.attack_creation(target)
 			if target.parent:
@@ -229,9 +229,9 @@ class Attacks:
 				self.failures.append(f"{path} has changed")
 
 	def attack_creation(self, target: Target) -> None:
-		"""Every field of a document of one's own, where only managers make such documents.
+		"""Create documents with every field, of DocTypes that only managers may create.
 
-		A row of a child table gets a parent that is not one's own.
+		Rows of child tables get a parent of someone else.
 		"""
 		if target.doctype in ("ToDo", "File"):
 			return
@@ -250,25 +250,25 @@ class Attacks:
 		return any(str(each) in text for each in (*self.documents.values(), self.file_url))
 
 	def attack_values(self) -> None:
-		"""Generated look-ups of the victim's files, names and texts."""
+		"""Look up the victim's files, names and texts with generated requests."""
 		choose = random.Random(7)
 		for _ in range(ATTEMPTS):
 			who = choose.choice(("guest", "plain", "other"))
 			path = choose.choice((self.write_file_path, self.write_list_path, self.write_method_path))(choose)
 			name = ("values", self.mask(path), "")
 			status, text = self.attempt(name, who, "GET", path, has_effect=self.finds)
-			# Frappe 15 counts without looking at permissions.
+			# Frappe 15 counts without checking permissions.
 			is_fault_of_frappe = self.allows_faults_of_frappe and "client.get_count" in path
 			if self.finds(status, text) and not is_fault_of_frappe:
 				self.failures.append(f"{who} GET {path}: finds {text[:200]}")
 
 	def finds(self, status: int, text: str) -> bool:
-		"""A site may have rows that everybody reads: lists are judged by what is the victim's."""
+		"""Whether a response counts rows or contains the victim's; a site may have other, public rows."""
 		rows = read_rows(text) if status == 200 else None
 		return bool(rows) if isinstance(rows, int) else bool(rows) and self.names_victim(text)
 
 	def mask(self, path: str) -> str:
-		"""The path without what differs between two runs."""
+		"""Replace the parts of a path that differ between two runs."""
 		stem = self.file_url.rsplit("/", 1)[1]
 		known = {stem: "FILE", stem.upper(): "FILE-UPPER", stem.title(): "FILE-TITLE", stem[1:]: "FILE-TAIL"}
 		known |= {self.marker: "SECRET", **{name: doctype for doctype, name in self.documents.items()}}
@@ -330,13 +330,13 @@ class Attacks:
 		return f"/api/method/frappe.client.{method}?{urlencode(values)}"
 
 	def release_stops(self) -> None:
-		"""A manager who calls every endpoint stops all agents."""
+		"""Release all stops: the manager's calls of every endpoint stop all agents."""
 		_status, text = self.send("GET", "/api/method/huf.api.stop.get_stops", self.admin, None)
 		for stop in json.loads(text)["message"]:
 			self.send("POST", "/api/method/huf.api.stop.release", self.admin, {"stop": stop["name"]})
 
 	def check_victim(self) -> None:
-		"""Everything of the victim's is still there, and as it was."""
+		"""The victim's documents still exist, and the file is unchanged."""
 		victim = self.people["victim"]
 		for doctype, name in self.documents.items():
 			status, text = self.send("GET", f"/api/resource/{quote(doctype)}/{name}", victim, None)

@@ -1,4 +1,4 @@
-"""`huf backup`, `restore`, `doctor` and `rotate-keys`, as typed, on a site that people write to."""
+"""The commands `huf backup`, `restore`, `doctor` and `rotate-keys`, also on a site under write load."""
 
 import json
 import shutil
@@ -46,14 +46,14 @@ class TestMaintenance(unittest.TestCase):
 		return isolated(CliRunner().invoke, cli, command, env=environment)
 
 	def assert_whole(self, home: Path):
-		def look():
+		def check():
 			with site.opened(home):
 				self.assertEqual(frappe.get_doc("AI Provider", self.provider).get_password("api_key"), SECRET)
 				self.assertEqual(frappe.get_doc("File", self.secret_file).get_content(), "a private note")
 				self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "status"), "Success")
 				self.assertTrue(run_agent_sync(self.agent, "Hello again")["success"])
 
-		isolated(look)
+		isolated(check)
 
 	def test_restore_includes_apps_and_the_common_configuration(self):
 		module, common = self.home / "apps/own/own/__init__.py", self.home / "sites/common_site_config.json"
@@ -61,12 +61,12 @@ class TestMaintenance(unittest.TestCase):
 		module.write_text("x = 1\n")
 		common.write_text('{"max_file_size": 1000000}')
 		self.assertEqual(self.huf("backup", self.file).exit_code, 0)
-		there = self.folder / "there"
-		said = self.huf("restore", self.file, home=there)
-		self.assertEqual(said.exit_code, 0, said.output)
+		target = self.folder / "target"
+		result = self.huf("restore", self.file, home=target)
+		self.assertEqual(result.exit_code, 0, result.output)
 		for path in (module, common):
-			self.assertEqual((there / path.relative_to(self.home)).read_text(), path.read_text())
-		self.assertFalse((site.site_path(there) / "apps").exists())
+			self.assertEqual((target / path.relative_to(self.home)).read_text(), path.read_text())
+		self.assertFalse((site.site_path(target) / "apps").exists())
 
 	def test_an_interrupted_first_start_begins_anew(self):
 		home = self.folder / "new"
@@ -90,13 +90,13 @@ class TestMaintenance(unittest.TestCase):
 		try:
 			while len(written) < 5:
 				self.assertTrue(writer.is_alive())
-			answer = self.huf("backup", self.file)
+			result = self.huf("backup", self.file)
 		finally:
 			ended.set()
 			writer.join()
-		self.assertEqual(answer.exit_code, 0, answer.output)
-		answer = self.huf("restore", self.file, home=self.folder / "other")
-		self.assertEqual(answer.exit_code, 0, answer.output)
+		self.assertEqual(result.exit_code, 0, result.output)
+		result = self.huf("restore", self.file, home=self.folder / "other")
+		self.assertEqual(result.exit_code, 0, result.output)
 		self.assert_whole(self.folder / "other")
 		isolated(self.check_files, self.folder / "other")
 
@@ -128,14 +128,14 @@ class TestMaintenance(unittest.TestCase):
 		self.assertFalse(zipfile.is_zipfile(self.file))
 		self.assertNotIn(b"encryption_key", self.file.read_bytes())
 		for wrong in ("", "another passphrase"):
-			answer = self.huf("restore", self.file, home=self.folder / "other", passphrase=wrong)
-			self.assertEqual(answer.exit_code, 1)
+			result = self.huf("restore", self.file, home=self.folder / "other", passphrase=wrong)
+			self.assertEqual(result.exit_code, 1)
 			self.assertRegex(
-				answer.output, "was not restored. The (backup is encrypted.*--encrypted|passphrase is wrong)"
+				result.output, "was not restored. The (backup is encrypted.*--encrypted|passphrase is wrong)"
 			)
 			self.assertFalse(site.exists(self.folder / "other"))
-		answer = self.huf("restore", self.file, home=self.folder / "other", passphrase=PASSPHRASE)
-		self.assertEqual(answer.exit_code, 0, answer.output)
+		result = self.huf("restore", self.file, home=self.folder / "other", passphrase=PASSPHRASE)
+		self.assertEqual(result.exit_code, 0, result.output)
 		self.assert_whole(self.folder / "other")
 
 	def test_a_torn_or_changed_backup_is_refused(self):
@@ -149,9 +149,9 @@ class TestMaintenance(unittest.TestCase):
 				for number, content in enumerate([*cuts, flipped, whole[:middle] + whole[middle + 500 :]]):
 					torn = self.folder / f"torn{number}"
 					torn.write_bytes(content)
-					answer = self.huf("restore", torn, home=self.folder / "other", passphrase=passphrase)
-					self.assertEqual(answer.exit_code, 1, (number, answer.output))
-					self.assertIn("was not restored", answer.output)
+					result = self.huf("restore", torn, home=self.folder / "other", passphrase=passphrase)
+					self.assertEqual(result.exit_code, 1, (number, result.output))
+					self.assertIn("was not restored", result.output)
 					self.assertFalse((self.folder / "other").exists(), "nothing was made")
 			self.file.unlink()
 
@@ -159,8 +159,8 @@ class TestMaintenance(unittest.TestCase):
 		for manifest in ([], {"sha256": ["site.db"]}, {"sha256": None}):
 			with zipfile.ZipFile(self.file, "w") as package:
 				package.writestr(backup.MANIFEST, json.dumps(manifest))
-			answer = self.huf("restore", self.file, home=self.folder / "other")
-			self.assertIn("was not restored", answer.output)
+			result = self.huf("restore", self.file, home=self.folder / "other")
+			self.assertIn("was not restored", result.output)
 
 	def test_restore_does_not_write_outside_the_site(self):
 		self.huf("backup", self.file)
@@ -172,8 +172,8 @@ class TestMaintenance(unittest.TestCase):
 			for name, content in {**members, "../../evil": members["site.db"]}.items():
 				package.writestr(name, content)
 			package.writestr(backup.MANIFEST, json.dumps(manifest))
-		answer = self.huf("restore", self.file, home=self.folder / "other")
-		self.assertIn("leads out of the site", answer.output)
+		result = self.huf("restore", self.file, home=self.folder / "other")
+		self.assertIn("leads out of the site", result.output)
 		self.assertEqual(list(self.folder.rglob("evil")), [])
 
 	def test_backup_and_restore_refuse_to_overwrite_existing_data(self):
@@ -182,15 +182,15 @@ class TestMaintenance(unittest.TestCase):
 		self.assertIn("has a site", self.huf("restore", self.file).output)
 
 	def test_huf_doctor_reports_unreadable_secrets(self):
-		answer = self.huf("doctor")
-		self.assertEqual(answer.exit_code, 0, answer.output)
-		self.assertRegex(answer.output, r"ok +site.db +ok, [\d.]+ MB")
-		self.assertRegex(answer.output, r"ok +secrets +1 stored, all readable")
+		result = self.huf("doctor")
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertRegex(result.output, r"ok +site.db +ok, [\d.]+ MB")
+		self.assertRegex(result.output, r"ok +secrets +1 stored, all readable")
 		folder = site.site_path(self.home)
 		site.write_config(folder, {**site.read_config(folder), "encryption_key": site.new_encryption_key()})
-		answer = self.huf("doctor")
-		self.assertEqual(answer.exit_code, 1)
-		self.assertRegex(answer.output, rf"WRONG +secrets +1 stored, not readable.*{self.provider}")
+		result = self.huf("doctor")
+		self.assertEqual(result.exit_code, 1)
+		self.assertRegex(result.output, rf"WRONG +secrets +1 stored, not readable.*{self.provider}")
 
 	def test_secrets_stay_readable_after_key_rotation_and_after_a_crash(self):
 		folder = site.site_path(self.home)

@@ -1,4 +1,4 @@
-"""A user who sends requests with an API key, as any program may. Runs on both runtimes."""
+"""A client that sends requests as one user with an API key. Runs on both runtimes."""
 
 import unittest
 from io import BytesIO
@@ -9,11 +9,11 @@ from huf.tests.factories import make_user
 from huf.tests.http import send
 
 stricter_than_frappe = unittest.skipUnless("embedded" in frappe.__version__, "Frappe 15 allows this")
-"""The embedded runtime also refuses this; on a bench there is nothing the app can do."""
+"""Marks tests of what only the embedded runtime refuses; on a bench the app cannot prevent it."""
 
 
 class Client:
-	"""Requests in the name of one user."""
+	"""Sends requests as one user."""
 
 	def __init__(self, *roles: str):
 		self.user = make_user(*roles)
@@ -28,7 +28,7 @@ class Client:
 
 
 def give_api_key(user: str) -> str:
-	"""`key:secret` of the user."""
+	"""Give a user a new API key; returns `key:secret`."""
 	key, secret = frappe.generate_hash(length=15), frappe.generate_hash(length=15)
 	document = frappe.get_doc("User", user)
 	document.update({"api_key": key, "api_secret": secret})

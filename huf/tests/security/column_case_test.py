@@ -1,4 +1,4 @@
-"""Names of columns in another case, which SQLite takes for the same: they reveal nothing."""
+"""Column names in another case, which SQLite treats as equal, reveal no hidden fields."""
 
 import frappe
 

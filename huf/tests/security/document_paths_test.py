@@ -1,4 +1,4 @@
-"""Ways around permissions over REST: names of files, rows of other parents, renames, filters as names."""
+"""Attempts to bypass permissions over REST: file names, rows of other parents, renames, filters as names."""
 
 import frappe
 from frappe.database.database import MAX_COLUMN_CHARS
@@ -83,7 +83,7 @@ class TestDocumentPaths(SiteTestCase):
 
 
 class TestTables(SiteTestCase):
-	"""A voucher with two tables of one DocType, of which only managers may read the first."""
+	"""A document with two tables of one child DocType; only System Managers may read the first."""
 
 	def setUp(self):
 		super().setUp()

@@ -1,4 +1,4 @@
-"""Workers serve users in turn: many jobs of one do not hold those of another."""
+"""Workers serve users in turn: many jobs of one user do not delay those of another."""
 
 import sqlite3
 import tempfile

@@ -1,4 +1,4 @@
-"""A started server under one fault after another: it answers others, holds its memory, and loses nothing."""
+"""Under a series of faults, a running server keeps answering, limits its memory and loses nothing."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ from huf.tests.security.test_answer_limits import STREAMS, WHOLE, Endless, servi
 
 MAX_MEMORY_MB = 1_000
 MAX_ANSWER_S, MAX_ANSWER_AFTERWARDS_S = 5.0, 1.0
-"""Beside a fault, and the best of three once it is over."""
+"""During a fault, and the best of three after it."""
 SMALL_DISK = ("unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=48m disk HOME && exec "$@"', "sh")
 STREAM_COUNT, STREAM_SECONDS = 200, 4
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
@@ -35,15 +35,15 @@ RUNS = "/api/method/huf.api.run.get_runs"
 
 
 class MemorySampler(threading.Thread):
-	"""The most that the server's processes held, in megabytes."""
+	"""Samples the peak memory of the server's processes, in megabytes."""
 
 	def __init__(self, process: int):
 		super().__init__(daemon=True)
-		self.process, self.most, self.ended = process, 0.0, threading.Event()
+		self.process, self.peak_mb, self.ended = process, 0.0, threading.Event()
 
 	def run(self):
 		while not self.ended.wait(0.1):
-			self.most = max(self.most, read_memory(self.process))
+			self.peak_mb = max(self.peak_mb, read_memory(self.process))
 
 
 def pack_bomb() -> bytes:
@@ -63,7 +63,7 @@ def pack_bomb() -> bytes:
 
 
 class FaultTestCase(unittest.TestCase):
-	"""A started site, with the memory of its processes and the time of its answers measured."""
+	"""A running site; measures the memory of its processes and the time of its answers."""
 
 	within: tuple[str, ...] = ()
 
@@ -83,15 +83,15 @@ class FaultTestCase(unittest.TestCase):
 		self.assertLess(best, MAX_ANSWER_AFTERWARDS_S)
 		print(f"\nanswered in {best * 1000:.0f} ms after {self._testMethodName}")
 		self.site.run("1 0")
-		self.assertLess(self.memory.most, MAX_MEMORY_MB)
+		self.assertLess(self.memory.peak_mb, MAX_MEMORY_MB)
 
 	@classmethod
 	def tearDownClass(cls):
 		cls.memory.ended.set()
-		print(f"\nThe server's processes held {cls.memory.most:.0f} MB at most.")
+		print(f"\nThe server's processes held {cls.memory.peak_mb:.0f} MB at most.")
 
 	def measure_answer(self) -> float:
-		"""Seconds until a page's data are answered, which the server reads from the database."""
+		"""Seconds until the server returns data of a page, which it reads from the database."""
 		began = time.perf_counter()
 		answer = self.site.pool.request("GET", RUNS, headers=self.site.headers)
 		self.assertEqual(answer.status, 200, answer.data)
@@ -179,7 +179,7 @@ class TestFullDisk(FaultTestCase):
 		home = Path(f"/proc/{self.site.server.process.pid}/root{self.site.home}")
 		self.fill(home / "fill")
 		values, refused = {"agent_name": "Bench", "prompt": "1 0"}, 0
-		# The database's log may have room for some runs.
+		# The write-ahead log may have room for some runs.
 		for _try in range(100):
 			answer = self.site.pool.request("POST", RUN, json=values, headers=self.site.headers)
 			self.assertNotIn("Traceback", answer.data.decode())

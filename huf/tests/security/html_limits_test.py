@@ -1,4 +1,4 @@
-"""HTML made to be slow: what embedded does with it takes time in proportion to its length."""
+"""Malicious HTML: the embedded runtime processes it in time linear in its length."""
 
 import unittest
 

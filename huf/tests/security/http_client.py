@@ -1,4 +1,4 @@
-"""Requests of attacks to a served site, by the standard library alone."""
+"""Sends the requests of attacks to a served site, with the standard library only."""
 
 import json
 import secrets
@@ -37,7 +37,7 @@ def send_over_http(base: str) -> Send:
 
 
 def take_admin_key(send: Send, base: str, user: str, password: str) -> str:
-	"""`key:secret` of a signed-in System Manager."""
+	"""Sign in as a System Manager; returns a new `key:secret`."""
 	opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 	form = urlencode({"usr": user, "pwd": password}).encode()
 	opener.open(f"{base}/api/method/login", form, timeout=60).close()

@@ -1,4 +1,4 @@
-"""requirements.lock pins all that `scripts/start` installs, and the bill of materials lists it."""
+"""requirements.lock pins everything that `scripts/start` installs, and the bill of materials lists it."""
 
 import hashlib
 import json

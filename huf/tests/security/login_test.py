@@ -1,4 +1,4 @@
-"""Signing in: guesses are limited without locking the owner out, and sessions are safe from other sites."""
+"""Logins: guesses are limited without locking out the owner, and sessions resist cross-site requests."""
 
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -75,7 +75,7 @@ class TestAttempts(SiteTestCase):
 			self.assertEqual(self.guess("10.0.0.1", user="x" * 5_000_000), 413)
 			_now, peak = tracemalloc.get_traced_memory()
 			tracemalloc.stop()
-		# the test's own request holds the name a few times
+		# the test itself holds a few copies of the name
 		self.assertLess(peak, 40_000_000)
 
 	def test_guesses_of_api_secrets_are_limited(self):
@@ -95,7 +95,7 @@ class TestAttempts(SiteTestCase):
 
 class TestSessions(SiteTestCase):
 	def logged_in(self) -> Browser:
-		"""Without the token."""
+		"""A logged-in browser that sends no CSRF token."""
 		browser = self.admin()
 		browser.headers.pop("X-Frappe-CSRF-Token")
 		return browser

@@ -1,4 +1,4 @@
-"""Requests of Frappe's own endpoints whose values make no sense: the caller's mistake, so no answer is 5xx."""
+"""Malformed requests to Frappe's own endpoints are errors of the client, so no response is 5xx."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A forgotten password: a link by mail from a real SMTP server's view, over HTTP, and a walk in the browser."""
+"""Password reset by a mailed link: over HTTP with a real SMTP server, and in the browser."""
 
 import json
 import re
@@ -27,7 +27,7 @@ LINK = re.compile(r'href="([^"]*?)/update-password\?key=(\w+)"')
 
 
 class MailingTestCase(SiteTestCase):
-	"""A site with outgoing mail, an address of its own, and a worker."""
+	"""A site with outgoing mail, a host name and a worker."""
 
 	def setUp(self):
 		super().setUp()
@@ -36,7 +36,7 @@ class MailingTestCase(SiteTestCase):
 		self.add_account()
 		self.configure(host_name=SITE_URL)
 		self.user = self.make_user("anna@example.com")
-		self.forget_link()
+		self.clear_link()
 
 	def add_account(self) -> None:
 		frappe.db.delete("Email Account")
@@ -57,19 +57,19 @@ class MailingTestCase(SiteTestCase):
 		file.write_text(json.dumps({**json.loads(before), **values}))
 		frappe.local.conf.update(values)
 
-	def forget_link(self) -> None:
+	def clear_link(self) -> None:
 		empty = {"reset_password_key": None, "last_reset_password_key_generated_on": None}
 		frappe.db.set_value("User", self.user, empty)
 		frappe.db.commit()
 
-	def ask(self, user: str, address="10.0.0.1", **options):
+	def request_link(self, user: str, address="10.0.0.1", **options):
 		environment = {"REMOTE_ADDR": address}
 		return Browser().post(
 			METHOD + "reset_password", data={"user": user}, environ_base=environment, **options
 		)
 
 	def work(self) -> None:
-		"""Run what was asked for, and what that asked for."""
+		"""Run the queued jobs and the jobs that they queue."""
 		worker = Worker(frappe.local.site, self.sites_path, threads=2).start()
 		end = time.monotonic() + 15
 		while self.count_jobs() and time.monotonic() < end:
@@ -85,7 +85,7 @@ class MailingTestCase(SiteTestCase):
 		return jobs_db.connect().execute(query)[0][0]
 
 	def mailed_key(self) -> str:
-		self.assertEqual(self.ask(self.user).status_code, 200)
+		self.assertEqual(self.request_link(self.user).status_code, 200)
 		self.work()
 		return LINK.search(self.postman.mails[-1][1].get_content()).group(2)
 
@@ -96,10 +96,10 @@ class MailingTestCase(SiteTestCase):
 
 class TestReset(MailingTestCase):
 	def test_a_mailed_link_sets_a_password_once_and_ends_other_sessions(self):
-		elsewhere = Browser()
+		other_browser = Browser()
 		update_password(self.user, PASSWORD)
 		frappe.db.commit()
-		self.assertEqual(elsewhere.login(self.user).status_code, 200)
+		self.assertEqual(other_browser.login(self.user).status_code, 200)
 		key, browser = self.mailed_key(), Browser()
 		((recipients, mail),) = self.postman.mails
 		self.assertEqual((recipients, mail["Subject"]), ([self.user], "Password Reset"))
@@ -112,7 +112,7 @@ class TestReset(MailingTestCase):
 		answer = self.set_password(key, browser=browser)
 		self.assertEqual((answer.status_code, answer.json["message"]), (200, "/huf"), answer.text)
 		self.assertEqual(browser.open(LOGGED_USER).json["message"], self.user)
-		self.assertEqual(elsewhere.open(LOGGED_USER).status_code, 403)
+		self.assertEqual(other_browser.open(LOGGED_USER).status_code, 403)
 		self.assertEqual(check_password(self.user, NEW_PASSWORD), self.user)
 		self.assertEqual(self.set_password(key, "another phrase 55 of words").status_code, 410)
 		frappe.db.rollback()
@@ -160,7 +160,7 @@ class TestReset(MailingTestCase):
 		answers, counts = [], []
 		for name in (*names, "Administrator", "Guest", "' or 1=1 --"):
 			before = self.count_jobs()
-			answers.append(self.ask(name))
+			answers.append(self.request_link(name))
 			counts.append(self.count_jobs() - before)
 		self.assertEqual({(each.status_code, each.text) for each in answers}, {(200, answers[0].text)})
 		self.assertEqual(set(counts), {1})
@@ -170,26 +170,30 @@ class TestReset(MailingTestCase):
 		self.assertEqual([recipients for recipients, _mail in self.postman.mails], [[self.user]])
 
 	def test_the_typed_user_name_is_not_stored(self):
-		self.ask("my password in the wrong field")
+		self.request_link("my password in the wrong field")
 		for file in (self.home / "sites").rglob("*.db*"):
 			self.assertNotIn(b"wrong field", file.read_bytes(), file)
 
 	def test_requests_per_address_and_links_per_account_are_limited(self):
 		limit = password_reset.REQUESTS_PER_ADDRESS
-		statuses = [self.ask(f"nobody{number}@example.com").status_code for number in range(limit + 2)]
+		statuses = [
+			self.request_link(f"nobody{number}@example.com").status_code for number in range(limit + 2)
+		]
 		self.assertEqual(statuses, [200] * limit + [429] * 2)
 		for number in range(3):
-			self.assertEqual(self.ask(self.user, f"10.0.1.{number}").status_code, 200)
+			self.assertEqual(self.request_link(self.user, f"10.0.1.{number}").status_code, 200)
 			self.work()
 		self.assertEqual(len(self.postman.mails), 1)
 
 	def test_parallel_requests_do_not_outrun_the_limit(self):
 		with ThreadPoolExecutor(20) as pool:
-			answers = list(pool.map(lambda _n: self.ask("nobody@example.com").status_code, range(40)))
+			answers = list(
+				pool.map(lambda _n: self.request_link("nobody@example.com").status_code, range(40))
+			)
 		self.assertEqual(answers.count(200), password_reset.REQUESTS_PER_ADDRESS)
 
 	def test_the_link_ignores_the_host_header_of_the_request(self):
-		self.ask(self.user, base_url="https://evil.example")
+		self.request_link(self.user, base_url="https://evil.example")
 		self.work()
 		self.assertEqual(LINK.search(self.postman.mails[-1][1].get_content()).group(1), SITE_URL)
 
@@ -205,7 +209,7 @@ class TestReset(MailingTestCase):
 			page = Browser().open("/login", headers={"Accept": "text/html"}).text
 			self.assertIn("huf set-password USER", page, missing)
 			self.assertNotIn('data-method="reset_password"', page)
-			answers = [self.ask(name) for name in (self.user, "nobody@example.com")]
+			answers = [self.request_link(name) for name in (self.user, "nobody@example.com")]
 			self.assertEqual([each.status_code for each in answers], [417, 417])
 			self.assertEqual(answers[0].json["exception"], answers[1].json["exception"])
 		self.assertEqual(self.count_jobs(), before)

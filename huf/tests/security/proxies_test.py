@@ -1,4 +1,4 @@
-"""Headers of proxies count only from peers that the site's configuration trusts."""
+"""Proxy headers are accepted only from peers that the site's configuration trusts."""
 
 import json
 

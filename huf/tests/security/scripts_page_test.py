@@ -1,4 +1,4 @@
-"""Scripts in what people, models and records say: each page shows them as text and runs none."""
+"""Scripts in messages, answers and records: every page shows them as text and runs none."""
 
 from urllib.parse import quote
 

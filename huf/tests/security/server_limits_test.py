@@ -1,4 +1,4 @@
-"""A started server under clients that send slowly, send much or read long: others are still answered."""
+"""A running server still answers others while clients send slowly, send much or read slowly."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ from huf.tests.ports import find_free_port
 PASSWORD = "violet kettle 93 moss"
 MAX_ANSWER_S = 5.0
 """The best of three."""
-LINE, WAIT = 380, "/api/method/huf.embedded.tests.samples.wait"
+CONNECTION_COUNT, WAIT_PATH = 380, "/api/method/huf.embedded.tests.samples.wait"
 
 
 @unittest.skipIf(sys.platform == "win32", "gunicorn is POSIX")
@@ -73,8 +73,8 @@ class TestSlowClients(unittest.TestCase):
 		self.assert_answers()
 
 	def test_connections_that_send_their_request_late_are_answered(self):
-		"""More than there are threads, as browsers open them in advance."""
-		clients = [self.connect(b"") for _client in range(LINE)]
+		"""More connections than threads, as browsers open them in advance."""
+		clients = [self.connect(b"") for _client in range(CONNECTION_COUNT)]
 		time.sleep(2 * http_worker.PATIENCE_S)
 		for client in clients:
 			client.sendall(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
@@ -125,7 +125,7 @@ class TestSlowClients(unittest.TestCase):
 	def test_a_burst_of_quick_requests_from_one_address_is_answered(self):
 		together = threading.Barrier(256)
 
-		def ask(_number: int) -> int:
+		def send(_number: int) -> int:
 			together.wait(30)
 			connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 			try:
@@ -135,23 +135,23 @@ class TestSlowClients(unittest.TestCase):
 				connection.close()
 
 		with ThreadPoolExecutor(256) as pool:
-			self.assertEqual(set(pool.map(ask, range(256))), {200})
+			self.assertEqual(set(pool.map(send, range(256))), {200})
 
 	def test_requests_that_wait_in_line_for_a_thread_are_answered(self):
-		"""More than there are threads, and each takes a while: nobody is cut off for waiting."""
-		together = threading.Barrier(LINE)
+		"""More slow requests than threads: none is disconnected while it waits."""
+		together = threading.Barrier(CONNECTION_COUNT)
 
-		def ask(_number: int) -> int:
+		def send(_number: int) -> int:
 			together.wait(30)
 			connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 			try:
-				connection.request("GET", f"{WAIT}?seconds=1.5", headers={"Cookie": self.cookie})
+				connection.request("GET", f"{WAIT_PATH}?seconds=1.5", headers={"Cookie": self.cookie})
 				return connection.getresponse().status
 			finally:
 				connection.close()
 
-		with ThreadPoolExecutor(LINE) as pool:
-			self.assertEqual(set(pool.map(ask, range(LINE))), {200})
+		with ThreadPoolExecutor(CONNECTION_COUNT) as pool:
+			self.assertEqual(set(pool.map(send, range(CONNECTION_COUNT))), {200})
 
 	def test_a_connection_is_kept_for_more_requests(self):
 		connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -242,7 +242,7 @@ class TestLargeBodies(unittest.TestCase):
 
 class TestWaits(unittest.TestCase):
 	def connect(self) -> tuple[mock.Mock, socket.socket]:
-		"""A connection of the worker, and its client's end."""
+		"""A connection of the worker, and the client's socket."""
 		ours, client = socket.socketpair()
 		connection = mock.Mock(sock=TimedSocket(fileno=ours.detach()))
 		self.addCleanup(connection.sock.close)

@@ -1,6 +1,4 @@
-"""A full disk, a locked or damaged database: one clear sentence, nothing half written, and a server that goes
-on.
-"""
+"""A full disk or a locked or damaged database: one clear message, no partial writes, and no crash."""
 
 import contextlib
 import io
@@ -28,7 +26,7 @@ HUF = [sys.executable, "-m", "huf.embedded"]
 
 @contextlib.contextmanager
 def full_disk():
-	"""Every connection opened meanwhile finds no room for another page."""
+	"""Connections that are opened in this context have no room for another database page."""
 	connect = connection.connect
 
 	def connect_to_full(*arguments):
@@ -43,7 +41,7 @@ def full_disk():
 
 @contextlib.contextmanager
 def new_connections():
-	"""No connection is used that was there before, and none of these later."""
+	"""Open new connections in this context, and do not reuse them afterwards."""
 	with (
 		mock.patch.object(idle, "take", return_value=None),
 		mock.patch.object(idle, "give", lambda _file, used: used.close()),
@@ -57,7 +55,7 @@ class TestFaults(SiteTestCase):
 		self.assertIn(words, answer.text)
 		self.assertNotIn("Traceback", answer.text)
 
-	def other_writer(self):
+	def lock_database(self):
 		other = sqlite3.connect(Path(self.sites_path, frappe.local.site, "site.db"), isolation_level=None)
 		other.execute("begin immediate")
 		self.addCleanup(other.close)
@@ -65,7 +63,7 @@ class TestFaults(SiteTestCase):
 
 	def test_a_locked_database_returns_503_after_one_timeout(self):
 		browser = self.admin()
-		other = self.other_writer()
+		other = self.lock_database()
 		with new_connections(), mock.patch.object(connection, "BUSY_TIMEOUT", 0.5):
 			began = time.perf_counter()
 			answer = browser.post("/api/resource/Note", json={"title": "later"})
@@ -82,7 +80,7 @@ class TestFaults(SiteTestCase):
 			"update tabSessions set sessiondata = json_set(sessiondata, '$.last_updated', '2020-01-01')"
 		)
 		frappe.db.commit()
-		self.other_writer()
+		self.lock_database()
 		began = time.perf_counter()
 		answer = browser.open("/api/method/frappe.auth.get_logged_user")
 		self.assertEqual(answer.status_code, 200, answer.text)
@@ -101,13 +99,13 @@ class TestFaults(SiteTestCase):
 		browser = self.admin()
 		folder = Path(frappe.get_site_path("private", "files"))
 
-		def run_out(path, content):
+		def fail_to_write(path, content):
 			with open(path, "wb"):
 				raise OSError(28, "No space left on device", str(path))
 
 		before = sorted(folder.iterdir())
 		file = {"file": (io.BytesIO(b"content"), "new.txt"), "is_private": "1"}
-		with mock.patch.object(Path, "write_bytes", run_out):
+		with mock.patch.object(Path, "write_bytes", fail_to_write):
 			self.assert_sentence(browser.post("/api/method/upload_file", data=file), 507, "disk is full")
 		self.assertEqual(sorted(folder.iterdir()), before)
 

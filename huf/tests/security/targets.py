@@ -1,4 +1,4 @@
-"""What there is to attack: the endpoints in Huf's source, and its DocTypes with their fields."""
+"""The targets of attacks: the endpoints in Huf's source, and its DocTypes with their fields."""
 
 import ast
 import json
@@ -45,7 +45,7 @@ def list_endpoints() -> Iterator[Endpoint]:
 
 @dataclass(frozen=True)
 class Target:
-	"""A DocType: `fields` are dicts of its JSON; of a child table `parent` is (DocType, field)."""
+	"""A DocType: `fields` are dicts of its JSON; for a child table, `parent` is (DocType, field)."""
 
 	doctype: str
 	fields: tuple[dict, ...]
@@ -59,7 +59,7 @@ class Target:
 
 def list_targets() -> list[Target]:
 	"""Huf's DocTypes, and two of Frappe's."""
-	targets = [make_target(doctype, fieldnames) for doctype, fieldnames in OF_FRAPPE.items()]
+	targets = [make_target(doctype, fieldnames) for doctype, fieldnames in FRAPPE_FIELDS.items()]
 	files = sorted((HUF / "huf" / "doctype").glob("*/*.json"))
 	described = [each for each in map(json.loads, map(Path.read_text, files)) if each["doctype"] == "DocType"]
 	parents = {
@@ -78,7 +78,7 @@ def make_target(doctype: str, fieldnames: str) -> Target:
 	return Target(doctype, tuple({"fieldname": each} for each in fieldnames.split()))
 
 
-OF_FRAPPE = {
+FRAPPE_FIELDS = {
 	"ToDo": "description allocated_to status reference_type reference_name assigned_by",
 	"File": "file_url is_private attached_to_doctype attached_to_name content is_folder",
 }

@@ -1,4 +1,4 @@
-"""Model servers that never stop: a run ends with a message, and memory and the journal stay small."""
+"""Endless model responses: the run ends with an error message, and memory and journal stay small."""
 
 import gzip
 import json
@@ -107,12 +107,12 @@ class Peak(threading.Thread):
 
 	def __init__(self):
 		super().__init__(daemon=True)
-		self.before = self.most = resident_bytes()
+		self.before = self.peak = resident_bytes()
 		self.ended = threading.Event()
 
 	def run(self):
 		while not self.ended.wait(0.005):
-			self.most = max(self.most, resident_bytes())
+			self.peak = max(self.peak, resident_bytes())
 
 	def __enter__(self):
 		self.start()
@@ -124,7 +124,7 @@ class Peak(threading.Thread):
 
 	@property
 	def growth(self) -> int:
-		return self.most - self.before
+		return self.peak - self.before
 
 
 class TestAnswerLimits(SiteTestCase):
@@ -136,7 +136,7 @@ class TestAnswerLimits(SiteTestCase):
 		model = make("AI Model", model_name=unique("endless"), provider=provider.name, own_prices=1)
 		self.request = AgentRequest(make_agent(model.name), "Hi", "Administrator")
 		Endless.answer = (500, JSON, {}, lambda: [b"{}"])
-		list(stream_agent(self.request))  # loads what the first call loads
+		list(stream_agent(self.request))  # loads modules and fills caches
 
 	def assert_ends(self, answers: dict, run) -> None:
 		for name, answer in answers.items():

@@ -31,9 +31,9 @@ class TestAttacks(SiteTestCase):
 		self.is_bench = self.allow_many_users()
 
 	def allow_many_users(self) -> bool:
-		"""A bench reads the limit of new users from the site's configuration with each request.
+		"""Raise the limit of new users, which a bench reads from the site's configuration with each request.
 
-		Returns whether this is one.
+		Returns whether this is a bench.
 		"""
 		try:
 			from frappe.installer import update_site_config

@@ -1,4 +1,4 @@
-"""The audit log says who changed agents, tools, settings and permissions, and who approved what; never a secret."""
+"""The audit log records who changed agents, settings and permissions and who approved what, not secrets."""
 
 import json
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""What a request may change: permission is that of the stored document, and only fields are taken."""
+"""Changes by requests: permissions are checked on the stored document, and only fields are accepted."""
 
 import json
 from unittest import mock
@@ -53,11 +53,11 @@ class TestChanges(SiteTestCase):
 	@stricter_than_frappe
 	def test_keys_named_like_methods_do_not_replace_the_methods(self):
 		manager = Client("Huf Manager")
-		hiding = dict.fromkeys(("validate", "before_save", "_validate", "check_permission"), "x")
+		shadowing = dict.fromkeys(("validate", "before_save", "_validate", "check_permission"), "x")
 		values = {"provide_name": frappe.generate_hash(), "api_base": "not an address"}
-		refused = manager.send("/api/resource/AI Provider", "POST", json={**values, **hiding})
-		honest = manager.send("/api/resource/AI Provider", "POST", json=values)
-		self.assertEqual((refused.status_code, honest.status_code), (417, 417))
+		refused = manager.send("/api/resource/AI Provider", "POST", json={**values, **shadowing})
+		without_keys = manager.send("/api/resource/AI Provider", "POST", json=values)
+		self.assertEqual((refused.status_code, without_keys.status_code), (417, 417))
 		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		answer = self.other.send(
 			f"/api/resource/ToDo/{name}", "PUT", json={"check_permission": "x", "has_permission": "x"}

@@ -1,4 +1,4 @@
-"""Conditions made to be slow or large: saving and evaluating them takes bounded time."""
+"""Malicious conditions are saved and evaluated in bounded time."""
 
 import time
 
@@ -13,7 +13,7 @@ LOOPS = (
 	"doc.text.replace('x', doc.text).replace('x', doc.text).replace('x', doc.text) == 'x'",
 )
 MAX_SECONDS = 20
-"""The limit of an evaluation is far below; without limits these take hours."""
+"""Far above the limit of an evaluation; without limits these take hours."""
 
 
 class TestConditions(WebhookTestCase):

@@ -1,4 +1,4 @@
-"""A manager makes a tool only of what an app offers, never of Huf's or Frappe's internals."""
+"""Managers create tools only from functions that an app offers, not from Huf's or Frappe's internals."""
 
 import json
 
@@ -40,7 +40,7 @@ class TestCustomFunctions(SiteTestCase):
 					self.assertRegex(answer.text, "not offer|installed app|not a function|no function")
 
 	def test_a_stored_path_to_internals_is_not_called(self):
-		"""A record of an earlier version, or one changed by other means."""
+		"""Such records exist from earlier versions or by changes that bypass validation."""
 		server = enter(self, ModelServer(strict=False))
 		tool = make_tool("Custom Function", function_path="frappe.client.get_list")
 		definition = json.dumps({"name": tool, "description": "Writes.", "parameters": {"type": "object"}})

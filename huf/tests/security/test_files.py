@@ -1,4 +1,4 @@
-"""Another user's private files: never read, published, overwritten or deleted."""
+"""Private files of other users cannot be read, published, overwritten or deleted."""
 
 from pathlib import Path
 
@@ -8,8 +8,6 @@ from huf.tests.base import SiteTestCase
 from huf.tests.security.clients import Client, stricter_than_frappe
 
 SECRET = b"the secret of the victim"
-
-
 SAME_SUFFIX = (b"collides", b"30424594")
 """Two contents whose MD5 ends in the same six characters."""
 

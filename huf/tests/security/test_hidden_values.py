@@ -1,4 +1,4 @@
-"""Values a user may not read are not found out through filters, orders or the kind of refusal."""
+"""Filters, sort orders and error responses reveal no values that the user may not read."""
 
 import json
 from urllib.parse import urlencode
@@ -25,10 +25,10 @@ class TestHiddenValues(SiteTestCase):
 		todo = {"description": cls.secret, "assigned_by": cls.owner.user}
 		cls.name = cls.owner.send("/api/resource/ToDo", "POST", json=todo).json["data"]["name"]
 		cls.key = give_api_key("Administrator").partition(":")[0]
-		cls.addClassCleanup(cls.take_key_away)
+		cls.addClassCleanup(cls.remove_api_key)
 
 	@staticmethod
-	def take_key_away():
+	def remove_api_key():
 		frappe.db.set_value("User", "Administrator", "api_key", None)
 		frappe.db.commit()
 
@@ -42,7 +42,7 @@ class TestHiddenValues(SiteTestCase):
 		return client.send(f"/api/resource/{doctype}?{query}")
 
 	def test_between_filters_return_no_texts_of_other_users(self):
-		"""Frappe 15 loses the upper bound of such a filter, and reads the user's condition in its place."""
+		"""Frappe 15 loses the upper bound of such filters and takes the permission condition in its place."""
 		for doctype, fieldname in PRIVATE_TEXTS:
 			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
 			frappe.db.commit()
@@ -58,25 +58,27 @@ class TestHiddenValues(SiteTestCase):
 		for doctype, fieldname in PRIVATE_TEXTS:
 			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
 			frappe.db.commit()
-			fits, fits_not = {fieldname: ["like", self.secret[:3] + "%"]}, {fieldname: "no such text"}
+			matching, not_matching = {fieldname: ["like", self.secret[:3] + "%"]}, {fieldname: "no such text"}
 			with self.subTest(doctype):
-				for filters in (fits, fits_not):
+				for filters in (matching, not_matching):
 					answer = self.call(self.other, "get_count", doctype=doctype, filters=filters)
 					self.assertEqual((answer.status_code, answer.json["message"]), (200, 0))
 					answer = self.call(self.other, "get", doctype=doctype, filters=filters)
 					self.assertEqual(answer.status_code, 404)
-				answer = self.call(manager, "get_count", doctype=doctype, filters=fits)
+				answer = self.call(manager, "get_count", doctype=doctype, filters=matching)
 				self.assertGreaterEqual(answer.json["message"], 1)
-				answer = self.call(manager, "get", doctype=doctype, filters=fits)
+				answer = self.call(manager, "get", doctype=doctype, filters=matching)
 				self.assertEqual(answer.json["message"][fieldname], self.secret)
 
 	@stricter_than_frappe
 	def test_filters_on_hidden_documents_respond_as_if_nothing_matched(self):
 		for filters in ({"description": self.secret}, {"description": ["like", self.secret[:3] + "%"]}):
-			fits = self.call(self.other, "get", doctype="ToDo", filters=filters)
-			fits_not = self.call(self.other, "get", doctype="ToDo", filters={"description": "no such text"})
-			self.assertEqual((fits.status_code, fits_not.status_code), (404, 404))
-			self.assertEqual(fits.json.keys(), fits_not.json.keys())
+			matching = self.call(self.other, "get", doctype="ToDo", filters=filters)
+			not_matching = self.call(
+				self.other, "get", doctype="ToDo", filters={"description": "no such text"}
+			)
+			self.assertEqual((matching.status_code, not_matching.status_code), (404, 404))
+			self.assertEqual(matching.json.keys(), not_matching.json.keys())
 
 	def test_the_owner_finds_a_document_by_a_filter(self):
 		found = self.call(self.owner, "get", doctype="ToDo", filters={"description": self.secret})

@@ -1,4 +1,4 @@
-"""Mails made by strangers to stop a mailbox, to pass for somebody else, or to add headers to an answer."""
+"""Malicious mails cannot stop a mailbox, forge their sender, or add headers to a reply."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Which models a user may choose for a run: the agent's own and its tiers, and any for who may change the agent."""
+"""Users may choose an agent's model and its tiers for a run; managers may choose any model."""
 
 import frappe
 

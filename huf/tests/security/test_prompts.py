@@ -1,4 +1,4 @@
-"""Prompts of triggers read no file of an app."""
+"""Prompts of triggers cannot read template files of apps."""
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers.conditions import render_prompt

@@ -1,4 +1,4 @@
-"""Texts and files made to be slow or large: reading them takes bounded processor time and memory."""
+"""Malicious texts and files are read in bounded processor time and memory."""
 
 import io
 import re
@@ -89,7 +89,7 @@ class TestTexts(unittest.TestCase):
 
 
 def measure_reading(name: str, content: bytes) -> tuple[str | None, float, int]:
-	"""Read a file; what was refused, and the processor seconds and the bytes of memory that its child used."""
+	"""Read a file; returns (error message or None, processor seconds and peak bytes of the child process)."""
 	refused = None
 	try:
 		read_file(name, content)
@@ -101,8 +101,8 @@ def measure_reading(name: str, content: bytes) -> tuple[str | None, float, int]:
 
 class TestFiles(unittest.TestCase):
 	def read_within_limits(self, name: str, content: bytes) -> None:
-		"""Whatever is read or refused: the child keeps to its limits."""
-		# The largest child of a process is known, not the last one: a new process has no other.
+		"""Read or refuse a file; the child process stays within its limits."""
+		# getrusage reports the largest child, so a new process, which has no other children, measures it.
 		with ProcessPoolExecutor(1, get_context("spawn")) as process:
 			refused, seconds, memory = process.submit(measure_reading, name, content).result()
 		self.assertRegex(refused or "", "^$|too much time or memory|too large|could not be read")
@@ -135,8 +135,8 @@ class TestFiles(unittest.TestCase):
 		self.read_within_limits("bomb.xlsx", content)
 
 	def test_a_reader_process_above_its_timeout_is_stopped(self):
-		held = reader_process.TIMEOUT_S
-		self.addCleanup(setattr, reader_process, "TIMEOUT_S", held)
+		default = reader_process.TIMEOUT_S
+		self.addCleanup(setattr, reader_process, "TIMEOUT_S", default)
 		reader_process.TIMEOUT_S = 0.01
 		with self.assertRaisesRegex(UsageError, "too much time"):
 			read_file("a.pdf", b"%PDF-1.4")

@@ -1,4 +1,4 @@
-"""A stored secret does not follow an address that somebody changes."""
+"""A changed address requires its secret again, so that the stored one is not sent there."""
 
 import frappe
 

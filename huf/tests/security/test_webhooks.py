@@ -1,4 +1,4 @@
-"""Deliveries that are sent again, changed, or signed long ago: no second run, and no run of a stranger's."""
+"""Repeated, changed and expired webhook deliveries start no further run."""
 
 import base64
 import hashlib
