@@ -1,4 +1,4 @@
-"""What tests of approvals share: an agent whose tools need it, and a run that waits."""
+"""Shared by tests of approvals: an agent whose tool needs approval, and runs that wait for it."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class DraftTestCase(SiteTestCase):
-	"""A user, a server that plays the model, an order, and a tool that changes orders with approval."""
+	"""A user, a scripted model, an order, and a tool that changes orders after approval."""
 
 	def setUp(self):
 		super().setUp()
@@ -35,7 +35,7 @@ class DraftTestCase(SiteTestCase):
 		return tool_call(self.update, {"name": self.order.name, "values": {"note": note, **values}})
 
 	def start(self, *turns, agent: str | None = None, user: str | None = None) -> dict:
-		"""Run until it waits; gives `run_agent_sync`'s answer."""
+		"""Run until the run waits or ends; returns `run_agent_sync`'s result."""
 		self.server.script(*turns)
 		with acting_as(user or self.user):
 			return run_agent_sync(
@@ -43,13 +43,13 @@ class DraftTestCase(SiteTestCase):
 			)
 
 	def start_change(self, note: str = "new", answer: str | None = None, **values) -> dict:
-		"""A run that waits with a change of the order's note; `answer`: what the model says afterwards."""
+		"""Start a run that waits to change the order's note; `answer`: the model's text after approval."""
 		result = self.start(self.change(note, **values), *([text(answer)] if answer else []))
 		self.assertEqual(result["status"], "Waiting", result)
 		return result
 
 	def go_on(self, run: str):
-		"""What a worker does after an answer."""
+		"""Resume the run, as a worker does after an approval."""
 		frappe.db.commit()
 		frappe.set_user("Administrator")
 		return work_on(run)
@@ -69,12 +69,12 @@ class DraftTestCase(SiteTestCase):
 		return [(row.tool, row.status) for row in rows]
 
 	def seen(self) -> str:
-		"""What the model was told last."""
+		"""The last message that was sent to the model."""
 		return self.server.requests[-1]["messages"][-1]["content"]
 
 
 class Shop:
-	"""An outside service that remembers what it was sent."""
+	"""An external service that records the bodies it receives."""
 
 	def __init__(self):
 		self.bodies: list[dict] = []

@@ -1,4 +1,4 @@
-"""Records for tests, each with a name of its own. Whoever needs them beyond a run commits them."""
+"""Creates records with unique names for tests; unless a docstring says otherwise, the caller commits."""
 
 import frappe
 from faker import Faker
@@ -20,8 +20,8 @@ def make(doctype: str, **values):
 
 
 def make_user(*roles: str) -> str:
-	"""A user with these roles; gives the name."""
-	# Frappe lets a site make 60 users an hour; tests make more.
+	"""A committed user with these roles; returns the name."""
+	# Frappe limits a site to 60 new users an hour; tests create more.
 	frappe.local.conf["throttle_user_limit"] = 100_000
 	user = frappe.get_doc(
 		{
@@ -40,7 +40,7 @@ def make_user(*roles: str) -> str:
 
 
 def make_file(file_name: str, content: bytes | str, user: str | None = None, **values) -> str:
-	"""A private File of a user, as the upload endpoint makes one; gives the name."""
+	"""A committed private File of a user, as the upload endpoint creates it; returns the name."""
 	before = frappe.session.user
 	frappe.set_user(user or before)
 	name = make("File", file_name=file_name, content=content, is_private=1, **values).name
@@ -67,10 +67,7 @@ def make_tool(types: str, name: str | None = None, **values) -> str:
 
 
 def make_trigger(agent: str, trigger_type: str = "Doc Event", **values):
-	"""A committed trigger.
-
-	Whoever makes one deletes it again: it would fire for the documents of other tests.
-	"""
+	"""A committed trigger. The caller deletes it, or it fires for the documents of other tests."""
 	if trigger_type == "Doc Event":
 		values = {"reference_doctype": "ToDo", "doc_event": "on_update", **values}
 	values.setdefault("trigger_name", unique("Trigger"))
@@ -89,7 +86,7 @@ def make_agent(model: str | None = None, tools: tuple[str, ...] = (), **values) 
 
 
 def remove_stops() -> None:
-	"""Nothing on the site is stopped any more."""
+	"""Remove all stops of the site; commits."""
 	frappe.db.rollback()
 	for each in read_stops():
 		remove_stop(each["name"])

@@ -1,4 +1,4 @@
-"""Processes of tests, forked from one that has loaded what servers and workers need; loading it takes seconds."""
+"""Test processes are forked from one that has already imported what servers and workers need (seconds)."""
 
 from multiprocessing import get_context
 

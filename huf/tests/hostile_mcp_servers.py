@@ -1,6 +1,6 @@
-"""MCP servers without the SDK: one that misbehaves, and one that wants a sign-in by OAuth.
+"""MCP servers without the SDK: one that misbehaves, and one that requires OAuth.
 
-They speak just enough of the protocol; processes of `mcp_servers.McpServer`.
+They implement just enough of the protocol; `mcp_servers.McpServer` starts them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from huf.tests.mcp_servers import INJECTION, SECRET
 
 
 class Hostile(BaseHTTPRequestHandler):
-	"""Answers the handshake and the listing, and misbehaves when a tool is called.
+	"""Answers initialize and tools/list, and misbehaves on tools/call.
 
-	state.json may name another misbehaviour for a method: {"tools/list": "endless"}.
+	state.json may select a misbehaviour for another method: {"tools/list": "endless"}.
 	"""
 
 	protocol_version = "HTTP/1.1"
@@ -84,7 +84,7 @@ class Hostile(BaseHTTPRequestHandler):
 			self.wfile.write(f"event: message\ndata: {json.dumps(note)}\n\n".encode())
 
 	def progress(self, body):
-		"""Works for ever, as it says."""
+		"""Reports progress forever."""
 		self.send_response(200)
 		self.send_header("Content-Type", "text/event-stream")
 		self.end_headers()
@@ -96,7 +96,7 @@ class Hostile(BaseHTTPRequestHandler):
 			time.sleep(0.2)
 
 	def pages(self, body):
-		"""A list that never ends: each page has 10 new tools and names another one."""
+		"""An endless list: each page has 10 new tools and a cursor for the next page."""
 		page = int((body.get("params") or {}).get("cursor") or 0)
 		schema = {"type": "object"}
 		tools = [{"name": f"tool_{page}_{n}", "inputSchema": schema} for n in range(10)]
@@ -145,7 +145,7 @@ class Hostile(BaseHTTPRequestHandler):
 
 
 class Inside(Hostile):
-	"""Notes that it was reached."""
+	"""The target of a redirect: logs the requests that reach it."""
 
 	def do_POST(self):
 		Path(self.folder, "calls.jsonl").open("a").write(json.dumps({"path": self.path}) + "\n")
@@ -155,7 +155,7 @@ class Inside(Hostile):
 
 
 class Authorized(Hostile):
-	"""A server whose one tool needs a token, with its authorization server. Tokens end after `LIFETIME_S`."""
+	"""A server whose tool needs a token, with its authorization server. Tokens expire after `LIFETIME_S`."""
 
 	LIFETIME_S = 1
 	mode = "slow_close"
@@ -186,8 +186,8 @@ class Authorized(Hostile):
 
 	def do_POST(self):
 		if self.path == "/registration":
-			asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-			return self.send_json({**asked, "client_id": "registered"}, status=201)
+			metadata = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+			return self.send_json({**metadata, "client_id": "registered"}, status=201)
 		if self.path == "/token":
 			return self.grant_token()
 		token = (self.headers["Authorization"] or "").removeprefix("Bearer ")
@@ -231,7 +231,7 @@ class Authorized(Hostile):
 def serve_hostile(mode: str, port: int, folder: str) -> None:
 	Hostile.mode, Hostile.folder = mode, folder
 	if mode == "redirect":
-		# Where the redirect leads, so that a followed one would be seen.
+		# The target of the redirect, to detect that it was followed.
 		inside = ThreadingHTTPServer(("127.0.0.2", port), Inside)
 		threading.Thread(target=inside.serve_forever, daemon=True).start()
 	ThreadingHTTPServer(("127.0.0.1", port), Hostile).serve_forever()

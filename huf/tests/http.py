@@ -1,4 +1,4 @@
-"""Real requests through the site's WSGI application, without a server. Runs on both homes."""
+"""Real requests through the site's WSGI application, without a server. Runs on both runtimes."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,22 +8,20 @@ from werkzeug.test import Client
 
 
 def post(path: str, **options):
-	"""POST as a stranger does, in a thread of its own, so that the test's own `frappe.local` stays; gives the
-	response.
-	"""
+	"""POST as an anonymous client in a separate thread, which keeps the test's `frappe.local`."""
 	return send(path, method="POST", **options)
 
 
 def leave(path: str, **options) -> bytes:
-	"""Read the first piece of a stream, and leave; gives the piece."""
+	"""Read the first chunk of a stream, then disconnect; returns the chunk."""
 
 	def request():
 		response = Client(frappe.app.application).open(path, **options)
-		piece = next(iter(response.response))
+		chunk = next(iter(response.response))
 		response.close()
-		return piece
+		return chunk
 
-	return apart(request)
+	return run_in_thread(request)
 
 
 def send(path: str, **options):
@@ -33,11 +31,11 @@ def send(path: str, **options):
 		response.close()
 		return response
 
-	return apart(request)
+	return run_in_thread(request)
 
 
-def apart(request):
-	"""Call in a thread, as a server does."""
+def run_in_thread(request):
+	"""Call `request` in a thread, as a server does."""
 	frappe.db.commit()
 	frappe.app._site, frappe.app._sites_path = frappe.local.site, frappe.local.sites_path
 

@@ -1,6 +1,4 @@
-"""A real IMAP server on loopback: Dovecot from Debian, as a plain process with one folder of mails of its
-own.
-"""
+"""A real IMAP server on loopback: Dovecot from Debian, as a plain process with its own mail folder."""
 
 import grp
 import os
@@ -84,7 +82,7 @@ userdb static {{
   }}
 }}
 """
-"""It takes its version first."""
+"""Dovecot 2.4 requires its version on the first lines."""
 
 OAUTH_2_3 = """
 auth_mechanisms = xoauth2
@@ -119,9 +117,9 @@ def is_before_2_4() -> bool:
 
 
 class ImapServer:
-	"""`port` is where it listens; mails are put into the folder as a delivery would.
+	"""Listens at `port`; `deliver` adds mails to a folder as a delivery agent does.
 
-	With `introspect_url` it takes access tokens (XOAUTH2) that are valid there, and no password.
+	With `introspect_url` it accepts access tokens (XOAUTH2) that are valid there, and no password.
 	"""
 
 	def __init__(self, introspect_url: str | None = None):
@@ -138,7 +136,7 @@ class ImapServer:
 			"port": self.port,
 			"password": PASSWORD,
 			"oauth": self.oauth(),
-			**users(),
+			**get_system_users(),
 		}
 		common = CONFIG.format(**values)
 		if is_before_2_4():
@@ -178,12 +176,12 @@ class ImapServer:
 			except OSError:
 				log = self.home / "log"
 				if time.monotonic() > deadline or self.process.poll() is not None:
-					told = log.read_text() if log.exists() else ""
-					raise AssertionError(f"Dovecot does not start: {told}") from None
+					log_text = log.read_text() if log.exists() else ""
+					raise AssertionError(f"Dovecot does not start: {log_text}") from None
 				time.sleep(0.02)
 
 	def deliver(self, raw: bytes, folder: str = "") -> None:
-		"""As a delivery agent does: written aside, then moved into place."""
+		"""Write a mail to tmp and move it to new, as a delivery agent does."""
 		self.count += 1
 		home = self.home / "mail" / (f".{folder}" if folder else "")
 		if not home.exists():
@@ -195,10 +193,10 @@ class ImapServer:
 	def make_folder(self, home: Path) -> None:
 		for folder in (home, *(home / name for name in ("tmp", "new", "cur"))):
 			folder.mkdir()
-			os.chown(folder, users()["uid"], users()["gid"])
+			os.chown(folder, get_system_users()["uid"], get_system_users()["gid"])
 
 	def forget_uids(self, lost: int = 0) -> None:
-		"""What a restored backup does: another UIDVALIDITY, other UIDs, and the oldest mails are gone."""
+		"""Simulate a restored backup: new UIDVALIDITY, new UIDs, and the `lost` oldest mails are gone."""
 		home = self.home / "mail"
 		for each in sorted([*home.glob("cur/*"), *home.glob("new/*")], key=lambda each: each.name)[:lost]:
 			each.unlink()
@@ -207,11 +205,11 @@ class ImapServer:
 		self.count += 1
 		uids = home / "dovecot-uidlist"
 		uids.write_text(f"3 V{int(time.time()) + 1000 * self.count} N1\n")
-		os.chown(uids, users()["uid"], users()["gid"])
+		os.chown(uids, get_system_users()["uid"], get_system_users()["gid"])
 
 	@property
 	def settings(self) -> dict:
-		"""Of an Agent Mailbox."""
+		"""Field values for an Agent Mailbox."""
 		return {
 			"imap_host": "127.0.0.1",
 			"imap_port": self.port,
@@ -221,10 +219,10 @@ class ImapServer:
 		}
 
 
-def users() -> dict:
-	"""Who Dovecot's processes are.
+def get_system_users() -> dict:
+	"""The system users of Dovecot's processes.
 
-	Where root starts it, it insists on others: its own users, and nobody for the mails.
+	Started by root, Dovecot requires its own users, and `nobody` for the mails.
 	"""
 	if os.getuid() == 0:
 		mail = pwd.getpwnam("nobody")

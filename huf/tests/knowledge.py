@@ -1,4 +1,4 @@
-"""Knowledge for tests: sources that are indexed at once, and what a user finds in them."""
+"""Creates knowledge sources for tests, indexes them at once, and searches them as a user."""
 
 import json
 
@@ -24,7 +24,7 @@ def make_source(*documents: tuple[str, str | bytes], index: bool = True, **value
 
 
 def attach(doctype: str, name: str, file_name: str, content: str | bytes, **values):
-	"""A private file of a document."""
+	"""Attach a private file to a document; commits."""
 	target = {"attached_to_doctype": doctype, "attached_to_name": name, "is_private": 1}
 	doc = make("File", file_name=f"{unique('f')} {file_name}", content=content, **{**target, **values})
 	frappe.db.commit()
@@ -41,6 +41,6 @@ def texts(query: str, source: str, user: str = "Administrator") -> list[str]:
 
 
 def everything_owned(user: str, *doctypes: str) -> str:
-	"""All that is on record of a user in some DocTypes, as text."""
+	"""All rows that a user owns in some DocTypes, as JSON."""
 	rows = [frappe.get_all(each, filters={"owner": user}, fields=["*"], order_by="name") for each in doctypes]
 	return json.dumps(rows, default=str)

@@ -1,4 +1,4 @@
-"""What tests of mail share: a mailbox, mails as bytes, rules, a mail server that keeps what it is given."""
+"""Shared by tests of mail: a mailbox, raw mails, routing rules and an outgoing account."""
 
 import email
 from email.message import EmailMessage
@@ -18,10 +18,7 @@ TOOLS = ("send_reply", "create_draft", "escalate")
 
 
 class MailTestCase(SiteTestCase):
-	"""Has a `user`, and a `mailbox` (its name) at `address` that receives nothing by itself.
-
-	Rules are gone after a test.
-	"""
+	"""Has a `user`, and a `mailbox` (its name) at `address` that fetches no mail. Its rules are deleted."""
 
 	@classmethod
 	def setUpClass(cls):
@@ -50,21 +47,21 @@ class MailTestCase(SiteTestCase):
 		frappe.db.commit()
 
 	def take(self, raw: bytes | None = None, **values) -> str:
-		"""A mail is taken in, and its job waits; gives its name."""
+		"""Ingest a mail without processing it; returns its name."""
 		values.setdefault("to", self.address)
 		name, _is_new = ingest_raw(self.mailbox, raw or make_mail(**values))
 		frappe.db.commit()
 		return name
 
 	def work(self, name: str):
-		"""The jobs of a mail are done as a worker would; gives its row."""
+		"""Process a mail as a worker would; returns its row."""
 		for _ in range(3):
 			process_mail(name)
 		frappe.db.rollback()
 		return row(name)
 
 	def agent(self, server: ModelServer | None = None, rule: dict | None = None, **values) -> str:
-		"""An agent with the tools of mail, which a rule gives every mail of this test's mailbox."""
+		"""An agent with the mail tools, and a rule that routes all mail of this mailbox to it."""
 		values.setdefault("tools", TOOLS)
 		agent = make_agent(make_model(server) if server else None, **values)
 		self.rule(route="agent", profile=agent, **(rule or {"header_match": f'{{"To": "{self.address}"}}'}))
@@ -88,7 +85,7 @@ def make_tools() -> None:
 
 
 def make_outgoing_account() -> None:
-	"""The site has a default account to send by; nobody listens at its server."""
+	"""Create a default outgoing account if there is none; nothing listens at its server."""
 	if not frappe.db.exists("Email Account", {"default_outgoing": 1}):
 		account = {"email_id": "site@office.example", "smtp_server": "127.0.0.1", "smtp_port": "9"}
 		account |= {"enable_outgoing": 1, "default_outgoing": 1, "no_smtp_authentication": 1}
@@ -122,7 +119,7 @@ def make_mail(
 
 
 def answer_to(name: str, **values) -> bytes:
-	"""A mail in the thread of another, from the same sender."""
+	"""A mail in the thread of a stored one, from the same sender."""
 	first = row(name)
 	values.setdefault("sender", first.sender)
 	references = " ".join(
@@ -136,7 +133,7 @@ def row(name: str):
 
 
 def outgoing(name: str) -> list:
-	"""What is to answer a mail, oldest first."""
+	"""The replies to a mail, oldest first."""
 	return frappe.get_all(MAIL, {"reply_to_mail": name}, ["*"], order_by="creation asc")
 
 
@@ -145,11 +142,11 @@ def events(mail: str) -> list:
 
 
 def queued(name: str) -> list:
-	"""What the site's mail queue has of a mail, parsed."""
+	"""The messages of a mail in the site's mail queue, parsed."""
 	found = frappe.get_all("Email Queue", {"reference_name": name}, pluck="message", order_by="creation asc")
 	return [email.message_from_string(each, policy=default) for each in found]
 
 
 def send_all(name: str) -> list[bool]:
-	"""Do the sending of what answers a mail, as a worker would."""
+	"""Send the replies to a mail, as a worker would."""
 	return [send_approved_mail(each.name) for each in outgoing(name)]

@@ -2,8 +2,8 @@
 
 	conformance client --command "python -m huf.tests.mcp_conformance_client" --requirements 2026-07-28
 
-Lists the server's tools and calls each as an agent would, with a grant in memory. Where a person would sign
-in, it follows the authorization server's redirect as their browser would.
+Lists the server's tools and calls each as an agent would, with a grant in memory. Where a user would have to
+sign in, it follows the authorization server's redirect as a browser would.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Redirected(Exception):
 
 
 def follow_as_browser(url: str) -> dict:
-	"""The parameters with which the authorization server sends the browser back."""
+	"""The parameters of the authorization server's redirect back to the client."""
 	try:
 		build_opener(NoRedirect).open(url, timeout=10)
 	except Redirected as redirected:
@@ -119,7 +119,7 @@ def sample(schema: dict) -> dict:
 
 
 def run_scenario(url: str, scenario: str, context: dict) -> str:
-	"""What went wrong, empty when nothing did."""
+	"""Run a scenario; returns the error, or an empty string."""
 	try:
 		asyncio.run(Client(url, scenario, context).run(context.get("toolCalls", [])))
 	except (ToolError, UsageError) as error:

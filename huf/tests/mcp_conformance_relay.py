@@ -1,7 +1,7 @@
-"""A client program for the conformance suite that passes its scenario to a process with everything loaded.
+"""A client program for the conformance suite that passes its scenario to a running process.
 
 The suite starts one program per scenario; importing Huf's client in each would take longer than the scenarios.
-Arguments: the port of that process and, from the suite, the server's URL. Exits with the error, if there is one.
+Arguments: the port of that process and, from the suite, the server's URL. Exits with the error, if any.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""MCP servers as processes of their own on loopback: one made with the official SDK, and a hostile one.
+"""Starts MCP servers in separate processes on loopback, made with the official SDK or hostile.
 
 	with McpServer() as server:
 		server.url
-		server.set(description="…")      # what it offers from now on
-		server.calls()                   # the tool calls it got, in order
+		server.set(description="…")      # what it offers from then on
+		server.calls()                   # the tool calls it received, in order
 
 The hostile ones are in `hostile_mcp_servers`.
 """
@@ -46,11 +46,11 @@ class McpServer:
 		return self.read_log("calls.jsonl")
 
 	def received(self) -> list[dict]:
-		"""The calls that a hostile server got; `calls` are what reached the place that it redirects to."""
+		"""The tool calls that a hostile server received; `calls` are those that followed its redirect."""
 		return self.read_log("received.jsonl")
 
 	def starts(self) -> list[int]:
-		"""The process ids of servers that speak over standard input."""
+		"""The process ids of stdio servers."""
 		return self.read_log("starts.jsonl")
 
 	def read_log(self, name: str) -> list[dict]:
@@ -75,7 +75,7 @@ class McpServer:
 		self.folder.cleanup()
 
 
-# --- the processes ---
+# --- server processes ---
 
 
 def build_server(folder: str):

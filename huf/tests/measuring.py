@@ -1,4 +1,4 @@
-"""What a call takes of the processor and of memory, and how that grows with the length of a text."""
+"""Measures the processor time and memory of a call, and how its time grows with the length of a text."""
 
 import time
 import tracemalloc
@@ -7,9 +7,9 @@ from unittest import TestCase
 
 
 def measure(work: Callable[[], object]) -> tuple[float, int]:
-	"""(at most these seconds of this thread's processor time, bytes at the peak).
+	"""Returns (upper bound of this thread's processor seconds, peak bytes).
 
-	Tracing memory slows `work` down, on Python 3.14 up to eight times: what is slow is timed again without it.
+	Tracing memory slows `work` down, up to eight times on Python 3.14: slow calls are timed again without it.
 	"""
 	tracemalloc.start()
 	try:
@@ -28,10 +28,9 @@ def time_thread(work: Callable[[], object]) -> float:
 
 
 def assert_bounded(case: TestCase, read: Callable[[str], object], text_of: Callable[[int], str], chars: int):
-	"""Reading `text_of(chars)` takes at most two seconds; on a slow machine, time in proportion to the length.
+	"""Reading `text_of(chars)` takes at most two seconds or, on a slow machine, time linear in the length.
 
-	Four times the length takes four times as long if the time is in proportion, sixteen if it grows with the
-	square.
+	Four times the length takes four times as long in linear time, and 16 times as long in quadratic time.
 	"""
 	seconds = time_thread(lambda: read(text_of(chars)))
 	if seconds > 2:

@@ -1,4 +1,4 @@
-"""What a scripted model answers: the builders that tests write, and the shapes of the OpenAI wire.
+"""Answers of a scripted model: builders for tests, and the formats of the OpenAI API.
 
 Pure data: nothing here opens a socket or waits. `model_server` does both.
 """
@@ -23,7 +23,7 @@ VECTOR_SIZE = 16  # numbers in one embedding
 
 
 def usage(prompt: int, completion: int, cached: int = 0) -> dict:
-	"""Token counts as the wire has them; `cached` is the part of `prompt` that the cache served."""
+	"""Token counts in OpenAI's format; `cached` is the part of `prompt` that was read from the cache."""
 	counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 	return counts | ({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {})
 
@@ -46,11 +46,11 @@ class Answer:
 	pace: float = 0  # seconds between two streamed chunks
 	gate: Gate | None = None
 	cut_after: int | None = None  # chunks sent before the connection is cut
-	stall_after: int | None = None  # chunks sent before it falls silent
+	stall_after: int | None = None  # chunks sent before it stops sending
 
 
 class Gate:
-	"""Holds one answer back: `reached` is set when the request is in, `open()` lets the answer go."""
+	"""Holds one answer back: `reached` is set when the request arrives, `open()` releases the answer."""
 
 	def __init__(self) -> None:
 		self.reached = threading.Event()
@@ -74,13 +74,13 @@ def text(content: str, reasoning: str = "", **how: Any) -> Answer:
 
 def call(name: str, args: dict | str | None = None, id: str | None = None, as_object: bool = False) -> dict:
 	"""One call for `tool_calls`. Arguments given as str are sent raw (broken JSON); `as_object` sends an
-	object where the wire wants a string, as some servers do. Without an id it is numbered: call_1 ..."""
+	object instead of a JSON string, as some servers do. Calls without an id are numbered: call_1 ..."""
 	arguments = args if isinstance(args, str) or as_object else json.dumps(args or {})
 	return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def tool_calls(calls: list[dict], content: str | None = None, **how: Any) -> Answer:
-	"""Several calls in one answer, with words beside them if `content` is given."""
+	"""Several calls in one answer, with text if `content` is given."""
 	message = {"role": "assistant", "content": content, "tool_calls": calls}
 	return Answer(message, **{"finish_reason": "tool_calls"} | how)
 
@@ -126,22 +126,22 @@ def no_choices() -> Answer:
 
 
 def slow(seconds: float, answer: Answer) -> Answer:
-	"""Waits before the first byte; the end of the server wakes it."""
+	"""Waits before the first byte, at most until the server closes."""
 	return replace(answer, delay=seconds)
 
 
 def cut(answer: Answer, after_chunks: int = 1) -> Answer:
-	"""Cuts the connection after so many chunks of a stream, or half-way through a plain body (0: none)."""
+	"""Cuts the connection after N chunks of a stream, or halfway through a plain body (0: before it)."""
 	return replace(answer, cut_after=after_chunks)
 
 
 def stall(answer: Answer, after_chunks: int = 1) -> Answer:
-	"""Falls silent mid-answer, and leaves the connection open until the server ends."""
+	"""Stops sending mid-answer and keeps the connection open until the server closes."""
 	return replace(answer, stall_after=after_chunks)
 
 
 def numbered(answer: Answer, ids: Iterator[int]) -> Answer:
-	"""The answer with an id on each call: numbered when sent, so that a repeated answer has new ones."""
+	"""The answer with an id on each call, numbered when sent, so that a repeated answer has new ids."""
 	calls = (answer.message or {}).get("tool_calls")
 	if not calls:
 		return answer
@@ -173,10 +173,10 @@ def _deltas(answer: Answer) -> Iterator[dict]:
 		yield {"content": piece}
 	for index, one in enumerate(answer.message.get("tool_calls") or ()):
 		arguments = one["function"]["arguments"]
-		whole = not isinstance(arguments, str)
-		started = one["function"] | {"arguments": arguments if whole else ""}
+		is_object = not isinstance(arguments, str)
+		started = one["function"] | {"arguments": arguments if is_object else ""}
 		yield {"tool_calls": [one | {"index": index, "function": started}]}
-		for piece in () if whole else _pieces(arguments, answer.chunk_size):
+		for piece in () if is_object else _pieces(arguments, answer.chunk_size):
 			yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
@@ -189,16 +189,16 @@ def _head(request: dict, id: str, kind: str) -> dict:
 
 
 def embeddings(request: dict) -> dict:
-	asked = request["input"] if isinstance(request["input"], list) else [request["input"]]
-	vectors = [_vector(str(one)) for one in asked]
+	texts = request["input"] if isinstance(request["input"], list) else [request["input"]]
+	vectors = [_vector(str(one)) for one in texts]
 	if request.get("encoding_format") == "base64":
 		vectors = [base64.b64encode(struct.pack(f"<{VECTOR_SIZE}f", *one)).decode() for one in vectors]
 	data = [{"object": "embedding", "index": index, "embedding": one} for index, one in enumerate(vectors)]
-	return {"object": "list", "data": data, "model": request.get("model"), "usage": usage(len(asked), 0)}
+	return {"object": "list", "data": data, "model": request.get("model"), "usage": usage(len(texts), 0)}
 
 
 def _vector(words: str) -> list[float]:
-	"""A unit vector that counts the words, so that texts which share words are near each other."""
+	"""A unit vector of word counts, so that texts with shared words are close to each other."""
 	counts = [0.0] * VECTOR_SIZE
 	for word in re.findall(r"\w+", words.lower()):
 		counts[zlib.crc32(word.encode()) % VECTOR_SIZE] += 1

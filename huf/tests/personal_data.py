@@ -1,4 +1,4 @@
-"""Sentences with personal data of made-up people in four languages, the same each time; and neutral ones."""
+"""Reproducible sentences with personal data of fictitious people in four languages, and neutral sentences."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from stdnum.cz import rc
 from stdnum.es import dni
 from stdnum.iso7064 import mod_11_10
 
-PEOPLE_A_LANGUAGE = 25
+PEOPLE_PER_LANGUAGE = 25
 LOCALES = {"de": "de_DE", "en": "en_GB", "es": "es_ES", "cs": "cs_CZ"}
 MONTHS = {
 	"de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
@@ -86,7 +86,7 @@ class Person:
 	cases: dict[str, str] = field(default_factory=dict)
 
 	def as_record(self) -> dict:
-		"""Values of the fields of a record; numbers without separators."""
+		"""Field values of a record; numbers without separators."""
 		year, month, day = self.born
 		return {
 			"full_name": f"{self.first} {self.last}",
@@ -115,7 +115,7 @@ class Person:
 		)
 
 	def find_secrets(self, text: str) -> set[str]:
-		"""Words of a text that must not be read: a name in any form, street, city, numbers, the year of birth."""
+		"""Words of a text that must be masked: names in any form, street, city, numbers, year of birth."""
 		names = re.findall(r"\w{3,}", " ".join([self.first, self.last, *self.cases.values()]))
 		places = re.findall(r"\w{4,}", f"{self.street} {self.place}")
 		numbers = re.findall(r"\w{3,}", f"{self.tax} {self.insurance}")
@@ -124,14 +124,14 @@ class Person:
 
 
 def make_people() -> list[Person]:
-	"""Of each language; every test has the same ones."""
+	"""People of each language, the same in every test."""
 	return [person for language in LOCALES for person in make_people_of(language)]
 
 
 def make_people_of(language: str) -> Iterator[Person]:
 	fake = Faker(LOCALES[language])
 	fake.seed_instance(4)
-	for number in range(PEOPLE_A_LANGUAGE):
+	for number in range(PEOPLE_PER_LANGUAGE):
 		forms = CZECH_PEOPLE[number % len(CZECH_PEOPLE)]
 		is_czech = language == "cs"
 		first, last = forms[0].split() if is_czech else (fake.first_name(), fake.last_name())
@@ -184,7 +184,7 @@ def make_sentences() -> list[tuple[Person, str]]:
 
 
 def read_neutral_sentences() -> list[str]:
-	"""1,000 sentences in four languages of this project's texts: documents and translations."""
+	"""1,000 sentences in four languages from this project's documents and translations."""
 	app = Path(__file__).parents[1]
 	texts = [path.read_text() for path in sorted((app.parent / "docs").glob("*.md"))]
 	english = [each.strip() for text in texts for each in re.split(r"(?<=[.:])\s+", text)]

@@ -1,4 +1,4 @@
-"""Personal data in other shapes than sentences: tables, markup, other forms of names, dates in words, broken lines."""
+"""Personal data in unusual forms: tables, markup, inflected names, dates in words, broken lines."""
 
 PEOPLE = (
 	("Erika Mustermann", "Heidestraße 17\n51147 Köln", "65929970489", "12120370M123", (1970, 3, 12)),
@@ -23,7 +23,7 @@ PEOPLE = (
 	("Annegret von der Heydt", "Lindenallee 9a\n22765 Hamburg", "", "", (1955, 8, 30)),
 	("Tomáš Dvořáček", "U Lužického semináře 23\n118 00 Praha", "", "", (1977, 10, 14)),
 )
-"""(name, address, tax number, insurance number, date of birth) of made-up people; "" where there is none."""
+"""(name, address, tax number, insurance number, date of birth) of fictitious people; "" if there is none."""
 TEXTS = (
 	("Das ist Erika\nMustermanns Akte.", "Erika|Mustermann"),
 	("| Name | Geb. |\n|---|---|\n| Mustermann, Erika | 12.03.1970 |", "Erika|Mustermann|1970"),
@@ -173,4 +173,4 @@ TEXTS = (
 	("UTR 12345 67890", "67890"),
 	("7001017009", "7001017009"),
 )
-"""(text, parts that must not be read, with | between them)."""
+"""(text, parts that must be masked, separated by |)."""

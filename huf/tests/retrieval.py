@@ -1,4 +1,4 @@
-"""Judged collections for tests and benchmarks of search: reading them, metrics, and plain FTS5 as the peer."""
+"""Judged collections for tests and benchmarks of search: readers, metrics, and plain FTS5 as the baseline."""
 
 import json
 import math
@@ -97,7 +97,7 @@ def score_query(found: Sequence[str], relevant: set[str]) -> tuple[float, float,
 
 
 class PlainFTS5:
-	"""What SQLite has by itself: Porter stems, stop words left out, any word, BM25."""
+	"""What SQLite offers by itself: Porter stemming, no stop words, any word matches, BM25."""
 
 	def __init__(self, collection: Collection):
 		self.names = list(collection.documents)

@@ -1,4 +1,4 @@
-"""Many who run one agent at once until its budget is spent. Half of them stream the answer, half do not."""
+"""Threads that run one agent concurrently until its budget is spent; half of them stream the answer."""
 
 import contextvars
 import threading

@@ -1,4 +1,4 @@
-"""What Desk shows on forms and in lists: tabs, columns, help, and the scripts that name values for people."""
+"""Forms and lists in Desk: tabs, columns, descriptions, and scripts that show values in readable form."""
 
 import re
 from pathlib import Path

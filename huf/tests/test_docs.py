@@ -1,4 +1,4 @@
-"""The documents for people who change the code name only what exists."""
+"""Files and tests that the documentation names exist."""
 
 import re
 import unittest

@@ -1,4 +1,4 @@
-"""The scripted model, held against real LiteLLM: what a client sees of each kind of answer."""
+"""The scripted model as real LiteLLM sees it: what a client gets from each kind of answer."""
 
 import asyncio
 import json
@@ -30,14 +30,14 @@ from huf.tests.model_server import (
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 
-litellm.suppress_debug_info = True  # no advertisements between the dots ...
-logging.getLogger("LiteLLM").setLevel(logging.ERROR)  # ... and no word about each test's event loop
+litellm.suppress_debug_info = True  # no advertisements in the output
+logging.getLogger("LiteLLM").setLevel(logging.ERROR)  # no warnings about each test's event loop
 
 ASK = [{"role": "user", "content": "Hello?"}]
 
 
 def client(server: ModelServer, **how) -> dict:
-	"""What every request shares: the server's address, a key, and no repeats behind the test's back."""
+	"""Options of every request: the server's address, a key, and no automatic retries."""
 	return {"api_base": server.base_url, "api_key": "sk-test", "max_retries": 0, "timeout": 10} | how
 
 
@@ -238,12 +238,12 @@ class Waiting(unittest.TestCase):
 		gate, answers = Gate(), []
 		with ModelServer() as server:
 			server.script(gate(text("Hello")))
-			asking = threading.Thread(target=lambda: answers.append(ask(server)))
-			asking.start()
+			thread = threading.Thread(target=lambda: answers.append(ask(server)))
+			thread.start()
 			self.assertTrue(gate.reached.wait(10))
 			self.assertEqual(answers, [])
 			gate.open()
-			asking.join(10)
+			thread.join(10)
 		self.assertEqual(answers[0].choices[0].message.content, "Hello")
 
 	def test_stopping_the_server_ends_waiting_requests(self):
@@ -252,14 +252,14 @@ class Waiting(unittest.TestCase):
 				arrived = threading.Event()
 				server.on_request = lambda _, arrived=arrived: arrived.set()
 				server.script(answer)
-				asking = threading.Thread(target=ask_and_fail, args=(self, server))
-				asking.start()
+				thread = threading.Thread(target=ask_and_fail, args=(self, server))
+				thread.start()
 				self.assertTrue(arrived.wait(10))
-			asking.join(10)
-			self.assertFalse(asking.is_alive())
+			thread.join(10)
+			self.assertFalse(thread.is_alive())
 
 	def test_sixty_four_requests_are_answered_at_once(self):
-		everyone_is_here = threading.Barrier(64, timeout=20)
+		all_arrived = threading.Barrier(64, timeout=20)
 
 		async def many(server):
 			return await asyncio.gather(
@@ -267,7 +267,7 @@ class Waiting(unittest.TestCase):
 			)
 
 		with ModelServer() as server:
-			server.on_request = lambda _: everyone_is_here.wait()
+			server.on_request = lambda _: all_arrived.wait()
 			server.forever(text("Hello"))
 			answers = asyncio.run(many(server))
 		self.assertEqual({answer.choices[0].message.content for answer in answers}, {"Hello"})
@@ -319,9 +319,9 @@ class OtherEndpoints(unittest.TestCase):
 		self.assertEqual(server.requests[0]["model"], "whisper-1")
 
 	def test_embeddings_of_texts_with_shared_words_are_similar(self):
-		asked = ["buy milk", "buy bread", "the weather in Prague", "buy milk"]
+		texts = ["buy milk", "buy bread", "the weather in Prague", "buy milk"]
 		with ModelServer() as server:
-			answer = asyncio.run(litellm.aembedding("openai/small", asked, **client(server)))
+			answer = asyncio.run(litellm.aembedding("openai/small", texts, **client(server)))
 		milk, bread, weather, again = (one["embedding"] for one in answer.data)
 		self.assertEqual(milk, again)
 		self.assertGreater(dot(milk, bread), dot(milk, weather))
@@ -338,9 +338,9 @@ class OtherEndpoints(unittest.TestCase):
 				f"{base_url}/chat/completions", json.dumps({"messages": ASK}).encode()
 			)
 			with urllib.request.urlopen(request) as response:
-				said = json.load(response)["choices"][0]["message"]["content"]
+				content = json.load(response)["choices"][0]["message"]["content"]
 			process.terminate()
-		self.assertEqual(said, "You said: Hello?")
+		self.assertEqual(content, "You said: Hello?")
 
 
 def post(server: ModelServer, body: dict) -> urllib.request.Request:

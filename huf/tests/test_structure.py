@@ -1,4 +1,4 @@
-"""The structure, checked by reading the source: which way imports go, which names of frappe the app uses."""
+"""Structural rules, checked by reading the source: import directions, names of frappe, SQL, exceptions."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ PACKAGES = (
 	"ai.storage",
 	"ai.core",
 )
-"""From top to bottom. A package imports only from itself and from packages that stand below it."""
+"""From top to bottom. A package imports only from itself and from packages below it."""
 
 PURE = ("ai.loop", "ai.routing")
 IMPURE = {"frappe", "litellm", "agents", "sqlite3"}
@@ -50,9 +50,7 @@ RESERVED = frozenset(
 	when while window with write
 	""".split()
 )
-"""Words that MariaDB or Postgres does not take as the name of a table or column unless quoted; SQLite takes
-some of them.
-"""
+"""Words that MariaDB or Postgres accepts as table or column names only in quotes; SQLite accepts some."""
 NOT_ON_POSTGRES = re.compile(r"\bifnull\(|\b(?:where|and|or|by|select|set)\s+user\b", re.IGNORECASE)
 """Postgres has no `ifnull`, and reads `user` without quotes as the database's user."""
 ALIAS = re.compile(r"`tab[^`]+`\s+(?:as\s+)?([a-z_]+)|\bas\s+([a-z_]+)", re.IGNORECASE)
@@ -209,7 +207,7 @@ def catches_all(caught: ast.expr) -> bool:
 
 
 def reason_of(line: str) -> str:
-	"""The comment of a line, without the rules that it switches off."""
+	"""The comment of a line, without `noqa` rules."""
 	return re.sub(r"noqa: [A-Z0-9, ]+", "", line.partition("#")[2]).strip()
 
 
@@ -251,9 +249,7 @@ def name_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> set[str]:
-	"""Dotted names a module imports, also within functions; `from a import b` counts as a.b where that is a
-	module.
-	"""
+	"""Dotted names that a module imports, also in functions; `from a import b` is a.b if that is a module."""
 	found = set()
 	for node in ast.walk(ast.parse(path.read_text())):
 		if isinstance(node, ast.Import):
@@ -277,17 +273,13 @@ def app_imports() -> dict[str, set[str]]:
 
 
 def package_of(module: str) -> int | None:
-	"""The package's place in PACKAGES, or None for a module outside them; a package within a package counts
-	as its own.
-	"""
+	"""The index in PACKAGES of the innermost package of a module; None if it is in none of them."""
 	places = [i for i, package in enumerate(PACKAGES) if f"{module}.".startswith(f"{package}.")]
 	return max(places, key=lambda place: len(PACKAGES[place]), default=None)
 
 
 def is_above(target: str, module: str) -> bool:
-	"""Whether `target` stands above `module`; the public modules in the root of `ai` stand above every
-	package.
-	"""
+	"""Whether `target` is above `module`; public modules in the root of `ai` are above every package."""
 	place = package_of(target)
 	if place is None:
 		return target.startswith("ai.")
@@ -312,7 +304,7 @@ def find_cycles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def frappe_names(path: Path) -> set[str]:
-	"""Names below frappe a module uses: attributes as written, and what it imports."""
+	"""Names in frappe that a module uses: attributes as written, and imports."""
 	tree, found = ast.parse(path.read_text()), set()
 	for node in ast.walk(tree):
 		if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "frappe":

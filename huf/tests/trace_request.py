@@ -1,7 +1,7 @@
-"""Traces one chat message with one write tool through huf/api and huf/ai, on an embedded site of its own.
+"""Traces one chat message with one write tool through huf/api and huf/ai, on a temporary embedded site.
 
-A move is a call of a function in another file than that of the last function called; functions outside
-huf/api and huf/ai are passed over, and a coroutine or generator that goes on is no new call.
+A move is a call of a function in another file than the previous call; functions outside huf/api and huf/ai
+are ignored, and a coroutine or generator that resumes is not a new call.
 """
 
 import argparse
@@ -23,9 +23,7 @@ TRACED = tuple(str(HUF / folder) + "/" for folder in ("api", "ai"))
 
 
 class Trace:
-	"""Files in the order of their first call, and how often the file of the called function changes; of every
-	thread.
-	"""
+	"""Counts the moves of all threads and lists the files in the order of their first call."""
 
 	def __init__(self) -> None:
 		self.files: dict[str, None] = {}

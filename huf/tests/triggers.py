@@ -1,4 +1,4 @@
-"""What tests of triggers share: triggers that are gone after a test, and a worker that carries events out."""
+"""Shared by tests of triggers: triggers that are deleted after a test, and a worker for their events."""
 
 import json
 
@@ -37,7 +37,7 @@ class TriggerTestCase(SiteTestCase):
 
 
 class WebhookTestCase(TriggerTestCase):
-	"""Makes webhooks with a known secret, and delivers to them as a stranger does."""
+	"""Creates webhooks with a known secret, and delivers to them as an anonymous client."""
 
 	def webhook(self, **values):
 		return self.trigger("Webhook", run_as=self.user, webhook_secret=SECRET, **values)
@@ -50,7 +50,7 @@ class WebhookTestCase(TriggerTestCase):
 
 
 def todo(**values):
-	"""A to-do of the present user, saved but not committed."""
+	"""A to-do of the current user, saved but not committed."""
 	values = {"description": "A thing to do", "allocated_to": frappe.session.user, **values}
 	return frappe.get_doc({"doctype": "ToDo", **values}).insert()
 
@@ -66,7 +66,7 @@ def runs_of(trigger) -> list:
 
 
 def work_off(trigger) -> list:
-	"""Commit, do the jobs of a trigger's events as a worker would, and give the runs."""
+	"""Commit, process a trigger's events as a worker would, and return the runs."""
 	frappe.db.commit()
 	for event in events_of(trigger):
 		run_agent_for_doc(event.name)

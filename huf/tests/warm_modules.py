@@ -1,4 +1,4 @@
-"""Imports what servers and workers load by their first work, in the process that `forks` forks them from."""
+"""Imports what servers and workers load on first use, in the process that `forks` forks them from."""
 
 import asyncio
 import importlib

@@ -1,6 +1,6 @@
-"""Mails made by a table: charsets, parts, answers and faults, as programs really write them.
+"""Sample mails generated from tables: charsets, parts, replies and faults as real mail programs write them.
 
-The rest lies beside as .eml.
+The other samples are the .eml files in this folder.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sample:
-	"""`has`: what the text must hold; `new`: what is new in it; `files`: (name, bytes) of each attachment."""
+	"""`has`: texts it must contain; `new`: the text without quotes; `files`: (name, bytes) of attachments."""
 
 	name: str
 	raw: bytes
@@ -81,7 +81,7 @@ ANSWERS = {
 	),
 }
 FOLDER = Path(__file__).parent
-BY_HAND = {
+EML_FILES = {
 	"gmail_forward_en": ("anna@customer.example", "Where is my order?"),
 	"gmail_forward_cs": ("jan@zakaznik.example", "Kde je moje objednávka?"),
 	"outlook_forward_en": ("jose@customer.example", "Please send the invoice again."),
@@ -98,11 +98,11 @@ BY_HAND = {
 
 
 def all_samples() -> list[Sample]:
-	return [*by_hand(), *in_charsets(), *answers(), *with_parts(), *with_faults()]
+	return [*from_eml_files(), *in_charsets(), *answers(), *with_parts(), *with_faults()]
 
 
-def by_hand() -> Iterator[Sample]:
-	for name, has in BY_HAND.items():
+def from_eml_files() -> Iterator[Sample]:
+	for name, has in EML_FILES.items():
 		yield Sample(
 			name, (FOLDER / f"{name}.eml").read_bytes(), has, automated=name == "bounce" or "html" in name
 		)

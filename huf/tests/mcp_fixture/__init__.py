@@ -1,3 +1,3 @@
-"""What the conformance suite of MCP expects a server to offer: real tools of an agent, and a catalog for what
-Huf's own tools have no use for.
+"""What the MCP conformance suite expects of a server: an agent's tools, and a catalog for features that Huf's
+tools do not use.
 """

@@ -1,4 +1,4 @@
-"""Prompts, resources and questions to the client as the conformance suite of MCP asks for them."""
+"""A catalog of the tools, prompts, resources and questions that the MCP conformance suite expects."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ QUESTIONS = {
 	f"{PREFIX}capabilities": ({**NAME, "greeting": sample("Generate a greeting", 50)},),
 	f"{PREFIX}prompt": ({"user_context": elicit("What context should the prompt use?", "context")},),
 }
-"""By tool or prompt: what is asked in each round."""
+"""The questions to the client by tool or prompt, one dict per round."""
 QUESTIONS["test_streaming_elicitation"] = (NAME,)
 STATELESS = (
 	"test_streaming_elicitation",
@@ -93,13 +93,13 @@ def text(words: str) -> types.TextContent:
 	return types.TextContent(text=words)
 
 
-def ask(ctx, name: str, params):
-	"""The next question of a tool or prompt, or None where all have been answered."""
+def find_questions(ctx, name: str, params):
+	"""The next questions of a tool or prompt, or None if all are answered."""
 	rounds = QUESTIONS[name]
 	place = int(params.request_state.removeprefix("round ")) if params.request_state else 0
 	responses = params.input_responses or {}
 	questions = rounds[place]
-	is_answered = all(fits(question, responses.get(key)) for key, question in questions.items())
+	is_answered = all(is_answered_by(question, responses.get(key)) for key, question in questions.items())
 	place += is_answered
 	if place == len(rounds):
 		return None
@@ -108,7 +108,7 @@ def ask(ctx, name: str, params):
 	return types.InputRequiredResult(input_requests=questions, request_state=state)
 
 
-def fits(question, response) -> bool:
+def is_answered_by(question, response) -> bool:
 	if isinstance(question, types.ElicitRequest):
 		field = question.params.requested_schema["required"][0]
 		return isinstance(response, types.ElicitResult) and field in (response.content or {})
@@ -149,7 +149,7 @@ class FixtureCatalog(Catalog):
 			raise MCPError(
 				code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message="Needs sampling", data=required
 			)
-		if params.name in QUESTIONS and (question := ask(ctx, params.name, params)):
+		if params.name in QUESTIONS and (question := find_questions(ctx, params.name, params)):
 			return question
 		given = {k: v.model_dump(mode="json") for k, v in (params.input_responses or {}).items()}
 		words = f"Hello, {given.get('user_name', {}).get('content', {})}! state-ok {json.dumps(given)}"
@@ -200,7 +200,7 @@ class FixtureCatalog(Catalog):
 
 	async def get_prompt(self, ctx, params):
 		given = params.arguments or {}
-		if params.name in QUESTIONS and (question := ask(ctx, params.name, params)):
+		if params.name in QUESTIONS and (question := find_questions(ctx, params.name, params)):
 			return question
 		words = "Embedded resource content for testing."
 		contents = {

@@ -1,4 +1,4 @@
-"""An app that offers what the conformance suite of MCP calls, on a site of its own behind `huf start`."""
+"""Installs an app with what the MCP conformance suite calls, on a separate site served by `huf start`."""
 
 from pathlib import Path
 
@@ -34,6 +34,6 @@ def install_pack(home: Path) -> str:
 
 
 def sign_in() -> None:
-	"""The suite sends no credentials with its requests to the server."""
+	"""Sign in the fixture user, as the suite sends no credentials."""
 	if frappe.session.user == "Guest" and frappe.local.request.path.endswith(SERVE):
 		frappe.set_user(frappe.conf[USER_KEY])

@@ -1,6 +1,6 @@
-"""The site over real HTTP for programs that speak MCP.
+"""Serves the site over real HTTP to MCP clients.
 
-HUF_MCP_URL names a server that serves this site already, as `bench serve` does; else one is started here.
+HUF_MCP_URL names a running server of this site, such as `bench serve`; otherwise one is started here.
 """
 
 import os
@@ -26,9 +26,15 @@ def make_fixture_server() -> str:
 		name = function.__name__
 		if not frappe.db.exists("Agent Tool Function", name):
 			path = f"{tools.__name__}.{name}"
-			asks = name == "confirm_delete"
-			effect = "write" if asks else "read"
-			make_tool("Custom Function", name, function_path=path, effect=effect, requires_approval=int(asks))
+			needs_approval = name == "confirm_delete"
+			effect = "write" if needs_approval else "read"
+			make_tool(
+				"Custom Function",
+				name,
+				function_path=path,
+				effect=effect,
+				requires_approval=int(needs_approval),
+			)
 		offers.append(
 			{
 				"offer_type": "Agent Tool Function",
@@ -47,7 +53,7 @@ def make_fixture_server() -> str:
 
 @contextmanager
 def serve_site() -> Iterator[str]:
-	"""The address of a server for requests that sign in themselves."""
+	"""The address of a server for requests with their own credentials."""
 	if SERVED_URL:
 		yield SERVED_URL
 	else:
@@ -57,7 +63,7 @@ def serve_site() -> Iterator[str]:
 
 @contextmanager
 def serve(user: str | None = None) -> Iterator[str]:
-	"""The address of a server in this process; with `user`, requests without a key of their own have this user's."""
+	"""The address of a server in this process; with `user`, requests without a key get this user's."""
 	key = f"token {make_key(user)}:{SECRET}" if user else None
 	frappe.app._site, frappe.app._sites_path = frappe.local.site, frappe.local.sites_path
 

@@ -1,4 +1,4 @@
-"""Functions that are tools of the fixture agent, by the names that the suite calls."""
+"""Tools of the fixture agent, with the names that the conformance suite calls."""
 
 import base64
 import struct
@@ -22,7 +22,7 @@ def png() -> str:
 
 
 IMAGE = {"type": "image", "data": png(), "mimeType": "image/png"}
-SOUND = base64.b64encode(
+AUDIO = base64.b64encode(
 	b"RIFF"
 	+ struct.pack("<I", 36)
 	+ b"WAVEfmt "
@@ -55,7 +55,7 @@ def test_image_content():
 
 @tool("Of the conformance suite")
 def test_audio_content():
-	return answer({"type": "audio", "data": SOUND, "mimeType": "audio/wav"})
+	return answer({"type": "audio", "data": AUDIO, "mimeType": "audio/wav"})
 
 
 @tool("Of the conformance suite")
