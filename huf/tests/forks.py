@@ -1,4 +1,4 @@
-"""Test processes are forked from one that has already imported what servers and workers need (seconds)."""
+"""Test processes fork from one that has imported what servers and workers need, which takes seconds."""
 
 from multiprocessing import get_context
 

@@ -18,7 +18,10 @@ TOOLS = ("send_reply", "create_draft", "escalate")
 
 
 class MailTestCase(SiteTestCase):
-	"""Has a `user`, and a `mailbox` (its name) at `address` that fetches no mail. Its rules are deleted."""
+	"""Has a `user`, and a `mailbox` (its name) at `address` that fetches no mail.
+
+	Rules are deleted after each test.
+	"""
 
 	@classmethod
 	def setUpClass(cls):

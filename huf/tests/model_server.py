@@ -1,4 +1,4 @@
-"""A scripted model that speaks the OpenAI wire over real HTTP on loopback.
+"""A scripted model that speaks the OpenAI API over real HTTP on loopback.
 
 	with ModelServer() as server:
 		server.script(tool_call("get_list", {"doctype": "ToDo"}), text("You have two."))

@@ -88,7 +88,7 @@ COUNT_REQUESTS = (
 )
 """Templates of fifty requests; a model that calls no tool can answer them only with invented numbers."""
 TOOL_REQUESTS = 22
-"""The docs report figures for the first N of CHOICES."""
+"""The docs report figures for this many of CHOICES, from the first."""
 
 
 class RealModel:

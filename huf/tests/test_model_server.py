@@ -165,7 +165,7 @@ class StreamedAnswers(unittest.TestCase):
 		with ModelServer() as server:
 			server.script(cut(text("Hello there", chunk_size=4), after_chunks=2))
 			seen: list = []
-			broken = "not completed|Connection error"  # by the version of openai
+			broken = "not completed|Connection error"  # depends on the version of openai
 			with self.assertRaisesRegex(litellm.exceptions.MidStreamFallbackError, broken):
 				stream(server, seen)
 		self.assertEqual("".join(chunk.choices[0].delta.content or "" for chunk in seen), "Hell")
@@ -173,7 +173,7 @@ class StreamedAnswers(unittest.TestCase):
 	def test_a_stalled_stream_runs_into_the_clients_timeout(self):
 		with ModelServer() as server:
 			server.script(stall(text("Hello"), after_chunks=1))
-			# By the version of openai.
+			# Depends on the version of openai.
 			kinds = (litellm.Timeout, litellm.exceptions.MidStreamFallbackError)
 			with self.assertRaisesRegex(kinds, "Timeout on reading|timed out"):
 				stream(server, timeout=0.2)

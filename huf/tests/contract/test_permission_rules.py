@@ -84,13 +84,13 @@ class TestOwnersAndHooks(PermissionTestCase):
 				note.save()
 
 	def test_a_private_note_is_visible_to_its_owner_only(self):
-		hidden, shown = self.make_note(), self.make_note(public=1)
+		private, public = self.make_note(), self.make_note(public=1)
 		frappe.set_user(self.make_user("System Manager"))
 		own = self.make_note()
 		names = frappe.get_list("Note", pluck="name", limit=0)
-		self.assertEqual({own.name, shown.name} - set(names), set())
-		self.assertNotIn(hidden.name, names)
-		self.assertEqual(self.rights("Note", hidden), [])
+		self.assertEqual({own.name, public.name} - set(names), set())
+		self.assertNotIn(private.name, names)
+		self.assertEqual(self.rights("Note", private), [])
 
 	def test_a_child_table_cannot_be_listed_by_itself(self):
 		frappe.set_user(self.make_user())

@@ -49,7 +49,7 @@ class TestSavepoints(SiteTestCase):
 		frappe.db.savepoint("here")
 		with self.assertRaises(frappe.DuplicateEntryError):
 			frappe.get_doc(role).insert()
-		if frappe.db.db_type == "postgres":  # refuses further statements until a rollback
+		if frappe.db.db_type == "postgres":  # it refuses further statements until a rollback
 			frappe.db.rollback(save_point="here")
 		self.assertTrue(frappe.db.exists("Note", note.name))
 

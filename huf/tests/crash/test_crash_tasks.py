@@ -1,4 +1,4 @@
-"""Workers and web workers killed at every commit of an MCP task: polling ends in the same single result."""
+"""Workers and web workers killed at every commit of an MCP task: polling returns one and the same result."""
 
 import os
 import unittest

@@ -1,4 +1,4 @@
-"""Base classes for tests of packs, generated or shipped; and a count of the site's rows, to compare."""
+"""Base classes for tests of packs, generated or shipped, and row counts of the site, to compare."""
 
 import json
 import shutil

@@ -77,12 +77,12 @@ class TestPersona(HelenaTestCase):
 		request = AgentRequest("Helena", "Such", self.user, model=self.model, channel="test")
 		events = [event for event in stream_agent(request) if event]
 		progress = [event.data["text"] for event in events if event.kind is EventKind.PROGRESS]
-		wanted = [
+		expected = [
 			"Schritt 1/5: Durchsuche Gesetze...",
 			"Schritt 2/5: Lese die Akte...",
 			"Schritt 2/5: Prüfe die Fristen...",
 		]
-		self.assertEqual(progress, wanted)
+		self.assertEqual(progress, expected)
 		self.assertTrue(all(e.data["is_own"] for e in events if e.kind is EventKind.PROGRESS))
 
 	def test_an_inline_run_stops_after_five_steps_and_offers_background_work(self):

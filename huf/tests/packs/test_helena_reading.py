@@ -77,13 +77,13 @@ class TestWhatIsInCases(HelenaTestCase):
 			self.as_user(tools.read_dokumente_detail, theirs)
 
 	def test_deadlines_can_be_filtered_by_status(self):
-		late, soon = self.deadline(-2), self.deadline(5)
+		late, upcoming = self.deadline(-2), self.deadline(5)
 		done = self.deadline(9, status="Erledigt")
-		wanted = {"active": [late, soon], "past": [late, done], "all": [late, soon, done]}
-		for status, names in wanted.items():
+		expected = {"active": [late, upcoming], "past": [late, done], "all": [late, upcoming, done]}
+		for status, names in expected.items():
 			rows = self.as_user(tools.read_fristen, self.case, status=status)["rows"]
 			self.assertEqual([row["name"] for row in rows], names, status)
-		self.assertEqual([row["name"] for row in self.as_user(tools.read_fristen)["rows"]], [late, soon])
+		self.assertEqual([row["name"] for row in self.as_user(tools.read_fristen)["rows"]], [late, upcoming])
 
 	def test_the_latest_of_many_past_deadlines_are_listed(self):
 		days = [self.deadline(day) for day in (-9, -3, -2, 4, 5)]
@@ -104,9 +104,9 @@ class TestWhatIsInCases(HelenaTestCase):
 
 	def test_a_deadline_says_how_many_days_are_left_and_whether_it_is_overdue(self):
 		self.deadline(-2), self.deadline(5)
-		late, soon = self.as_user(tools.read_fristen, self.case)["rows"]
+		late, upcoming = self.as_user(tools.read_fristen, self.case)["rows"]
 		self.assertEqual((late["tage"], late["ueberfaellig"]), (-2, True))
-		self.assertEqual((soon["tage"], soon.get("ueberfaellig")), (5, None))
+		self.assertEqual((upcoming["tage"], upcoming.get("ueberfaellig")), (5, None))
 
 	def test_deadlines_without_a_case_are_limited_to_cases_of_the_user(self):
 		self.deadline(1, self.other)

@@ -82,7 +82,7 @@ class TestTheBill(unittest.TestCase):
 
 	def test_half_of_the_business_fee_is_credited_to_the_fee_of_the_lawsuit(self):
 		lines = billed(5000, "2300", "7002", "3100", "3104", "7002", "7008")
-		wanted = [
+		expected = [
 			"2300 460.85",
 			"7002 20.00",
 			"3100 460.85",
@@ -91,7 +91,7 @@ class TestTheBill(unittest.TestCase):
 			"7002 20.00",
 			"7008 219.77",
 		]
-		self.assertEqual([" ".join(line) for line in lines], wanted)
+		self.assertEqual([" ".join(line) for line in lines], expected)
 
 	def test_no_more_than_a_rate_of_075_is_credited(self):
 		lines = billed(10_000, ("2300", "2.5"), "3100")

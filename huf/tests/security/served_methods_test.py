@@ -1,4 +1,4 @@
-"""Which functions of Frappe the embedded runtime serves over HTTP."""
+"""The embedded runtime serves only listed functions of Frappe over HTTP."""
 
 import frappe
 from frappe.handler import SERVED

@@ -28,7 +28,7 @@ from huf.tests.ports import find_free_port
 
 PASSWORD = "violet kettle 93 moss"
 MAX_ANSWER_S = 5.0
-"""The best of three."""
+"""For the fastest of three requests."""
 CONNECTION_COUNT, WAIT_PATH = 380, "/api/method/huf.embedded.tests.samples.wait"
 
 

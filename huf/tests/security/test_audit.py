@@ -1,4 +1,4 @@
-"""The audit log records who changed agents, settings and permissions and who approved what, not secrets."""
+"""The audit log has changes of agents, tools, settings and permissions, and approvals, but no secrets."""
 
 import json
 from urllib.parse import quote

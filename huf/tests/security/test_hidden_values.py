@@ -42,7 +42,7 @@ class TestHiddenValues(SiteTestCase):
 		return client.send(f"/api/resource/{doctype}?{query}")
 
 	def test_between_filters_return_no_texts_of_other_users(self):
-		"""Frappe 15 loses the upper bound of such filters and takes the permission condition in its place."""
+		"""Frappe 15 drops the upper bound of such filters, and the permission condition takes its place."""
 		for doctype, fieldname in PRIVATE_TEXTS:
 			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
 			frappe.db.commit()

@@ -1,4 +1,4 @@
-"""Users may choose an agent's model and its tiers for a run; managers may choose any model."""
+"""Users may choose an agent's model and its tiers for a run; those who may edit the agent, any model."""
 
 import frappe
 
