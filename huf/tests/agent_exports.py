@@ -1,4 +1,4 @@
-"""Exports of n8n and of Agent Builder for tests."""
+"""Sample exports of n8n and of OpenAI's Agent Builder."""
 
 CHAT = "@n8n/n8n-nodes-langchain."
 BUILDER = '''

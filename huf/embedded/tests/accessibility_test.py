@@ -1,6 +1,4 @@
-"""Every page of the table: axe finds nothing serious, light and dark; nothing is wider than a phone; and all
-of it by keyboard.
-"""
+"""Every page passes axe in light and dark, fits a phone screen and works by keyboard."""
 
 import unittest
 from collections.abc import Iterator, Sequence
@@ -15,7 +13,7 @@ AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" /
 SERIOUS = ("serious", "critical")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""What may differ between light and dark."""
+"""Rules whose result may differ between light and dark."""
 FAULTS = """async (rules) => {
 	const { violations } = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
 	return violations.map(({ id, impact, nodes }) => [impact, id, nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]);
@@ -23,29 +21,27 @@ FAULTS = """async (rules) => {
 IS_WIDER = "() => document.documentElement.scrollWidth > innerWidth"
 REACHABLE = """() => {
 	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")];
-	const isThere = (each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility({ visibilityProperty: true });
-	const isOther = (each) => each.type === "radio" && !each.checked;
-	const stops = all.filter((each) => isThere(each) && !isOther(each));
-	stops.forEach((each, place) => (each.dataset.stop = place));
-	// Tab goes on from where the focus was last: the top of the page.
+	const isTabStop = (each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility({ visibilityProperty: true });
+	const isUncheckedRadio = (each) => each.type === "radio" && !each.checked;
+	const stops = all.filter((each) => isTabStop(each) && !isUncheckedRadio(each));
+	stops.forEach((each, index) => (each.dataset.stop = index));
+	// Tab continues from the last focus, so move that to the top of the page.
 	const top = document.body.insertBefore(document.createElement("button"), document.body.firstChild);
 	top.focus();
 	top.remove();
 	return stops.map((each) => each.outerHTML.slice(0, 160));
 }"""
 FOCUSED = """() => {
-	const it = document.activeElement;
+	const el = document.activeElement;
 	const isOutlined = (each) => each && getComputedStyle(each).outlineStyle !== "none";
-	// A field may show its focus by the border of the box around it.
-	// A page inside of this one shows its focus itself.
-	const isBordered = it.matches("input, textarea, select, iframe");
-	const names = [it.getAttribute("aria-label"), it.innerText, it.labels?.[0]?.innerText, it.title, it.placeholder];
+	// A field may show its focus by the border of the box around it; the page in an iframe shows its own.
+	const isBordered = el.matches("input, textarea, select, iframe");
+	const names = [el.getAttribute("aria-label"), el.innerText, el.labels?.[0]?.innerText, el.title, el.placeholder];
 	return {
-		place: it === document.body ? null : Number(it.dataset.stop ?? -1),
-		tag: it.outerHTML.slice(0, 160),
-		// What has the focus inside of another document shows it there.
-		isMarked: it.tagName === "IFRAME" || isOutlined(it) || isBordered || isOutlined(it.nextElementSibling) || isOutlined(it.parentElement),
-		isNamed: Boolean(names.find((name) => name?.trim()) || it.getAttribute("aria-labelledby") || it.tabIndex < 0 || it.querySelector("pre, table")),
+		index: el === document.body ? null : Number(el.dataset.stop ?? -1),
+		tag: el.outerHTML.slice(0, 160),
+		isMarked: el.tagName === "IFRAME" || isOutlined(el) || isBordered || isOutlined(el.nextElementSibling) || isOutlined(el.parentElement),
+		isNamed: Boolean(names.find((name) => name?.trim()) || el.getAttribute("aria-labelledby") || el.tabIndex < 0 || el.querySelector("pre, table")),
 	};
 }"""
 MAX_STOPS = 400
@@ -59,11 +55,11 @@ OPENERS = (
 	("trigger", "[data-testid=fire]", "dialog"),
 	("runs", "[data-testid=stop-all]", "alertdialog"),
 )
-"""What opens over which page, by what: a second choice, inside of what the first one opened, behind a bar."""
+"""(page, openers, role of the popup): an opener after a bar is in the popup that the first one opens."""
 
 
 def faults_of(page, rules: Sequence[str] = RULES) -> list[str]:
-	"""What axe finds serious or critical on the page as it is now, by rules or tags of rules."""
+	"""Serious and critical axe violations of the page in its current state; `rules` are ids or tags."""
 	if not page.evaluate("() => Boolean(window.axe)"):
 		page.evaluate(AXE.read_text())
 	return [
@@ -74,7 +70,7 @@ def faults_of(page, rules: Sequence[str] = RULES) -> list[str]:
 
 
 def close_dialog(page) -> None:
-	"""One that the page was opened with: it keeps the focus inside of it."""
+	"""Close a dialog that the page opened with, because it traps the focus."""
 	if page.get_by_role("dialog").count():
 		page.keyboard.press("Escape")
 		page.get_by_role("dialog").wait_for(state="detached")
@@ -90,7 +86,7 @@ class TestAccessibility(unittest.TestCase):
 		cls.browser = enter(cls, start_browser())
 
 	def test_axe_and_the_tab_key_find_no_fault_on_any_page(self):
-		"""One page is opened once for all of it: opening them takes as long as the checks."""
+		"""Each page is opened once for all checks: opening it takes as long as checking it."""
 		with self.open_page() as page:
 			for one in PAGES:
 				self.show.open(page, one)
@@ -105,14 +101,14 @@ class TestAccessibility(unittest.TestCase):
 					self.check_tab_key(page)
 
 	def check_tab_key(self, page):
-		"""It reaches every control, and the focus is seen and named at each."""
+		"""Tab reaches every control, and each is visibly focused and has a name."""
 		close_dialog(page)
 		controls = page.evaluate(REACHABLE)
-		seen = list(walk(page))
-		bad = {at["tag"] for at in seen if not (at["isMarked"] and at["isNamed"])}
-		self.assertEqual(bad, set())
-		reached = {at["place"] for at in seen}
-		self.assertEqual([tag for place, tag in enumerate(controls) if place not in reached], [])
+		focused = list(walk(page))
+		faulty = {stop["tag"] for stop in focused if not (stop["isMarked"] and stop["isNamed"])}
+		self.assertEqual(faulty, set())
+		reached = {stop["index"] for stop in focused}
+		self.assertEqual([tag for index, tag in enumerate(controls) if index not in reached], [])
 
 	def test_no_page_is_wider_than_a_phone(self):
 		with self.open_page(width=390, height=844) as page:
@@ -173,8 +169,8 @@ def walk(page) -> Iterator[dict]:
 	"""Press Tab until the focus leaves the page, and yield each stop."""
 	for _ in range(MAX_STOPS):
 		page.keyboard.press("Tab")
-		at = page.evaluate(FOCUSED)
-		if at["place"] is None:
+		stop = page.evaluate(FOCUSED)
+		if stop["index"] is None:
 			return
-		yield at
+		yield stop
 	raise AssertionError("the focus never leaves the page")

@@ -1,4 +1,4 @@
-"""An agent from one sentence on the page: proposed, reviewed, created, run; with a model and without one."""
+"""An agent is proposed from one sentence, reviewed, created and run, with and without a model."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`huf import-agent` as it is typed."""
+"""`huf import-agent` reports what it would create, creates the agent and refuses invalid files."""
 
 import json
 
@@ -20,9 +20,9 @@ class TestImportAgent(SiteTestCase):
 		listed = self.run_huf(str(file), "--dry-run")
 		self.assertIn("Would make Order Agent", listed.output)
 		self.assertFalse(frappe.db.exists("Agent", "Order Agent"))
-		made = self.run_huf(str(file))
-		self.assertIn("Made Order Agent (model: default)", made.output)
-		self.assertIn("not mapped: Look up (toolHttpRequest)", made.output)
+		imported = self.run_huf(str(file))
+		self.assertIn("Made Order Agent (model: default)", imported.output)
+		self.assertIn("not mapped: Look up (toolHttpRequest)", imported.output)
 		frappe.db.rollback()
 		self.assertTrue(frappe.db.exists("Agent", "Order Agent"))
 		file.write_text("nothing")

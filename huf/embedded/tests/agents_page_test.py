@@ -1,4 +1,4 @@
-"""Agents on the page: made with tools for records, tried beside their form, changed, brought back, deleted."""
+"""The agents page: create with record tools, try, edit, restore instructions and delete agents."""
 
 from urllib.error import HTTPError
 

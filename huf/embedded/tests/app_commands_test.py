@@ -1,4 +1,4 @@
-"""`huf new-app`: own Python tools, found by agents and by Custom Function."""
+"""`huf new-app` creates an app whose Python tools agents can call."""
 
 import frappe
 from click.testing import CliRunner
@@ -16,9 +16,9 @@ class TestNewApp(SiteTestCase):
 
 	def make_app(self) -> str:
 		name = f"tools_{frappe.generate_hash(length=6)}"
-		said = self.run_huf("new-app", name)
-		self.assertEqual(said.exit_code, 0, said.output)
-		self.assertIn(f"{name}.huf_tools.example.add_vat", said.output)
+		result = self.run_huf("new-app", name)
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertIn(f"{name}.huf_tools.example.add_vat", result.output)
 		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
 		frappe.connect()
 		return name
@@ -27,17 +27,17 @@ class TestNewApp(SiteTestCase):
 		name = self.make_app()
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", "add_vat", "provider_app"), name)
 		path = f"{name}.huf_tools.example.add_vat"
-		own = make_tool("Custom Function", function_path=path, effect="read")
+		custom_tool = make_tool("Custom Function", function_path=path, effect="read")
 		with ModelServer() as server:
-			agent = make_agent(make_model(server), ("add_vat", own))
-			server.script(tool_call("add_vat", {"net": 10}), tool_call(own, {"net": 10}), text("12."))
+			agent = make_agent(make_model(server), ("add_vat", custom_tool))
+			server.script(tool_call("add_vat", {"net": 10}), tool_call(custom_tool, {"net": 10}), text("12."))
 			result = run_agent_sync(agent, unique("What is 10 with tax?"))
 		self.assertEqual(result["response"], "12.", result)
-		said = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual(said, ['{"gross": 12.0}'] * 2)
+		tool_results = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(tool_results, ['{"gross": 12.0}'] * 2)
 
 	def test_taken_or_invalid_app_names_are_refused_without_creating_an_app(self):
 		for name in ("json", "huf", "My App", "../up"):
-			said = self.run_huf("new-app", name)
-			self.assertEqual(said.exit_code, 1, said.output)
+			result = self.run_huf("new-app", name)
+			self.assertEqual(result.exit_code, 1, result.output)
 		self.assertFalse((self.home / "apps" / "json").exists())

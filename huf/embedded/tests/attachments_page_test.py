@@ -1,6 +1,4 @@
-"""Files in a chat: chosen, dropped, pasted, taken away; sent, seen by the model, and there again after a
-reload.
-"""
+"""Files in a chat are attached, removed, sent, seen by the model and kept after a reload."""
 
 import base64
 import os
@@ -26,17 +24,17 @@ TRANSFER = """([kind, name]) => {
 	const transfer = new DataTransfer();
 	transfer.items.add(new File(["Tea is at four."], name, { type: "text/plain" }));
 	const field = document.querySelector("[data-testid=composer]");
-	const given = { bubbles: true, cancelable: true };
+	const options = { bubbles: true, cancelable: true };
 	field.dispatchEvent(
 		kind === "paste"
-			? new ClipboardEvent("paste", { ...given, clipboardData: transfer })
-			: new DragEvent("drop", { ...given, dataTransfer: transfer }),
+			? new ClipboardEvent("paste", { ...options, clipboardData: transfer })
+			: new DragEvent("drop", { ...options, dataTransfer: transfer }),
 	);
 }"""
 
 
 def noise(width: int, height: int) -> bytes:
-	"""A picture that cannot be packed."""
+	"""A PNG of random pixels, which compression cannot shrink."""
 	rows = b"".join(b"\0" + os.urandom(3 * width) for _ in range(height))
 	parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)))
 	chunks = (
@@ -91,17 +89,17 @@ class TestAttachmentsPage(PageTestCase):
 			page.keyboard.press("Enter")
 			page.get_by_test_id("run-footer").wait_for()
 			self.assertEqual(page.get_by_test_id("detach").count(), 0)
-			words, picture = self.model.requests[0]["messages"][-1]["content"]
-			self.assertIn("File note.txt:\n```\nTea is at four.\n```", words["text"])
+			text_part, image_part = self.model.requests[0]["messages"][-1]["content"]
+			self.assertIn("File note.txt:\n```\nTea is at four.\n```", text_part["text"])
 			self.assertEqual(
-				picture["image_url"]["url"], f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+				image_part["image_url"]["url"], f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
 			)
 			page.reload()
 			page.get_by_test_id("run-footer").wait_for()
-			said = page.get_by_test_id("message-user")
-			said.get_by_role("link", name="note.txt").wait_for()
-			picture = said.get_by_role("img", name="tea.png")
-			self.assertTrue(picture.evaluate("async (it) => (await it.decode(), it.naturalWidth === 1)"))
+			message = page.get_by_test_id("message-user")
+			message.get_by_role("link", name="note.txt").wait_for()
+			picture = message.get_by_role("img", name="tea.png")
+			self.assertTrue(picture.evaluate("async (img) => (await img.decode(), img.naturalWidth === 1)"))
 			page.get_by_test_id("edit").click()
 			self.model.script(text("Four o'clock."))
 			page.get_by_test_id("edit-message").fill("And when is tea today?")
@@ -150,8 +148,8 @@ class TestAttachmentsPage(PageTestCase):
 	def test_too_large_image_is_downscaled_before_the_upload(self):
 		with self.open_page() as page:
 			self.attach(page, {"name": "big.png", "mimeType": "image/png", "buffer": noise(1500, 1000)})
-			said = page.get_by_test_id("attachment").inner_text()
-			self.assertRegex(said, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
+			label = page.get_by_test_id("attachment").inner_text()
+			self.assertRegex(label, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
 
 	def test_unsupported_file_shows_an_error_and_blocks_sending(self):
 		with self.open_page() as page:
@@ -160,7 +158,7 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_role("alert").get_by_text("not supported").wait_for()
 			self.assertFalse(page.get_by_test_id("send").is_enabled())
 			page.get_by_role("button", name="Remove a.zip").click()
-			# Enabled as soon as the agents are known, too.
+			# Sending also waits until the agents are loaded.
 			page.locator("[data-testid=send]:enabled").wait_for()
 
 	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):

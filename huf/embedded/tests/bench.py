@@ -1,7 +1,7 @@
-"""What tests of a bench's pages share: people of its site, REST in their names, and headless Chromium.
+"""Base of tests on a served bench: users, REST calls in their sessions, and headless Chromium.
 
-HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD name a System Manager of a served site; HUF_BENCH_SHOTS a
-folder for pictures. What the tests make stays on the site, under names that begin with "Desk Walk".
+HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD name a System Manager of a served site, HUF_BENCH_SHOTS a
+folder for screenshots. Records that the tests create stay on the site; their names begin with "Desk Walk".
 """
 
 import os
@@ -14,7 +14,7 @@ from urllib.parse import quote
 from huf.embedded.tests.browser import ARGUMENTS, CHROMIUM, needs_browser
 
 URL, USER, PASSWORD = (os.environ.get(f"HUF_BENCH_{key}") for key in ("URL", "USER", "PASSWORD"))
-OF_PEOPLE = "a good password 7"
+USER_PASSWORD = "a good password 7"
 
 
 @needs_browser
@@ -32,7 +32,7 @@ class BenchTestCase(unittest.TestCase):
 
 	@classmethod
 	def sign_in(cls, user: str, password: str) -> tuple:
-		"""REST without pages, which needs no token, and a browser's session."""
+		"""(REST session, browser context) of a user. A REST session without pages needs no CSRF token."""
 		rest = cls.playwright.request.new_context(base_url=URL)
 		context = cls.browser.new_context(base_url=URL, viewport={"width": 1280, "height": 900})
 		for session in (rest, context.request):
@@ -42,36 +42,36 @@ class BenchTestCase(unittest.TestCase):
 
 	@classmethod
 	def add_person(cls, email: str, *roles: str) -> None:
-		"""Somebody with these roles, signed in; an earlier walk's person is taken again."""
+		"""Create a user with these roles, or reuse the one of an earlier test run, and sign in."""
 		values = {
 			"first_name": email.split("@")[0].title(),
-			"new_password": OF_PEOPLE,
+			"new_password": USER_PASSWORD,
 			"send_welcome_email": 0,
 		}
 		cls.make("User", email, email=email, **values, roles=[{"role": role} for role in roles])
-		cls.people[email] = cls.sign_in(email, OF_PEOPLE)
+		cls.people[email] = cls.sign_in(email, USER_PASSWORD)
 
 	@classmethod
 	def make(cls, doctype: str, name: str | None = None, **values) -> dict:
-		"""A document; where one of this name is left from an earlier walk, that one with these values."""
-		kind = f"/api/resource/{quote(doctype)}"
-		old = f"{kind}/{quote(name)}" if name else ""
+		"""Create a document, or update the one of this name that an earlier test run left."""
+		path = f"/api/resource/{quote(doctype)}"
+		document_path = f"{path}/{quote(name)}" if name else ""
 		rest = cls.people[USER][0]
-		is_there = old and rest.get(old).ok
-		answer = rest.put(old, data=values) if is_there else rest.post(kind, data=values)
+		exists = document_path and rest.get(document_path).ok
+		answer = rest.put(document_path, data=values) if exists else rest.post(path, data=values)
 		assert answer.ok, answer.text()
 		return answer.json()["data"]
 
 	@classmethod
 	def call(cls, method: str, user: str = USER, **values):
-		"""A whitelisted function's answer."""
+		"""Result of a whitelisted function."""
 		answer = cls.people[user][0].post(f"/api/method/{method}", data=values)
 		assert answer.ok, answer.text()
 		return answer.json()["message"]
 
 	@contextmanager
 	def open_page(self, address: str, user: str = USER) -> Iterator:
-		"""A page in a person's session; what it throws fails the test."""
+		"""A page in a user's session; an uncaught error on it fails the test."""
 		page = self.people[user][1].new_page()
 		page.set_default_timeout(20_000)
 		errors: list[str] = []

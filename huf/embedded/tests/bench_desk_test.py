@@ -1,8 +1,6 @@
-"""A walk through the web chat, the approvals and the Desk of a bench: each button is pressed and does its
-work.
+"""Every button in the web chat, the approvals and the Desk of a bench works.
 
-Agents work offline, without a model; one that is scripted answers where a model is asked. See `bench.py` for
-what it needs.
+Agents run offline, except where a scripted model answers. See `bench.py` for the environment variables.
 """
 
 import time
@@ -43,8 +41,8 @@ class TestDeskOfABench(BenchTestCase):
 			if types == "GET":
 				values |= {"base_url": "http://127.0.0.1:9/nothing", "reference_doctype": None}
 			cls.make("Agent Tool Function", name, tool_name=name, **values)
-		asks = {"walk_create_todo": {"requires_approval": 1}}
-		tools = [{"tool": name, **asks.get(name, {})} for name in TOOLS]
+		approvals = {"walk_create_todo": {"requires_approval": 1}}
+		tools = [{"tool": name, **approvals.get(name, {})} for name in TOOLS]
 		cls.make("Agent", AGENT, agent_name=AGENT, agent_tool=tools, allow_chat=1)
 		event = {"trigger_type": "Doc Event", "reference_doctype": "ToDo", "doc_event": "after_insert"}
 		cls.make(
@@ -61,13 +59,13 @@ class TestDeskOfABench(BenchTestCase):
 
 	@classmethod
 	def ask(cls, prompt: str, user: str = USER) -> dict:
-		"""What came of it, in a conversation of its own."""
+		"""Result of a run in a new conversation."""
 		values = {"agent_name": AGENT, "prompt": prompt, "external_id": uuid4().hex}
 		return cls.call("huf.ai.agent_integration.run_agent_sync", user, **values)
 
 	@classmethod
 	def propose(cls, what: str, user: str = ANNA) -> str:
-		"""A draft that waits for this person."""
+		"""Name of a new draft that waits for this user's approval."""
 		run = cls.ask(f"Create a todo: {what}", user)["run"]
 		[draft] = cls.people[user][0].get(f"/api/method/huf.api.draft.get_drafts?run={run}").json()["message"]
 		return draft["draft"]
@@ -81,7 +79,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.assertGreaterEqual(int(card.locator(".number").inner_text()), 1)
 			self.assertEqual(page.locator(".number-widget-box").count(), 4)
 			page.locator(BAR).first.wait_for()
-			# A line without any cost has no height, which is not visible to the browser.
+			# A line whose costs are all zero has no height, so the browser does not count it as visible.
 			page.locator(".chart-container .line-graph-path").first.wait_for(state="attached")
 			for link in ("Chat", "Approvals", "Agent Mailbox", "Agent Costs", "Huf Settings"):
 				page.locator(".widget").get_by_text(link, exact=True).first.wait_for()
@@ -133,9 +131,7 @@ class TestDeskOfABench(BenchTestCase):
 			page.get_by_text("The Model Responds").wait_for()
 
 	def fill_first(self, page, fieldname, text):
-		"""Type into the first field of a dialog, which has the focus once the dialog is open: Frappe does not
-		search for what is typed before.
-		"""
+		"""Fill the first field of a dialog once it has the focus: Frappe does not search for earlier input."""
 		field = page.locator(f".modal:visible [data-fieldname={fieldname}] input")
 		field.and_(page.locator(":focus")).wait_for()
 		field.fill(text)
@@ -204,7 +200,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.assertEqual(page.locator(".form-sidebar:visible .huf-ask").count(), 1)
 			with page.expect_popup() as opened:
 				page.locator(".form-sidebar .huf-ask").click()
-			self.hold_in_composer(opened.value, f'About ToDo "{self.todo}"')
+			self.assert_in_composer(opened.value, f'About ToDo "{self.todo}"')
 			# The search bar of Frappe 15; later versions open it as a dialog.
 			page.keyboard.press("Control+k")
 			page.locator("#navbar-search").fill("is this late")
@@ -213,9 +209,9 @@ class TestDeskOfABench(BenchTestCase):
 			self.shoot(page, "ask")
 			with page.expect_popup() as opened:
 				row.click()
-			self.hold_in_composer(opened.value, "is this late")
+			self.assert_in_composer(opened.value, "is this late")
 
-	def hold_in_composer(self, page, words: str):
+	def assert_in_composer(self, page, words: str):
 		composer = page.get_by_test_id("composer")
 		composer.wait_for()
 		self.assertIn(words, composer.input_value())
@@ -243,7 +239,7 @@ class TestDeskOfABench(BenchTestCase):
 		todos = self.people[ANNA][0].get('/api/resource/ToDo?filters=[["description","like","%call Fred%"]]')
 		self.assertTrue(todos.json()["data"])
 
-	# --- who sees what ---
+	# --- permissions ---
 
 	def test_user_sees_only_own_runs_in_workspace_report_and_list(self):
 		own = self.ask(QUESTION, BEN)["run"]
@@ -262,13 +258,13 @@ class TestDeskOfABench(BenchTestCase):
 			page.locator(".list-row").first.wait_for()
 			self.assertLessEqual(page.locator(".list-row").count(), len(runs))
 
-	# --- what is done again and again ---
+	# --- helpers ---
 
 	def pill(self, page, word: str):
 		return page.locator(".page-head:visible .indicator-pill", has_text=word)
 
 	def wait_until_applied(self, draft: str):
-		"""A worker of the bench has to be running."""
+		"""Needs a running worker of the bench."""
 		for _ in range(60):
 			if (
 				self.people[ANNA][0].get(f"/api/resource/Agent Draft/{draft}").json()["data"]["status"]

@@ -1,5 +1,5 @@
-"""An administrator's first hour in the Desk of a bench: provider, model, tool, agent and trigger are made on
-their forms, and a document's change leads to an approval. See `bench.py` for what it needs; a worker runs.
+"""On Desk forms of a bench, an administrator creates a provider, model, tool, agent and trigger; a document
+event leads to an approval. See `bench.py` for the environment variables; a worker must be running.
 """
 
 import time
@@ -101,7 +101,7 @@ class TestFirstHour(BenchTestCase):
 	@staticmethod
 	def choose(control, value: str) -> None:
 		control.locator("input:visible").first.fill(value)
-		# The list of a table row stands outside of its row on Frappe 16 and later.
+		# On Frappe 16 and later, the options of a field in a table row are outside that row.
 		control.page.locator("[role=option]:visible", has_text=value).first.click()
 
 	@staticmethod

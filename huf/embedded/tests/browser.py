@@ -1,4 +1,4 @@
-"""Headless Chromium on a started Huf, for tests of pages and for pictures of them."""
+"""Headless Chromium on a running Huf, for page tests and screenshots."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
-"""The first one has no window to draw, and needs half of the others' time."""
+"""The first has no window to draw and takes half the time of the others."""
 CHROMIUM = os.environ.get("HUF_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 ARGUMENTS = [
 	"--no-sandbox",
@@ -24,15 +24,15 @@ ARGUMENTS = [
 	"--use-fake-ui-for-media-stream",
 ]
 TIMEOUT_MS = 40_000
-"""On a busy machine, the first call of a model alone takes 15 s: a child process learns it."""
+"""On a busy machine, a model's first call alone takes 15 s: a child process checks it with LiteLLM."""
 HARMLESS = ("Failed to load resource",)
-"""How lines of the console begin that are no fault: an answer of 4xx, which the page shows in its own words."""
+"""Beginnings of console errors that are ignored: a 4xx response, which the page reports itself."""
 
 
 def needs_browser(test):
-	"""Skip without Chromium; try a failed test once more.
+	"""Skip without Chromium; rerun a failed test once.
 
-	Several processes share the cores during a test. The runner's last line counts what was tried again.
+	Several processes share the cores during a test. The last line of pytest's output counts the reruns.
 	"""
 	return pytest.mark.flaky(reruns=1)(unittest.skipUnless(CHROMIUM, "Chromium is not installed")(test))
 
@@ -52,9 +52,9 @@ def start_browser() -> Iterator:
 def open_page(
 	browser, url: str, width: int = 1280, height: int = 900, expected: str | None = None, **options
 ) -> Iterator:
-	"""A page of a fresh profile; Playwright's Page.
+	"""Playwright's Page in a fresh profile.
 
-	What the page logs as an error fails the test at the end, unless it contains the `expected` text.
+	An error that the page logs fails the test at the end, unless it contains the `expected` text.
 	"""
 	size = {"width": width, "height": height}
 	with browser.new_context(base_url=url, viewport=size, reduced_motion="reduce", **options) as context:
@@ -70,13 +70,13 @@ def open_page(
 
 @contextmanager
 def open_browser(url: str, **options) -> Iterator:
-	"""A page in a browser of its own; options are `open_page`'s."""
+	"""A page in a new browser; options as for `open_page`."""
 	with start_browser() as browser, open_page(browser, url, **options) as page:
 		yield page
 
 
 def is_fault(line) -> bool:
-	"""Whether a line of the console tells of an error; Vue's production build writes those of components there."""
+	"""Whether a console line reports an error; Vue's production build logs errors of components there."""
 	return line.type == "error" and not line.text.startswith(HARMLESS)
 
 
@@ -86,7 +86,7 @@ def read_boot(page: str) -> dict:
 
 
 def sign_in(page, password: str, user: str = "Administrator") -> None:
-	"""From wherever the page sends a guest, through the login page."""
+	"""Sign in on the login page, to which the chat redirects guests."""
 	page.goto("/huf/chat")
 	page.get_by_label("Email or user name").fill(user)
 	page.get_by_label("Password", exact=True).fill(password)
@@ -94,7 +94,7 @@ def sign_in(page, password: str, user: str = "Administrator") -> None:
 
 
 def say(page, text: str):
-	"""Say something in the chat and wait for the run to end; gives the footer of its run."""
+	"""Send a message in the chat and wait for its run to end; returns the footer of the run."""
 	ended = page.get_by_test_id("run-footer").count()
 	page.get_by_test_id("composer").fill(text)
 	page.get_by_test_id("send").click()
@@ -112,14 +112,14 @@ AT_REST = """async () => {
 
 
 def reach(page, item) -> None:
-	"""Bring an item of a chat under the mouse.
+	"""Hover over an item of a chat once its thread has stopped scrolling.
 
-	While a thread scrolls, and for a moment after, nothing in it can be clicked.
+	Nothing in a thread can be clicked while it scrolls, and for a moment after.
 	"""
 	item.hover()
 	page.wait_for_function(AT_REST)
 
 
 def wait_to_hear(page) -> None:
-	"""From here on the page hears what its site tells."""
+	"""Wait until the page receives realtime events of its site."""
 	page.locator("html[data-realtime=connected]").wait_for(state="attached")

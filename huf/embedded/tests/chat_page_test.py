@@ -1,4 +1,4 @@
-"""The newcomer's first minute: `huf start`, sign in, talk to the demo agent, without any model."""
+"""The chat page: sign-in, offline answers, choice of agent and model, routing, streaming and history."""
 
 from huf.embedded.tests.browser import needs_browser, say, sign_in
 from huf.embedded.tests.first_page import loaded_bytes, open_first_page
@@ -43,10 +43,10 @@ class TestChatPage(PageTestCase):
 	def test_first_page_load_stays_below_its_size_limit(self):
 		with self.open_page() as page:
 			open_first_page(page)
-			javascript, everything = loaded_bytes(page)
+			javascript, total = loaded_bytes(page)
 		self.assertGreater(javascript, 50_000)
 		self.assertLess(javascript, 160_000)
-		self.assertLess(everything, 170_000)
+		self.assertLess(total, 170_000)
 
 	def test_conversation_is_restored_after_a_reload(self):
 		with self.open_guest_page() as page:
@@ -99,11 +99,11 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("message-agent").get_by_text("Sentence 20.").wait_for()
 			self.assertEqual(page.get_by_test_id("run-footer").count(), 0)
 			page.get_by_test_id("run-footer").wait_for()
-			said = page.get_by_test_id("message-agent").last.inner_text()
-			self.assertEqual(" ".join(said.split()).count(answer), 1)
+			shown = page.get_by_test_id("message-agent").last.inner_text()
+			self.assertEqual(" ".join(shown.split()).count(answer), 1)
 			# The claims below the answer quote it again.
 			claims = page.get_by_test_id("claims").locator("q").filter(has_text="Sentence 3.").count()
-			self.assertEqual(said.count("Sentence 3."), 1 + claims)
+			self.assertEqual(shown.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
 	def test_message_that_cannot_be_queued_stays_visible_with_a_retry_button(self):
@@ -195,9 +195,9 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_text("Message 0.", exact=True).count(), 1)
 
 	def add_messages(self, conversation: str, count: int) -> None:
-		"""Said by a person, as a program of the site would bring them in."""
-		wish = {"conversation": conversation, "count": count}
-		self.call("/api/method/huf.embedded.tests.samples.add_messages", wish)
+		"""Store messages of a user, as a program of the site would."""
+		values = {"conversation": conversation, "count": count}
+		self.call("/api/method/huf.embedded.tests.samples.add_messages", values)
 
 	def use_model(self, model) -> str:
 		name = f"Scripted {self._testMethodName}"

@@ -1,4 +1,4 @@
-"""Chats on the page: found by their words, edited in versions, rated, branched off, and shared with a reader."""
+"""Chats are searched, edited in versions, rated, branched and shared on the page."""
 
 from contextlib import contextmanager
 from urllib.parse import unquote
@@ -8,7 +8,7 @@ from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text
 
-SAID = "(words) => document.querySelector('[data-testid=composer]').value === words"
+COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
 
 
@@ -36,7 +36,7 @@ class TestChatsPage(PageTestCase):
 			versions = page.get_by_test_id("versions")
 			versions.filter(has_text="2/2").wait_for()
 			self.assertNotEqual(page.url, address)
-			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
+			self.assertEqual(self.user_messages(page), ["How many users are there?", "List the notes"])
 			self.wait_for_chats(page, listed)
 			page.get_by_test_id("version-previous").press("Enter")
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
@@ -47,9 +47,9 @@ class TestChatsPage(PageTestCase):
 			self.wait_for_chats(page, listed)
 
 	def wait_for_chats(self, page, count: int):
-		"""The list is fetched anew a moment after a chat has changed."""
-		is_so = "(count) => document.querySelectorAll('[data-testid=conversation-item]').length === count"
-		page.wait_for_function(is_so, arg=count)
+		"""The list is loaded again shortly after a chat has changed."""
+		has_count = "(count) => document.querySelectorAll('[data-testid=conversation-item]').length === count"
+		page.wait_for_function(has_count, arg=count)
 
 	def test_regenerated_answer_is_a_version_beside_the_first(self):
 		with ModelServer() as model:
@@ -60,7 +60,7 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("regenerate").dblclick()
 				page.get_by_test_id("versions").filter(has_text="2/2").wait_for()
 				page.get_by_text("Five.", exact=True).wait_for()
-				self.assertEqual(self.said(page), ["How many?"])
+				self.assertEqual(self.user_messages(page), ["How many?"])
 				page.get_by_test_id("version-previous").click()
 				page.get_by_text("Four.", exact=True).wait_for()
 
@@ -133,12 +133,12 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("edit").click()
 			page.get_by_test_id("edit-message").fill("How many roles")
 			conversation = page.url.rpartition("/")[2]
-			said = {
+			message = {
 				"agent": "Office Assistant",
 				"message": "List my open todos",
 				"conversation": conversation,
 			}
-			self.call("/api/method/huf.api.agent.chat", said)
+			self.call("/api/method/huf.api.agent.chat", message)
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
 			page.get_by_test_id("run-footer").nth(1).wait_for()
 			self.assertEqual(page.get_by_test_id("edit-message").input_value(), "How many roles")
@@ -152,9 +152,9 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("branch").first.click()
 			page.wait_for_function("(address) => location.href !== address", arg=address)
 			page.get_by_test_id("run-footer").wait_for()
-			self.assertEqual(self.said(page), ["How many users are there?"])
+			self.assertEqual(self.user_messages(page), ["How many users are there?"])
 			say(page, "List the notes")
-			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
+			self.assertEqual(self.user_messages(page), ["How many users are there?", "List the notes"])
 
 	def test_chat_search_finds_messages_by_their_text(self):
 		with self.open_page() as page:
@@ -197,21 +197,26 @@ class TestChatsPage(PageTestCase):
 	def test_transcribed_speech_is_added_to_the_composer_without_sending(self):
 		with ModelServer() as model:
 			model.script(text("How many users are there?"))
-			self.make("AI Provider", provide_name="Ear", api_key="sk-1", api_base=model.base_url)
-			self.make("AI Model", model_name="whisper", provider="Ear")
-			tool = {"tool_name": "hear", "types": "Speech to Text", "model": "whisper", "description": "Hear"}
+			self.make("AI Provider", provide_name="Speech", api_key="sk-1", api_base=model.base_url)
+			self.make("AI Model", model_name="whisper", provider="Speech")
+			tool = {
+				"tool_name": "transcribe",
+				"types": "Speech to Text",
+				"model": "whisper",
+				"description": "Transcribes speech",
+			}
 			self.make("Agent Tool Function", **tool)
-			self.make("Agent", agent_name="Listener", agent_tool=[{"tool": "hear"}])
+			self.make("Agent", agent_name="Listener", agent_tool=[{"tool": "transcribe"}])
 			with self.open_page("/huf/chat?agent=Listener", permissions=["microphone"]) as page:
 				page.get_by_test_id("composer").fill("Please:")
 				page.get_by_test_id("voice").click()
 				page.locator("[data-testid=voice][data-state=recording]").click()
-				page.wait_for_function(SAID, arg="Please: How many users are there?")
+				page.wait_for_function(COMPOSER_HAS, arg="Please: How many users are there?")
 				self.assertEqual(page.get_by_test_id("message-user").count(), 0)
 
 	@contextmanager
 	def open_beside(self, page, address: str):
-		"""What Berta sees at the same time."""
+		"""A second page with the chat, as Berta sees it."""
 		context = page.context.browser.new_context()
 		name, value = self.sessions[BERTA].split("=")
 		context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
@@ -221,7 +226,7 @@ class TestChatsPage(PageTestCase):
 		context.close()
 
 	def use_scripted_model(self, model) -> None:
-		"""An agent Counter whose model answers as scripted; made anew for each test."""
+		"""Give the agent Counter a new model that answers as scripted."""
 		provider = name = f"Scripted {self._testMethodName}"
 		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=model.base_url)
 		self.make("AI Model", model_name=name, model_id="scripted", provider=provider)
@@ -230,8 +235,8 @@ class TestChatsPage(PageTestCase):
 			type(self).has_counter = True
 		self.call("/api/resource/Agent/Counter", {"model": name}, "PUT")
 
-	def said(self, page) -> list[str]:
-		"""What people have said in the chat whose page it is."""
+	def user_messages(self, page) -> list[str]:
+		"""Contents of the user messages in the open chat."""
 		name = page.url.rsplit("/", 1)[1].partition("?")[0]
 		path = f"/api/method/huf.ai.agent_chat.get_agent_chat_messages?conversation={name}"
 		return [each["content"] for each in self.call(path)["message"]["messages"] if each["role"] == "user"]

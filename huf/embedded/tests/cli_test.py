@@ -1,4 +1,4 @@
-"""The command `huf` as it is mistyped, and what it prints about runs that have no answer yet."""
+"""The command `huf`: help, errors for wrong input, and output about waiting and failed runs."""
 
 import tempfile
 from unittest import mock
@@ -18,11 +18,11 @@ class TestCommandLine(SiteTestCase):
 	def run_huf(self, *words: str, home=None):
 		return isolated(CliRunner().invoke, cli, ["--home", str(home or self.home), *words])
 
-	def assert_refused(self, said, *words: str) -> None:
-		self.assertIn(said.exit_code, (1, 2), said.output)
-		self.assertNotIsInstance(said.exception, (OSError, ValueError, TypeError), said.output)
+	def assert_refused(self, result, *words: str) -> None:
+		self.assertIn(result.exit_code, (1, 2), result.output)
+		self.assertNotIsInstance(result.exception, (OSError, ValueError, TypeError), result.output)
 		for word in words:
-			self.assertIn(word, said.output)
+			self.assertIn(word, result.output)
 
 	def test_help_lists_every_command_in_a_whole_sentence(self):
 		self.assertEqual({name for names in SECTIONS.values() for name in names}, set(cli.commands))
@@ -33,19 +33,19 @@ class TestCommandLine(SiteTestCase):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), (tool,))
 			server.script(tool_call(tool, {"description": "Call Anna"}))
-			said = self.run_huf("ask", agent, "Create a todo")
+			result = self.run_huf("ask", agent, "Create a todo")
 		frappe.db.rollback()
 		draft = frappe.db.get_value("Agent Draft", {"tool": tool}, "name")
-		self.assert_refused(said, f"waits for approval of {tool}", f"/huf/drafts/{draft}")
+		self.assert_refused(result, f"waits for approval of {tool}", f"/huf/drafts/{draft}")
 
 	def test_error_of_a_failed_run_is_printed_to_stderr(self):
 		with ModelServer() as server:
 			agent = make_agent(make_model(server))
 			server.script(error(400, "no such deployment"))
-			said = self.run_huf("ask", agent, "Hello")
-		self.assert_refused(said)
-		self.assertRegex(said.stdout, r"^The run \w+ is failed\.\n$")
-		self.assertIn("no such deployment", said.stderr)
+			result = self.run_huf("ask", agent, "Hello")
+		self.assert_refused(result)
+		self.assertRegex(result.stdout, r"^The run \w+ is failed\.\n$")
+		self.assertIn("no such deployment", result.stderr)
 
 	def test_unusable_path_or_address_is_named_in_the_error(self):
 		for words in (("start", "--port", "0"), ("init",)):
@@ -54,8 +54,8 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(self.run_huf("export", "/proc/nowhere.yaml"), "/proc/nowhere.yaml: ")
 		self.assert_refused(self.run_huf("import-openapi", "nowhere.yaml"), "There is no file nowhere.yaml.")
 		self.assert_refused(self.run_huf("import", str(self.home)), "is not a pack: it has no pack.yaml")
-		said = self.run_huf("import-openapi", "http://127.0.0.1:1/openapi.json")
-		self.assert_refused(said, "private address", "--allow-private")
+		result = self.run_huf("import-openapi", "http://127.0.0.1:1/openapi.json")
+		self.assert_refused(result, "private address", "--allow-private")
 
 	def test_invalid_port_or_host_is_refused_before_a_site_is_created(self):
 		home = self.home / "unused"
@@ -83,8 +83,8 @@ class TestCommandLine(SiteTestCase):
 				mock.patch("huf.embedded.cli.serve", side_effect=serve),
 				mock.patch.object(huf, "__file__", str(self.home / "__init__.py")),
 			):
-				said = self.run_huf("start").output
-			self.assertEqual("web app is not built" in said, not is_built, said)
+				output = self.run_huf("start").output
+			self.assertEqual("web app is not built" in output, not is_built, output)
 
 	def test_execute_reports_invalid_kwargs_and_unknown_functions(self):
 		for kwargs, word in (("{bad", "not JSON"), ("[1]", "an object")):
@@ -100,8 +100,8 @@ class TestCommandLine(SiteTestCase):
 			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
 
 	def test_execute_calls_methods_of_frappe_objects_like_bench(self):
-		said = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
-		self.assertEqual(said.output, '"Guest"\n')
+		result = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
+		self.assertEqual(result.output, '"Guest"\n')
 
 	def test_unknown_agent_is_refused_with_the_list_of_agents(self):
 		agent = make_agent()
@@ -110,12 +110,12 @@ class TestCommandLine(SiteTestCase):
 		)
 
 	def test_set_password_refuses_an_unknown_user_before_prompting(self):
-		said = self.run_huf("set-password", "nobody@example.com")
-		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
+		result = self.run_huf("set-password", "nobody@example.com")
+		self.assertEqual(result.output, "Error: There is no user nobody@example.com.\n")
 
 	def test_set_password_and_login_ignore_the_case_of_the_user_name(self):
-		said = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
-		self.assertEqual(said.output, "The password of Administrator is changed.\n")
+		result = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
+		self.assertEqual(result.output, "The password of Administrator is changed.\n")
 		browser = Browser()
 		self.assertEqual(browser.login("administrator", "a fine new password 8").status_code, 200)
 		self.assertEqual(

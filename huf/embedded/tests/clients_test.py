@@ -1,6 +1,4 @@
-"""A started Huf and the clients that others wrote: the package openai, AG-UI's own for the web, and readers
-that are cut off.
-"""
+"""Third-party clients work with a running Huf: openai, AG-UI's web client, and readers that rejoin."""
 
 import json
 import random
@@ -98,8 +96,8 @@ class TestOpenAI(ClientTestCase):
 	def test_stream_after_a_tool_call_returns_text_and_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
 		chunks = list(self.ask(stream=True, stream_options={"include_usage": True}))
-		said = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
-		self.assertEqual((said, chunks[-2].choices[0].finish_reason), (ANSWER, "stop"))
+		content = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
+		self.assertEqual((content, chunks[-2].choices[0].finish_reason), (ANSWER, "stop"))
 		self.assertEqual(chunks[-1].usage.total_tokens, 220)
 
 	def test_refusals_raise_the_matching_openai_client_errors(self):
@@ -129,36 +127,38 @@ class TestAGUI(ClientTestCase):
 		command = [find_node(), str(UI / "test" / "agui-client.mjs"), cls.server.url, cls.key]
 		done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=UI)
 		assert done.returncode == 0, done.stderr
-		cls.told = json.loads(done.stdout)
+		cls.results = json.loads(done.stdout)
 
-	def said(self, part: str) -> list:
-		return [(each["role"], each.get("content")) for each in self.told[part]["messages"]]
+	def messages_of(self, part: str) -> list:
+		return [(each["role"], each.get("content")) for each in self.results[part]["messages"]]
 
 	def test_a_run_with_a_tool_becomes_messages(self):
-		told = self.told["read"]
-		self.assertIsNone(told["error"])
-		self.assertEqual((told["kinds"][0], told["kinds"][-1]), ("RUN_STARTED", "RUN_FINISHED"))
-		self.assertEqual([role for role, _ in self.said("read")], ["user", "assistant", "tool", "assistant"])
-		self.assertEqual(self.said("read")[-1], ("assistant", "You have none."))
-		self.assertEqual(told["messages"][1]["toolCalls"][0]["function"]["name"], "todos")
-		self.assertEqual(told["state"]["huf"]["agent"], "Reader")
+		result = self.results["read"]
+		self.assertIsNone(result["error"])
+		self.assertEqual((result["kinds"][0], result["kinds"][-1]), ("RUN_STARTED", "RUN_FINISHED"))
+		self.assertEqual(
+			[role for role, _ in self.messages_of("read")], ["user", "assistant", "tool", "assistant"]
+		)
+		self.assertEqual(self.messages_of("read")[-1], ("assistant", "You have none."))
+		self.assertEqual(result["messages"][1]["toolCalls"][0]["function"]["name"], "todos")
+		self.assertEqual(result["state"]["huf"]["agent"], "Reader")
 
 	def test_new_client_joins_a_thread_with_the_same_messages(self):
-		self.assertEqual(self.said("joined"), self.said("read"))
+		self.assertEqual(self.messages_of("joined"), self.messages_of("read"))
 
 	def test_refused_request_is_reported_as_a_403_error(self):
-		self.assertIn("403", self.told["refused"]["error"])
+		self.assertIn("403", self.results["refused"]["error"])
 
 	def test_approved_interrupt_resumes_the_run_and_applies_the_change(self):
-		self.assertEqual(self.told["waiting"]["outcome"]["type"], "interrupt")
-		told = self.told["resumed"]
-		self.assertIsNone(told["error"])
-		self.assertEqual(told["outcome"], {"type": "success"})
+		self.assertEqual(self.results["waiting"]["outcome"]["type"], "interrupt")
+		result = self.results["resumed"]
+		self.assertIsNone(result["error"])
+		self.assertEqual(result["outcome"], {"type": "success"})
 		self.assertEqual(
-			[role for role, _ in self.said("resumed")],
+			[role for role, _ in self.messages_of("resumed")],
 			["user", "assistant", "assistant", "tool", "assistant"],
 		)
-		self.assertEqual(self.said("resumed")[-1], ("assistant", "It is written down."))
+		self.assertEqual(self.messages_of("resumed")[-1], ("assistant", "It is written down."))
 		listed = self.server.call(
 			'/api/resource/ToDo?filters=[["description","=","Call%20Anna"]]', cookie=self.cookie
 		)
@@ -177,16 +177,16 @@ class TestRejoining(ClientTestCase):
 		rest = stream.read().decode()
 		self.assertEqual(text_of(rest.split("\n\n")), ANSWER)
 
-	def read_in_parts(self, run: str, chance: random.Random) -> str:
-		"""Follow the run by connections that are closed after a few bytes each."""
-		whole, last = [], 0
-		while not any("event: run_finished" in each for each in whole):
+	def read_in_parts(self, run: str, rng: random.Random) -> str:
+		"""Read the run over connections that are closed after at most 12 kB each."""
+		blocks, last = [], 0
+		while not any("event: run_finished" in each for each in blocks):
 			address = f"/api/method/huf.api.chat.rejoin?run={run}&after={last}"
 			with self.server.call(address, cookie=self.cookie) as stream:
-				piece = stream.read(chance.randint(1, 12_000)).decode()
-			whole += piece.split("\n\n")[:-1]
-			last = max([last, *(int(each.split("\n")[0][4:]) for each in whole if each.startswith("id: "))])
-		return text_of(whole)
+				piece = stream.read(rng.randint(1, 12_000)).decode()
+			blocks += piece.split("\n\n")[:-1]
+			last = max([last, *(int(each.split("\n")[0][4:]) for each in blocks if each.startswith("id: "))])
+		return text_of(blocks)
 
 	def test_guest_cannot_rejoin_a_run(self):
 		with self.assertRaises(HTTPError) as caught:

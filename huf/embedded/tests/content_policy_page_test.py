@@ -1,4 +1,4 @@
-"""The pages work under their content security policy, which runs no inline script."""
+"""The pages work under their content security policy, which blocks inline scripts."""
 
 from huf.embedded.tests.browser import needs_browser, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
@@ -27,7 +27,7 @@ class TestContentPolicy(PageTestCase):
 			self.assertIsNone(page.evaluate(INLINE))
 
 	def test_string_passed_to_a_timer_is_not_evaluated(self):
-		"""Playwright's own evaluate runs beside the policy; a timer's text is under it, as the page's code is."""
+		"""Playwright's evaluate bypasses the policy, but a string passed to a timer does not."""
 		with self.open_page("/huf/chat", expected="Content Security Policy") as page:
 			page.get_by_test_id("composer").wait_for()
 			page.evaluate("() => { setTimeout('window.evaluated = 1', 0) }")

@@ -1,4 +1,4 @@
-"""In a chat, a run that a limit has cut continues in the background, and messages wait for it."""
+"""In a chat, a run stopped by a limit continues in the background, and later messages are queued."""
 
 from contextlib import contextmanager
 from urllib.parse import quote
@@ -11,15 +11,15 @@ from huf.tests.model_server import Gate, ModelServer, stall, text, tool_call
 
 @needs_browser
 class TestContinuedRuns(PageTestCase):
-	made = 0
+	setups = 0
 
 	def setUp(self):
 		super().setUp()
 		self.model = enter(self, ModelServer())
-		type(self).made += 1
-		self.agent, provider = f"Counter {self.made}", f"Scripted {self.made}"
+		type(self).setups += 1
+		self.agent, provider = f"Counter {self.setups}", f"Scripted {self.setups}"
 		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)
-		model = {"model_name": f"scripted-{self.made}", "model_id": "scripted"}
+		model = {"model_name": f"scripted-{self.setups}", "model_id": "scripted"}
 		self.make("AI Model", **model, provider=provider)
 		self.make(
 			"Agent", agent_name=self.agent, model=model["model_name"], agent_tool=[{"tool": "list_users"}]
@@ -67,8 +67,8 @@ class TestContinuedRuns(PageTestCase):
 			page.get_by_test_id("ongoing").wait_for()
 			page.get_by_test_id("composer").fill("What day is it?")
 			page.get_by_test_id("composer").press("Enter")
-			waits = "answered when the run before it has ended"
-			page.get_by_test_id("queued").filter(has_text=waits).wait_for()
+			hint = "answered when the run before it has ended"
+			page.get_by_test_id("queued").filter(has_text=hint).wait_for()
 			self.assertEqual(page.get_by_test_id("composer").input_value(), "")
 			later.open()
 			page.get_by_test_id("message-agent").get_by_text("Monday.", exact=True).wait_for()
@@ -76,10 +76,10 @@ class TestContinuedRuns(PageTestCase):
 			self.assertEqual(page.get_by_test_id("queued").count(), 0)
 
 	@contextmanager
-	def open_chat(self, said: str):
-		"""A chat in which something was said to the agent."""
+	def open_chat(self, message: str):
+		"""A chat with the agent in which `message` was sent."""
 		with self.open_page(f"/huf/chat?agent={quote(self.agent)}") as page:
 			page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
-			page.get_by_test_id("composer").fill(said)
+			page.get_by_test_id("composer").fill(message)
 			page.get_by_test_id("send").click()
 			yield page

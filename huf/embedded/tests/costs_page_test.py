@@ -1,4 +1,4 @@
-"""The costs page: what is spent by day and group, budgets, and the same as CSV."""
+"""The costs page shows spend by group, budgets and a CSV file; a run shows the cost of each model call."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ class TestCostsPage(PageTestCase):
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
 
 	def read_costs(self, page) -> list[float]:
-		"""Of every agent that has spent something; other tests use the same site."""
+		"""Costs of all agents that have any; other tests use the same site."""
 		cells = [row.locator("td").nth(4).inner_text() for row in page.get_by_test_id("cost-row").all()]
 		return [float(each[1:].replace(",", "")) for each in cells if each.startswith("$")]
 
@@ -66,7 +66,7 @@ class TestCostsPage(PageTestCase):
 			)
 			self.make("Agent", agent_name="Teller", model="dear", agent_tool=[{"tool": "list_todos"}])
 			with self.open_page("/huf/chat?agent=Teller") as page:
-				# How the model is called is learned with the first call, which takes seconds.
+				# The first call of a model takes seconds: a child process checks it with LiteLLM.
 				page.set_default_timeout(60_000)
 				run = say(page, "What is open?").get_attribute("data-run")
 				page.goto(f"/huf/runs/{run}")

@@ -1,4 +1,4 @@
-"""Deleting with a way back: hidden at once, taken back by a key, sent when the page is left, shown again if refused."""
+"""A deletion hides its item at once, can be undone, is sent on leaving, and is reverted when refused."""
 
 import time
 import urllib.error

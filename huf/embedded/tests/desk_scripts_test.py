@@ -1,4 +1,4 @@
-"""Desk's scripts of forms and lists, run by Node against the few names of Desk that they use."""
+"""Form and list scripts of the Desk, run by Node with stubs of the Desk functions that they call."""
 
 import json
 import unittest
@@ -12,13 +12,13 @@ const handlers = {};
 let confirmed = true;
 globalThis.__ = (text) => text;
 globalThis.frappe = {
-	ui: { form: { on: (doctype, given) => Object.assign(handlers, given) } },
+	ui: { form: { on: (doctype, added) => Object.assign(handlers, added) } },
 	form: { get_formatter: () => (value) => `$ ${value}` },
 	format: (value) => `$ ${value}`,
 	utils: { escape_html: (text) => text.replace(/</g, "&lt;") },
 	session: { user: "Administrator" },
 	listview_settings: {},
-	confirm: (text, yes, no) => { frappe.asked = text; confirmed ? yes() : no(); },
+	confirm: (text, yes, no) => { frappe.question = text; confirmed ? yes() : no(); },
 	validated: true,
 };
 const make_form = (doc) => ({
@@ -34,9 +34,9 @@ const make_form = (doc) => ({
 
 
 def run_script(doctype: str, work: str, kind: str = ""):
-	"""What `work`, the body of an async function, returns once the script of a DocType has been loaded."""
+	"""Load a script of a DocType and return the result of `work`, the body of an async function."""
 	script = (DOCTYPES / doctype / f"{doctype}{kind}.js").read_text()
-	program = f"{DESK}\n{script}\n(async () => {{ {work} }})().then((it) => console.log(JSON.stringify(it)));"
+	program = f"{DESK}\n{script}\n(async () => {{ {work} }})().then((result) => console.log(JSON.stringify(result)));"
 	done = run_node("-e", program)
 	assert done.returncode == 0, done.stderr
 	return json.loads(done.stdout)
@@ -69,7 +69,7 @@ class TestCosts(unittest.TestCase):
 
 
 class TestDefaults(unittest.TestCase):
-	"""What the Desk of a site that writes 1.000,5 makes of the default 0.3: 3."""
+	"""With the number format 1.000,5 the Desk reads the default 0.3 as 3; the scripts correct that."""
 
 	def test_fractional_defaults_survive_a_decimal_comma_number_format(self):
 		agent = """globalThis.flt = (text) => Number(text.replace(".", ""));
@@ -90,7 +90,7 @@ class TestDefaults(unittest.TestCase):
 			for field in doctype.get("fields", ())
 			if field["fieldtype"] in ("Float", "Percent") and "." in str(field.get("default"))
 		}
-		# Huf Settings has been stored by the time that its form is opened.
+		# Huf Settings is already stored when its form is opened.
 		stored = ("Huf Settings", "router_confidence_threshold")
 		expected = {("Agent", "temperature"), ("Agent Route Pattern", "confidence"), stored}
 		self.assertEqual(fractions, expected)
@@ -112,7 +112,7 @@ class TestRunAs(unittest.TestCase):
 			confirmed = {json.dumps(confirmed)};
 			const form = make_form({json.dumps(doc)});
 			await handlers.before_save(form);
-			return {{ asked: !!frappe.asked, saved: frappe.validated, scrolled: form.scrolled }};"""
+			return {{ asked: !!frappe.question, saved: frappe.validated, scrolled: form.scrolled }};"""
 		return run_script("agent_trigger", work)
 
 	def test_administrator_confirms_an_event_trigger_without_run_as_or_edits_it(self):
@@ -121,7 +121,7 @@ class TestRunAs(unittest.TestCase):
 		self.assertEqual(self.save(self.NEW, confirmed=False), expected)
 
 	def test_other_users_and_other_triggers_need_no_confirmation(self):
-		quiet = {"asked": False, "saved": True}
-		self.assertEqual(self.save(self.NEW, user="anna@example.com"), quiet)
+		unasked = {"asked": False, "saved": True}
+		self.assertEqual(self.save(self.NEW, user="anna@example.com"), unasked)
 		for other in ({"run_as": "anna@example.com"}, {"is_new": False}, {"trigger_type": "Schedule"}):
-			self.assertEqual(self.save({**self.NEW, **other}), quiet)
+			self.assertEqual(self.save({**self.NEW, **other}), unasked)

@@ -1,6 +1,4 @@
-"""Words of Desk and forms: what scripts, reports, cards, charts and fields say has a translation in each
-language of Huf.
-"""
+"""Texts of Desk scripts, reports, cards, charts and fields are translated into each language of Huf."""
 
 import csv
 import json
@@ -10,12 +8,12 @@ from pathlib import Path
 
 APP = Path(__file__).resolve().parents[2]
 LANGUAGES = ("de", "es", "cs")
-SAID = re.compile(r'__\(\s*"([^"]+)"')
+MESSAGE = re.compile(r'__\(\s*"([^"]+)"')
 LABEL = re.compile(r'"label": "([^"]+)"')
 CODE = re.compile(r"\d+|[A-Z]+|[a-z]+(_[a-z]+)+")
-# Frappe translates these itself, though not into Czech. Words of ours would be read in its other pages too.
-# What stands on fields, the embedded home translates itself, in frappe/translations.
-OF_FRAPPE = {
+# Frappe translates these itself, though not into Czech; our translations would show on its other pages too.
+# The embedded runtime translates texts of fields itself, in frappe/translations.
+FRAPPE_WORDS = {
 	*("Chat", "Timeline", "Disabled", "Enabled", "Reason", "Events", "Document", "Models", "From", "To"),
 	*(
 		"Group By",
@@ -34,9 +32,9 @@ OF_FRAPPE = {
 }
 
 
-def words() -> set[str]:
+def find_words() -> set[str]:
 	scripts = [*APP.glob("huf/**/*.js"), *APP.glob("public/*.js")]
-	found = {word for script in scripts for word in SAID.findall(script.read_text())}
+	found = {word for script in scripts for word in MESSAGE.findall(script.read_text())}
 	for report in APP.glob("huf/report/*/*.py"):
 		found |= set(LABEL.findall(report.read_text()))
 	workspace = json.loads((APP / "huf/workspace/huf/huf.json").read_text())
@@ -44,7 +42,7 @@ def words() -> set[str]:
 	return found | {row["label"] for row in rows}
 
 
-def words_of_fields() -> set[str]:
+def find_field_words() -> set[str]:
 	"""Names of DocTypes, labels, descriptions and choices."""
 	found = set()
 	for file in APP.glob("huf/doctype/*/*.json"):
@@ -57,8 +55,8 @@ def words_of_fields() -> set[str]:
 	return {word for word in found if word and not CODE.fullmatch(word)}
 
 
-def read(*place: str) -> list[tuple[str, str]]:
-	with open(APP.joinpath(*place), newline="") as file:
+def read(*parts: str) -> list[tuple[str, str]]:
+	with open(APP.joinpath(*parts), newline="") as file:
 		return [(source, text) for source, text in csv.reader(file)]
 
 
@@ -68,10 +66,10 @@ class TestWordsOfTheDesk(unittest.TestCase):
 			with self.subTest(language):
 				rows = read("translations", f"{language}.csv")
 				translated = {source for source, text in rows if text}
-				self.assertEqual(words() - OF_FRAPPE - translated, set())
-				of_frappe = dict(read("embedded", "frappe", "translations", f"{language}.csv"))
-				self.assertEqual(words_of_fields() - set(of_frappe) - translated, set())
-				self.assertEqual(len(rows), len(translated), "a word stands twice, or has no translation")
+				self.assertEqual(find_words() - FRAPPE_WORDS - translated, set())
+				frappe_texts = dict(read("embedded", "frappe", "translations", f"{language}.csv"))
+				self.assertEqual(find_field_words() - set(frappe_texts) - translated, set())
+				self.assertEqual(len(rows), len(translated), "a word is listed twice or has no translation")
 
 	def test_translations_keep_placeholders_and_code_spans(self):
 		for language in LANGUAGES:

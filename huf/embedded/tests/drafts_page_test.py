@@ -1,7 +1,6 @@
-"""What a person has to allow, on the page: shown, edited, allowed, refused, and asked again when it has
-changed.
+"""Drafts are previewed, edited, approved and rejected on the page, and previewed again when outdated.
 
-And the other half of a long run: it says how far it is, is cancelled from the page, and keeps what it has.
+Background runs show their progress, can be cancelled, and keep their partial answer.
 """
 
 import threading
@@ -25,11 +24,11 @@ TOO_WIDE = """() => {
 }"""
 
 
-class Outside:
-	"""A page of strangers, on a server of its own."""
+class UntrustedServer:
+	"""A web server with one untrusted page."""
 
-	def __enter__(self) -> "Outside":
-		self.server = ThreadingHTTPServer(("127.0.0.1", 0), StrangersPage)
+	def __enter__(self) -> "UntrustedServer":
+		self.server = ThreadingHTTPServer(("127.0.0.1", 0), UntrustedPage)
 		self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
 		threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 		return self
@@ -39,7 +38,7 @@ class Outside:
 		self.server.server_close()
 
 
-class StrangersPage(BaseHTTPRequestHandler):
+class UntrustedPage(BaseHTTPRequestHandler):
 	def do_GET(self):
 		self.send_response(200)
 		self.send_header("Content-Type", "text/plain")
@@ -55,15 +54,15 @@ class TestDraftsPage(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.made = 0
+		cls.setups = 0
 		cls.add_user(ANNA, "Huf Manager", "Huf User", "System Manager")
 
 	def setUp(self):
 		super().setUp()
 		self.model = enter(self, ModelServer())
-		type(self).made += 1
-		self.agent, self.tool = f"Secretary {self.made}", f"change_todo_{self.made}"
-		provider, model = f"Scripted {self.made}", f"scripted-{self.made}"
+		type(self).setups += 1
+		self.agent, self.tool = f"Secretary {self.setups}", f"change_todo_{self.setups}"
+		provider, model = f"Scripted {self.setups}", f"scripted-{self.setups}"
 		for doctype, values in (
 			("AI Provider", {"provide_name": provider, "api_key": "sk-1", "api_base": self.model.base_url}),
 			("AI Model", {"model_name": model, "model_id": "scripted", "provider": provider}),
@@ -119,15 +118,15 @@ class TestDraftsPage(PageTestCase):
 		self.assertEqual((stored["description"], stored["priority"]), ("Call Clara", "High"))
 
 	def test_draft_after_untrusted_content_names_the_origin_and_suspicious_values(self):
-		page_of_strangers = enter(self, Outside())
-		fetch, mail = f"fetch_{self.made}", f"mail_{self.made}"
+		untrusted_page = enter(self, UntrustedServer())
+		fetch, mail = f"fetch_{self.setups}", f"mail_{self.setups}"
 		for tool_name, types in ((fetch, "GET"), (mail, "Send Mail")):
 			values = {"tool_name": tool_name, "types": types, "description": types, "allow_private_hosts": 1}
 			self.make("Agent Tool Function", **values)
 		tools = {"agent_tool": [{"tool": fetch}, {"tool": mail}]}
 		self.call(f"/api/resource/Agent/{quote(self.agent)}", tools, method="PUT")
 		sent = {"to": [THIEF, "boss@other.example"], "subject": "The ledger", "body": "See below"}
-		self.model.script(tool_call(fetch, {"url": page_of_strangers.url}), tool_call(mail, sent))
+		self.model.script(tool_call(fetch, {"url": untrusted_page.url}), tool_call(mail, sent))
 		with self.open_chat("Read the page") as page:
 			concern = page.get_by_test_id("draft-concern")
 			self.assertIn("web 127.0.0.1", concern.inner_text())
@@ -189,7 +188,7 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=draft][data-status=Expired]").wait_for()
 		self.assertEqual(self.stored()["priority"], "Low")
 
-	# --- on their own page ---
+	# --- on the drafts page ---
 
 	def test_keyboard_shortcuts_select_edit_approve_and_reject_drafts(self):
 		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
@@ -289,8 +288,8 @@ class TestDraftsPage(PageTestCase):
 	def test_background_run_shows_progress_and_keeps_its_partial_answer_on_cancel(self):
 		first, second = Gate(), Gate()
 		look = tool_calls([call("list_users", {})], "I look at the users first.")
-		self.model.script(first(look), second(text("Never heard.")))
-		trigger = {"trigger_name": f"Go {self.made}", "agent": self.agent, "trigger_type": "Manual"}
+		self.model.script(first(look), second(text("Never shown.")))
+		trigger = {"trigger_name": f"Go {self.setups}", "agent": self.agent, "trigger_type": "Manual"}
 		self.make("Agent Trigger", **trigger, run_as=ADMIN, prompt="Go")
 		event = self.call("/api/method/huf.api.trigger.fire", {"trigger": trigger["trigger_name"]})["message"]
 		self.assertTrue(first.reached.wait(30))
@@ -353,21 +352,21 @@ class TestDraftsPage(PageTestCase):
 		priorities = [self.call(f"/api/resource/ToDo/{name}")["data"]["priority"] for name in todos]
 		self.assertEqual(priorities, ["High", "Medium", "Medium"])
 
-	# --- what they share ---
+	# --- helpers ---
 
-	def change(self, said: str | None = None, **values):
-		"""The model asks for a change of the to-do."""
-		return tool_calls([call(self.tool, {"name": self.todo, "values": values})], said)
+	def change(self, content: str | None = None, **values):
+		"""A model reply that calls the tool to change the to-do."""
+		return tool_calls([call(self.tool, {"name": self.todo, "values": values})], content)
 
 	def propose(self, **values) -> str:
-		"""A run of Administrator that waits with a change; gives the draft."""
+		"""Start an Administrator run that waits for approval of a change; returns the draft's name."""
 		self.model.script(self.change(**values))
-		wish = {
+		request = {
 			"agent_name": self.agent,
 			"prompt": "Change it",
 			"channel_id": f"test {len(self.model.requests)}",
 		}
-		result = self.call("/api/method/huf.ai.agent_integration.run_agent_sync", wish)["message"]
+		result = self.call("/api/method/huf.ai.agent_integration.run_agent_sync", request)["message"]
 		self.assertEqual(result["status"], "Waiting", result)
 		return result["draft"]["draft"]
 
@@ -378,7 +377,7 @@ class TestDraftsPage(PageTestCase):
 		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]
 
 	def field(self, card, name: str) -> tuple[str, str]:
-		"""What a field was and what it would be."""
+		"""(old, new) value of a field."""
 		row = card.locator(f"[data-testid=change-field][data-field='{name}']")
 		return row.locator("del").inner_text(), row.locator("ins").inner_text()
 
@@ -389,10 +388,10 @@ class TestDraftsPage(PageTestCase):
 		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-chosen=true]")
 
 	@contextmanager
-	def open_chat(self, said: str):
-		"""A chat in which something was said to the agent."""
+	def open_chat(self, message: str):
+		"""A chat with the agent in which `message` was sent."""
 		with self.open_page(f"/huf/chat?agent={quote(self.agent)}") as page:
 			page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
-			page.get_by_test_id("composer").fill(said)
+			page.get_by_test_id("composer").fill(message)
 			page.get_by_test_id("send").click()
 			yield page

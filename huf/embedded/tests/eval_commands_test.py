@@ -1,4 +1,4 @@
-"""`huf packs`, `huf import`, `huf eval`, `huf remove` as they are typed."""
+"""The commands `huf packs`, `import`, `export`, `eval` and `remove`."""
 
 import frappe
 from click.testing import CliRunner
@@ -16,9 +16,9 @@ class TestCommands(SiteTestCase):
 		self.assertIn("not installed", self.run_huf("packs").output)
 		self.assertIn("New: Agent pharmacy", self.run_huf("import", "pharmacy").output)
 		self.assertIn("nothing to change", self.run_huf("import", "pharmacy").output)
-		said = self.run_huf("eval", "pharmacy", "--model", "Recorded", "--times", "2")
-		self.assertEqual(said.exit_code, 0, said.output)
-		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", said.output)
+		result = self.run_huf("eval", "pharmacy", "--model", "Recorded", "--times", "2")
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", result.output)
 		self.assertIn("Removed: Agent pharmacy", self.run_huf("remove", "pharmacy").output)
 
 	def test_pack_passes_its_eval_cases_on_a_site_with_existing_records(self):
@@ -29,14 +29,14 @@ class TestCommands(SiteTestCase):
 				values = {"drug": drug, "branch": branch, "patient_email": patient, "status": "Open"}
 				make("Pharmacy Reservation", **values)
 		frappe.db.commit()
-		said = self.run_huf("eval", "pharmacy", "--model", "Recorded")
-		self.assertEqual(said.exit_code, 0, said.output)
+		result = self.run_huf("eval", "pharmacy", "--model", "Recorded")
+		self.assertEqual(result.exit_code, 0, result.output)
 
 	def test_exported_pack_is_imported_from_its_folder(self):
 		self.run_huf("import", "pharmacy")
 		folder = self.home / "my_pharmacy"
-		said = self.run_huf("export", str(folder), "--agent", "Office Assistant")
-		self.assertEqual(said.exit_code, 0, said.output)
+		result = self.run_huf("export", str(folder), "--agent", "Office Assistant")
+		self.assertEqual(result.exit_code, 0, result.output)
 		self.assertIn("pack: my_pharmacy", (folder / "pack.yaml").read_text())
 		self.assertIn("Left alone: Agent Office Assistant", self.run_huf("import", str(folder)).output)
 		self.assertIn("is as it was", self.run_huf("import", str(folder)).output)
@@ -47,17 +47,17 @@ class TestCommands(SiteTestCase):
 		self.run_huf("import", "pharmacy")
 		make("Pharmacy Branch", branch_name="Mine")
 		frappe.db.commit()
-		said = self.run_huf("remove", "pharmacy")
-		self.assertEqual(said.exit_code, 1)
+		result = self.run_huf("remove", "pharmacy")
+		self.assertEqual(result.exit_code, 1)
 		self.assertIn(
-			"1 Pharmacy Branch. Confirm if these are to be deleted too.\nWith --with-records", said.output
+			"1 Pharmacy Branch. Confirm if these are to be deleted too.\nWith --with-records", result.output
 		)
 		self.assertEqual(self.run_huf("remove", "pharmacy", "--with-records").exit_code, 0)
 
 	def test_pack_and_eval_errors_exit_with_1_and_no_traceback(self):
 		for words in (("import", "nothing"), ("remove", "nothing"), ("eval", "Nobody")):
-			said = self.run_huf(*words)
-			self.assertEqual((said.exit_code, "Traceback" in said.output), (1, False), words)
+			result = self.run_huf(*words)
+			self.assertEqual((result.exit_code, "Traceback" in result.output), (1, False), words)
 
 	def test_unknown_agent_or_run_is_reported_in_one_line(self):
 		for command in (("ask", "Nobody", "Hello"), ("replay", "no-such-run"), ("diff", "one", "two")):

@@ -1,4 +1,4 @@
-"""Eval cases of an agent on its page: run now, followed while they run, and with their pass rates."""
+"""Eval cases run on their agent's page, which shows progress and pass rates."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser

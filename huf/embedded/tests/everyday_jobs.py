@@ -1,4 +1,4 @@
-"""What tests of everyday jobs share: a served site with a model and users, whose set-up requests are counted."""
+"""Base of the everyday job tests: a site with a model and users; set-up requests are counted."""
 
 import json
 import time
@@ -12,12 +12,12 @@ from huf.tests.model_server import ModelServer, tool_call
 
 MANAGER, CLERK, BOSS = "manager@office.example", "clerk@office.example", "boss@office.example"
 MAX_STEPS = 4
-PATIENCE_S = 60
-EVERYTHING = {right: 1 for right in ("read", "write", "create", "delete")}
+TIMEOUT_S = 60
+ALL_RIGHTS = {right: 1 for right in ("read", "write", "create", "delete")}
 
 
 class JobTestCase(PageTestCase):
-	"""Has a scripted `model`; `step` sets up as a person would, and counts."""
+	"""Has a scripted `model`; `step` sends a set-up request and counts it."""
 
 	@classmethod
 	def setUpClass(cls):
@@ -27,10 +27,10 @@ class JobTestCase(PageTestCase):
 		cls.add_user(CLERK, "Huf User")
 		cls.add_user(BOSS, "Huf User")
 		cls.model.script(tool_call("take_note", {"text": "OK"}))
-		given = {"provider": "Scripted", "model": "scripted", "api_key": "sk-test"}
-		connected = cls.method("model.connect", {**given, "api_base": cls.model.base_url})
+		connection = {"provider": "Scripted", "model": "scripted", "api_key": "sk-test"}
+		connected = cls.method("model.connect", {**connection, "api_base": cls.model.base_url})
 		assert connected["ok"], connected
-		# A model on this computer asks before it writes, unless its users trust it.
+		# By default, writes of a local model need approval.
 		cls.call("/api/resource/AI%20Model/scripted", {"ask_before_writes": 0}, "PUT")
 
 	def setUp(self):
@@ -62,12 +62,12 @@ class JobTestCase(PageTestCase):
 		fields = [
 			{"fieldname": each, "fieldtype": "Data", "label": each, "in_list_view": 1} for each in fields
 		]
-		rules = [{"role": role, **EVERYTHING} for role in roles]
+		rules = [{"role": role, **ALL_RIGHTS} for role in roles]
 		self.record("DocType", ADMIN, name=name, module="Huf", custom=1, fields=fields, permissions=rules)
 
 	def rows(self, doctype: str, user: str = ADMIN, **filters) -> list[dict]:
-		asked = {"fields": '["*"]', "filters": json.dumps(filters), "limit_page_length": 0}
-		query = f"?{urlencode(asked)}"
+		values = {"fields": '["*"]', "filters": json.dumps(filters), "limit_page_length": 0}
+		query = f"?{urlencode(values)}"
 		return self.call(f"/api/resource/{quote(doctype)}{query}", user=user)["data"]
 
 	def chat(self, agent: str, prompt: str, user: str = CLERK, **more) -> dict:
@@ -76,7 +76,7 @@ class JobTestCase(PageTestCase):
 		return answer["message"]
 
 	def upload(self, name: str, content: bytes, user: str, **form: str) -> dict:
-		"""A file as the page's form sends it."""
+		"""Upload a file as the page's form does."""
 		boundary = "a-boundary"
 		parts = [
 			f'--{boundary}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}' for k, v in form.items()
@@ -91,14 +91,14 @@ class JobTestCase(PageTestCase):
 		return json.load(urllib.request.urlopen(request, timeout=20))["message"]
 
 	def wait_for(self, find: Callable):
-		"""The first true result of `find`."""
-		deadline = time.monotonic() + PATIENCE_S
+		"""Poll `find` until its result is true, and return that."""
+		deadline = time.monotonic() + TIMEOUT_S
 		while not (found := find()):
-			self.assertLess(time.monotonic(), deadline, "it does not happen")
+			self.assertLess(time.monotonic(), deadline, "the condition does not become true")
 			time.sleep(0.1)
 		return found
 
 
 def last_result(body: dict):
-	"""The result of the last tool call that a model was given, parsed."""
+	"""The last tool result in a model request, parsed."""
 	return json.loads(next(m["content"] for m in reversed(body["messages"]) if m["role"] == "tool"))

@@ -1,6 +1,6 @@
-"""Jobs that people set agents up for, on a served site by the REST of its pages: records, files, other agents.
+"""Everyday agent jobs with records, files and other agents, set up over REST as the pages do.
 
-Each test counts the requests that its set-up takes. Jobs with mail, knowledge and the web: everyday_mail_jobs_test.py.
+Each test counts its set-up requests. Jobs with mail, knowledge and the web: everyday_mail_jobs_test.py.
 """
 
 import io
@@ -29,13 +29,13 @@ class TestRecords(JobTestCase):
 			return tool_call(tool, {"name": name, "values": {"priority": "High"}})
 
 		self.model.script(decide, text("High."))
-		made = self.call(
+		created = self.call(
 			"/api/resource/ToDo",
 			{"description": "The cellar is under water", "allocated_to": CLERK},
 			user=CLERK,
 		)["data"]
 		self.wait_for(lambda: self.rows("Agent Run", agent="Sorter", status="Success"))
-		(todo,) = self.rows("ToDo", name=made["name"])
+		(todo,) = self.rows("ToDo", name=created["name"])
 		self.assertEqual((todo["priority"], todo["modified_by"]), ("High", CLERK))
 		self.assertEqual(len(self.rows("Agent Run", agent="Sorter")), 1, "its own change sets off nothing")
 		self.assertEqual(self.steps, 2)
@@ -58,9 +58,9 @@ class TestRecords(JobTestCase):
 		file = self.upload("tasks.csv", table, CLERK, is_private="1")
 		answer = self.chat("Importer", "Make to-dos of this", attachments=[file["name"]])
 		self.assertEqual((answer["status"], answer["response"]), ("Success", "Three to-dos."), answer)
-		made = {(row["description"], row["date"]) for row in self.rows("ToDo", owner=CLERK, status="Open")}
-		wanted = {("Call Anna", "2026-12-01"), ("Pay rent", "2026-12-02"), ("Water plants", "2026-12-03")}
-		self.assertLessEqual(wanted, made)
+		created = {(row["description"], row["date"]) for row in self.rows("ToDo", owner=CLERK, status="Open")}
+		expected = {("Call Anna", "2026-12-01"), ("Pay rent", "2026-12-02"), ("Water plants", "2026-12-03")}
+		self.assertLessEqual(expected, created)
 		self.assertEqual(self.steps, 1)
 
 	def test_open_to_dos_become_a_spreadsheet(self):
@@ -76,12 +76,12 @@ class TestRecords(JobTestCase):
 			rows = [[row["description"], row["status"]] for row in found.get("rows") or found["result"]]
 			return tool_call("generate_file", {"file_name": "open.xlsx", "rows": [["What", "Status"], *rows]})
 
-		wanted = {
+		query = {
 			"filters": {"status": "Open"},
 			"fields": ["description", "status"],
 			"order_by": "creation asc",
 		}
-		self.model.script(tool_call(listing, wanted), write, lambda body: text(last_result(body)["file_url"]))
+		self.model.script(tool_call(listing, query), write, lambda body: text(last_result(body)["file_url"]))
 		answer = self.chat("Reporter", "An Excel of my open to-dos", user=BOSS)
 		self.assertEqual(answer["status"], "Success", answer)
 		url = answer["response"]
@@ -116,8 +116,10 @@ class TestRecords(JobTestCase):
 		self.wait_for(lambda: self.rows("Agent Run", agent="Lead Clerk", status="Success"))
 		again = self.deliver(lead)
 		self.assertTrue(again["repeated"] and again["run"])
-		(made,) = self.rows("Sales Lead")
-		self.assertEqual((made["full_name"], made["email"], made["owner"]), (*lead.values(), MANAGER))
+		(created,) = self.rows("Sales Lead")
+		self.assertEqual(
+			(created["full_name"], created["email"], created["owner"]), (*lead.values(), MANAGER)
+		)
 		self.assertEqual(self.steps, 3)
 
 	def deliver(self, body: dict) -> dict:
@@ -151,12 +153,14 @@ class TestPeopleAndAgents(JobTestCase):
 		self.assertEqual((refused.exception.code, self.rows("Contract Note")), (403, []))
 		self.method("draft.approve", approval, user=BOSS)
 		self.wait_for(lambda: self.rows("Agent Run", agent="Contract Clerk", status="Success"))
-		(made,) = self.rows("Contract Note")
-		self.assertEqual((made["title"], made["text"], made["owner"]), ("Rent", "Rent rises in May", CLERK))
+		(created,) = self.rows("Contract Note")
+		self.assertEqual(
+			(created["title"], created["text"], created["owner"]), ("Rent", "Rent rises in May", CLERK)
+		)
 		self.assertEqual(self.steps, 2)
 
 	def test_waiting_subagent_does_not_block_another_subagent(self):
-		waits = self.agent("Planner", doctypes={"ToDo": ["create"]}, needs_approval=True, approver=BOSS)
+		planner = self.agent("Planner", doctypes={"ToDo": ["create"]}, needs_approval=True, approver=BOSS)
 		self.agent("Counter", doctypes={"ToDo": ["list"]}, instructions="You count.")
 		lead = self.agent("Lead", agents=["Planner", "Counter"], instructions="You lead.")
 		todo = {"description": "Order more nails", "allocated_to": CLERK}
@@ -165,8 +169,8 @@ class TestPeopleAndAgents(JobTestCase):
 			return tool_calls([call(name, {"prompt": f"for {name}"}) for name in lead["tools"]])
 
 		def answer(body):
-			said = [m for m in body["messages"] if m["role"] != "system"]
-			results = [m["content"] for m in said if m["role"] == "tool"]
+			messages = [m for m in body["messages"] if m["role"] != "system"]
+			results = [m["content"] for m in messages if m["role"] == "tool"]
 			if "You lead." in str(body["messages"][0]["content"]):
 				return (
 					text(" / ".join(json.loads(each)["response"] for each in results))
@@ -175,13 +179,13 @@ class TestPeopleAndAgents(JobTestCase):
 				)
 			if "You count." in str(body["messages"][0]["content"]):
 				return text("Seven are open.")
-			return text("It is planned.") if results else tool_call(waits["tools"][0], todo)
+			return text("It is planned.") if results else tool_call(planner["tools"][0], todo)
 
 		self.model.script(*[answer] * 5)
 		first = self.chat("Lead", "Count what is open and plan more")
 		self.assertEqual(first["status"], "Waiting", first)
 		(draft,) = self.method("draft.get_drafts", user=BOSS)
-		self.assertEqual(draft["tool"], waits["tools"][0])
+		self.assertEqual(draft["tool"], planner["tools"][0])
 		self.method("draft.approve", {"draft": draft["draft"], "digest": draft["digest"]}, user=BOSS)
 		(run,) = self.wait_for(lambda: self.rows("Agent Run", agent="Lead", status="Success"))
 		self.assertEqual(run["response"], "It is planned. / Seven are open.")

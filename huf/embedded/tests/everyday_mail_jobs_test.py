@@ -1,4 +1,4 @@
-"""Jobs that people set agents up for, on a served site with real mail servers, knowledge, and the web."""
+"""Everyday agent jobs with real mail servers, knowledge and the web."""
 
 from huf.embedded.tests.everyday_jobs import ADMIN, CLERK, MANAGER, JobTestCase, last_result
 from huf.embedded.tests.mail_test import Postman
@@ -10,7 +10,7 @@ from huf.tests.model_server import text, tool_call
 
 class TestMailJobs(JobTestCase):
 	def sent_mails(self) -> list[dict]:
-		"""What the manager's page lists as sent."""
+		"""Mails that the manager's page lists as sent."""
 		mails = self.method("mail.get_mails", user=MANAGER)
 		return [each for each in mails if (each["direction"], each["status"]) == ("Outgoing", "Sent")]
 
@@ -72,11 +72,11 @@ class TestMailJobs(JobTestCase):
 			def reply(body):
 				found = last_result(body)
 				(row,) = found.get("rows") or found["result"]
-				said = {"subject": "Stock", "body": f"We have {row['stock']} {row['title']}."}
-				return tool_call("send_reply", {"to": "anna@customer.example", **said})
+				content = {"subject": "Stock", "body": f"We have {row['stock']} {row['title']}."}
+				return tool_call("send_reply", {"to": "anna@customer.example", **content})
 
-			wanted = {"filters": {"title": "Nails"}, "fields": ["title", "stock"]}
-			self.model.script(tool_call(listing, wanted), reply, text("Answered."))
+			query = {"filters": {"title": "Nails"}, "fields": ["title", "stock"]}
+			self.model.script(tool_call(listing, query), reply, text("Answered."))
 			inbox.deliver(make_mail(to="stock@office.example", subject="Your stock", text="Any nails?"))
 			self.method("mail.sync_mailbox", {"mailbox": "Stock"}, user=MANAGER)
 			((to, mail),) = self.wait_for(lambda: postman.mails)
@@ -123,17 +123,17 @@ class TestKnowledgeAndWeb(JobTestCase):
 		def open_found(body):
 			return tool_call("open_url", {"url": last_result(body)["results"][0]["url"]})
 
-		def tell(body):
+		def answer_price(body):
 			return text("4.20 EUR" if "4.20 EUR" in str(last_result(body)) else "Unknown")
 
 		self.model.script(
 			tool_call("web_search", {"query": "price nails"}),
 			open_found,
 			tool_call("open_shop", {"url": "/nails"}),
-			tell,
+			answer_price,
 		)
 		answer = self.chat("Buyer", "What do 100 nails cost?")
 		self.assertEqual((answer["status"], answer["response"]), ("Success", "4.20 EUR"), answer)
 		results = [m["content"] for m in self.model.requests[-1]["messages"] if m["role"] == "tool"]
-		self.assertIn("private address", results[1], "pages of the own network are not opened by themselves")
+		self.assertIn("private address", results[1], "open_url refuses private addresses")
 		self.assertEqual(self.steps, 3)

@@ -1,6 +1,4 @@
-"""The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes
-on later.
-"""
+"""A full disk or a locked or closed database in the middle of a step loses nothing; the run resumes later."""
 
 import sqlite3
 import threading
@@ -25,8 +23,8 @@ FAULTS: list = []
 
 
 @tool()
-def write_in_bad_times():
-	"""A tool that writes a note, after which the database breaks in the way the test wants."""
+def write_note_then_break():
+	"""Writes a note, then breaks the database in the way the test wants."""
 	frappe.get_doc({"doctype": "Note", "title": f"Written {frappe.generate_hash(length=6)}"}).insert()
 	while FAULTS:
 		FAULTS.pop()()
@@ -36,7 +34,7 @@ def write_in_bad_times():
 class TestDatabaseFaults(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		tool = make_tool("Custom Function", function_path=f"{HERE}.write_in_bad_times", effect="write")
+		tool = make_tool("Custom Function", function_path=f"{HERE}.write_note_then_break", effect="write")
 		self.server = enter(self, ModelServer(strict=False))
 		self.agent = make_agent(make_model(self.server), (tool,))
 		self.server.script(tool_call(tool), text("Done."))
@@ -44,7 +42,7 @@ class TestDatabaseFaults(SiteTestCase):
 
 	def test_full_disk_fails_the_run_and_rolls_back_its_write(self):
 		def fill():
-			# Room for a line, not for the result.
+			# Room for a row, but not for the result.
 			pages = frappe.db.sql("pragma page_count")[0][0] + 20
 			frappe.db._connection.execute(f"pragma max_page_count = {pages}")
 
@@ -57,33 +55,33 @@ class TestDatabaseFaults(SiteTestCase):
 		self.assertEqual(run_agent_sync(self.agent, "Go on")["status"], "Success")
 
 	def test_locked_database_leaves_the_run_to_the_next_worker(self):
-		"""The write comes to nothing within the time it may wait, and the run goes on when the other is done."""
+		"""The write times out, and the run resumes once the other connection has released its lock."""
 		other = sqlite3.connect(
 			self.sites_path + f"/{frappe.local.site}/site.db", isolation_level=None, check_same_thread=False
 		)
 		self.addCleanup(other.close)
 
-		def hold():
+		def lock():
 			frappe.db.rollback()
 			frappe.db._connection.execute("pragma busy_timeout = 50")
 			other.execute("begin immediate")
 
-		def let_go():
+		def unlock():
 			other.execute("rollback")
 
-		self.assert_goes_on(hold, let_go)
+		self.assert_resumes(lock, unlock)
 
 	def test_closed_database_connection_leaves_the_run_to_the_next_worker(self):
-		self.assert_goes_on(lambda: frappe.db._connection.close())
+		self.assert_resumes(lambda: frappe.db._connection.close())
 
-	def assert_goes_on(self, fault, mend=lambda: None):
-		"""The caller is told, nothing half done is kept, and the next worker ends the run."""
+	def assert_resumes(self, fault, repair=lambda: None):
+		"""The caller gets an error, nothing partial is stored, and the next worker finishes the run."""
 		FAULTS.append(fault)
 		with self.assertRaises(Exception) as raised:
 			result = run_agent_sync(self.agent, "Write")
 			raise AssertionError(f"the fault went unnoticed: {result}")
 		self.assertNotIsInstance(raised.exception, AssertionError)
-		mend()
+		repair()
 		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
 		frappe.connect()
 		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
@@ -112,12 +110,12 @@ class TestTurns(SiteTestCase):
 			turns.give("another")
 
 	def test_write_turns_are_granted_in_request_order(self):
-		turns, heard = Turns(), []
+		turns, granted = Turns(), []
 		turns.take("the first")
 
 		def write(number: int) -> None:
 			turns.take(number)
-			heard.append(number)
+			granted.append(number)
 			turns.give(number)
 
 		writers = [threading.Thread(target=write, args=(number,)) for number in range(20)]
@@ -128,7 +126,7 @@ class TestTurns(SiteTestCase):
 		turns.give("the first")
 		for writer in writers:
 			writer.join()
-		self.assertEqual(heard, list(range(20)))
+		self.assertEqual(granted, list(range(20)))
 
 	def test_interrupted_writer_leaves_the_queue_for_the_write_turn(self):
 		turns = Turns()

@@ -89,12 +89,12 @@ class TestFiles(SiteTestCase):
 		url = self.upload(self.admin(), "plan.txt", b"mine", is_private="1").json["message"]["file_url"]
 		thief = Browser()
 		thief.login(self.make_user("thief@example.com"))
-		for marks in ({"is_private": 1}, {"is_private": 0}):
-			row = {"doctype": "File", "file_name": "x.txt", "file_url": url, **marks}
+		for flags in ({"is_private": 1}, {"is_private": 0}):
+			row = {"doctype": "File", "file_name": "x.txt", "file_url": url, **flags}
 			for path, body in (
 				("/api/resource/File", {"json": row}),
 				("/api/method/frappe.client.insert", {"json": {"doc": row}}),
-				("/api/method/upload_file", {"data": {"file_url": url, **marks}}),
+				("/api/method/upload_file", {"data": {"file_url": url, **flags}}),
 			):
 				self.assertEqual(thief.post(path, **body).status_code, 403, path)
 		own = self.upload(thief, "own.txt", b"theirs", is_private="1").json["message"]["name"]

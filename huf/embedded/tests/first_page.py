@@ -1,4 +1,4 @@
-"""What the first page, a new chat, loads until nothing more is fetched; for its test and its benchmark."""
+"""Load time and size of the first page, a new chat, for its test and its benchmark."""
 
 import gzip
 from pathlib import Path
@@ -17,7 +17,7 @@ PUBLIC = Path(huf.__file__).parent / "public"
 
 
 def open_first_page(page) -> float:
-	"""Milliseconds until it can be used, for a person who is signed in."""
+	"""Open the page of a signed-in user; returns the milliseconds until it is usable."""
 	page.goto(ADDRESS)
 	usable = page.wait_for_function(IS_USABLE, polling="raf").json_value()
 	page.wait_for_load_state("networkidle")
@@ -25,7 +25,7 @@ def open_first_page(page) -> float:
 
 
 def loaded_bytes(page) -> tuple[int, int]:
-	"""(JavaScript with gzip, all scripts, styles, fonts and pictures as they were sent)."""
+	"""Bytes: (JavaScript compressed with gzip, all assets as sent)."""
 	loaded = dict(page.evaluate(LOADED))
 	return sum(gzipped(path) for path in loaded if path.endswith(".js")), sum(loaded.values())
 

@@ -1,27 +1,25 @@
-"""Helena in the chat, as a lawyer sees her: her first words, an answer with its sources, a draft that waits,
-all in German.
-"""
+"""A lawyer's chat with Helena in German: a greeting, an answer with sources, and a deadline to approve."""
 
 import unittest
 
 from huf.embedded.tests.browser import needs_browser, open_browser, say
-from huf.embedded.tests.office import CASE, DEADLINE, SCRIPT, SLOW, WISHES, open_office
+from huf.embedded.tests.office import ANSWER_TIMEOUT_MS, CASE, DEADLINE, PROMPTS, SCRIPT, open_office
 
 
 @needs_browser
 class TestHelenaPage(unittest.TestCase):
 	def test_german_chat_cites_sources_and_creates_an_approved_deadline(self):
 		with open_office() as office, open_browser(office.server.url) as page:
-			page.set_default_timeout(SLOW)
+			page.set_default_timeout(ANSWER_TIMEOUT_MS)
 			office.model.script(*SCRIPT)
 			office.rest.sign_in(page)
 			page.goto("/huf/chat?agent=Helena")
 			page.get_by_text("Hi, ich bin Helena!").wait_for()
 			self.assertEqual(page.locator("html").get_attribute("lang"), "de")
-			say(page, WISHES[0])
+			say(page, PROMPTS[0])
 			page.get_by_text("VIII ZR 271/17").last.wait_for()
 			self.assertEqual(page.get_by_test_id("run-badge").get_attribute("data-mode"), "Inline")
-			page.get_by_test_id("composer").fill(WISHES[1])
+			page.get_by_test_id("composer").fill(PROMPTS[1])
 			page.get_by_test_id("send").click()
 			page.get_by_text("Helena Frist neu anlegen").wait_for()
 			filters = f'[["akte", "=", "{CASE}"], ["bezeichnung", "=", "{DEADLINE["bezeichnung"]}"]]'

@@ -1,4 +1,4 @@
-"""Each page explains itself: a ? with two sentences, and the documentation that says more, in the app itself."""
+"""Each page has a help text of two sentences that links to a help page in the app."""
 
 import os
 
@@ -20,10 +20,10 @@ class TestHelpPage(PageTestCase):
 				with self.subTest(section):
 					page.goto(f"/huf/{section}")
 					page.get_by_test_id("help").click()
-					said = page.get_by_test_id("help-text")
-					text = said.locator("p").inner_text()
+					help_text = page.get_by_test_id("help-text")
+					text = help_text.locator("p").inner_text()
 					self.assertEqual(text.count("."), 2, text)
-					said.get_by_role("link").click()
+					help_text.get_by_role("link").click()
 					page.get_by_test_id("help-page").get_by_role("heading", level=1).first.wait_for()
 
 	def test_help_pages_are_accessible_and_link_to_each_other(self):

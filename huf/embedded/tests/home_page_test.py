@@ -1,4 +1,4 @@
-"""The first page: a new site's first steps, what is at work, what waits, what it came to, what failed."""
+"""The home page: first steps, running, waiting and failed runs, spend and notifications."""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase
@@ -30,22 +30,22 @@ class TestHomePage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("first-steps").count(), 0)
 
 	def test_home_page_updates_running_waiting_and_failed_runs_and_spend(self):
-		begins = Gate()
+		gate = Gate()
 		with ModelServer() as server, self.open_page("/huf") as page:
 			model = self.make_model(server)
 			tools = [{"tool": "create_note", "requires_approval": 1}]
 			self.make("Agent", agent_name="Scribe", instructions="Write.", model=model, agent_tool=tools)
 			server.script(
-				begins(text("Done.")), tool_call("create_note", {"title": "Milk"}), error(400, "Broken")
+				gate(text("Done.")), tool_call("create_note", {"title": "Milk"}), error(400, "Broken")
 			)
 			chat = page.context.new_page()
 			chat.goto("/huf/chat?agent=Scribe")
 			chat.get_by_test_id("composer").fill("A long story")
 			chat.get_by_test_id("send").click()
-			self.assertTrue(begins.reached.wait(30))
+			self.assertTrue(gate.reached.wait(30))
 			running = page.get_by_test_id("running").get_by_test_id("home-item")
 			running.filter(has_text="A long story").wait_for()
-			begins.open()
+			gate.open()
 			chat.get_by_test_id("run-footer").wait_for()
 			running.filter(has_text="A long story").wait_for(state="detached")
 			self.assertNotEqual(page.get_by_test_id("spend").inner_text(), "$0.00")
@@ -65,14 +65,14 @@ class TestHomePage(PageTestCase):
 		with ModelServer() as server, self.open_page("/huf") as page:
 			self.make("Agent", agent_name="Watch", instructions="Watch.", model=self.make_model(server))
 			server.script(text("All is well."))
-			told = {"notify_user": "Administrator", "notify_on": "Result"}
+			notify = {"notify_user": "Administrator", "notify_on": "Result"}
 			trigger = {
 				"trigger_name": "Night watch",
 				"agent": "Watch",
 				"trigger_type": "Manual",
 				"prompt": "Go",
 			}
-			self.make("Agent Trigger", **trigger, **told, run_as="Administrator")
+			self.make("Agent Trigger", **trigger, **notify, run_as="Administrator")
 			self.call("/api/method/huf.api.trigger.fire", {"trigger": "Night watch"})
 			notice = (
 				page.get_by_test_id("notices")

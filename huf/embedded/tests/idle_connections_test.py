@@ -1,4 +1,4 @@
-"""Closed connections are kept for the next request, which finds them as if they were new."""
+"""Closed database connections are cached for the next request, without any of their former state."""
 
 import os
 import shutil
@@ -35,10 +35,10 @@ class TestIdleConnections(unittest.TestCase):
 	def test_closed_connection_is_reused_without_uncommitted_writes(self):
 		first = Connection(self.path)
 		first.execute("INSERT INTO note VALUES ('lost')")
-		kept = first._connection
+		sqlite_connection = first._connection
 		first.close()
 		second = self.open()
-		self.assertIs(second._connection, kept)
+		self.assertIs(second._connection, sqlite_connection)
 		self.assertEqual((self.count(second), second.transaction_writes), (0, 0))
 
 	def test_commit_and_rollback_release_the_connection_to_others(self):

@@ -1,4 +1,4 @@
-"""Exports of other programs on the page: the report of what does not map comes first, then the agents are made."""
+"""Agents are imported from files of other programs after a report of what cannot be mapped."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""OpenAPI documents on the page: read from an address or a file, chosen from, imported with credentials, reported."""
+"""Operations of an OpenAPI document, from a URL or a file, are chosen and imported with credentials."""
 
 import json
 import threading
@@ -56,8 +56,13 @@ class TestImportToolsPage(PageTestCase):
 			self.assertEqual(page.get_by_text("Still needs the header").count(), 0)
 			page.locator("[data-testid=imported-tool][data-name=a_getOrder] a").click()
 			page.wait_for_url("**/huf/tools/a_getOrder")
-		asked = {"tool": "a_getOrder", "user": "Administrator", "arguments": {"orderId": "17"}, "send": True}
-		self.call("/api/method/huf.api.tool.try_it", asked)
+		request = {
+			"tool": "a_getOrder",
+			"user": "Administrator",
+			"arguments": {"orderId": "17"},
+			"send": True,
+		}
+		self.call("/api/method/huf.api.tool.try_it", request)
 		self.assertEqual(self.service.requests[-1]["headers"]["X-Key"], SECRET)
 		self.assertNotIn(SECRET, json.dumps(self.call(f"{TOOL}/a_getOrder")))
 

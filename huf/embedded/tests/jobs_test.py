@@ -1,4 +1,4 @@
-"""Jobs: what they see, who they are, what remains of them."""
+"""Background jobs: transactions, users, errors, order, deduplication, timeouts and dead workers."""
 
 import sqlite3
 import threading
@@ -29,7 +29,7 @@ class TestJobs(SiteTestCase):
 		self.worker = Worker(SITE, self.sites_path, threads=2)
 
 	def run_all(self):
-		"""Run what waits, in this thread."""
+		"""Run all queued jobs in this thread."""
 		while row := self.worker.claim(("short", "default", "long")):
 			isolated(self.worker.run, row)
 

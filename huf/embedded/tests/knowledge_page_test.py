@@ -1,6 +1,4 @@
-"""Knowledge on the page: a source made, filled, searched and deleted; and an answer in the chat that cites
-it.
-"""
+"""Knowledge sources are created, filled, searched and deleted on the page, and cited in a chat."""
 
 import os
 from pathlib import Path
@@ -82,7 +80,7 @@ class TestKnowledgePage(PageTestCase):
 					timeout=60_000
 				)
 				page.goto("/huf/chat?agent=Clerk")
-				# How the model is called is learned with the first question, which takes seconds.
+				# The first call of a model takes seconds: a child process checks it with LiteLLM.
 				page.set_default_timeout(60_000)
 				say(page, "How long is the notice?")
 				for _ in range(2):
@@ -98,10 +96,10 @@ class TestKnowledgePage(PageTestCase):
 
 
 def add_files(page, *files: tuple[str, bytes]) -> None:
-	given = [
+	payloads = [
 		{"name": name, "mimeType": "application/octet-stream", "buffer": content} for name, content in files
 	]
-	page.get_by_test_id("files").set_input_files(given)
+	page.get_by_test_id("files").set_input_files(payloads)
 
 
 def search(page, query: str) -> None:
@@ -111,7 +109,7 @@ def search(page, query: str) -> None:
 
 
 def picture(page, name: str) -> None:
-	"""Checks that nothing is wider than a phone; where HUF_PICTURES names a folder, pictures go there."""
+	"""Check that the page fits its width in each look; save pictures if HUF_PICTURES names a folder."""
 	usual, folder = page.viewport_size, os.environ.get("HUF_PICTURES")
 	for look, size in (("light", usual), ("dark", usual), ("phone", {"width": 390, "height": 844})):
 		page.set_viewport_size(size)

@@ -1,6 +1,4 @@
-"""The web app speaks the language that a person has chosen, else the browser's, and tells times in the
-browser's zone.
-"""
+"""The web app uses the language of the user, else of the browser, and the browser's time zone."""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import ADMIN, PageTestCase

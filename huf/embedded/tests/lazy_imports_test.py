@@ -1,4 +1,4 @@
-"""What a process pays for only when it uses it."""
+"""Heavy packages are imported only by processes that use them."""
 
 import json
 import shutil
@@ -86,7 +86,7 @@ class TestLazyImports(unittest.TestCase):
 			self.assertEqual([list(sent[0].items())] * 4, [list(each.items()) for each in sent])
 
 	def imported(self, code: str, *arguments: str) -> list[str]:
-		"""Which of the heavy packages are loaded after this code has run in a process of its own."""
+		"""The heavy packages that are loaded after this code has run in a new process."""
 		code += f"\nimport sys; print([name for name in {HEAVY!r} if name in sys.modules])"
 		root = Path(__file__).resolve().parents[3]
 		done = subprocess.run(

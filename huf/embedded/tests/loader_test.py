@@ -1,4 +1,4 @@
-"""What asks models is loaded beside the server where there is a model, and nowhere else."""
+"""A server with a model loads the code for model calls in the background, and LiteLLM if needed."""
 
 import contextvars
 import tempfile
@@ -56,5 +56,5 @@ class TestLoader(SiteTestCase):
 		frappe.db.commit()
 
 	def load(self):
-		# It has a connection of its own, as on its thread.
+		# In a new context it opens its own database connection, as in its thread.
 		contextvars.Context().run(self.loader.load)

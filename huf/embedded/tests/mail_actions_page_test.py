@@ -1,4 +1,4 @@
-"""What a person does with a mail on its page, above all one that could not be classified; and the list of rules."""
+"""Actions on a mail's page, mostly for mail that could not be classified, and the list of rules."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import ADMIN, PageTestCase
@@ -57,7 +57,7 @@ class TestMailActions(PageTestCase):
 		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "We have ten.")
 
 	def open_unclassified(self, subject: str):
-		"""The page of a mail whose classification has failed, opened from the list."""
+		"""Open, from the list, the page of a mail whose classification has failed."""
 		self.model.script(text("I cannot say"))
 		self.call(
 			"/api/method/huf.embedded.tests.samples.take_mail", {"mailbox": "Office", "subject": subject}

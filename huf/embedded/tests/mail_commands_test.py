@@ -1,4 +1,4 @@
-"""`huf import` of mail rules as it is typed."""
+"""`huf import` warns of mail rules that never match, and `huf mail` refuses files without headers."""
 
 import frappe
 from click.testing import CliRunner
@@ -30,9 +30,9 @@ class TestImportRules(SiteTestCase):
 	def import_text(self, rules: str) -> str:
 		file = self.home / "rules.yaml"
 		file.write_text(rules)
-		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(file)])
-		self.assertEqual(said.exit_code, 0, said.output)
-		return said.output
+		result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(file)])
+		self.assertEqual(result.exit_code, 0, result.output)
+		return result.output
 
 
 class TestImportMail(SiteTestCase):
@@ -42,6 +42,6 @@ class TestImportMail(SiteTestCase):
 		file = self.home / "notes.eml"
 		for content in ("not a mail", '{"openapi": "3.0.0"}', ""):
 			file.write_text(content)
-			said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(file)])
-			self.assertEqual(said.exit_code, 1, said.output)
-			self.assertIn("notes.eml is not a mail: it has no header", said.output)
+			result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(file)])
+			self.assertEqual(result.exit_code, 1, result.output)
+			self.assertIn("notes.eml is not a mail: it has no header", result.output)

@@ -1,4 +1,4 @@
-"""A mailbox whose provider wants OAuth: a person signs in, tokens are renewed, mail is read and sent."""
+"""A mailbox signs in by OAuth, renews its tokens, and reads and sends mail."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -93,10 +93,10 @@ class TestMailOAuth(SiteTestCase):
 		self.assertFalse(frappe.db.get_value("Token Cache", {"user": "Administrator"}, "access_token"))
 
 	def test_connected_app_is_created_once_and_only_with_permission(self):
-		made = self.call("make_sign_in_app", provider="Microsoft 365")
-		self.assertTrue(made["redirect_uri"].endswith(f"connected_app.callback/{made['name']}"))
-		self.assertEqual(self.call("make_sign_in_app", provider="Microsoft 365")["name"], made["name"])
-		app = frappe.get_doc("Connected App", made["name"])
+		created = self.call("make_sign_in_app", provider="Microsoft 365")
+		self.assertTrue(created["redirect_uri"].endswith(f"connected_app.callback/{created['name']}"))
+		self.assertEqual(self.call("make_sign_in_app", provider="Microsoft 365")["name"], created["name"])
+		app = frappe.get_doc("Connected App", created["name"])
 		self.assertIn("offline_access", app.get_scopes())
 		frappe.set_user(make_user("Huf Manager"))
 		with self.assertRaises(frappe.PermissionError):
@@ -119,14 +119,14 @@ class TestMailOAuth(SiteTestCase):
 		return answer.json["message"]
 
 	def sign_in(self) -> str:
-		"""As a browser would; gives the address where it ends."""
+		"""Sign in as a browser would; returns the final address."""
 		answer = self.browser.open(self.allow(self.call("begin_sign_in")))
 		self.assertEqual(answer.status_code, 302, answer.data)
 		frappe.db.rollback()
 		return answer.headers["Location"]
 
 	def allow(self, address: str) -> str:
-		"""The person allows it on the provider's page; gives the path that it leads back to."""
+		"""Allow access on the provider's page; returns the path of the redirect."""
 		answer = requests.post(address, allow_redirects=False, timeout=10)
 		found = urlsplit(answer.headers["Location"])
 		return f"{found.path}?{found.query}"

@@ -1,6 +1,4 @@
-"""Mail on the page: a mailbox is set up, a rule made and tried, a mail arrives by itself, is drafted, allowed
-and sent.
-"""
+"""A mailbox and a rule are set up on the page; an incoming mail gets a draft, which is approved and sent."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
@@ -25,26 +23,26 @@ class TestMailPage(PageTestCase):
 				self.set_up_mailbox(page, inbox, postman)
 				self.make_rule(page)
 				self.deliver(inbox)
-				self.see_the_draft(page)
-				self.allow(page, postman)
+				self.check_draft(page)
+				self.approve_draft(page, postman)
 				model.script(text("Nothing to add."))
 				self.assign_and_run_again(page)
-				self.try_the_rule(page)
+				self.check_rule(page)
 
 	def test_provider_presets_appear_once_the_form_has_loaded(self):
-		held, address = [], "**/*huf.api.record.get_meta*"
+		held_routes, address = [], "**/*huf.api.record.get_meta*"
 		with self.open_page("/huf/mail?view=mailboxes") as page:
-			page.route(address, lambda route: held.append(route))
+			page.route(address, lambda route: held_routes.append(route))
 			with page.expect_request(address):
 				page.get_by_test_id("new-mailbox").click()
 			preset = page.get_by_test_id("preset-Microsoft 365")
 			self.assertEqual(preset.count(), 0)
-			held[0].continue_()
+			held_routes[0].continue_()
 			preset.click()
 			page.get_by_test_id("make-app").wait_for()
 
 	def test_a_mailbox_signs_in_by_oauth(self):
-		"""The app of Microsoft 365 is set up; then its addresses are those of a server of this machine."""
+		"""The app is created for Microsoft 365, then its addresses are replaced by those of a local server."""
 		address = "helpdesk@office.example"
 		with (
 			AuthorizationServer(address) as provider,
@@ -123,8 +121,8 @@ class TestMailPage(PageTestCase):
 		mail.set_content("Can I come on Friday?")
 		inbox.deliver(mail.as_bytes())
 
-	def see_the_draft(self, page) -> None:
-		"""Nobody asks for it: the server waits for mail."""
+	def check_draft(self, page) -> None:
+		"""The server receives the mail by itself."""
 		page.get_by_test_id("view-mails").click()
 		item = page.locator("[data-testid=mail-item][data-status=Done]")
 		item.wait_for(timeout=30_000)
@@ -139,15 +137,15 @@ class TestMailPage(PageTestCase):
 		self.assertIn("Customers", page.get_by_test_id("mail-rules").inner_text())
 		self.assertIn("send_reply", page.get_by_test_id("mail-call").inner_text())
 
-	def allow(self, page, postman: Postman) -> None:
+	def approve_draft(self, page, postman: Postman) -> None:
 		page.get_by_test_id("draft-text").fill("Yes, on Friday at nine.")
 		page.get_by_test_id("approve").click()
 		page.locator("[data-testid=draft][data-status=Sent]").wait_for()
 		page.locator("[data-kind=queued]").wait_for()
-		deadline = 100
-		while not postman.mails and deadline:
+		tries = 100
+		while not postman.mails and tries:
 			page.wait_for_timeout(100)
-			deadline -= 1
+			tries -= 1
 		((to, mail),) = postman.mails
 		self.assertEqual(
 			(to, mail.get_content().strip()), (["anna@customer.example"], "Yes, on Friday at nine.")
@@ -165,7 +163,7 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("run-again").click()
 		page.locator("[data-kind=run_again]").wait_for()
 
-	def try_the_rule(self, page) -> None:
+	def check_rule(self, page) -> None:
 		page.goto("/huf/mail?view=rules")
 		page.get_by_test_id("rule-open").click()
 		page.get_by_test_id("test-mail").click()

@@ -1,6 +1,4 @@
-"""Mail from one real server to another: the pharmacy's helpdesk asks, and the patient has an answer in the
-mailbox.
-"""
+"""Mail between real servers: the pharmacy pack answers an inquiry; import, export and the outgoing queue."""
 
 import email
 from collections.abc import Callable
@@ -35,9 +33,9 @@ PACK = Path(pack.__file__).parent / "pharmacy.yaml"
 
 
 class Postman:
-	"""An SMTP server that keeps what it is given; the first `refused` mails it does not take.
+	"""An SMTP server that stores received mails and refuses the first `refused` ones.
 
-	With `is_valid` it takes mail only after XOAUTH2 with an access token of which that is true.
+	With `is_valid`, it requires XOAUTH2 with an access token for which that returns True.
 	"""
 
 	def __init__(self, refused: int = 0, is_valid: Callable[[str], bool] | None = None):
@@ -74,9 +72,9 @@ class Postman:
 @needs_dovecot
 class TestPharmacy(SiteTestCase):
 	def test_imported_pharmacy_pack_answers_a_mail_by_smtp(self):
-		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
-		self.assertEqual(said.exit_code, 0, said.output)
-		self.assertIn("New: Agent Route Rule pharmacy_support", said.output)
+		result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertIn("New: Agent Route Rule pharmacy_support", result.output)
 		frappe.db.rollback()
 		user = make_user("Huf User")
 		with ImapServer() as inbox, Postman() as postman, ModelServer() as server:
@@ -111,11 +109,13 @@ class TestPharmacy(SiteTestCase):
 				text("Odpovězeno."),
 			)
 			process_mail(name)
-			way = describe_mail(frappe.get_doc("Agent Mail", name))
-			self.assertEqual((way["mail"]["status"], way["mail"]["rule"]), ("Done", "pharmacy_support"))
+			details = describe_mail(frappe.get_doc("Agent Mail", name))
 			self.assertEqual(
-				[each["name"] for each in way["drafts"] if send_approved_mail(each["name"])],
-				[way["drafts"][0]["name"]],
+				(details["mail"]["status"], details["mail"]["rule"]), ("Done", "pharmacy_support")
+			)
+			self.assertEqual(
+				[each["name"] for each in details["drafts"] if send_approved_mail(each["name"])],
+				[details["drafts"][0]["name"]],
 			)
 			flush()
 			((to, mail),) = postman.mails
@@ -126,20 +126,20 @@ class TestPharmacy(SiteTestCase):
 			(mail["In-Reply-To"], mail["Auto-Submitted"]), ("<crisp-cs@crisp.chat>", "auto-replied")
 		)
 		self.assertEqual(mail.get_content().strip(), reply["body"])
-		asked = server.requests[0]["messages"][-1]["content"]
+		prompt = server.requests[0]["messages"][-1]["content"]
 		self.assertTrue(
-			asked.startswith(f"New support inquiry from Jana Nováková ({patient}):\nSubject: Nová zpráva")
+			prompt.startswith(f"New support inquiry from Jana Nováková ({patient}):\nSubject: Nová zpráva")
 		)
-		log = [(each["tool"], each["iteration"]) for each in way["run"]["tool_calls_log"]]
+		log = [(each["tool"], each["iteration"]) for each in details["run"]["tool_calls_log"]]
 		self.assertEqual(log, [("search_drugs", 1), ("manage_reservation", 2), ("send_reply", 3)])
-		kept = frappe.get_all(
+		reservations = frappe.get_all(
 			"Pharmacy Reservation", fields=["drug", "branch", "patient_email"], order_by="name asc"
 		)
-		self.assertEqual([tuple(row.values()) for row in kept], [("Ibuprofen 400", "Brno", patient)])
-		self.see_the_run(way["run"]["name"], "search_drugs", "manage_reservation", "send_reply")
+		self.assertEqual([tuple(row.values()) for row in reservations], [("Ibuprofen 400", "Brno", patient)])
+		self.check_run_page(details["run"]["name"], "search_drugs", "manage_reservation", "send_reply")
 
-	def see_the_run(self, run: str, *tools: str):
-		"""On its page in a browser: what was asked, each call and its result, and the answer."""
+	def check_run_page(self, run: str, *tools: str):
+		"""The run's page shows the answer, each tool call and a result."""
 		frappe.db.commit()
 		server = Server(self.home, find_free_port())
 		self.addCleanup(server.stop)
@@ -159,30 +159,30 @@ class TestPharmacy(SiteTestCase):
 		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		target = self.home / "out" / "config.yaml"
 		target.parent.mkdir(exist_ok=True)
-		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "export", str(target)])
-		self.assertEqual(said.exit_code, 0, said.output)
+		result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "export", str(target)])
+		self.assertEqual(result.exit_code, 0, result.output)
 		prompt = PACK.parent / "config/prompts/pharmacy.txt"
 		self.assertEqual((target.parent / "config/prompts/pharmacy.txt").read_text(), prompt.read_text())
 		again = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(target)])
 		self.assertEqual(again.exit_code, 0, again.output)
 
 	def test_mail_command_imports_files_folders_and_mbox_without_duplicates(self):
-		make("Agent Mailbox", mailbox_name="By Hand", email="hand@office.example", run_as="Administrator")
+		make("Agent Mailbox", mailbox_name="Manual", email="manual@office.example", run_as="Administrator")
 		frappe.db.commit()
 		box = self.home / "box.mbox"
 		raw = [(FOLDER / f"{name}.eml").read_bytes() for name in ("crisp_en", "bounce")]
 		box.write_bytes(b"".join(b"From x@y Thu Nov 19 09:12:44 2026\n" + each + b"\n" for each in raw))
-		for path, told in ((box, "2 new"), (FOLDER, "10 new"), (FOLDER / "bounce.eml", "0 new")):
-			said = isolated(
-				CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(path), "--mailbox", "By Hand"]
+		for path, expected in ((box, "2 new"), (FOLDER, "10 new"), (FOLDER / "bounce.eml", "0 new")):
+			result = isolated(
+				CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(path), "--mailbox", "Manual"]
 			)
-			self.assertIn(told, said.output)
+			self.assertIn(expected, result.output)
 
 	def test_invalid_config_file_is_refused_with_its_line_number(self):
 		bad = self.home / "bad.yaml"
 		bad.write_text("routing:\n  rules:\n    - name: never\n      match: {alll: true}\n")
-		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(bad)])
-		self.assertIn("Line 4", said.output)
+		result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(bad)])
+		self.assertIn("Line 4", result.output)
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "never"))
 
 
@@ -205,7 +205,7 @@ class TestQueue(SiteTestCase):
 			frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="<p>Hello</p>")
 			frappe.db.commit()
 			self.assertEqual(flush(), 0)
-			self.assertEqual(flush(), 0, "it is not tried again at once")
+			self.assertEqual(flush(), 0, "it is not retried at once")
 			later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=2, as_datetime=True)
 			self.assertEqual([flush(later), flush(later)], [1, 0])
 		((to, mail),) = postman.mails

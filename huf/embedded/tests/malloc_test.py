@@ -1,5 +1,6 @@
-"""A server has one arena of malloc and no caches of its threads, its idle threads end, and it gives free memory
-back."""
+"""A server uses one malloc arena and no thread caches, ends idle threads, and returns free memory to the
+system.
+"""
 
 import os
 import platform
@@ -48,7 +49,7 @@ print(os.getpid(), os.environ.get("GLIBC_TUNABLES"), sys.argv[1:], flush=True)
 
 
 def count_arenas(pid: int) -> int:
-	"""Arenas of other threads than the first: memory in use from a multiple of 64 MB on, the rest reserved."""
+	"""Arenas other than the first thread's: used memory at a multiple of 64 MB, then reserved memory."""
 	maps = [line.split()[:2] for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
 	areas = [(*(int(each, 16) for each in place.split("-")), rights) for place, rights in maps]
 	return sum(
@@ -70,9 +71,9 @@ class TestMalloc(unittest.TestCase):
 			done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
 			process, *lines = done.stdout.splitlines()
 			pid = process.split()[0]
-			seen = [own, own] if own else ["None", SETTINGS_OF_MALLOC, "None"]
-			wanted = [f"{pid} {each} ['a', 'b c']" for each in seen]
-			self.assertEqual([process, *lines], wanted)
+			values = [own, own] if own else ["None", SETTINGS_OF_MALLOC, "None"]
+			expected = [f"{pid} {each} ['a', 'b c']" for each in values]
+			self.assertEqual([process, *lines], expected)
 
 	def test_server_keeps_one_arena_and_its_idle_threads_end(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
@@ -98,7 +99,7 @@ class TestMalloc(unittest.TestCase):
 
 
 class Beats(threading.Event):
-	"""Stops whoever waits for it after so many waits."""
+	"""An event that is set after `beats` waits."""
 
 	def __init__(self, beats: int):
 		super().__init__()

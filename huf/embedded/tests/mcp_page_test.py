@@ -1,4 +1,4 @@
-"""An MCP server is connected on the page: found under Tools, tested, and its tools chosen."""
+"""An MCP server is connected and checked on the page, and its tools are accepted."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase

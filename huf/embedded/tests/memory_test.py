@@ -1,4 +1,4 @@
-"""What a request leaves behind is freed at once, not when Python happens to collect garbage."""
+"""Objects of a request are freed at once, without waiting for the garbage collector."""
 
 import gc
 import json
@@ -32,8 +32,8 @@ class TestMemory(SiteTestCase):
 				self.assertEqual(self.list_garbage(call), set())
 
 	def answer(self, request: dict) -> dict:
-		asked = request["messages"][-1]["role"] == "user"
-		return tool_call(self.tool, {}) if asked else text("Nothing.")
+		is_first = request["messages"][-1]["role"] == "user"
+		return tool_call(self.tool, {}) if is_first else text("Nothing.")
 
 	def request(self, method: str, name: str) -> None:
 		body = json.dumps({name: self.agent, "prompt": "What is open?"}).encode()
@@ -52,7 +52,7 @@ class TestMemory(SiteTestCase):
 		answer.close()
 
 	def list_garbage(self, call) -> set[str]:
-		"""Classes of Huf, Frappe and Werkzeug whose objects wait for a collection after a call."""
+		"""Classes of Huf, Frappe and Werkzeug with objects in reference cycles after a call."""
 		gc.collect()
 		gc.disable()
 		try:

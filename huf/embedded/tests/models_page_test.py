@@ -1,7 +1,4 @@
-"""Models on the page: found on this machine, connected with a key, tested, made the default.
-
-Each server is a real one.
-"""
+"""Models are detected, connected with a key, tested and made the default on the page."""
 
 import json
 import threading
@@ -15,7 +12,7 @@ KEY = "sk-of-the-test-9876543210"
 
 
 class Ollama(BaseHTTPRequestHandler):
-	"""What Ollama says of its models, and the one word that it is asked for."""
+	"""A stub of Ollama: its list of models, and one short answer."""
 
 	TAGS = {"models": [{"name": "tiny:1b"}, {"name": "nomic-embed-text:latest"}]}
 	MESSAGE = {"message": {"role": "assistant", "content": "OK"}, "done": True, "done_reason": "stop"}
@@ -87,7 +84,7 @@ class TestModelsPage(PageTestCase):
 			page.get_by_test_id("field-provider").fill("Zeta")
 			page.get_by_test_id("field-api_base").fill(server.base_url)
 			page.get_by_test_id("field-api_base").blur()
-			# The only model of the server is chosen when its list arrives; only then is it replaced.
+			# When the list arrives, the server's only model is selected, which would overwrite earlier input.
 			page.wait_for_function(CHOSEN, arg="scripted")
 			page.get_by_test_id("field-model").fill("zeta-1")
 			page.get_by_test_id("connect").click()

@@ -1,6 +1,4 @@
-"""A started Huf with the law office's pack: a lawyer whose case it is, and a model that says what Helena
-would.
-"""
+"""A running Huf with the pack of a law office, one of its lawyers, and a model scripted as Helena."""
 
 import shutil
 import tempfile
@@ -16,12 +14,12 @@ from huf.tests.model_answers import call, text, tool_calls
 from huf.tests.model_server import ModelServer
 
 LAWYER, CASE, MODEL = "katharina.brandt@example.com", "2026-014", "qwen3.5:35b"
-WISHES = (
+PROMPTS = (
 	f"Worum geht es in der Akte {CASE}, und was gilt bei Schimmel?",
 	"Schlag eine Frist zur Nachbesserung bis 18.12.2026 vor.",
 )
-SLOW = 60_000
-"""Milliseconds in which the first answer of a model has come, LiteLLM's import and all."""
+ANSWER_TIMEOUT_MS = 60_000
+"""For the first answer of a model, including the import of LiteLLM."""
 ANSWER = """In der Akte **2026-014** (Sommer ./. Elbkontor Hausverwaltung GmbH) hat sich seit August 2026 in zwei Zimmern Schimmel \
 gebildet; die Mängelanzeige ist vom 14.08.2026.
 
@@ -54,7 +52,7 @@ SCRIPT = (
 
 @dataclass(frozen=True)
 class Office:
-	"""`rest` is the lawyer's; `admin` the one of who set it up."""
+	"""`rest` is the session of the lawyer, `admin` that of Administrator."""
 
 	server: Server
 	rest: Rest

@@ -1,4 +1,4 @@
-"""`huf import-openapi` as it is typed."""
+"""`huf import-openapi` lists, imports and replaces tools, and reports errors."""
 
 import json
 
@@ -36,9 +36,9 @@ class TestImportOpenapi(SiteTestCase):
 			"--header",
 			"X-Key",
 		)
-		made = self.run_huf(*words, typed=f"{SECRET}\n")
-		self.assertIn("Made getOrder (GET /orders/{orderId})", made.output)
-		self.assertNotIn(SECRET, made.output)
+		imported = self.run_huf(*words, typed=f"{SECRET}\n")
+		self.assertIn("Made getOrder (GET /orders/{orderId})", imported.output)
+		self.assertNotIn(SECRET, imported.output)
 		frappe.db.rollback()
 		self.assertEqual(frappe.get_doc(TOOL, "getOrder").headers[0].get_password("value"), SECRET)
 		again = self.run_huf(*words[:4])
@@ -47,13 +47,13 @@ class TestImportOpenapi(SiteTestCase):
 		self.assertIn("Replaced getOrder", self.run_huf(*words[:4], "--replace", "getOrder").output)
 
 	def test_unknown_operation_is_named_in_the_error(self):
-		said = self.run_huf("--only", "GET /nothing", "--base-url", "https://orders.example")
-		self.assertEqual(said.exit_code, 1)
-		self.assertIn("cannot become tools: GET /nothing. Leave out --only", said.output)
+		result = self.run_huf("--only", "GET /nothing", "--base-url", "https://orders.example")
+		self.assertEqual(result.exit_code, 1)
+		self.assertIn("cannot become tools: GET /nothing. Leave out --only", result.output)
 
 	def test_missing_server_url_and_invalid_document_are_reported(self):
 		self.assertIn("Enter a base URL", self.run_huf().output)
 		self.file.write_text("nothing")
-		said = self.run_huf()
-		self.assertEqual(said.exit_code, 1)
-		self.assertIn("not an OpenAPI document", said.output)
+		result = self.run_huf()
+		self.assertEqual(result.exit_code, 1)
+		self.assertIn("not an OpenAPI document", result.output)

@@ -1,6 +1,4 @@
-"""Packs on the page: one is looked at, installed, used, updated and removed, with what people made said
-before.
-"""
+"""Packs are inspected, installed, updated and removed on the page, which lists what is deleted with them."""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase
@@ -25,8 +23,8 @@ class TestPacksPage(PageTestCase):
 			row.get_by_test_id("update").click()
 			self.assertEqual(row.get_by_test_id("report").inner_text(), "No changes")
 			row.get_by_test_id("remove").click()
-			asked = page.get_by_role("alertdialog").inner_text()
-			self.assertIn("deleted too: 1 Agent Conversation", asked)
+			confirmation = page.get_by_role("alertdialog").inner_text()
+			self.assertIn("deleted too: 1 Agent Conversation", confirmation)
 			page.get_by_test_id("confirm").click()
 			page.locator("[data-testid=pack][data-name=sales_report][data-installed='']").wait_for()
 			self.assertEqual(row.get_by_test_id("report").inner_text(), "The pack was removed.")

@@ -1,6 +1,4 @@
-"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions, and
-scripted models.
-"""
+"""Base of page tests: one Huf server per class, signed-in users, and REST calls in their sessions."""
 
 import json
 import shutil
@@ -35,9 +33,9 @@ class PageTestCase(unittest.TestCase):
 	"""Has a `server` on a fresh site, in which ADMIN is signed in."""
 
 	environment: dict[str, str] = {}
-	"""What the server is started with besides."""
+	"""Additional environment variables of the server."""
 	begun: set[str] = set()
-	"""Ids of the tests of this process that were tried."""
+	"""Ids of the tests that this process has started."""
 
 	@classmethod
 	def setUpClass(cls):
@@ -49,7 +47,7 @@ class PageTestCase(unittest.TestCase):
 		cls.tokens: dict[str, str] = {}
 
 	def setUp(self):
-		# A test that is tried again begins on a fresh site: its first try may have left records behind.
+		# A rerun begins on a fresh site: the first attempt may have left records behind.
 		if self.id() in self.begun:
 			self.doClassCleanups()
 			self.setUpClass()
@@ -57,14 +55,14 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def add_user(cls, email: str, *roles: str) -> None:
-		"""A person with these roles, signed in."""
+		"""Create a user with these roles and sign in."""
 		values = {"email": email, "first_name": email.split("@")[0].title(), "new_password": PASSWORD}
 		cls.make("User", **values, send_welcome_email=0, roles=[{"role": role} for role in roles])
 		cls.sessions[email] = cls.server.login(PASSWORD, email)
 
 	@classmethod
 	def open_guest_page(cls, **options) -> AbstractContextManager:
-		"""A page of a fresh profile, signed out, in the class's browser; options as for `browser.open_page`."""
+		"""A signed-out page in a fresh profile; options as for `browser.open_page`."""
 		if cls.browser is None:
 			cls.browser = enter(cls, start_browser())
 		return open_page(cls.browser, cls.server.url, **options)
@@ -84,7 +82,7 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def call(cls, path: str, data: dict | None = None, method: str | None = None, user: str = ADMIN) -> dict:
-		"""REST in a user's session, by the token of its page."""
+		"""A REST call in a user's session, with its CSRF token."""
 		if user not in cls.tokens:
 			page = cls.server.call("/huf", cookie=cls.sessions[user]).read().decode()
 			cls.tokens[user] = read_boot(page)["csrf_token"]
@@ -97,13 +95,13 @@ class PageTestCase(unittest.TestCase):
 
 
 def wait_for_deletion(page) -> None:
-	"""Until what the page deletes can no longer be taken back, and is gone."""
+	"""Wait until a deletion on the page can no longer be undone and is sent."""
 	page.get_by_test_id("deletion").wait_for()
 	with page.expect_response(lambda response: response.request.method == "DELETE"):
 		page.get_by_test_id("deletion").wait_for(state="detached")
 
 
 def choose(page, field: str, value: str) -> None:
-	"""Finds a record in a link field and takes it."""
+	"""Select a record in a link field."""
 	page.get_by_test_id(f"field-{field}").fill(value)
 	page.get_by_test_id("link-choice").filter(has_text=value).first.click()

@@ -1,6 +1,4 @@
-"""The palette of commands: by the keyboard to pages, agents, runs, conversations and records, as far as one
-may see them.
-"""
+"""The command palette opens pages, agents, runs, conversations and permitted records by keyboard."""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase

@@ -1,4 +1,4 @@
-"""The page People: an invitation by a link that the invited person uses, roles, and an account that is disabled."""
+"""The people page: invitation by link, change of roles, and disabling an account."""
 
 import json
 import urllib.error

@@ -1,5 +1,5 @@
-"""`scripts/screenshots [README | helena | PAGE ...]`: takes the README's pictures and docs/screenshots anew,
-from fresh sites.
+"""`scripts/screenshots [README | helena | PAGE ...]` renews the README's pictures and docs/screenshots from
+fresh sites.
 """
 
 import base64
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from huf.embedded.tests.browser import open_browser, say, sign_in
-from huf.embedded.tests.office import SCRIPT, SLOW, WISHES, open_office
+from huf.embedded.tests.office import ANSWER_TIMEOUT_MS, PROMPTS, SCRIPT, open_office
 from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.showcase import PAGES, PageOf, Showcase, open_showcase
 from huf.tests.model_answers import text
@@ -19,7 +19,7 @@ SHOTS = DOCS / "screenshots"
 PASSWORD = "only for the picture 1"
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844, "has_touch": True}
-WAYS = {
+VARIANTS = {
 	"light": {**DESK, "color_scheme": "light"},
 	"dark": {**DESK, "color_scheme": "dark"},
 	"phone": {**PHONE, "color_scheme": "light"},
@@ -28,8 +28,7 @@ WAYS = {
 QUALITY = 72
 MAX_BYTES = 4_000_000
 TO_THE_BEGINNING = "() => document.querySelector('[data-testid=message-user]').scrollIntoView()"
-"""Not by way of Playwright, which waits for an element to keep still: a long list puts others in its place.
-"""
+"""Not by Playwright, which waits until an element is stable: a long list replaces its elements."""
 
 
 def take_readme_picture() -> None:
@@ -49,15 +48,15 @@ def take_readme_picture() -> None:
 def take_office_picture() -> None:
 	"""Helena answers from a case, statutes and judgments, and proposes a deadline."""
 	with open_office() as office, open_browser(office.server.url, width=1200, height=1340) as page:
-		page.set_default_timeout(SLOW)
-		# The first answer of a process takes longer than what the picture is to tell.
+		page.set_default_timeout(ANSWER_TIMEOUT_MS)
+		# The first answer of a process is slow, and the picture shows the duration.
 		office.model.script(text("Hallo Katharina! Was kann ich für Sie tun?"), *SCRIPT)
 		office.rest.sign_in(page)
-		for wish in ("Hallo Helena", WISHES[0]):
+		for prompt in ("Hallo Helena", PROMPTS[0]):
 			page.goto("/huf/chat?agent=Helena")
 			page.get_by_text("Hi, ich bin Helena!").wait_for()
-			say(page, wish)
-		page.get_by_test_id("composer").fill(WISHES[1])
+			say(page, prompt)
+		page.get_by_test_id("composer").fill(PROMPTS[1])
 		page.get_by_test_id("send").click()
 		page.get_by_test_id("draft-approve").wait_for()
 		page.evaluate(TO_THE_BEGINNING)
@@ -67,12 +66,12 @@ def take_office_picture() -> None:
 def take_pages(pages: tuple[PageOf, ...]) -> None:
 	SHOTS.mkdir(exist_ok=True)
 	with open_showcase() as show:
-		for way, options in WAYS.items():
+		for variant, options in VARIANTS.items():
 			with open_browser(show.server.url, **options) as page:
 				show.rest.sign_in(page)
 				for one in pages:
-					take(show, page, one, SHOTS / f"{one.name}-{way}.webp")
-	known = {f"{one.name}-{way}.webp" for one in PAGES for way in WAYS}
+					take(show, page, one, SHOTS / f"{one.name}-{variant}.webp")
+	known = {f"{one.name}-{variant}.webp" for one in PAGES for variant in VARIANTS}
 	for left_over in [file for file in SHOTS.glob("*.webp") if file.name not in known]:
 		left_over.unlink()
 	(SHOTS / "README.md").write_text(index())
@@ -83,7 +82,7 @@ def take_pages(pages: tuple[PageOf, ...]) -> None:
 
 
 def take(show: Showcase, page, one: PageOf, path: Path) -> None:
-	"""Playwright writes no WebP; Chromium does."""
+	"""Save the page as WebP, which Chromium writes and Playwright does not."""
 	show.open(page, one)
 	page.wait_for_load_state("networkidle")
 	page.evaluate("() => document.fonts.ready")
@@ -100,8 +99,8 @@ def index() -> str:
 
 def images(name: str) -> str:
 	return " ".join(
-		f'<img src="{name}-{way}.webp" alt="{name}, {way}" width="{120 if way.startswith("phone") else 360}">'
-		for way in WAYS
+		f'<img src="{name}-{variant}.webp" alt="{name}, {variant}" width="{120 if variant.startswith("phone") else 360}">'
+		for variant in VARIANTS
 	)
 
 

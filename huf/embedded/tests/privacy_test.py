@@ -1,4 +1,4 @@
-"""Over HTTP, a conversation and its runs are their owner's, whatever the address and the verb."""
+"""Over HTTP, no path or method gives other users access to a conversation or its runs."""
 
 import json
 
@@ -17,13 +17,14 @@ class TestPrivacy(SiteTestCase):
 		super().setUp()
 		owner = self.make_user("owner@example.com", "Huf User", "System Manager")
 		with acting_as(owner):
-			self.said = run_agent_sync(DEMO_AGENT, "How many users are there?")
-		self.assertEqual(self.said["status"], "Success")
+			self.result = run_agent_sync(DEMO_AGENT, "How many users are there?")
+		self.assertEqual(self.result["status"], "Success")
+		of_run = {"run": self.result["run"]}
 		self.rows = {
-			"Agent Conversation": self.said["conversation"],
-			"Agent Run": self.said["run"],
+			"Agent Conversation": self.result["conversation"],
+			"Agent Run": self.result["run"],
 			**{
-				doctype: frappe.get_all(doctype, {"run": self.said["run"]}, pluck="name", order_by="name")[0]
+				doctype: frappe.get_all(doctype, of_run, pluck="name", order_by="name")[0]
 				for doctype in ("Agent Message", "Agent LLM Call", "Agent Tool Call")
 			},
 		}
@@ -50,7 +51,7 @@ class TestPrivacy(SiteTestCase):
 			path = f"/api/resource/{doctype}/{self.rows[doctype]}"
 			with self.subTest(doctype):
 				self.assertEqual(self.other.open(path, "PUT", json={"title": "Mine"}).status_code, 403)
-				# Who claims to be the owner passes the check of the permission, and fails at the claim.
+				# A request with a forged owner passes the permission check, but cannot change the owner.
 				claim = self.other.open(path, "PUT", json={"owner": "other@example.com"})
 				self.assertIn(claim.status_code, (403, 417))
 				self.assertEqual(self.other.open(path, "DELETE").status_code, 403)
@@ -60,7 +61,11 @@ class TestPrivacy(SiteTestCase):
 
 	def test_owner_cannot_create_records_that_only_runs_write(self):
 		for doctype in PRIVATE:
-			values = {"conversation": self.said["conversation"], "run": self.said["run"], "agent": DEMO_AGENT}
+			values = {
+				"conversation": self.result["conversation"],
+				"run": self.result["run"],
+				"agent": DEMO_AGENT,
+			}
 			with self.subTest(doctype):
 				answer = self.owner.post(
 					f"/api/resource/{doctype}", json={**values, "role": "agent", "content": "x"}
@@ -68,7 +73,7 @@ class TestPrivacy(SiteTestCase):
 				self.assertEqual(answer.status_code, 403)
 
 	def test_chat_and_run_methods_refuse_another_user(self):
-		conversation, run = self.said["conversation"], self.said["run"]
+		conversation, run = self.result["conversation"], self.result["run"]
 		for method, arguments in (
 			("huf.ai.agent_chat.get_agent_chat_messages", {"conversation": conversation}),
 			(
@@ -91,15 +96,15 @@ class TestPrivacy(SiteTestCase):
 
 	def test_the_timeline_refuses_another_user(self):
 		for query in (
-			f"huf.api.run.get_run?run={self.said['run']}",
-			f"huf.api.run.compare?run={self.said['run']}&other={self.said['run']}",
+			f"huf.api.run.get_run?run={self.result['run']}",
+			f"huf.api.run.compare?run={self.result['run']}&other={self.result['run']}",
 		):
 			self.assertEqual(self.owner.open(f"/api/method/{query}").status_code, 200)
 			self.assertEqual(self.other.open(f"/api/method/{query}").status_code, 403)
 		self.assertEqual(self.other.open("/api/method/huf.api.run.get_runs").json["message"], [])
 
 	def test_filter_by_run_returns_no_records_of_another_user(self):
-		filters = json.dumps([["run", "=", self.said["run"]]])
+		filters = json.dumps([["run", "=", self.result["run"]]])
 		for doctype in ("Agent Message", "Agent LLM Call", "Agent Tool Call"):
 			answer = self.other.open(
 				f'/api/resource/{doctype}?filters={filters}&fields=["*"]&limit_page_length=0'

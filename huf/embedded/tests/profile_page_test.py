@@ -1,4 +1,4 @@
-"""A Huf User's pages: the profile, the list of agents without what managers do, and a chat opened by its address."""
+"""Pages for a Huf User: profile, sessions, agents without the managers' buttons, and chats."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
@@ -56,19 +56,19 @@ class TestProfilePage(PageTestCase):
 	def test_sending_after_sign_out_announces_nothing_and_offers_sign_in(self):
 		with self.open_page("/huf/chat") as page:
 			page.evaluate(
-				"""() => new MutationObserver(() => (window.said = (window.said || "")
+				"""() => new MutationObserver(() => (window.announced = (window.announced || "")
 					+ document.querySelector("[data-testid=live-region]").textContent))
 					.observe(document.querySelector("[data-testid=live-region]"),
 						{ childList: true, characterData: true, subtree: true })"""
 			)
 			page.get_by_test_id("composer").fill("How many notes are there?")
 			page.get_by_test_id("send").click()
-			page.wait_for_function("() => window.said?.includes('Answer')")
-			heard = len(page.evaluate("window.said"))
-			# An answer that is still under way would bring the cookie back.
+			page.wait_for_function("() => window.announced?.includes('Answer')")
+			chars_before = len(page.evaluate("window.announced"))
+			# A pending response would set the cookie again.
 			page.wait_for_load_state("networkidle")
 			page.context.clear_cookies()
 			page.get_by_test_id("composer").fill("And how many users?")
 			page.get_by_test_id("send").click()
 			page.get_by_test_id("error").get_by_role("link", name="Sign in").wait_for()
-			self.assertEqual(page.evaluate("window.said")[heard:], "")
+			self.assertEqual(page.evaluate("window.announced")[chars_before:], "")

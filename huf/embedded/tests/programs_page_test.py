@@ -1,4 +1,4 @@
-"""A user connects a program as the page says: enters the address, signs in, and sees what works and what does not."""
+"""A user connects an MCP client as the page instructs, and the page shows which steps work."""
 
 import asyncio
 import queue
@@ -21,7 +21,7 @@ CLERK = "clerk@example.com"
 
 
 class ReturnHandler(BaseHTTPRequestHandler):
-	"""Where the browser comes back to after signing in."""
+	"""The redirect target after signing in."""
 
 	def do_GET(self):
 		self.server.answers.put(self.path)
@@ -34,7 +34,7 @@ class ReturnHandler(BaseHTTPRequestHandler):
 
 
 class Program(threading.Thread):
-	"""The SDK's client; `addresses` gets where the user signs in."""
+	"""A client of the MCP SDK; `addresses` receives the sign-in URL."""
 
 	def __init__(self, url: str):
 		super().__init__(daemon=True)
@@ -54,14 +54,14 @@ class Program(threading.Thread):
 		async def open_browser(address: str) -> None:
 			self.addresses.put(address)
 
-		async def come_back() -> AuthorizationCodeResult:
+		async def wait_for_redirect() -> AuthorizationCodeResult:
 			address = await asyncio.to_thread(self.server.answers.get, timeout=30)
 			found = {key: values[0] for key, values in parse_qs(urlsplit(address).query).items()}
 			return AuthorizationCodeResult(code=found["code"], state=found["state"], iss=found["iss"])
 
-		back = f"http://127.0.0.1:{self.server.server_port}/callback"
-		metadata = OAuthClientMetadata(client_name="Desk helper", redirect_uris=[back])
-		auth = OAuthClientProvider(self.url, metadata, Storage(), open_browser, come_back)
+		redirect_uri = f"http://127.0.0.1:{self.server.server_port}/callback"
+		metadata = OAuthClientMetadata(client_name="Desk helper", redirect_uris=[redirect_uri])
+		auth = OAuthClientProvider(self.url, metadata, Storage(), open_browser, wait_for_redirect)
 		async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
 			async with Client(streamable_http_client(self.url, http_client=http)) as client:
 				self.tools = [tool.name for tool in (await client.list_tools()).tools]

@@ -1,4 +1,4 @@
-"""Events reach the rooms they are for, over a real Socket.IO connection."""
+"""Realtime events reach only the rooms that they are for, over a real Socket.IO connection."""
 
 import threading
 
@@ -44,7 +44,7 @@ class TestRealtime(SiteTestCase):
 		return self.connect(cookie(browser, "sid"))
 
 	def subscribe(self, client, *event):
-		"""Events of one connection are handled in order: when the ping is answered the subscription is done."""
+		"""Events of a connection are handled in order: after the pong, the subscription is done."""
 		client.emit(event[0], event[1:])
 		client.emit("ping")
 		self.assertEqual(client.receive(5), ["pong"])

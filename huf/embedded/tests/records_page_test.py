@@ -1,6 +1,4 @@
-"""Records of any DocType on the page: listed, made, changed with their rows and files, submitted, cancelled,
-deleted.
-"""
+"""Records of any DocType are listed, created, edited, submitted, cancelled and deleted on the page."""
 
 from urllib.error import HTTPError
 
@@ -30,7 +28,7 @@ FIELDS = [
 	{"fieldname": "margin", "fieldtype": "Percent", "label": "Margin", "permlevel": 1},
 ]
 MOVES = {"row-up": "row-open", "row-down": "row-open", "row-add": "row-add", "row-remove": "row-open"}
-"""Buttons of a row, and what has the focus once they were pressed."""
+"""Buttons of a row, and the button that has the focus after each."""
 LINE_FIELDS = [
 	{"fieldname": "article", "fieldtype": "Data", "label": "Article", "reqd": 1, "in_list_view": 1},
 	{"fieldname": "count", "fieldtype": "Int", "label": "Count", "default": "1", "in_list_view": 1},

@@ -1,4 +1,4 @@
-"""A run is run again from one of its steps: its prompt is edited on the run's page, and nothing is changed."""
+"""A run is rerun with an edited prompt on its page, which changes no documents."""
 
 import os
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Responses and Conversations of a started Huf, by the packages openai and openai-agents."""
+"""The packages openai and openai-agents use the Responses and Conversations APIs of a running Huf."""
 
 import asyncio
 import json
@@ -71,11 +71,11 @@ class TestResponses(ResponsesTestCase):
 		for tools, last in (([], "message"), ([APPROVALS], "mcp_approval_request")):
 			self.model.script(waits)
 			with self.client.responses.stream(model="Writer", input="Remind me", tools=tools) as stream:
-				places = [
+				indexes = [
 					event.output_index for event in stream if event.type == "response.output_item.added"
 				]
 				final = stream.get_final_response()
-			self.assertEqual(places, [0, 1])
+			self.assertEqual(indexes, [0, 1])
 			self.assertEqual([each.type for each in final.output], ["mcp_call", last])
 			self.assertEqual(final.output[0].status, "incomplete")
 			self.client.responses.cancel(final.id)
@@ -185,9 +185,9 @@ class TestResponses(ResponsesTestCase):
 			answer = self.ask(words, conversation=conversation.id)
 			self.assertEqual(answer.conversation.id, conversation.id)
 		self.assertIn("Hello.", [each["content"] for each in self.model.requests[-1]["messages"]])
-		said = ["Hi", "Hello.", "Hi again", "Again."]
+		contents = ["Hi", "Hello.", "Hi again", "Again."]
 		for size in (1, 2, 3, 20):
-			for order, expected in (("asc", said), ("desc", said[::-1])):
+			for order, expected in (("asc", contents), ("desc", contents[::-1])):
 				found = self.client.conversations.items.list(conversation.id, limit=size, order=order)
 				self.assertEqual(len(found.data), min(size, 4))
 				self.assertEqual([item.content[0].text for item in found], expected)

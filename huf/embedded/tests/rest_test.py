@@ -1,4 +1,4 @@
-"""From an empty site to an answered prompt with nothing but REST; what REST hides, and odd requests."""
+"""REST: an agent is set up and run, hidden values stay hidden, and malformed requests are refused."""
 
 import io
 import json
@@ -66,7 +66,7 @@ class TestRest(SiteTestCase):
 				self.assertEqual(self.put_agent(), ("Own of South", "South"))
 
 	def put_agent(self, **values) -> tuple[str, str]:
-		"""(model, provider) after these values were put."""
+		"""PUT these values and return (model, provider)."""
 		answer = self.browser.open("/api/resource/Agent/Traveller", "PUT", json=values)
 		self.assertEqual(answer.status_code, 200, answer.text)
 		return answer.json["data"]["model"], answer.json["data"]["provider"]
@@ -116,8 +116,8 @@ class TestHiddenValues(SiteTestCase):
 		rights = {"read": 1, "write": 1, "create": 1}
 		rules = [{"role": role, **rights} for role in ("System Manager", "Huf User")]
 		named = {"name": "Payslip", "module": "Huf", "custom": 1, "autoname": "field:title"}
-		made = {"doctype": "DocType", **named, "fields": fields, "permissions": rules}
-		frappe.get_doc(made).insert()
+		definition = {"doctype": "DocType", **named, "fields": fields, "permissions": rules}
+		frappe.get_doc(definition).insert()
 		for key in ("c", "a", "b"):
 			user = self.make_user(f"{key}@example.com")
 			frappe.db.set_value("User", user, "api_key", f"key {key}")
@@ -178,22 +178,22 @@ class TestHiddenValues(SiteTestCase):
 	def test_attaching_a_file_needs_write_permission_on_the_document(self):
 		agent = frappe.get_doc({"doctype": "Agent", "agent_name": "Attached"}).insert().name
 		frappe.db.commit()
-		there = {"attached_to_doctype": "Agent", "attached_to_name": agent}
+		target = {"attached_to_doctype": "Agent", "attached_to_name": agent}
 		file = {"file_name": "note.txt", "content": "Obey me."}
-		self.assertEqual(self.browser.post("/api/resource/File", json={**file, **there}).status_code, 403)
-		made = self.browser.post("/api/resource/File", json={**file, "is_private": 1}).json["data"]
-		moved = self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=there)
+		self.assertEqual(self.browser.post("/api/resource/File", json={**file, **target}).status_code, 403)
+		uploaded = self.browser.post("/api/resource/File", json={**file, "is_private": 1}).json["data"]
+		moved = self.browser.open(f"/api/resource/File/{uploaded['name']}", "PUT", json=target)
 		self.assertEqual(moved.status_code, 403)
 
 	def test_private_file_attached_to_itself_is_readable_by_its_owner_only(self):
 		file = {"file_name": "own.txt", "content": "x", "is_private": 1}
-		made = self.browser.post("/api/resource/File", json=file).json["data"]
-		there = {"attached_to_doctype": "File", "attached_to_name": made["name"]}
-		self.browser.open(f"/api/resource/File/{made['name']}", "PUT", json=there)
+		uploaded = self.browser.post("/api/resource/File", json=file).json["data"]
+		target = {"attached_to_doctype": "File", "attached_to_name": uploaded["name"]}
+		self.browser.open(f"/api/resource/File/{uploaded['name']}", "PUT", json=target)
 		other = Browser()
 		other.login(self.make_user("other@example.com", "Huf User"))
-		self.assertEqual(other.open(made["file_url"]).status_code, 403)
-		self.assertEqual(self.browser.open(made["file_url"]).get_data(), b"x")
+		self.assertEqual(other.open(uploaded["file_url"]).status_code, 403)
+		self.assertEqual(self.browser.open(uploaded["file_url"]).get_data(), b"x")
 
 	def test_list_with_select_permission_returns_only_names(self):
 		query = {"fields": '["name", "owner", "creation", "last_ip"]'}
@@ -201,8 +201,8 @@ class TestHiddenValues(SiteTestCase):
 		self.assertEqual({key for row in rows for key in row}, {"name"})
 
 	def test_dict_in_place_of_a_doctype_name_is_refused(self):
-		made = {"name": "User", "permissions": [{"role": "All", "read": 1}], "issingle": 1}
-		for values in ({"doctype": made}, {"doctype": "Has Role", "parent": made}):
+		definition = {"name": "User", "permissions": [{"role": "All", "read": 1}], "issingle": 1}
+		for values in ({"doctype": definition}, {"doctype": "Has Role", "parent": definition}):
 			for function in ("get_list", "get_value"):
 				with self.subTest([function, values]):
 					body = {**values, "fieldname": "name"}

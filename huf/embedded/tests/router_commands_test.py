@@ -1,4 +1,4 @@
-"""`huf router eval` and `huf router fit`, as typed."""
+"""The commands `huf router eval` and `huf router fit`."""
 
 import json
 import tempfile
@@ -22,16 +22,16 @@ def run(*arguments: str):
 
 class TestEval(unittest.TestCase):
 	def test_eval_prints_accuracy_f1_languages_and_latency(self):
-		told = run("router", "eval", str(MESSAGES)).output
-		self.assertRegex(told, r"all +657 +0\.9\d+ +0\.9\d+")
+		output = run("router", "eval", str(MESSAGES)).output
+		self.assertRegex(output, r"all +657 +0\.9\d+ +0\.9\d+")
 		for language in ("en", "es", "de", "cs"):
-			self.assertRegex(told, rf"\n{language} +\d+ +0\.9")
-		self.assertRegex(told, r"latency p50 [\d.]+ ms, p95 [\d.]+ ms")
+			self.assertRegex(output, rf"\n{language} +\d+ +0\.9")
+		self.assertRegex(output, r"latency p50 [\d.]+ ms, p95 [\d.]+ ms")
 
 	def test_wrong_option_of_eval_lists_misrouted_messages(self):
 		row = {"text": "Search the web for pallet prices", "label": "chat", "language": "en"}
-		told = self.eval(json.dumps(row), "--wrong").output
-		self.assertIn("chat expected, 0.90 for the agent: Search the web for pallet prices", told)
+		output = self.eval(json.dumps(row), "--wrong").output
+		self.assertIn("chat expected, 0.90 for the agent: Search the web for pallet prices", output)
 
 	def test_invalid_messages_file_is_refused_with_a_reason(self):
 		for text, reason in (
@@ -40,9 +40,9 @@ class TestEval(unittest.TestCase):
 			("[]", "agent or chat"),
 			("", "no messages"),
 		):
-			told = self.eval(text)
-			self.assertEqual(told.exit_code, 1)
-			self.assertIn(reason, told.output)
+			result = self.eval(text)
+			self.assertEqual(result.exit_code, 1)
+			self.assertIn(reason, result.output)
 
 	def eval(self, text: str, *options: str):
 		with tempfile.TemporaryDirectory() as folder:

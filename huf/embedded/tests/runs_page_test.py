@@ -1,6 +1,4 @@
-"""Runs on the page: the list opens one, two are compared, what does not exist is told, and the address has it
-all.
-"""
+"""The runs pages: list, filters in the URL, rating, comparison, replay and missing runs."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say, sign_in
@@ -51,8 +49,8 @@ class TestRunsPage(PageTestCase):
 	def test_comparison_of_two_runs_shows_different_or_same_steps(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
-			for place in (0, 2):
-				page.get_by_test_id("run-item").nth(place).get_by_test_id("pick").check(force=True)
+			for index in (0, 2):
+				page.get_by_test_id("run-item").nth(index).get_by_test_id("pick").check(force=True)
 			page.get_by_test_id("compare").click()
 			page.get_by_test_id("comparison").wait_for()
 			first = page.get_by_test_id("compare-step").first

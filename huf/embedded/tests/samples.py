@@ -1,6 +1,4 @@
-"""Functions that the tests call as jobs and over HTTP.  They show state of the caller's own session and
-change nothing.
-"""
+"""Functions that the tests call as jobs and over HTTP."""
 
 import sys
 import time
@@ -9,7 +7,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 SEEN = []
-"""What jobs in this process saw."""
+"""Recorded by the jobs of this process."""
 
 
 @frappe.whitelist()
@@ -21,13 +19,13 @@ def csrf_token():
 
 @frappe.whitelist()
 def wait(seconds: float):
-	"""Hold a thread that long."""
+	"""Block a thread of the server."""
 	time.sleep(seconds)
 
 
 @frappe.whitelist()
 def stream():
-	"""Three server-sent events; the last one reads the database while the answer is under way."""
+	"""Three server-sent events; the last one reads the database during the response."""
 
 	def events():
 		yield "data: one\n\n"
@@ -90,7 +88,7 @@ def add_messages(conversation, count):
 
 @frappe.whitelist()
 def take_mail(mailbox, subject):
-	"""A mail arrives in a mailbox that needs no server for that."""
+	"""Put a mail into a mailbox without a mail server."""
 	from huf.ai.mail.intake import ingest_raw
 	from huf.tests.mail import make_mail
 

@@ -1,4 +1,4 @@
-"""The schedule, with given times."""
+"""The scheduler enqueues each event once per scheduled time."""
 
 import datetime
 from concurrent.futures import ThreadPoolExecutor
@@ -81,5 +81,5 @@ class TestScheduler(SiteTestCase):
 	def test_scheduler_tick_registers_the_events_of_the_hooks(self):
 		fired = isolated(Scheduler(SITE, self.sites_path).tick, datetime.datetime(2030, 1, 1))
 		self.assertEqual(fired, [])
-		seen = jobs_db.connect().execute("SELECT count(*) FROM schedule")[0][0]
-		self.assertEqual(seen, len({(method, cron) for method, cron, _queue in get_events()}))
+		registered = jobs_db.connect().execute("SELECT count(*) FROM schedule")[0][0]
+		self.assertEqual(registered, len({(method, cron) for method, cron, _queue in get_events()}))

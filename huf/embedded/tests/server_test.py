@@ -1,4 +1,4 @@
-"""The command `huf` as real processes: first start, second start, a taken port, a second server, the end."""
+"""The command `huf` in real processes: starting twice, taken ports, passwords, API keys and stopping."""
 
 import json
 import os
@@ -24,9 +24,9 @@ PYTHON = [sys.executable, "-m", "huf.embedded"]
 
 
 class Server:
-	"""`huf start` in a process of its own; `output` is what it said until it was ready.
+	"""`huf start` in a new process; `output` is what it has printed until it was ready.
 
-	`within` is a command that runs the one that follows it.
+	`within` is a command that takes the server's command as its arguments.
 	"""
 
 	def __init__(self, home: Path, port: int, within: tuple[str, ...] = (), **environment):
@@ -60,7 +60,7 @@ class Server:
 		return urllib.request.urlopen(request, timeout=40)
 
 	def csrf_token(self, cookie: str) -> str:
-		"""The token of a session, which every changing request of it carries."""
+		"""The CSRF token of a session, which each changing request needs."""
 		if cookie not in self.tokens:
 			answer = self.call("/api/method/huf.embedded.tests.samples.csrf_token", cookie=cookie)
 			self.tokens[cookie] = json.load(answer)["message"]
@@ -127,23 +127,23 @@ class TestServer(unittest.TestCase):
 		cookie = self.server.login(self.password)
 		url = f"{self.server.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket"
 		browser = simple_websocket.Client(url, headers={"Cookie": cookie})
-		self.hear(browser, "0{")
+		self.expect(browser, "0{")
 		browser.send("40/huf.localhost,")
-		self.hear(browser, "40/huf.localhost,")
+		self.expect(browser, "40/huf.localhost,")
 		arguments = json.dumps({"event": "hello", "user": "Administrator"})
 		result = self.run_huf("execute", "huf.embedded.tests.samples.publish", "--kwargs", arguments)
 		self.assertEqual(result.returncode, 0, result.stderr)
-		self.hear(browser, '42/huf.localhost,["hello",{"from":"another process"}]')
+		self.expect(browser, '42/huf.localhost,["hello",{"from":"another process"}]')
 		browser.close()
 
-	def hear(self, browser, start: str):
-		"""Wait for what begins like this; a busy machine lets the client wake with nothing, or with a ping."""
-		heard = []
-		while len(heard) < 10:
-			heard.append(browser.receive(5))
-			if (heard[-1] or "").startswith(start):
+	def expect(self, browser, start: str):
+		"""Wait for a message that begins with `start`; a ping or nothing may come before it."""
+		received = []
+		while len(received) < 10:
+			received.append(browser.receive(5))
+			if (received[-1] or "").startswith(start):
 				return
-		self.fail(f"expected {start!r}, heard {heard}")
+		self.fail(f"expected {start!r}, received {received}")
 
 	def test_a_new_password_ends_the_old_sessions(self):
 		cookie = self.server.login(self.password)
@@ -156,15 +156,15 @@ class TestServer(unittest.TestCase):
 		self.assertTrue(self.server.login("another good one 3"))
 
 	def test_new_api_key_replaces_the_previous_one(self):
-		def ask(key: str) -> int:
+		def get_status(key: str) -> int:
 			headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
 			body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 			return requests.post(f"{self.server.url}/mcp", json=body, headers=headers).status_code
 
 		first = self.run_huf("api-key", "Administrator")
-		self.assertEqual((first.returncode, ask(first.stdout.strip())), (0, 200), first.stderr)
+		self.assertEqual((first.returncode, get_status(first.stdout.strip())), (0, 200), first.stderr)
 		second = self.run_huf("api-key", "Administrator")
-		self.assertEqual([ask(each.stdout.strip()) for each in (first, second)], [401, 200])
+		self.assertEqual([get_status(each.stdout.strip()) for each in (first, second)], [401, 200])
 		self.assertIn("There is no user", self.run_huf("api-key", "nobody@example.com").stderr)
 
 	def test_help_and_version_need_no_site(self):

@@ -1,4 +1,4 @@
-"""The site's settings on the page: changed, refused where they make no sense, and only by who may."""
+"""The settings page saves valid values, refuses others, and is read-only without the manager role."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
@@ -23,7 +23,7 @@ class TestSettingsPage(PageTestCase):
 
 	def test_every_setting_has_a_description(self):
 		meta = self.call("/api/method/huf.api.record.get_meta?doctype=Huf%20Settings")["message"]
-		silent = [
+		undescribed = [
 			field["fieldname"]
 			for field in meta["fields"]
 			if not field["fieldtype"].endswith("Break")
@@ -31,7 +31,7 @@ class TestSettingsPage(PageTestCase):
 			and not field.get("hidden")
 			and not field.get("description")
 		]
-		self.assertEqual(silent, [])
+		self.assertEqual(undescribed, [])
 
 	def test_settings_are_read_only_for_users_without_the_manager_role(self):
 		self.add_user(CLERK, "Huf User")

@@ -1,4 +1,4 @@
-"""A started Huf with a little of everything, and its pages as a table: for what has to hold on every page."""
+"""A running Huf with sample records, and a table of its pages for checks that apply to all of them."""
 
 import json
 import shutil
@@ -25,8 +25,8 @@ AGENT = "Office Assistant"
 
 @dataclass(frozen=True)
 class PageOf:
-	"""`address`: with the names of records as {run}; `ready`: the test id of what shows that the page is
-	there, after a person has done `prepare`.
+	"""`address` has placeholders such as {run} for names of records; `ready` is the test id of an element that
+	appears when the page has loaded and `prepare` has run.
 	"""
 
 	name: str
@@ -40,7 +40,7 @@ def press(test_id: str) -> Callable[[Any], None]:
 
 
 def wait_for_colours(page) -> None:
-	"""Code is coloured, and so drawn anew, once what colours it has been loaded."""
+	"""Code is rendered again once the highlighter has loaded."""
 	page.locator("pre code span").first.wait_for()
 
 
@@ -119,7 +119,7 @@ frappe.get_list("ToDo", filters={"status": "Open", "date": ["<", today()]})
 2. Shall I move *Order toner* to somebody else?
 """
 
-DIAGRAM = """An order takes this way:
+DIAGRAM = """An order goes through these steps:
 
 ```mermaid
 flowchart LR
@@ -131,7 +131,7 @@ flowchart LR
 
 
 class Rest:
-	"""Calls of a signed-in user."""
+	"""REST calls of a signed-in user."""
 
 	def __init__(self, server: Server, password: str = PASSWORD, user: str = "Administrator"):
 		self.url = server.url
@@ -174,7 +174,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Showcase:
-	"""`names`: what stands in the addresses of PAGES; `home`: of the site."""
+	"""`names` fills the placeholders of PAGES; `home` is the folder of the site."""
 
 	server: Server
 	rest: Rest
@@ -195,7 +195,7 @@ class Showcase:
 
 @contextmanager
 def open_showcase() -> Iterator[Showcase]:
-	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; gone afterwards."""
+	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; deleted afterwards."""
 	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 	try:
 		with start_server(home) as server, ModelServer(strict=False) as model:
@@ -207,25 +207,25 @@ def open_showcase() -> Iterator[Showcase]:
 
 
 def answer_like_a_model(request: dict) -> Answer:
-	"""What is looked for in the last thing a person said decides; one round of tools, then the words."""
+	"""Answer by keywords in the last user message: one round of tool calls, then text."""
 	messages = request["messages"]
-	last = max(place for place, each in enumerate(messages) if each["role"] == "user")
-	wish = str(messages[last]["content"])
+	last = max(index for index, each in enumerate(messages) if each["role"] == "user")
+	prompt = str(messages[last]["content"])
 	is_done = any(each["role"] == "tool" for each in messages[last:])
-	if "Friday" in wish and not is_done:
+	if "Friday" in prompt and not is_done:
 		reply = {"to": "anna@customer.example", "subject": "Re: An appointment", "body": "Yes, at nine."}
 		return tool_calls([call("send_reply", reply)])
-	if "diagram" in wish:
+	if "diagram" in prompt:
 		return text(DIAGRAM)
-	if "priority" in wish and not is_done:
-		return tool_calls([call("raise_todo", {"name": todo_in(wish), "values": {"priority": "High"}})])
-	if "open" in wish and not is_done:
+	if "priority" in prompt and not is_done:
+		return tool_calls([call("raise_todo", {"name": todo_in(prompt), "values": {"priority": "High"}})])
+	if "open" in prompt and not is_done:
 		return tool_calls([call("list_todos", {"filters": {"status": "Open"}})], "I look at what is open.")
-	return text(REPORT if "open" in wish else "It is done.")
+	return text(REPORT if "open" in prompt else "It is done.")
 
 
-def todo_in(wish: str) -> str:
-	return wish.split("to-do ")[1].split()[0].rstrip(".,")
+def todo_in(prompt: str) -> str:
+	return prompt.split("to-do ")[1].split()[0].rstrip(".,")
 
 
 def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
@@ -260,7 +260,7 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 		instructions="Answer with figures.",
 		agent_tool=[{"tool": tool} for tool in tools],
 	)
-	said = ask(rest, "Front Desk", "What is still open this week?")
+	first = ask(rest, "Front Desk", "What is still open this week?")
 	other = ask(rest, AGENT, "How many users are there?")
 	diagram = ask(rest, "Front Desk", "Draw a diagram of an order.")
 	changed = rest.method(
@@ -268,7 +268,7 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 		agent_name=AGENT,
 		prompt="Create a todo to call Anna tomorrow",
 	)
-	# Nobody listens there: the check says which step fails, and what to do.
+	# Nothing listens on this port: the check shows which step fails and what to do.
 	rest.make(
 		"MCP Server Connection",
 		connection_name="Notes",
@@ -291,8 +291,8 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 		rest.make("Agent Eval Case", agent=AGENT, **case)
 	rest.method("huf.api.eval.run", agent=AGENT)
 	return {
-		"conversation": said["conversation"],
-		"run": said["run"],
+		"conversation": first["conversation"],
+		"run": first["run"],
 		"other": other["run"],
 		"diagram": diagram["conversation"],
 		"changed": changed["run"],
@@ -338,5 +338,5 @@ def fill_mail(rest: Rest, home: Path) -> str:
 		auth_method="OAuth",
 		connected_app=app,
 	)
-	# What came, not the answer that was drafted to it.
+	# The incoming mail, not the reply drafted to it.
 	return rest.call('/api/resource/Agent%20Mail?filters={"direction":"Incoming"}')["data"][0]["name"]

@@ -1,4 +1,4 @@
-"""A throw-away embedded site for a class of tests, and browsers on it."""
+"""A temporary embedded site for a test class, and HTTP clients of it."""
 
 import contextvars
 import shutil
@@ -17,25 +17,25 @@ PASSWORD = "a good password 7"
 
 
 def isolated(call, *args, **kwargs):
-	"""Run in a context of its own, as another request would: `frappe.local` of the caller stays as it is."""
+	"""Run in a new context, as another request would: the caller's `frappe.local` stays unchanged."""
 	return contextvars.copy_context().run(call, *args, **kwargs)
 
 
 @cache
 def make_template() -> tempfile.TemporaryDirectory:
-	"""A fresh site of this process; copying it takes a hundredth of the time that creating one takes."""
+	"""A fresh site, created once per process: a copy takes a hundredth of the time of creating one."""
 	folder = tempfile.TemporaryDirectory(prefix="huf-test-")
 	isolated(site.create, Path(folder.name), PASSWORD)
 	return folder
 
 
 def make_site(home: Path) -> None:
-	"""A fresh site in `home`, on which Administrator has PASSWORD."""
+	"""Create a site in `home`, where Administrator's password is PASSWORD."""
 	shutil.copytree(make_template().name, home, dirs_exist_ok=True)
 
 
 class Browser:
-	"""One cookie jar.  Sends the CSRF token of its session after a login."""
+	"""An HTTP client with cookies, which sends the CSRF token of its session after a login."""
 
 	def __init__(self):
 		self.client = Client(frappe.app.application)
@@ -67,7 +67,7 @@ class Browser:
 
 
 class SiteTestCase(unittest.TestCase):
-	"""Each test runs as Administrator, in a context of its own, on the class's fresh site."""
+	"""Each test runs as Administrator, in a new context, on a site that the class shares."""
 
 	@classmethod
 	def setUpClass(cls):

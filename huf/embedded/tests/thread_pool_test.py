@@ -1,4 +1,4 @@
-"""Threads of the pool for requests: as many as are needed, and those that are not needed end."""
+"""The thread pool for requests starts threads as needed and ends idle ones."""
 
 import threading
 import time
@@ -44,19 +44,19 @@ class TestThreadPool(unittest.TestCase):
 	def test_tasks_submitted_while_threads_end_are_not_lost(self):
 		pool = self.make(3, idle_s=0.001)
 		for _ in range(300):
-			works = [pool.submit(time.sleep, 0.0005) for _ in range(5)]
-			for each in works:
+			tasks = [pool.submit(time.sleep, 0.0005) for _ in range(5)]
+			for each in tasks:
 				each.result(10)
 			time.sleep(0.001)
 
 	def test_shutdown_finishes_or_cancels_queued_tasks_and_refuses_new_ones(self):
 		pool = self.make(1)
-		works = [pool.submit(time.sleep, 0.05), pool.submit(int, "7")]
+		tasks = [pool.submit(time.sleep, 0.05), pool.submit(int, "7")]
 		pool.shutdown(wait=False)
-		self.assertEqual(works[1].result(10), 7)
+		self.assertEqual(tasks[1].result(10), 7)
 		with self.assertRaises(RuntimeError):
 			pool.submit(int)
 		cancelled = self.make(1)
-		works = [cancelled.submit(time.sleep, 0.05), cancelled.submit(int)]
+		tasks = [cancelled.submit(time.sleep, 0.05), cancelled.submit(int)]
 		cancelled.shutdown(cancel_futures=True)
-		self.assertTrue(works[1].cancelled())
+		self.assertTrue(tasks[1].cancelled())

@@ -1,4 +1,4 @@
-"""Tools on the page: found, made, tried as somebody; what would be changed or sent is shown first."""
+"""Tools are created and tried as a chosen user on the page, which first previews changes and requests."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
@@ -86,8 +86,8 @@ class TestToolsPage(PageTestCase):
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("saved").wait_for()
 			self.assertNotIn("hush", page.content())
-			asked = {"tool": "knock", "user": "Administrator", "arguments": {"url": "door"}, "send": True}
-			self.call("/api/method/huf.api.tool.try_it", asked)
+			request = {"tool": "knock", "user": "Administrator", "arguments": {"url": "door"}, "send": True}
+			self.call("/api/method/huf.api.tool.try_it", request)
 			self.assertEqual(server.headers[-1]["x-new"], "hush")
 
 	def test_huf_manager_edits_tools_but_cannot_try_them(self):

@@ -1,6 +1,4 @@
-"""Triggers with worker processes, one of which is killed in the middle: no event is lost and none is done
-twice.
-"""
+"""No trigger event is lost or run twice when one of the worker processes is killed."""
 
 import time
 from collections import Counter
@@ -17,7 +15,7 @@ from huf.embedded.tests.sites import SiteTestCase
 from huf.tests.ai.triggers.test_dispatch_concurrency import save_together
 from huf.tests.factories import make_agent, make_trigger
 
-PATIENCE = 90
+TIMEOUT_S = 90
 SAVES, TRIGGERS = 500, 3
 
 
@@ -26,36 +24,34 @@ class TestWorkers(SiteTestCase):
 		agent = make_agent(history_limit=1)
 		triggers = [make_trigger(agent, prompt="Hello", run_as="Administrator").name for _ in range(TRIGGERS)]
 		killed, other = (start_worker_process(self, self.sites_path) for _ in range(2))
-		wanted = Counter(save_together(SAVES))
+		expected = Counter(save_together(SAVES))
 		self.wait_until(lambda: self.count("Success") > SAVES // 2)
 		killed.kill()
 		killed.join(5)
 		self.wait_until(self.is_quiet)
-		left = self.take_up_again()
+		left = self.recover()
 		self.wait_until(lambda: self.count("Success") == SAVES * TRIGGERS)
 		other.kill()
 		for trigger in triggers:
 			runs = frappe.get_all(
 				"Agent Run", {"trigger": trigger}, pluck="reference_name", order_by="name asc"
 			)
-			self.assertEqual(Counter(runs), wanted)
+			self.assertEqual(Counter(runs), expected)
 		events = frappe.get_all("Agent Trigger Event", pluck="status", order_by="name asc")
 		self.assertEqual(Counter(events), {"Fired": SAVES * TRIGGERS})
-		print(f"\n{left} events and runs were in the killed worker's hands")
+		print(f"\n{left} events and runs were held by the killed worker")
 
 	def count(self, *statuses: str) -> int:
 		return frappe.db.count("Agent Run", {"status": ["in", statuses]})
 
 	def is_quiet(self) -> bool:
-		"""Nothing waits in the queue or is at work; only what the killed worker held may be left."""
+		"""No job is queued, and at most the killed worker's runs are unfinished."""
 		jobs = frappe.utils.jobs_db.connect()
 		waiting = jobs.execute("SELECT count(*) FROM job WHERE status = 'queued'")[0][0]
 		return not waiting and self.count("Started") <= 2
 
-	def take_up_again(self) -> int:
-		"""What the minutes after the death of a worker bring: its jobs fail, its lease runs out, its work is
-		taken up.
-		"""
+	def recover(self) -> int:
+		"""Skip the minutes after a worker's death: fail its jobs, expire its leases, recover its work."""
 		watcher = Worker(SITE, self.sites_path)
 		watcher.lock.acquire()
 		watcher.fail_jobs_of_dead_workers()
@@ -67,8 +63,8 @@ class TestWorkers(SiteTestCase):
 		frappe.db.commit()
 		return len({*recover_events(later), *recover_runs(later)})
 
-	def wait_until(self, is_so):
-		deadline = time.monotonic() + PATIENCE
-		while not is_so():
-			self.assertLess(time.monotonic(), deadline, "the workers do not get on")
+	def wait_until(self, is_done):
+		deadline = time.monotonic() + TIMEOUT_S
+		while not is_done():
+			self.assertLess(time.monotonic(), deadline, "the workers make no progress")
 			time.sleep(0.05)

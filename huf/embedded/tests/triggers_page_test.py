@@ -1,6 +1,4 @@
-"""Triggers on the page: made, fired by hand, turned on and off, looked back with, and seen to fire by
-themselves.
-"""
+"""Triggers are created, backtested, fired, disabled and deleted on the page, which shows their events."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
@@ -62,7 +60,7 @@ class TestTriggersPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("event").count(), 2)
 			skipped.get_by_role("button").click()
 			checks = skipped.get_by_test_id("check")
-			answers = [checks.nth(place).get_attribute("data-ok") for place in range(checks.count())]
+			answers = [checks.nth(index).get_attribute("data-ok") for index in range(checks.count())]
 			self.assertEqual(answers, ["false", "null"])
 			self.assertIn("priority = 'Low'", checks.first.inner_text())
 
@@ -71,11 +69,11 @@ class TestTriggersPage(PageTestCase):
 		with self.open_page(PAGE) as page:
 			begin(page, "Urgent offers", "Doc Event")
 			choose(page, "reference_doctype", "ToDo")
-			for place, (field, operator, value) in enumerate(
+			for index, (field, operator, value) in enumerate(
 				(("priority", "is", "High"), ("description", "contains", "offer"))
 			):
 				page.get_by_test_id("add-condition").click()
-				row = page.get_by_test_id("condition-row").nth(place)
+				row = page.get_by_test_id("condition-row").nth(index)
 				row.get_by_test_id("condition-field").select_option(field)
 				row.get_by_test_id("condition-operator").select_option(operator)
 				fill = row.get_by_test_id("condition-value")
@@ -158,11 +156,11 @@ class TestTriggersPage(PageTestCase):
 				self.assertEqual(page.get_by_role("heading", level=1).inner_text(), name)
 
 	def test_background_run_shows_its_progress_in_chat_and_run_page(self):
-		begins, ends = Gate(), Gate()
+		first_reply, second_reply = Gate(), Gate()
 		with ModelServer() as server:
-			server.script(begins(tool_call("list_users", {})), ends(text("There is one.")))
+			server.script(first_reply(tool_call("list_users", {})), second_reply(text("There is one.")))
 			event = self.fire_in_background(server)
-			self.assertTrue(begins.reached.wait(30))
+			self.assertTrue(first_reply.reached.wait(30))
 			run = self.call(f"/api/resource/Agent%20Trigger%20Event/{event}")["data"]["run"]
 			conversation = self.call(f"/api/resource/Agent%20Run/{run}")["data"]["conversation"]
 			with self.open_page("/huf/triggers") as chat:
@@ -170,10 +168,10 @@ class TestTriggersPage(PageTestCase):
 				for one, address in ((chat, f"/huf/chat/{conversation}"), (page, f"/huf/runs/{run}")):
 					one.goto(address)
 					wait_to_hear(one)
-				begins.open()
-				for told in (chat.get_by_test_id("ongoing"), page.get_by_test_id("run-progress")):
-					told.filter(has_text="Step 1 of 9: List or count the users of this site").wait_for()
-				ends.open()
+				first_reply.open()
+				for progress in (chat.get_by_test_id("ongoing"), page.get_by_test_id("run-progress")):
+					progress.filter(has_text="Step 1 of 9: List or count the users of this site").wait_for()
+				second_reply.open()
 				chat.get_by_test_id("run-footer").wait_for()
 				page.locator("[data-testid=run][data-status=Success]").wait_for()
 
@@ -197,7 +195,7 @@ class TestTriggersPage(PageTestCase):
 		self.assertEqual(stored["run_as"], MANAGER)
 
 	def fire_in_background(self, server: ModelServer) -> str:
-		"""Fire a trigger of an agent whose model is the scripted server; gives the event."""
+		"""Fire a trigger of an agent whose model is the scripted server; returns the event."""
 		agent = {"agent_name": "Counter", "model": "scripted", "max_iterations": 9}
 		trigger = {"trigger_name": "Count", "agent": "Counter", "trigger_type": "Manual", "run_as": ADMIN}
 		for doctype, values in (
@@ -214,7 +212,7 @@ class TestTriggersPage(PageTestCase):
 
 
 def begin(page, name: str, kind: str) -> None:
-	"""A new trigger of a type, from the list, with the demo agent, in Administrator's name."""
+	"""Begin a new trigger on the list: the demo agent, run as Administrator."""
 	page.get_by_test_id("new-trigger").click()
 	page.get_by_test_id("field-trigger_name").fill(name)
 	page.get_by_test_id(f"type-{kind}").click()

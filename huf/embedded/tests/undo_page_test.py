@@ -1,4 +1,4 @@
-"""Undo on the pages of runs, agents, triggers and records, the stop switch, and trust in a record."""
+"""Undo on the pages of runs, agents, triggers and records; the stop switch; records marked as trusted."""
 
 import time
 from urllib.error import HTTPError
@@ -121,10 +121,10 @@ class TestUndoPages(PageTestCase):
 			self.apply(page)
 		self.assertEqual(self.description(), "old")
 
-	def wait_for(self, is_so) -> None:
+	def wait_for(self, is_done) -> None:
 		deadline = time.monotonic() + 20
-		while not is_so():
-			self.assertLess(time.monotonic(), deadline, "it did not happen")
+		while not is_done():
+			self.assertLess(time.monotonic(), deadline, "the condition did not become true")
 			time.sleep(0.1)
 
 	def test_stop_switch_refuses_runs_until_it_is_released(self):
@@ -133,11 +133,11 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("confirm").click()
 			page.get_by_test_id("stops").wait_for()
 			self.assertIn("Administrator", page.get_by_test_id("stops").inner_text())
-			asked = len(self.model.requests)
+			count = len(self.model.requests)
 			with self.assertRaises(HTTPError) as refused:
 				self.call(RUN, {"agent_name": self.agent, "prompt": "Write 'new'"})
 			self.assertIn("stopped", refused.exception.read().decode().lower())
-			self.assertEqual(len(self.model.requests), asked)
+			self.assertEqual(len(self.model.requests), count)
 			page.goto("/huf/chat")
 			page.get_by_test_id("stops").wait_for()
 			page.get_by_test_id("release").click()

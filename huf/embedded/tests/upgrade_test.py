@@ -1,4 +1,4 @@
-"""A site that version 0.1.0 made migrates with its queued jobs, stored function paths and installed pack.
+"""A site of version 0.1.0 migrates with its queued jobs, stored function paths and installed pack.
 
 The fixture holds a site with the demo agent, the pack sales_report, two custom functions, a queued run and a
 queued trigger event; it was stopped before any worker ran.
@@ -92,6 +92,6 @@ class TestUpgrade(unittest.TestCase):
 
 
 def list_indexed(doctype: str) -> set[str]:
-	"""The columns that have an index for themselves; the version before had more."""
+	"""Columns with an index of their own, of which version 0.1.0 had more."""
 	names = [row[1] for row in frappe.db.sql(f"PRAGMA index_list(`tab{doctype}`)")]
 	return {name.removeprefix(f"tab{doctype}_").removesuffix("_index") for name in names}

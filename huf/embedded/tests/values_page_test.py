@@ -1,4 +1,4 @@
-"""What runs show: records as links, numbers as bars, what was masked or sent, and what can be undone."""
+"""Runs show records as links, numbers as bars, masked values, the model's input and an undo button."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say
@@ -57,7 +57,7 @@ class TestValues(PageTestCase):
 			page.get_by_test_id("show-input").nth(1).click()
 			sent = page.locator("[data-testid=input-message]")
 			sent.nth(3).wait_for()
-			roles = [sent.nth(place).get_attribute("data-role") for place in range(sent.count())]
+			roles = [sent.nth(index).get_attribute("data-role") for index in range(sent.count())]
 			self.assertEqual(roles, ["system", "user", "assistant", "tool"])
 			self.assertIn(first, sent.nth(3).inner_text())
 			page.get_by_test_id("input-tools").click()

@@ -1,4 +1,4 @@
-"""A run that waits for its model leaves its connection to others."""
+"""A run that waits for its model holds no database connection."""
 
 import time
 
@@ -14,15 +14,15 @@ from huf.tests.model_server import ModelServer, text
 class TestWaitingRuns(SiteTestCase):
 	def test_a_run_that_waits_for_its_model_holds_no_connection(self):
 		server = enter(self, ModelServer(strict=False))
-		agent, database, held = make_agent(make_model(server)), frappe.db, []
+		agent, database, borrowed = make_agent(make_model(server)), frappe.db, []
 
 		def answer(_request: dict):
-			# Longer than the guards wait before they look whether the run is cancelled.
+			# Longer than the interval in which guards check whether the run is cancelled.
 			for _ in range(12):
 				time.sleep(0.1)
-				held.append(database._borrowed)
+				borrowed.append(database._borrowed)
 			return text("Done.")
 
 		server.forever(answer)
 		self.assertEqual(run_agent_sync(agent, "Wait")["status"], "Success")
-		self.assertLess(len([each for each in held if each]), 3, held)
+		self.assertLess(len([each for each in borrowed if each]), 3, borrowed)

@@ -1,4 +1,4 @@
-"""`huf start` in processes that are forked from one that has loaded its modules."""
+"""`huf start` in processes that are forked from one with the modules already loaded."""
 
 import os
 import sys

@@ -33,9 +33,9 @@ class TestAgentToolFunction(SiteTestCase):
 		row = frappe.get_doc(
 			"Agent Tool Function", make_tool("Get List", reference_doctype="DocType", result_limit=300)
 		)
-		said = run_coroutine(create_tool(row).on_invoke_tool(None, "{}"))
-		self.assertLess(len(said), 350)
-		self.assertTrue(json.loads(said)["more"])
+		result = run_coroutine(create_tool(row).on_invoke_tool(None, "{}"))
+		self.assertLess(len(result), 350)
+		self.assertTrue(json.loads(result)["more"])
 
 	def test_options_and_defaults_have_the_type_of_their_parameter(self):
 		number = {"fieldname": "a", "type": "integer", "options": "1\n2", "default_value": "2"}

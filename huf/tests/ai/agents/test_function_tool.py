@@ -1,3 +1,5 @@
+"""Synchronous and asynchronous functions as tools: results, errors and admission checks."""
+
 import time
 
 import frappe
@@ -14,70 +16,70 @@ ANY = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def at_once(n: int) -> dict:
+def run_now(n: int) -> dict:
 	return {"n": n}
 
 
-def after_a_while(n: int) -> dict:
+def run_slowly(n: int) -> dict:
 	time.sleep(0.02)
 	return {"n": n}
 
 
-async def awaited(n: int) -> dict:
+async def run_async(n: int) -> dict:
 	return {"n": n}
 
 
-def to_be_awaited(n: int):
-	return awaited(n)
+def return_coroutine(n: int):
+	return run_async(n)
 
 
 def call(function, arguments: str, parameters: dict = ANY, **options):
 	tool = to_loop_tool(create_function_tool("count", "Counts.", parameters, function, **options))
 	(prepared,) = prepare((CallRequest("c1", "count", arguments),), {"count": tool})
 
-	async def made():
+	async def perform_call():
 		return await perform(prepared)
 
-	return run_coroutine(made())
+	return run_coroutine(perform_call())
 
 
 class TestFunctionTools(SiteTestCase):
 	def test_sync_and_async_functions_return_their_result_as_text(self):
-		for function in (at_once, after_a_while, awaited, to_be_awaited):
+		for function in (run_now, run_slowly, run_async, return_coroutine):
 			with self.subTest(function=function.__name__):
-				made = call(function, '{"n": 3}', NUMBER)
-				self.assertEqual((made.status, made.text), (CallStatus.SUCCESS, '{"n": 3}'))
+				result = call(function, '{"n": 3}', NUMBER)
+				self.assertEqual((result.status, result.text), (CallStatus.SUCCESS, '{"n": 3}'))
 
 	def test_tool_work_returns_text_for_sync_and_async_functions(self):
-		for function in (at_once, after_a_while, awaited, to_be_awaited):
+		for function in (run_now, run_slowly, run_async, return_coroutine):
 			with self.subTest(function=function.__name__):
 				tool = create_function_tool("count", "Counts.", NUMBER, function)
 				self.assertEqual(tool.work({"n": 3}), '{"n": 3}')
 
 	def test_wrong_arguments_are_a_failed_tool_result(self):
-		for function in (at_once, after_a_while, awaited, to_be_awaited):
+		for function in (run_now, run_slowly, run_async, return_coroutine):
 			with self.subTest(function=function.__name__):
-				made = call(function, '{"m": 3}')
-				self.assertEqual(made.status, CallStatus.FAILED)
-				self.assertIn("unexpected keyword argument", made.text)
+				result = call(function, '{"m": 3}')
+				self.assertEqual(result.status, CallStatus.FAILED)
+				self.assertIn("unexpected keyword argument", result.text)
 
 	def test_a_missing_permission_is_named_to_the_model(self):
 		def write():
 			frappe.get_doc("User", "Administrator").raise_no_permission_to("write")
 
-		made = call(write, "{}")
-		self.assertEqual(made.status, CallStatus.FAILED)
-		self.assertIn("You need the 'write' permission on User Administrator", made.text)
+		result = call(write, "{}")
+		self.assertEqual(result.status, CallStatus.FAILED)
+		self.assertIn("You need the 'write' permission on User Administrator", result.text)
 
 	def test_failed_admission_check_is_a_failed_tool_result(self):
 		def refuse():
 			raise ToolError("Not you.")
 
-		for function in (at_once, awaited):
+		for function in (run_now, run_async):
 			with self.subTest(function=function.__name__):
-				made = call(function, '{"n": 3}', NUMBER, admit=refuse)
-				self.assertEqual(made.status, CallStatus.FAILED)
-				self.assertIn("Not you.", made.text)
+				result = call(function, '{"n": 3}', NUMBER, admit=refuse)
+				self.assertEqual(result.status, CallStatus.FAILED)
+				self.assertIn("Not you.", result.text)
 
 	def test_msgprint_of_a_tool_is_not_added_to_the_message_log(self):
 		def say(n: int) -> str:

@@ -1,4 +1,4 @@
-"""An agent made ready is kept for the next run, as long as nothing it is made of has changed."""
+"""A prepared agent is cached until the agent, its tools or the user's roles change."""
 
 import frappe
 
@@ -13,7 +13,7 @@ class TestAgentManager(SiteTestCase):
 		self.tool = make_tool("Get List", reference_doctype="ToDo")
 		self.agent = make_agent(tools=(self.tool,))
 
-	def made(self):
+	def prepare(self):
 		return AgentManager(self.agent).prepare_agent()
 
 	def test_manager_has_its_tools_before_create_agent(self):
@@ -22,21 +22,21 @@ class TestAgentManager(SiteTestCase):
 		self.assertEqual(manager.tools, manager._setup_tools())
 
 	def test_prepared_agent_is_cached(self):
-		self.assertIs(self.made(), self.made())
+		self.assertIs(self.prepare(), self.prepare())
 
 	def test_saving_an_agent_invalidates_its_cache(self):
-		self.made()
+		self.prepare()
 		doc = frappe.get_doc("Agent", self.agent)
 		doc.instructions = "Be brief."
 		doc.save()
-		self.assertEqual(self.made().instructions, "Be brief.")
+		self.assertEqual(self.prepare().instructions, "Be brief.")
 
 	def test_saving_a_tool_invalidates_cached_agents(self):
-		self.made()
+		self.prepare()
 		doc = frappe.get_doc("Agent Tool Function", self.tool)
 		doc.description = "Finds what is to be done"
 		doc.save()
-		self.assertIn("Finds what is to be done", self.made().tools[0].description)
+		self.assertIn("Finds what is to be done", self.prepare().tools[0].description)
 
 	def test_losing_a_role_removes_its_tools_from_the_cached_agent(self):
 		doc = frappe.get_doc("Agent Tool Function", self.tool)
@@ -44,10 +44,10 @@ class TestAgentManager(SiteTestCase):
 		doc.save()
 		user = make_user("Huf User", "Huf Manager")
 		frappe.set_user(user)
-		self.assertEqual(len(self.made().tools), 1)
+		self.assertEqual(len(self.prepare().tools), 1)
 		frappe.set_user("Administrator")
 		doc = frappe.get_doc("User", user)
 		doc.roles = [row for row in doc.roles if row.role != "Huf Manager"]
 		doc.save()
 		frappe.set_user(user)
-		self.assertEqual(self.made().tools, [])
+		self.assertEqual(self.prepare().tools, [])

@@ -1,4 +1,4 @@
-"""Agents and tools as the Agents SDK has them."""
+"""Agents and tools as objects of the OpenAI Agents SDK."""
 
 import json
 
@@ -24,7 +24,7 @@ class TestSdkObjects(SiteTestCase):
 		self.assertEqual(agent.instructions, "Be brief.")
 		(found,) = agent.tools
 		self.assertIsInstance(found, FunctionTool)
-		# The loop treats it as what it is, not as a tool of unknown effect.
+		# In the loop, the tool keeps its effect.
 		self.assertEqual((to_loop_tool(found).effect, to_loop_tool(found).creates), (Effect.WRITE, True))
 		self.assertEqual([each.name for each in create_agent_tools(name)], [found.name])
 

@@ -1,4 +1,4 @@
-"""Messages answered by their route: as a chat without tools, by the agent, or first by one and then the other."""
+"""Messages on the auto route: answered by the chat, by the agent, or escalated to the agent."""
 
 import json
 from unittest import mock
@@ -24,11 +24,11 @@ from huf.tests.http import post
 from huf.tests.model_server import ModelServer, text, tool_call
 
 SIMPLE, TASK = "What is a capital city?", "Use the agent and count the open to-dos"
-LACKS = "I need to search for current information to answer that."
+NEEDS_SEARCH = "I need to search for current information to answer that."
 
 
 def stopping_before(stop):
-	"""`find_takeover`, after `stop`: what happens between a chat's answer and the agent's run."""
+	"""`find_takeover` that first calls `stop`, between the answer of the chat and the agent's run."""
 
 	def find(request, result):
 		stop(result)
@@ -52,10 +52,10 @@ class TestAuto(SiteTestCase):
 		return frappe.get_last_doc("Agent Route Decision", {"run": run})
 
 	def read(self, conversation: str) -> tuple[list, dict]:
-		"""(what is said, the runs' decisions), as the page reads them."""
-		read = messages.get_agent_chat_messages(conversation)
-		said = [row.content for row in read["messages"] if row.kind == "Message"]
-		return said, {name: run.get("route") for name, run in read["runs"].items()}
+		"""(contents of the messages, routes of the runs), as the page reads them."""
+		page = messages.get_agent_chat_messages(conversation)
+		contents = [row.content for row in page["messages"] if row.kind == "Message"]
+		return contents, {name: run.get("route") for name, run in page["runs"].items()}
 
 	def test_a_simple_question_is_answered_without_tools(self):
 		self.server.script(text("A seat of government."))
@@ -64,8 +64,8 @@ class TestAuto(SiteTestCase):
 		decision = self.decision(result["run"])
 		known = (decision.route, decision.escalated, decision.conversation)
 		self.assertEqual(known, ("chat", 0, result["conversation"]))
-		said, shown = self.read(result["conversation"])
-		self.assertEqual(said, [SIMPLE, "A seat of government."])
+		contents, shown = self.read(result["conversation"])
+		self.assertEqual(contents, [SIMPLE, "A seat of government."])
 		route = shown[result["run"]]
 		self.assertEqual((route["route"], route["escalated"]), ("chat", False))
 		self.assertGreater(route["confidence"], 0)
@@ -80,13 +80,15 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "route"), "agent")
 
 	def test_chat_answer_that_lacks_current_data_is_replaced_by_the_agent(self):
-		self.server.script(text(LACKS), tool_call(self.tool, {}), text(LACKS))
+		self.server.script(text(NEEDS_SEARCH), tool_call(self.tool, {}), text(NEEDS_SEARCH))
 		result = self.send(SIMPLE)
-		self.assertEqual((result["response"], len(self.server.requests)), (LACKS, 3), "it is escalated once")
-		self.assertNotIn(LACKS, json.dumps(self.server.requests[1]["messages"]))
+		self.assertEqual(
+			(result["response"], len(self.server.requests)), (NEEDS_SEARCH, 3), "it is escalated once"
+		)
+		self.assertNotIn(NEEDS_SEARCH, json.dumps(self.server.requests[1]["messages"]))
 		self.assertEqual(self.decision(result["run"]).escalated, 1)
-		said, shown = self.read(result["conversation"])
-		self.assertEqual((said, list(shown)), ([SIMPLE, LACKS], [result["run"]]))
+		contents, shown = self.read(result["conversation"])
+		self.assertEqual((contents, list(shown)), ([SIMPLE, NEEDS_SEARCH], [result["run"]]))
 		total = frappe.db.get_value("Agent Conversation", result["conversation"], "total_messages")
 		rows = frappe.get_all(
 			"Agent Message", {"conversation": result["conversation"]}, order_by="sequence asc"
@@ -96,7 +98,7 @@ class TestAuto(SiteTestCase):
 	def test_escalation_to_the_agent_does_not_count_as_another_run(self):
 		frappe.get_doc("Agent", self.agent).update({"runs_per_hour": 1}).save()
 		frappe.db.commit()
-		self.server.script(text(LACKS), text("None."))
+		self.server.script(text(NEEDS_SEARCH), text("None."))
 		result = self.send(SIMPLE)
 		self.assertEqual(result["response"], "None.")
 		self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, "None."])
@@ -111,23 +113,23 @@ class TestAuto(SiteTestCase):
 		self.addCleanup(remove_stops)
 		for stop in stops:
 			remove_stops()
-			self.server.script(text(LACKS))
+			self.server.script(text(NEEDS_SEARCH))
 			with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(stop)):
 				result = self.send(SIMPLE)
-			self.assertEqual((result["status"], result["response"]), ("Success", LACKS))
-			self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, LACKS])
+			self.assertEqual((result["status"], result["response"]), ("Success", NEEDS_SEARCH))
+			self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_chat_answer_is_removed_in_the_commit_of_the_agent_run(self):
-		self.server.script(text(LACKS))
+		self.server.script(text(NEEDS_SEARCH))
 		busy = mock.patch.object(admission, "check_runs_at_once", side_effect=[None, TooManyRuns("Wait.")])
 		with busy, self.assertRaises(TooManyRuns):
 			self.send(SIMPLE)
 		frappe.db.rollback()
 		chat = frappe.get_last_doc("Agent Run", {"agent": self.agent})
-		self.assertEqual(self.read(chat.conversation)[0], [SIMPLE, LACKS])
+		self.assertEqual(self.read(chat.conversation)[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_agent_takes_over_after_the_stream_client_disconnects(self):
-		self.server.script(text(f"Bern is one. {LACKS}", pace=0.02, chunk_size=6), text("Bern."))
+		self.server.script(text(f"Bern is one. {NEEDS_SEARCH}", pace=0.02, chunk_size=6), text("Bern."))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
 		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
 		events.close()
@@ -138,7 +140,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
 
 	def test_disconnect_during_the_agent_answer_starts_no_further_run(self):
-		self.server.script(text(LACKS), text("Bern is one. Rome", pace=0.02, chunk_size=6))
+		self.server.script(text(NEEDS_SEARCH), text("Bern is one. Rome", pace=0.02, chunk_size=6))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
 		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
 		events.close()
@@ -160,7 +162,9 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(shown[0][1], "Started", "before the answer was complete")
 
 	def test_escalation_in_a_later_sentence_voids_the_streamed_text(self):
-		events = self.stream(text(f"Bern is one. {LACKS} Wait.", pace=0.03, chunk_size=6), text("Bern."))
+		events = self.stream(
+			text(f"Bern is one. {NEEDS_SEARCH} Wait.", pace=0.03, chunk_size=6), text("Bern.")
+		)
 		kinds = [event.kind for event in events]
 		first = "".join(
 			event.data["text"] for event in events[: kinds.index(EventKind.TEXT_VOID)] if "text" in event.data
@@ -171,16 +175,16 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(events[-1].data["response"], "Bern.")
 
 	def test_restarted_model_answer_is_held_again_from_its_start(self):
-		def said(words: str) -> RunEvent:
+		def make_delta(words: str) -> RunEvent:
 			return RunEvent(EventKind.TEXT_DELTA, "r", {"step": 1, "text": words})
 
 		held, void = HeldChat(can_void=True), RunEvent(EventKind.TEXT_VOID, "r", {"step": 1})
-		self.assertEqual(held.add(said("Bern is ")), [])
+		self.assertEqual(held.add(make_delta("Bern is ")), [])
 		self.assertEqual(held.add(void), [], "nothing was shown")
-		first, rest = said("Paris. "), said("Rome ")
+		first, rest = make_delta("Paris. "), make_delta("Rome ")
 		self.assertEqual(held.add(first), [void])
 		self.assertEqual((held.add(rest), held.events), ([], [first, rest]))
-		self.assertEqual(held.add(said("is old. ")), [first, rest])
+		self.assertEqual(held.add(make_delta("is old. ")), [first, rest])
 
 	def test_message_behind_an_active_run_is_queued_at_once(self):
 		self.server.script(text("Yes."))
@@ -191,16 +195,16 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(first.kind, EventKind.RUN_QUEUED)
 
 	def test_stream_of_an_escalated_message_shows_only_the_agent_answer(self):
-		self.server.script(text(LACKS), text("Bern."))
+		self.server.script(text(NEEDS_SEARCH), text("Bern."))
 		events = [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
 		self.assertEqual(len({event.run for event in events}), 1)
 		last = events[-1].data
 		self.assertEqual((last["response"], last["route"]["escalated"]), ("Bern.", True))
 
 	def test_explicit_chat_is_not_escalated_and_explicit_agent_skips_the_router(self):
-		self.server.script(text(LACKS), text("Yes."), text("No."))
+		self.server.script(text(NEEDS_SEARCH), text("Yes."), text("No."))
 		before = frappe.db.count("Agent Route Decision")
-		self.assertEqual(self.send(SIMPLE, "chat")["response"], LACKS)
+		self.assertEqual(self.send(SIMPLE, "chat")["response"], NEEDS_SEARCH)
 		self.assertEqual(self.send(SIMPLE, "agent")["response"], "Yes.")
 		self.assertEqual(self.send(SIMPLE, None)["response"], "No.")
 		offered = ["tools" in request for request in self.server.requests]
@@ -212,8 +216,8 @@ class TestAuto(SiteTestCase):
 	def test_follow_up_stays_with_an_explicitly_chosen_agent(self):
 		for choice, route in ((None, "agent"), ("agent", "agent"), ("chat", "chat")):
 			self.server.script(text("Shall I?"), text("Done."))
-			talk = self.send("Close the old to-dos", choice)["conversation"]
-			result = messages.send_agent_chat_message(self.agent, "yes, do that", talk, route="auto")
+			conversation = self.send("Close the old to-dos", choice)["conversation"]
+			result = messages.send_agent_chat_message(self.agent, "yes, do that", conversation, route="auto")
 			self.assertEqual(result["route"]["route"], route, choice)
 
 	def test_follow_up_in_a_named_thread_stays_with_the_agent(self):
@@ -230,8 +234,8 @@ class TestAuto(SiteTestCase):
 	def test_a_site_can_switch_the_escalation_off(self):
 		self.set_escalation(0)
 		self.addCleanup(self.set_escalation, 1)
-		self.server.script(text(LACKS))
-		self.assertEqual(self.send(SIMPLE)["response"], LACKS)
+		self.server.script(text(NEEDS_SEARCH))
+		self.assertEqual(self.send(SIMPLE)["response"], NEEDS_SEARCH)
 
 	def set_escalation(self, value: int):
 		frappe.get_doc("Huf Settings").update({"enable_dynamic_escalation": value}).save()
@@ -250,13 +254,20 @@ class TestAuto(SiteTestCase):
 		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "secret-of-this-test"
 		doc.save()
 		headers = {"Authorization": f"token {doc.api_key}:secret-of-this-test"}
-		say = [{"id": "1", "role": "user", "content": SIMPLE}]
-		agui = {"threadId": "t", "runId": "r", "state": {}, "messages": say, "tools": [], "context": []}
+		user_messages = [{"id": "1", "role": "user", "content": SIMPLE}]
+		agui = {
+			"threadId": "t",
+			"runId": "r",
+			"state": {},
+			"messages": user_messages,
+			"tools": [],
+			"context": [],
+		}
 		named = {"agent": self.agent, "route": "auto"}
 		openai = {"model": self.agent, "metadata": {"route": "auto"}}
-		asked = {"name": name_of_agent(self.agent), "arguments": {"message": SIMPLE, "route": "auto"}}
-		ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**asked, "_meta": META}}
-		mcp = {"Mcp-Method": "tools/call", "Mcp-Name": asked["name"], "MCP-Protocol-Version": REVISION}
+		params = {"name": name_of_agent(self.agent), "arguments": {"message": SIMPLE, "route": "auto"}}
+		mcp_call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**params, "_meta": META}}
+		mcp = {"Mcp-Method": "tools/call", "Mcp-Name": params["name"], "MCP-Protocol-Version": REVISION}
 		headers |= {"Accept": "application/json, text/event-stream", **mcp}
 		calls = (
 			("/agent/chat", {**named, "message": SIMPLE}),
@@ -264,11 +275,11 @@ class TestAuto(SiteTestCase):
 			("/api/method/huf.api.chat.stream", {**named, "prompt": SIMPLE}),
 			("/copilotkit/action", {**named, "action": "chat", "message": SIMPLE}),
 			("/copilotkit/stream", {**agui, "forwardedProps": named}),
-			("/v1/chat/completions", {**openai, "messages": say}),
-			("/v1/chat/completions", {**openai, "messages": say, "stream": True}),
+			("/v1/chat/completions", {**openai, "messages": user_messages}),
+			("/v1/chat/completions", {**openai, "messages": user_messages, "stream": True}),
 			("/v1/responses", {**openai, "input": SIMPLE}),
 			("/v1/responses", {**openai, "input": SIMPLE, "stream": True}),
-			("/mcp", ask),
+			("/mcp", mcp_call),
 			(
 				"/api/method/huf.ai.agent_integration.run_agent_sync",
 				{"agent_name": self.agent, "prompt": SIMPLE, "route": "auto"},
@@ -284,7 +295,7 @@ class TestAuto(SiteTestCase):
 				self.assertEqual(frappe.get_last_doc("Agent Run", {"run_as": user}).route, "chat")
 				self.assertRegex(answer.get_data(as_text=True), r'"route": ?\{[^}]*"route": ?"chat"')
 
-				self.server.script(text(LACKS), text("Bern."))
+				self.server.script(text(NEEDS_SEARCH), text("Bern."))
 				answer = post(path, json=body, headers=headers, base_url="http://127.0.0.1:8000")
 				self.assertIn(b"Bern.", answer.get_data(), "the agent took over")
 				self.assertNotIn(b"need to search", answer.get_data())

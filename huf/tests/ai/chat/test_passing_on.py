@@ -1,4 +1,4 @@
-"""Drafts that nobody answers are passed on to somebody else, who is told."""
+"""Overdue drafts are reassigned to a deputy or the configured user, who is notified."""
 
 import frappe
 from frappe.utils import add_to_date, now_datetime, today
@@ -18,10 +18,10 @@ class TestPassingOn(DraftTestCase):
 		super().setUp()
 		self.approver, self.deputy, self.named = (make_user("Huf User", EDITOR) for _ in range(3))
 		self.agent = self.make_agent(self.update, approver=self.approver)
-		self.put(pass_on_hours=4, pass_on_to=self.named)
-		self.addCleanup(self.put, pass_on_hours=0, pass_on_to=None)
+		self.change_settings(pass_on_hours=4, pass_on_to=self.named)
+		self.addCleanup(self.change_settings, pass_on_hours=0, pass_on_to=None)
 
-	def put(self, **values):
+	def change_settings(self, **values):
 		frappe.db.rollback()
 		frappe.get_doc("Huf Settings").update(values).save()
 		frappe.db.commit()
@@ -59,7 +59,7 @@ class TestPassingOn(DraftTestCase):
 
 	def test_draft_without_a_configured_user_notifies_all_managers(self):
 		manager = make_user("Huf User", "Huf Manager")
-		self.put(pass_on_to=None)
+		self.change_settings(pass_on_to=None)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
 		self.assertEqual(self.row(draft), (None, self.approver))
@@ -67,13 +67,13 @@ class TestPassingOn(DraftTestCase):
 		self.assertTrue(self.notices(manager, draft.run))
 
 	def test_draft_is_not_reassigned_to_the_user_of_its_run(self):
-		self.put(pass_on_to=self.user)
+		self.change_settings(pass_on_to=self.user)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
 		self.assertIsNone(self.row(draft)[0])
 
 	def test_drafts_are_not_reassigned_without_configured_hours(self):
-		self.put(pass_on_hours=0)
+		self.change_settings(pass_on_hours=0)
 		self.assertFalse(self.pass_on(self.draft(self.start_change()), hours=50))
 
 	def test_notification_is_in_the_language_of_the_new_approver(self):

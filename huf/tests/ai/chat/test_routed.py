@@ -1,4 +1,4 @@
-"""Decisions on a site: on record, private, by its own settings and patterns, and told of what became of them."""
+"""Routing decisions of a site: storage, privacy, settings, patterns, outcomes and model calls."""
 
 import json
 import os
@@ -29,8 +29,8 @@ class DecidingTestCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		before = frappe.get_doc("Huf Settings").as_dict()
-		kept = ("router_confidence_threshold", "enable_dynamic_escalation", "router_agent", "default_model")
-		self.addCleanup(self.set_settings, route_patterns=[], **{name: before[name] for name in kept})
+		names = ("router_confidence_threshold", "enable_dynamic_escalation", "router_agent", "default_model")
+		self.addCleanup(self.set_settings, route_patterns=[], **{name: before[name] for name in names})
 		self.user = make_user("Huf User")
 
 	def set_settings(self, **values):
@@ -141,10 +141,10 @@ class TestRecord(DecidingTestCase):
 		self.assertIn((0.05, False), route_decisions.read_outcomes())
 
 	def test_each_decision_is_logged(self):
-		with self.assertLogs(frappe.logger("huf"), "INFO") as told:
+		with self.assertLogs(frappe.logger("huf"), "INFO") as logs:
 			self.decide("Busca el precio del bitcoin hoy")
 			self.decide("What is the point of an index?")
-		lines = "\n".join(told.output)
+		lines = "\n".join(logs.output)
 		self.assertRegex(
 			lines, r"\[Router\] Heuristic match: web_search → agent \(confidence=0\.9\) \(\d+ms\)"
 		)
@@ -158,12 +158,12 @@ class TestConversation(DecidingTestCase):
 		agent = make_agent()
 		with acting_as(self.user):
 			run = start_run(AgentRequest(agent, "Count our users", self.user, channel="chat"))
-		talk = {"conversation": run.conversation}
-		self.assertEqual(self.decide("What is a credit note?", **talk).stage, Stage.CONVERSATION)
+		options = {"conversation": run.conversation}
+		self.assertEqual(self.decide("What is a credit note?", **options).stage, Stage.CONVERSATION)
 		frappe.db.set_value("Agent Run", run.name, "status", "Success")
-		self.assertEqual(self.decide("and in May?", **talk).route, Route.AGENT)
-		self.assertEqual(self.decide("What is a credit note?", **talk).route, Route.CHAT)
-		self.assertEqual(self.decide("yes", **talk).route, Route.CHAT, "the last route was the chat's")
+		self.assertEqual(self.decide("and in May?", **options).route, Route.AGENT)
+		self.assertEqual(self.decide("What is a credit note?", **options).route, Route.CHAT)
+		self.assertEqual(self.decide("yes", **options).route, Route.CHAT, "the last route was the chat's")
 
 	def test_conversation_of_another_user_is_refused(self):
 		agent, other = make_agent(), make_user("Huf User")
@@ -177,12 +177,12 @@ class TestSettings(DecidingTestCase):
 	def test_environment_variables_override_the_settings(self):
 		self.set_settings(router_confidence_threshold=0.8, enable_dynamic_escalation=1)
 		self.assertEqual(get_settings().router_confidence_threshold, 0.8)
-		given = {
+		variables = {
 			"ROUTER_CONFIDENCE_THRESHOLD": "0.7",
 			"MAX_AGENT_STEPS": "8",
 			"ENABLE_DYNAMIC_ESCALATION": "false",
 		}
-		with mock.patch.dict(os.environ, given):
+		with mock.patch.dict(os.environ, variables):
 			found = get_settings()
 			self.assertFalse(check_escalation("I need to search for that.").should_escalate)
 		self.assertEqual((found.router_confidence_threshold, found.max_steps), (0.7, 8))
@@ -243,7 +243,9 @@ class TestModel(DecidingTestCase):
 			used = frappe.db.get_value(
 				"Agent Budget", {"holder": self.user, "scope": "user"}, ["tokens", "reserved_tokens"]
 			)
-			self.assertEqual(used, (sum(self.last().get(f"{way}_tokens") for way in ("input", "output")), 0))
+			self.assertEqual(
+				used, (sum(self.last().get(f"{kind}_tokens") for kind in ("input", "output")), 0)
+			)
 			self.set_settings(user_daily_token_limit=used[0] + 10)
 			found = self.decide(message)
 		self.assertNotIn("anna@example.com", str(server.requests))

@@ -1,4 +1,4 @@
-"""Arguments checked against a schema, and results as text: whole, or shortened by the tool's rule."""
+"""Arguments are parsed and checked against a schema; results are truncated to a limit."""
 
 import json
 import unittest
@@ -17,10 +17,10 @@ class TestFit(unittest.TestCase):
 
 	def test_truncated_rows_are_dropped_from_the_end_and_stay_json(self):
 		text = truncate_result(ROWS, 300)
-		said = json.loads(text)
+		result = json.loads(text)
 		self.assertLess(len(text), 330)
-		self.assertEqual(said["rows"], ROWS["rows"][: said["count"]])
-		self.assertEqual((said["more"], said["count"] > 5), (True, True))
+		self.assertEqual(result["rows"], ROWS["rows"][: result["count"]])
+		self.assertEqual((result["more"], result["count"] > 5), (True, True))
 
 	def test_long_text_is_cut_with_the_number_of_omitted_characters(self):
 		self.assertTrue(truncate_result("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))

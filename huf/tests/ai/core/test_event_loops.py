@@ -1,4 +1,4 @@
-"""Event loops are cached for the next run, with their connections, whichever thread that is in."""
+"""Event loops and their connections are cached for later runs in any thread."""
 
 import asyncio
 import gc
@@ -20,24 +20,24 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Document:
-	"""Stands for what a run has in its context."""
+	"""Stands for an object in the context of a run."""
 
 
 async def running() -> asyncio.AbstractEventLoop:
 	return asyncio.get_running_loop()
 
 
-async def ask(url: str) -> bytes:
+async def fetch(url: str) -> bytes:
 	async with post(url, {}, b"{}", 5, True) as response:
 		return await response.read()
 
 
 def in_another_thread(function):
-	given = []
-	thread = threading.Thread(target=lambda: given.append(function()))
+	results = []
+	thread = threading.Thread(target=lambda: results.append(function()))
 	thread.start()
 	thread.join(20)
-	return given[0]
+	return results[0]
 
 
 class TestEventLoops(unittest.TestCase):
@@ -46,22 +46,22 @@ class TestEventLoops(unittest.TestCase):
 		self.assertIs(first, in_another_thread(lambda: run_coroutine(running())))
 
 	def test_loop_with_a_pending_task_is_not_reused(self):
-		async def leave_something():
+		async def leave_pending_task():
 			asyncio.get_running_loop().left = asyncio.ensure_future(asyncio.Event().wait())
 			return asyncio.get_running_loop()
 
-		left = run_coroutine(leave_something())
+		left = run_coroutine(leave_pending_task())
 		self.assertIsNot(left, run_coroutine(running()))
 		left.left.cancel()
 		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
 		left.close()
 
 	def test_context_of_a_run_is_freed_when_it_ends(self):
-		kept = []
+		references = []
 
 		async def work():
 			DOCUMENT.set(Document())
-			kept.append(weakref.ref(DOCUMENT.get()))
+			references.append(weakref.ref(DOCUMENT.get()))
 			for _ in range(10):
 				await asyncio.wait_for(asyncio.sleep(0), 3600)
 
@@ -71,7 +71,7 @@ class TestEventLoops(unittest.TestCase):
 		for run in (lambda: run_coroutine(work()), lambda: list(iterate(report, pause_s=3600))):
 			copy_context().run(run)
 		gc.collect()
-		self.assertEqual([each() for each in kept], [None, None])
+		self.assertEqual([each() for each in references], [None, None])
 
 	def test_pending_timer_fires_in_the_next_run_of_the_loop(self):
 		fired = []
@@ -95,7 +95,7 @@ class TestEventLoops(unittest.TestCase):
 
 class TestConnections(unittest.TestCase):
 	def setUp(self):
-		"""A server that keeps a connection open for one answer, and says nothing of it."""
+		"""Start a server that closes each connection after one answer, without announcing it."""
 		self.loop, self.connections, self.closed = asyncio.new_event_loop(), 0, threading.Event()
 		thread = threading.Thread(target=self.loop.run_forever)
 		thread.start()
@@ -132,9 +132,9 @@ class TestConnections(unittest.TestCase):
 		closed = [weakref.ref(each) for pair in used if pair[0].is_closed() for each in pair]
 		self.assertGreaterEqual(len(closed), 6)
 		del used, open_loops, pool
-		# A model's first call freezes all objects of the process, and the collector passes over frozen loops.
+		# A model's first call freezes all objects of the process, and the collector skips frozen loops.
 		gc.unfreeze()
-		# A thread that has woken its loop may still be leaving that call, and holds the loop until then.
+		# A thread that has just woken its loop may still hold a reference to it.
 		deadline = time.monotonic() + 10
 		while any(each() for each in closed) and time.monotonic() < deadline:
 			time.sleep(0.05)
@@ -146,7 +146,7 @@ class TestConnections(unittest.TestCase):
 			document = Document()
 			DOCUMENT.set(document)
 			with patch.dict(event_loops._idle_loops, {os.getpid(): []}):
-				self.assertEqual(run_coroutine(ask(self.url)), b"ok")
+				self.assertEqual(run_coroutine(fetch(self.url)), b"ok")
 				loops.extend(event_loops._idle_loops[os.getpid()])
 			return weakref.ref(document)
 
@@ -159,12 +159,12 @@ class TestConnections(unittest.TestCase):
 		loops[0].close()
 
 	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
-		async def asked_in_a_run():
-			# As every run does: it waits in a task of its own.
-			return await asyncio.ensure_future(ask(self.url))
+		async def fetch_in_task():
+			# As in every run, the coroutine that waits is a separate task.
+			return await asyncio.ensure_future(fetch(self.url))
 
 		for expected in (1, 2):
-			self.assertEqual(run_coroutine(asked_in_a_run()), b"ok")
+			self.assertEqual(run_coroutine(fetch_in_task()), b"ok")
 			self.assertTrue(self.closed.wait(5))
 			self.closed.clear()
 			self.assertEqual(self.connections, expected)
@@ -174,13 +174,13 @@ class TestIterating(unittest.TestCase):
 	def test_items_are_yielded_before_the_coroutine_continues(self):
 		happened = []
 
-		async def tell(put):
+		async def produce(put):
 			for number in range(3):
 				put(number)
 				await asyncio.sleep(0)
 				happened.append(f"after {number}")
 
-		for item in iterate(tell):
+		for item in iterate(produce):
 			happened.append(item)
 		self.assertEqual(happened, [0, "after 0", 1, "after 1", 2, "after 2"])
 
