@@ -57,7 +57,7 @@ class TestAgentBuilder(PageTestCase):
 	def set_default_model(self, name: str):
 		self.call("/api/resource/Huf%20Settings/Huf%20Settings", {"default_model": name}, "PUT")
 
-	def stored(self, doctype: str, name: str) -> dict:
+	def get_stored(self, doctype: str, name: str) -> dict:
 		return self.call(f"/api/resource/{doctype}/{name}".replace(" ", "%20"))["data"]
 
 	def test_agent_is_proposed_created_and_run_from_one_sentence_in_few_clicks(self):
@@ -89,12 +89,12 @@ class TestAgentBuilder(PageTestCase):
 			chat.get_by_test_id("run-footer").wait_for()
 			self.assertIn("Nothing is overdue.", chat.get_by_test_id("message-agent").inner_text())
 			self.assertLessEqual(int(page.evaluate("localStorage.clicks")), MAX_CLICKS)
-		rows = self.stored("Agent", "Overdue Watch")["agent_tool"]
+		rows = self.get_stored("Agent", "Overdue Watch")["agent_tool"]
 		self.assertEqual(
 			[(row["tool"], row["requires_approval"]) for row in rows],
 			[("list_todos", 0), ("read_todo", 0), ("update_todo", 1)],
 		)
-		self.assertEqual(self.stored("Agent Trigger", "Overdue Watch")["cron"], "0 9 * * 1-5")
+		self.assertEqual(self.get_stored("Agent Trigger", "Overdue Watch")["cron"], "0 9 * * 1-5")
 
 	def test_keyword_proposal_without_a_model_creates_only_checked_parts(self):
 		with self.open_page("/huf/new-agent", width=390, height=844) as page:
@@ -110,8 +110,8 @@ class TestAgentBuilder(PageTestCase):
 			page.get_by_test_id("proposal-case").nth(2).click()
 			page.get_by_test_id("create-proposed").click()
 			page.wait_for_url("**/huf/agents/Priority%20Setter")
-		tools = [row["tool"] for row in self.stored("Agent", "Priority Setter")["agent_tool"]]
-		effects = [self.stored("Agent Tool Function", tool)["types"] for tool in tools]
+		tools = [row["tool"] for row in self.get_stored("Agent", "Priority Setter")["agent_tool"]]
+		effects = [self.get_stored("Agent Tool Function", tool)["types"] for tool in tools]
 		self.assertEqual(sorted(effects), ["Create Document", "Get List", "Update Document"])
 		for doctype, count in (("Agent Trigger", 0), ("Agent Eval Case", 1)):
 			found = self.call(

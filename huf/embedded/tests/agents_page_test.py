@@ -11,7 +11,7 @@ MANAGER = "manager@example.com"
 
 @needs_browser
 class TestAgentsPage(PageTestCase):
-	def stored(self, name: str) -> dict:
+	def get_stored(self, name: str) -> dict:
 		return self.call(f"/api/resource/Agent/{name}")["data"]
 
 	def make_agent(self, name: str, **values) -> dict:
@@ -39,7 +39,7 @@ class TestAgentsPage(PageTestCase):
 			chat.get_by_test_id("send").click()
 			chat.get_by_test_id("run-footer").wait_for()
 			self.assertIn("Huf Manager", chat.get_by_test_id("message-agent").inner_text())
-		rows = self.stored("Notekeeper")["agent_tool"]
+		rows = self.get_stored("Notekeeper")["agent_tool"]
 		self.assertEqual([row["tool"] for row in rows], ["list_role", "read_role", "create_note"])
 		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
 		self.assertEqual([row["second_person"] for row in rows], [0, 0, 1])
@@ -58,7 +58,7 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("saved").wait_for()
 			page.get_by_test_id("view-versions").click()
 			page.get_by_test_id("version").nth(2).wait_for()
-		self.assertEqual(self.stored("Changeable")["instructions"], "Be brief.")
+		self.assertEqual(self.get_stored("Changeable")["instructions"], "Be brief.")
 
 	def test_missing_name_and_invalid_temperature_are_reported_on_saving(self):
 		with self.open_page("/huf/new-agent", width=390, height=844) as page:
@@ -91,7 +91,7 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("delete-agent").click()
 			page.wait_for_url("**/huf/agents")
 			wait_for_deletion(page)
-		self.assertRaises(HTTPError, self.stored, "Doomed")
+		self.assertRaises(HTTPError, self.get_stored, "Doomed")
 
 	def test_doctype_request_of_a_manager_notifies_the_administrator(self):
 		self.add_user(MANAGER, "Huf Manager", "Huf User")

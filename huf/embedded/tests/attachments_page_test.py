@@ -33,7 +33,7 @@ TRANSFER = """([kind, name]) => {
 }"""
 
 
-def noise(width: int, height: int) -> bytes:
+def make_noise_png(width: int, height: int) -> bytes:
 	"""A PNG of random pixels, which compression cannot shrink."""
 	rows = b"".join(b"\0" + os.urandom(3 * width) for _ in range(height))
 	parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)))
@@ -147,7 +147,9 @@ class TestAttachmentsPage(PageTestCase):
 
 	def test_too_large_image_is_downscaled_before_the_upload(self):
 		with self.open_page() as page:
-			self.attach(page, {"name": "big.png", "mimeType": "image/png", "buffer": noise(1500, 1000)})
+			self.attach(
+				page, {"name": "big.png", "mimeType": "image/png", "buffer": make_noise_png(1500, 1000)}
+			)
 			label = page.get_by_test_id("attachment").inner_text()
 			self.assertRegex(label, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
 

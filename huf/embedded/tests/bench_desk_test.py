@@ -29,7 +29,7 @@ class TestDeskOfABench(BenchTestCase):
 		cls.add_person(ANNA, "Huf User", "Huf Manager", "System Manager")
 		cls.add_person(BEN, "Huf User")
 		cls.make_records()
-		cls.run_name = cls.ask(QUESTION)["run"]
+		cls.run_name = cls.run_agent(QUESTION)["run"]
 
 	@classmethod
 	def make_records(cls):
@@ -58,7 +58,7 @@ class TestDeskOfABench(BenchTestCase):
 		cls.todo = cls.make("ToDo", description="Desk Walk")["name"]
 
 	@classmethod
-	def ask(cls, prompt: str, user: str = USER) -> dict:
+	def run_agent(cls, prompt: str, user: str = USER) -> dict:
 		"""Result of a run in a new conversation."""
 		values = {"agent_name": AGENT, "prompt": prompt, "external_id": uuid4().hex}
 		return cls.call("huf.ai.agent_integration.run_agent_sync", user, **values)
@@ -66,7 +66,7 @@ class TestDeskOfABench(BenchTestCase):
 	@classmethod
 	def propose(cls, what: str, user: str = ANNA) -> str:
 		"""Name of a new draft that waits for this user's approval."""
-		run = cls.ask(f"Create a todo: {what}", user)["run"]
+		run = cls.run_agent(f"Create a todo: {what}", user)["run"]
 		[draft] = cls.people[user][0].get(f"/api/method/huf.api.draft.get_drafts?run={run}").json()["message"]
 		return draft["draft"]
 
@@ -86,7 +86,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.shoot(page, "workspace")
 
 	def test_each_report_has_rows(self):
-		self.ask("Walk broken", ANNA)
+		self.run_agent("Walk broken", ANNA)
 		for name in ("Agent Runs", "Agent Costs", "Agent Slow Tools", "Agent Tool Failures"):
 			with self.subTest(name), self.open_page(f"/app/query-report/{quote(name)}") as page:
 				page.locator(".dt-row .dt-cell__content").filter(has_text="alk").first.wait_for()
@@ -96,7 +96,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	def test_an_agent_is_tested_from_its_form(self):
 		with self.open_form("Agent", AGENT) as page:
-			self.press(page, "Test")
+			self.click_action(page, "Test")
 			page.locator(".modal:visible textarea").fill(QUESTION)
 			page.locator(".modal:visible").get_by_role("button", name="Ask").click()
 			answer = page.locator(".msgprint-dialog:visible")
@@ -112,22 +112,22 @@ class TestDeskOfABench(BenchTestCase):
 			self.assertEqual(page.get_by_text("Not Saved").count(), 0)
 			self.shoot(page, "run")
 			with page.expect_popup() as opened:
-				self.press(page, "Timeline")
+				self.click_action(page, "Timeline")
 			opened.value.get_by_text(QUESTION).first.wait_for()
 			self.shoot(opened.value, "timeline")
-			self.press(page, "Tool Calls")
+			self.click_action(page, "Tool Calls")
 			page.locator(".list-row .indicator-pill", has_text="Success").first.wait_for()
 
 	def test_provider_key_and_model_are_tested_from_their_forms(self):
 		with self.open_form("AI Provider", PROVIDER) as page:
-			self.press(page, "Test Key")
+			self.click_action(page, "Test Key")
 			self.fill_first(page, "model", MODEL)
 			page.locator(".modal:visible [role=option]", has_text=MODEL).first.click()
 			page.locator(".modal:visible").get_by_role("button", name="Test").click()
 			page.get_by_text("The Key Works").wait_for()
 			self.shoot(page, "key tested")
 		with self.open_form("AI Model", MODEL) as page:
-			self.press(page, "Test")
+			self.click_action(page, "Test")
 			page.get_by_text("The Model Responds").wait_for()
 
 	def fill_first(self, page, fieldname, text):
@@ -138,17 +138,17 @@ class TestDeskOfABench(BenchTestCase):
 
 	def test_trigger_is_backtested_and_fired_from_its_form(self):
 		with self.open_form("Agent Trigger", TRIGGER) as page:
-			self.press(page, "Backtest")
+			self.click_action(page, "Backtest")
 			page.locator(".msgprint-dialog:visible li", has_text=self.todo).wait_for()
 			self.shoot(page, "trigger tried")
 			page.locator(".msgprint-dialog:visible .btn-modal-close").click()
-			self.press(page, "Fire Now")
+			self.click_action(page, "Fire Now")
 			self.fill_first(page, "document", self.todo)
 			page.locator(".modal:visible [role=option]", has_text=self.todo).first.wait_for()
 			page.keyboard.press("Tab")
 			page.locator(".modal:visible").get_by_role("button", name="Fire").click()
 			page.get_by_text("Trigger fired").wait_for()
-			self.press(page, "Events")
+			self.click_action(page, "Events")
 			page.locator(".list-row", has_text=TRIGGER).first.wait_for()
 
 	def test_drafts_are_approved_and_rejected_on_their_forms(self):
@@ -156,14 +156,14 @@ class TestDeskOfABench(BenchTestCase):
 		with self.open_form("Agent Draft", draft, ANNA) as page:
 			page.locator(".form-dashboard-section:visible td", has_text="call Clara").first.wait_for()
 			self.shoot(page, "draft")
-			self.press(page, "Approve")
-			self.pill(page, "Approved").or_(self.pill(page, "Applied")).wait_for()
+			self.click_action(page, "Approve")
+			self.locate_pill(page, "Approved").or_(self.locate_pill(page, "Applied")).wait_for()
 			self.wait_until_applied(draft)
 		with self.open_form("Agent Draft", self.propose("call Dora"), ANNA) as page:
-			self.press(page, "Reject")
+			self.click_action(page, "Reject")
 			page.locator(".modal:visible textarea").fill("Not today")
 			page.locator(".modal:visible .btn-modal-primary").click()
-			self.pill(page, "Rejected").wait_for()
+			self.locate_pill(page, "Rejected").wait_for()
 			self.assertIn("Not today", page.locator("[data-fieldname=reason]").first.inner_text())
 
 	def test_chat_doctype_form_embeds_a_working_chat(self):
@@ -242,7 +242,7 @@ class TestDeskOfABench(BenchTestCase):
 	# --- permissions ---
 
 	def test_user_sees_only_own_runs_in_workspace_report_and_list(self):
-		own = self.ask(QUESTION, BEN)["run"]
+		own = self.run_agent(QUESTION, BEN)["run"]
 		runs = self.people[BEN][0].get("/api/resource/Agent Run?limit_page_length=0").json()["data"]
 		with self.open_page("/app/huf", BEN) as page:
 			number = page.locator(".number-widget-box", has_text="Runs Today").locator(".number")
@@ -260,7 +260,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	# --- helpers ---
 
-	def pill(self, page, word: str):
+	def locate_pill(self, page, word: str):
 		return page.locator(".page-head:visible .indicator-pill", has_text=word)
 
 	def wait_until_applied(self, draft: str):
@@ -277,7 +277,7 @@ class TestDeskOfABench(BenchTestCase):
 	def open_form(self, doctype: str, name: str, user: str = USER):
 		return self.open_page(f"/app/{doctype.lower().replace(' ', '-')}/{quote(name)}", user)
 
-	def press(self, page, label: str):
+	def click_action(self, page, label: str):
 		page.locator(".page-head:visible .custom-actions").get_by_role(
 			"button", name=label, exact=True
 		).click()

@@ -36,7 +36,7 @@ class TestChatsPage(PageTestCase):
 			versions = page.get_by_test_id("versions")
 			versions.filter(has_text="2/2").wait_for()
 			self.assertNotEqual(page.url, address)
-			self.assertEqual(self.user_messages(page), ["How many users are there?", "List the notes"])
+			self.assertEqual(self.read_user_messages(page), ["How many users are there?", "List the notes"])
 			self.wait_for_chats(page, listed)
 			page.get_by_test_id("version-previous").press("Enter")
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
@@ -60,7 +60,7 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("regenerate").dblclick()
 				page.get_by_test_id("versions").filter(has_text="2/2").wait_for()
 				page.get_by_text("Five.", exact=True).wait_for()
-				self.assertEqual(self.user_messages(page), ["How many?"])
+				self.assertEqual(self.read_user_messages(page), ["How many?"])
 				page.get_by_test_id("version-previous").click()
 				page.get_by_text("Four.", exact=True).wait_for()
 
@@ -152,9 +152,9 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("branch").first.click()
 			page.wait_for_function("(address) => location.href !== address", arg=address)
 			page.get_by_test_id("run-footer").wait_for()
-			self.assertEqual(self.user_messages(page), ["How many users are there?"])
+			self.assertEqual(self.read_user_messages(page), ["How many users are there?"])
 			say(page, "List the notes")
-			self.assertEqual(self.user_messages(page), ["How many users are there?", "List the notes"])
+			self.assertEqual(self.read_user_messages(page), ["How many users are there?", "List the notes"])
 
 	def test_chat_search_finds_messages_by_their_text(self):
 		with self.open_page() as page:
@@ -177,7 +177,7 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("share-user").fill(BERTA)
 			page.get_by_test_id("share-add").click()
 			page.get_by_test_id("share-remove").wait_for()
-			with self.open_beside(page, address) as reader:
+			with self.open_second_page(page, address) as reader:
 				reader.get_by_test_id("read-only").wait_for()
 				reader.get_by_test_id("run-footer").wait_for()
 				self.assertEqual(reader.get_by_test_id("composer").count(), 0)
@@ -215,7 +215,7 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(page.get_by_test_id("message-user").count(), 0)
 
 	@contextmanager
-	def open_beside(self, page, address: str):
+	def open_second_page(self, page, address: str):
 		"""A second page with the chat, as Berta sees it."""
 		context = page.context.browser.new_context()
 		name, value = self.sessions[BERTA].split("=")
@@ -235,7 +235,7 @@ class TestChatsPage(PageTestCase):
 			type(self).has_counter = True
 		self.call("/api/resource/Agent/Counter", {"model": name}, "PUT")
 
-	def user_messages(self, page) -> list[str]:
+	def read_user_messages(self, page) -> list[str]:
 		"""Contents of the user messages in the open chat."""
 		name = page.url.rsplit("/", 1)[1].partition("?")[0]
 		path = f"/api/method/huf.ai.agent_chat.get_agent_chat_messages?conversation={name}"

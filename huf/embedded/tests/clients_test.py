@@ -77,7 +77,7 @@ class TestOpenAI(ClientTestCase):
 		self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
 		self.addCleanup(self.client.close)
 
-	def ask(self, prompt: str = "How many todos?", **more):
+	def create_completion(self, prompt: str = "How many todos?", **more):
 		messages = [{"role": "user", "content": prompt}]
 		return self.client.chat.completions.create(model="Reader", messages=messages, **more)
 
@@ -87,7 +87,7 @@ class TestOpenAI(ClientTestCase):
 
 	def test_completion_after_a_tool_call_returns_answer_and_summed_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
-		answer = self.ask()
+		answer = self.create_completion()
 		self.assertEqual(
 			(answer.choices[0].message.content, answer.choices[0].finish_reason), ("None.", "stop")
 		)
@@ -95,7 +95,7 @@ class TestOpenAI(ClientTestCase):
 
 	def test_stream_after_a_tool_call_returns_text_and_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
-		chunks = list(self.ask(stream=True, stream_options={"include_usage": True}))
+		chunks = list(self.create_completion(stream=True, stream_options={"include_usage": True}))
 		content = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
 		self.assertEqual((content, chunks[-2].choices[0].finish_reason), (ANSWER, "stop"))
 		self.assertEqual(chunks[-1].usage.total_tokens, 220)
@@ -108,7 +108,7 @@ class TestOpenAI(ClientTestCase):
 			self.client.chat.completions.create(model="Nobody", messages=[{"role": "user", "content": "Hi"}])
 		self.assertEqual(caught.exception.code, "model_not_found")
 		with self.assertRaises(openai.BadRequestError):
-			self.ask(tools=[{"type": "function", "function": {"name": "mine"}}])
+			self.create_completion(tools=[{"type": "function", "function": {"name": "mine"}}])
 
 
 @unittest.skipUnless(
@@ -129,7 +129,7 @@ class TestAGUI(ClientTestCase):
 		assert done.returncode == 0, done.stderr
 		cls.results = json.loads(done.stdout)
 
-	def messages_of(self, part: str) -> list:
+	def list_messages(self, part: str) -> list:
 		return [(each["role"], each.get("content")) for each in self.results[part]["messages"]]
 
 	def test_a_run_with_a_tool_becomes_messages(self):
@@ -137,14 +137,14 @@ class TestAGUI(ClientTestCase):
 		self.assertIsNone(result["error"])
 		self.assertEqual((result["kinds"][0], result["kinds"][-1]), ("RUN_STARTED", "RUN_FINISHED"))
 		self.assertEqual(
-			[role for role, _ in self.messages_of("read")], ["user", "assistant", "tool", "assistant"]
+			[role for role, _ in self.list_messages("read")], ["user", "assistant", "tool", "assistant"]
 		)
-		self.assertEqual(self.messages_of("read")[-1], ("assistant", "You have none."))
+		self.assertEqual(self.list_messages("read")[-1], ("assistant", "You have none."))
 		self.assertEqual(result["messages"][1]["toolCalls"][0]["function"]["name"], "todos")
 		self.assertEqual(result["state"]["huf"]["agent"], "Reader")
 
 	def test_new_client_joins_a_thread_with_the_same_messages(self):
-		self.assertEqual(self.messages_of("joined"), self.messages_of("read"))
+		self.assertEqual(self.list_messages("joined"), self.list_messages("read"))
 
 	def test_refused_request_is_reported_as_a_403_error(self):
 		self.assertIn("403", self.results["refused"]["error"])
@@ -155,10 +155,10 @@ class TestAGUI(ClientTestCase):
 		self.assertIsNone(result["error"])
 		self.assertEqual(result["outcome"], {"type": "success"})
 		self.assertEqual(
-			[role for role, _ in self.messages_of("resumed")],
+			[role for role, _ in self.list_messages("resumed")],
 			["user", "assistant", "assistant", "tool", "assistant"],
 		)
-		self.assertEqual(self.messages_of("resumed")[-1], ("assistant", "It is written down."))
+		self.assertEqual(self.list_messages("resumed")[-1], ("assistant", "It is written down."))
 		listed = self.server.call(
 			'/api/resource/ToDo?filters=[["description","=","Call%20Anna"]]', cookie=self.cookie
 		)
@@ -175,7 +175,7 @@ class TestRejoining(ClientTestCase):
 			texts = list(pool.map(lambda seed: self.read_in_parts(run, random.Random(seed)), range(READERS)))
 		self.assertEqual(set(texts), {ANSWER})
 		rest = stream.read().decode()
-		self.assertEqual(text_of(rest.split("\n\n")), ANSWER)
+		self.assertEqual(join_text(rest.split("\n\n")), ANSWER)
 
 	def read_in_parts(self, run: str, rng: random.Random) -> str:
 		"""Read the run over connections that are closed after at most 12 kB each."""
@@ -186,7 +186,7 @@ class TestRejoining(ClientTestCase):
 				piece = stream.read(rng.randint(1, 12_000)).decode()
 			blocks += piece.split("\n\n")[:-1]
 			last = max([last, *(int(each.split("\n")[0][4:]) for each in blocks if each.startswith("id: "))])
-		return text_of(blocks)
+		return join_text(blocks)
 
 	def test_guest_cannot_rejoin_a_run(self):
 		with self.assertRaises(HTTPError) as caught:
@@ -195,6 +195,6 @@ class TestRejoining(ClientTestCase):
 		caught.exception.close()
 
 
-def text_of(blocks: list[str]) -> str:
+def join_text(blocks: list[str]) -> str:
 	data = [json.loads(each.partition("data: ")[2]) for each in blocks if "event: text_delta" in each]
 	return "".join(each["text"] for each in data)

@@ -59,13 +59,18 @@ class TestCostsPage(PageTestCase):
 	def test_run_page_shows_tokens_and_cost_of_each_model_call(self):
 		with ModelServer() as model:
 			model.script(tool_call("list_todos", {}), text("None."))
-			self.make("AI Provider", provide_name="Dear", api_key="sk-1", api_base=model.base_url)
+			self.make("AI Provider", provide_name="Metered", api_key="sk-1", api_base=model.base_url)
 			prices = {"input_price": 1_000_000, "output_price": 0}
 			self.make(
-				"AI Model", model_name="dear", model_id="scripted", provider="Dear", own_prices=1, **prices
+				"AI Model",
+				model_name="metered",
+				model_id="scripted",
+				provider="Metered",
+				own_prices=1,
+				**prices,
 			)
-			self.make("Agent", agent_name="Teller", model="dear", agent_tool=[{"tool": "list_todos"}])
-			with self.open_page("/huf/chat?agent=Teller") as page:
+			self.make("Agent", agent_name="Todo Lister", model="metered", agent_tool=[{"tool": "list_todos"}])
+			with self.open_page("/huf/chat?agent=Todo%20Lister") as page:
 				# The first call of a model takes seconds: a child process checks it with LiteLLM.
 				page.set_default_timeout(60_000)
 				run = say(page, "What is open?").get_attribute("data-run")

@@ -36,7 +36,8 @@ const make_form = (doc) => ({
 def run_script(doctype: str, work: str, kind: str = ""):
 	"""Load a script of a DocType and return the result of `work`, the body of an async function."""
 	script = (DOCTYPES / doctype / f"{doctype}{kind}.js").read_text()
-	program = f"{DESK}\n{script}\n(async () => {{ {work} }})().then((result) => console.log(JSON.stringify(result)));"
+	print_result = "(result) => console.log(JSON.stringify(result))"
+	program = f"{DESK}\n{script}\n(async () => {{ {work} }})().then({print_result});"
 	done = run_node("-e", program)
 	assert done.returncode == 0, done.stderr
 	return json.loads(done.stdout)

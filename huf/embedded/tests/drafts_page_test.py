@@ -99,9 +99,9 @@ class TestDraftsPage(PageTestCase):
 			self.assertIn(
 				f"Change ToDo Call Anna ({self.todo})", card.get_by_test_id("draft-headline").inner_text()
 			)
-			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Berta"))
-			self.assertEqual(self.field(card, "priority"), ("Low", "High"))
-			self.assertEqual(self.stored()["description"], "Call Anna")
+			self.assertEqual(self.read_field(card, "description"), ("Call Anna", "Call Berta"))
+			self.assertEqual(self.read_field(card, "priority"), ("Low", "High"))
+			self.assertEqual(self.get_stored()["description"], "Call Anna")
 
 			page.reload()
 			page.get_by_test_id("message-agent").get_by_text("I move it up.").wait_for()
@@ -112,9 +112,9 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
 			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
 			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
-			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Clara"))
+			self.assertEqual(self.read_field(card, "description"), ("Call Anna", "Call Clara"))
 			self.assertIn("by you with edited arguments", card.get_by_test_id("draft-standing").inner_text())
-		stored = self.stored()
+		stored = self.get_stored()
 		self.assertEqual((stored["description"], stored["priority"]), ("Call Clara", "High"))
 
 	def test_draft_after_untrusted_content_names_the_origin_and_suspicious_values(self):
@@ -150,7 +150,7 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=draft][data-status=Rejected]").wait_for()
 			self.assertIn("Ask Anna first", page.get_by_test_id("draft-reason").inner_text())
 		self.assertIn("Ask Anna first", self.model.requests[-1]["messages"][-1]["content"])
-		self.assertEqual(self.stored()["priority"], "Low")
+		self.assertEqual(self.get_stored()["priority"], "Low")
 
 	def test_approval_of_an_outdated_draft_shows_the_new_change_first(self):
 		self.model.script(self.change(description="Call Berta"), text("Done."))
@@ -160,11 +160,11 @@ class TestDraftsPage(PageTestCase):
 			self.call(f"/api/resource/ToDo/{self.todo}", {"description": "Call Dora"}, method="PUT")
 			card.get_by_test_id("draft-approve").click()
 			card.get_by_text("The proposed change is different now").wait_for()
-			self.assertEqual(self.field(card, "description"), ("Call Dora", "Call Berta"))
-			self.assertEqual(self.stored()["description"], "Call Dora")
+			self.assertEqual(self.read_field(card, "description"), ("Call Dora", "Call Berta"))
+			self.assertEqual(self.get_stored()["description"], "Call Dora")
 			card.get_by_test_id("draft-approve").click()
 			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
-		self.assertEqual(self.stored()["description"], "Call Berta")
+		self.assertEqual(self.get_stored()["description"], "Call Berta")
 
 	def test_late_approval_shows_who_rejected_the_draft_before(self):
 		name, later = self.propose(priority="High"), Gate()
@@ -186,7 +186,7 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_test_id("stop").click()
 			page.locator("[data-testid=run-footer][data-status=Cancelled]").wait_for()
 			page.locator("[data-testid=draft][data-status=Expired]").wait_for()
-		self.assertEqual(self.stored()["priority"], "Low")
+		self.assertEqual(self.get_stored()["priority"], "Low")
 
 	# --- on the drafts page ---
 
@@ -194,31 +194,31 @@ class TestDraftsPage(PageTestCase):
 		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
 		self.model.script(text("One."), text("Two."))
 		with self.open_page("/huf/drafts") as page:
-			self.chosen(page, drafts[1]).wait_for()
+			self.locate_chosen(page, drafts[1]).wait_for()
 			page.get_by_test_id("draft-approve").wait_for()
 			page.keyboard.press("?")
 			page.get_by_test_id("keys-help").wait_for()
 			page.keyboard.press("Escape")
 			page.get_by_test_id("keys-help").wait_for(state="detached")
 			page.keyboard.press("j")
-			self.chosen(page, drafts[0]).wait_for()
+			self.locate_chosen(page, drafts[0]).wait_for()
 			self.assertTrue(page.url.endswith(f"/huf/drafts/{drafts[0]}"))
 			page.keyboard.press("e")
 			page.get_by_test_id("draft-editor").wait_for()
 			page.get_by_test_id("edit-values.priority").press("Escape")
 			page.get_by_test_id("draft-editor").wait_for(state="detached")
 			page.keyboard.press("a")
-			self.item(page, drafts[0], "Applied").wait_for()
+			self.locate_item(page, drafts[0], "Applied").wait_for()
 			page.keyboard.press("k")
-			self.chosen(page, drafts[1]).wait_for()
+			self.locate_chosen(page, drafts[1]).wait_for()
 			page.get_by_test_id("draft-approve").wait_for()
 			page.keyboard.press("r")
 			page.get_by_test_id("reject-reason").fill("j and k are letters here")
 			page.keyboard.press("Enter")
-			self.item(page, drafts[1], "Rejected").wait_for()
+			self.locate_item(page, drafts[1], "Rejected").wait_for()
 			page.get_by_test_id("draft-run").click()
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
-		self.assertEqual(self.stored()["priority"], "High")
+		self.assertEqual(self.get_stored()["priority"], "High")
 
 	def test_sidebar_counts_pending_drafts_and_each_has_a_url(self):
 		with self.open_page("/huf/runs") as page:
@@ -229,7 +229,7 @@ class TestDraftsPage(PageTestCase):
 			name = self.propose(priority="High")
 			count.filter(has_text=str(before + 1)).wait_for()
 			page.goto(f"/huf/drafts/{name}")
-			self.chosen(page, name).wait_for()
+			self.locate_chosen(page, name).wait_for()
 			page.get_by_test_id("draft-run").click()
 			page.get_by_test_id("run-draft").wait_for()
 			self.assertIn("Huf Manager", page.get_by_test_id("notice").inner_text())
@@ -237,7 +237,7 @@ class TestDraftsPage(PageTestCase):
 			self.model.script(text("No matter."))
 			page.get_by_test_id("draft-reject").click()
 			page.get_by_test_id("reject-confirm").click()
-			self.item(page, name, "Rejected").wait_for()
+			self.locate_item(page, name, "Rejected").wait_for()
 			page.goto("/huf/drafts/nowhere")
 			page.get_by_test_id("error").wait_for()
 
@@ -252,7 +252,7 @@ class TestDraftsPage(PageTestCase):
 			waiting = page.get_by_test_id("drafts-mine").locator(f"[data-name='{name}']")
 			waiting.wait_for()
 			page.get_by_test_id("draft-approve").click()
-			self.item(page, name, "Applied").wait_for()
+			self.locate_item(page, name, "Applied").wait_for()
 			waiting.wait_for(state="detached")
 			page.get_by_test_id("drafts-here").locator(f"[data-name='{name}']").wait_for()
 			link.wait_for(state="detached")
@@ -271,12 +271,12 @@ class TestDraftsPage(PageTestCase):
 				page.get_by_test_id("draft-edit").click()
 				page.get_by_test_id("edit-values.description").wait_for()
 				self.assertFalse(page.evaluate(TOO_WIDE))
-				page.goto(f"/huf/chat/{self.conversation_of(name)}")
+				page.goto(f"/huf/chat/{self.get_conversation(name)}")
 				page.get_by_test_id("draft-approve").wait_for()
 				self.assertFalse(page.evaluate(TOO_WIDE))
 				if size:
 					page.goto("/huf/drafts")
-					self.item(page, name, "Pending").click()
+					self.locate_item(page, name, "Pending").click()
 					page.get_by_test_id("draft-approve").wait_for()
 					page.get_by_test_id("up").click()
 					page.get_by_test_id("drafts").wait_for()
@@ -370,21 +370,21 @@ class TestDraftsPage(PageTestCase):
 		self.assertEqual(result["status"], "Waiting", result)
 		return result["draft"]["draft"]
 
-	def conversation_of(self, draft: str) -> str:
+	def get_conversation(self, draft: str) -> str:
 		return self.call(f"/api/method/huf.api.draft.get_draft?draft={draft}")["message"]["conversation"]
 
-	def stored(self) -> dict:
+	def get_stored(self) -> dict:
 		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]
 
-	def field(self, card, name: str) -> tuple[str, str]:
+	def read_field(self, card, name: str) -> tuple[str, str]:
 		"""(old, new) value of a field."""
 		row = card.locator(f"[data-testid=change-field][data-field='{name}']")
 		return row.locator("del").inner_text(), row.locator("ins").inner_text()
 
-	def item(self, page, draft: str, status: str):
+	def locate_item(self, page, draft: str, status: str):
 		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-status={status}]")
 
-	def chosen(self, page, draft: str):
+	def locate_chosen(self, page, draft: str):
 		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-chosen=true]")
 
 	@contextmanager

@@ -165,7 +165,7 @@ class TestPeopleAndAgents(JobTestCase):
 		lead = self.agent("Lead", agents=["Planner", "Counter"], instructions="You lead.")
 		todo = {"description": "Order more nails", "allocated_to": CLERK}
 
-		def begin(body):
+		def delegate(body):
 			return tool_calls([call(name, {"prompt": f"for {name}"}) for name in lead["tools"]])
 
 		def answer(body):
@@ -175,7 +175,7 @@ class TestPeopleAndAgents(JobTestCase):
 				return (
 					text(" / ".join(json.loads(each)["response"] for each in results))
 					if results
-					else begin(body)
+					else delegate(body)
 				)
 			if "You count." in str(body["messages"][0]["content"]):
 				return text("Seven are open.")

@@ -41,12 +41,12 @@ class TestDatabaseFaults(SiteTestCase):
 		self.notes = frappe.db.count("Note")
 
 	def test_full_disk_fails_the_run_and_rolls_back_its_write(self):
-		def fill():
+		def fill_disk():
 			# Room for a row, but not for the result.
 			pages = frappe.db.sql("pragma page_count")[0][0] + 20
 			frappe.db._connection.execute(f"pragma max_page_count = {pages}")
 
-		FAULTS.append(fill)
+		FAULTS.append(fill_disk)
 		result = run_agent_sync(self.agent, "Write")
 		self.assertEqual((result["status"], result["input_tokens"]), ("Failed", 100))
 		self.assertIn("Error Log", result["error"])

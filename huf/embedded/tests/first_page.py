@@ -27,8 +27,8 @@ def open_first_page(page) -> float:
 def loaded_bytes(page) -> tuple[int, int]:
 	"""Bytes: (JavaScript compressed with gzip, all assets as sent)."""
 	loaded = dict(page.evaluate(LOADED))
-	return sum(gzipped(path) for path in loaded if path.endswith(".js")), sum(loaded.values())
+	return sum(count_gzipped_bytes(path) for path in loaded if path.endswith(".js")), sum(loaded.values())
 
 
-def gzipped(path: str) -> int:
+def count_gzipped_bytes(path: str) -> int:
 	return len(gzip.compress((PUBLIC / path.removeprefix("/assets/huf/")).read_bytes(), 6))

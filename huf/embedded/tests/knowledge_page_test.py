@@ -31,7 +31,7 @@ class TestKnowledgePage(PageTestCase):
 			add_files(page, ("broken.pdf", b"no pdf"))
 			page.locator("[data-testid=item][data-state=Failed]").wait_for()
 			page.locator("[data-testid=item][data-state=Ready]").nth(1).wait_for()
-			picture(page, "source")
+			take_pictures(page, "source")
 
 			search(page, "muller")
 			cited = page.get_by_test_id("citation")
@@ -39,7 +39,7 @@ class TestKnowledgePage(PageTestCase):
 			search(page, "rent")
 			link = cited.filter(has_text="The rent is 900").get_by_role("link").get_attribute("href")
 			self.assertTrue(link.endswith("#page=2"), link)
-			picture(page, "search")
+			take_pictures(page, "search")
 			search(page, "elephant")
 			page.get_by_test_id("nothing-found").wait_for()
 
@@ -92,7 +92,7 @@ class TestKnowledgePage(PageTestCase):
 					)
 					page.reload()
 					page.get_by_test_id("cited").wait_for()
-				picture(page, "chat")
+				take_pictures(page, "chat")
 
 
 def add_files(page, *files: tuple[str, bytes]) -> None:
@@ -108,7 +108,7 @@ def search(page, query: str) -> None:
 		page.get_by_test_id("search").click()
 
 
-def picture(page, name: str) -> None:
+def take_pictures(page, name: str) -> None:
 	"""Check that the page fits its width in each look; save pictures if HUF_PICTURES names a folder."""
 	usual, folder = page.viewport_size, os.environ.get("HUF_PICTURES")
 	for look, size in (("light", usual), ("dark", usual), ("phone", {"width": 390, "height": 844})):

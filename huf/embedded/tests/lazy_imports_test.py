@@ -59,12 +59,12 @@ with opened(site.SITE, sys.argv[1] + "/sites"):
 
 class TestLazyImports(unittest.TestCase):
 	def test_importing_huf_loads_no_heavy_packages(self):
-		self.assertEqual(self.imported("import huf"), [])
+		self.assertEqual(self.list_imported("import huf"), [])
 
 	def test_web_worker_without_model_calls_loads_no_model_client(self):
 		home = tempfile.mkdtemp(prefix="huf-test-")
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-		self.assertEqual(self.imported(SERVE, home), [])
+		self.assertEqual(self.list_imported(SERVE, home), [])
 
 	def test_the_script_that_takes_pictures_can_be_imported(self):
 		command = [sys.executable, "-c", "import huf.embedded.tests.pictures"]
@@ -72,8 +72,8 @@ class TestLazyImports(unittest.TestCase):
 
 	def test_bench_worker_loads_litellm_and_bench_migrate_does_not(self):
 		read = "import sys, huf.embedded; huf.embedded.install(); sys.argv[1:] = {}; import huf.commands"
-		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])
-		self.assertIn("litellm", self.imported(read.format(["frappe", "worker", "--queue", "long"])))
+		self.assertEqual(self.list_imported(read.format(["frappe", "migrate"])), [])
+		self.assertIn("litellm", self.list_imported(read.format(["frappe", "worker", "--queue", "long"])))
 
 	def test_a_run_loads_neither_litellm_nor_the_sdk(self):
 		home = tempfile.mkdtemp(prefix="huf-test-")
@@ -81,11 +81,11 @@ class TestLazyImports(unittest.TestCase):
 		with ModelServer() as server:
 			server.script(*[tool_call("find_todos", {}), text("None.")] * 2)
 			for base_url in (server.base_url, ""):
-				self.assertEqual(self.imported(RUN, home, base_url), ["aiohttp"])
+				self.assertEqual(self.list_imported(RUN, home, base_url), ["aiohttp"])
 			sent = [json.loads(body) | {"messages": None} for body in server.bodies]
 			self.assertEqual([list(sent[0].items())] * 4, [list(each.items()) for each in sent])
 
-	def imported(self, code: str, *arguments: str) -> list[str]:
+	def list_imported(self, code: str, *arguments: str) -> list[str]:
 		"""The heavy packages that are loaded after this code has run in a new process."""
 		code += f"\nimport sys; print([name for name in {HEAVY!r} if name in sys.modules])"
 		root = Path(__file__).resolve().parents[3]

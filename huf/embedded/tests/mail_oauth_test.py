@@ -47,13 +47,13 @@ class TestMailOAuth(SiteTestCase):
 
 	def test_an_expired_token_is_renewed_before_it_is_used(self):
 		self.sign_in()
-		self.expire()
+		self.expire_tokens()
 		self.assertEqual([each["error"] for each in self.call("finish_sign_in")], [None, None])
 		self.assertEqual(self.provider.grants.refreshed, 1)
 
 	def test_revoked_sign_in_is_reported_as_the_last_error_of_the_mailbox(self):
 		self.sign_in()
-		self.expire()
+		self.expire_tokens()
 		self.provider.grants.refresh_tokens.clear()
 		self.assertEqual(read_mailbox_once(self.mailbox), [])
 		self.assertIn("Sign in", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
@@ -131,7 +131,7 @@ class TestMailOAuth(SiteTestCase):
 		found = urlsplit(answer.headers["Location"])
 		return f"{found.path}?{found.query}"
 
-	def expire(self) -> None:
+	def expire_tokens(self) -> None:
 		self.provider.expire_tokens()
 		frappe.db.sql("update `tabToken Cache` set modified = '2026-01-01 00:00:00'")
 		frappe.db.commit()

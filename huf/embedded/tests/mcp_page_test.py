@@ -8,7 +8,7 @@ from huf.tests.mcp_servers import INJECTION, McpServer
 
 @needs_browser
 class TestConnectionPage(PageTestCase):
-	def stored(self) -> dict:
+	def get_stored(self) -> dict:
 		return self.call("/api/resource/MCP%20Server%20Connection/Notes")["data"]
 
 	def test_connection_lists_tools_and_a_changed_description_is_accepted(self):
@@ -23,24 +23,28 @@ class TestConnectionPage(PageTestCase):
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("mcp-refresh").click()
 			page.get_by_text("search.notes").first.wait_for()
-			self.assertEqual(self.stored()["state"], "Connected")
-			self.assertEqual({row["status"] for row in self.stored()["tools"]}, {"New"})
-			self.call("/api/resource/MCP%20Server%20Connection/Notes", {"tools": self.choose()}, "PUT")
+			self.assertEqual(self.get_stored()["state"], "Connected")
+			self.assertEqual({row["status"] for row in self.get_stored()["tools"]}, {"New"})
+			self.call(
+				"/api/resource/MCP%20Server%20Connection/Notes", {"tools": self.choose_search_tool()}, "PUT"
+			)
 			server.set(description=INJECTION)
 			page.get_by_test_id("mcp-refresh").click()
 			page.get_by_text("Status: Changed").wait_for()
-			changed = next(row for row in self.stored()["tools"] if row["status"] == "Changed")
+			changed = next(row for row in self.get_stored()["tools"] if row["status"] == "Changed")
 			self.assertIn(f'+ "description": "{INJECTION}"', changed["change"])
 			page.get_by_test_id("row-open").first.click()
 			page.get_by_test_id("field-accept_change").click()
 			page.get_by_test_id("save").click()
 			page.get_by_text("Status: Accepted").wait_for()
-		self.assertEqual({row["status"] for row in self.stored()["tools"]}, {"Accepted", "New"})
+		self.assertEqual({row["status"] for row in self.get_stored()["tools"]}, {"Accepted", "New"})
 
-	def choose(self) -> list[dict]:
-		return [{**row, "chosen": int(row["tool_name"] == "search.notes")} for row in self.stored()["tools"]]
+	def choose_search_tool(self) -> list[dict]:
+		return [
+			{**row, "chosen": int(row["tool_name"] == "search.notes")} for row in self.get_stored()["tools"]
+		]
 
-	def check(self, page) -> None:
+	def run_check(self, page) -> None:
 		page.get_by_test_id("mcp-check").click()
 		page.get_by_test_id("mcp-check-result").wait_for()
 
@@ -49,7 +53,7 @@ class TestConnectionPage(PageTestCase):
 		values = {"connection_name": "Checked", "name_prefix": "checked_", "url": server.url}
 		self.make("MCP Server Connection", **values)
 		with self.open_page("/huf/records/MCP%20Server%20Connection/Checked") as page:
-			self.check(page)
+			self.run_check(page)
 			failed = page.locator("[data-testid=mcp-step][data-state=failed]")
 			self.assertEqual(failed.get_attribute("data-step"), "dns")
 			failed.get_by_text("tick Allow Private Addresses").wait_for()
@@ -58,7 +62,7 @@ class TestConnectionPage(PageTestCase):
 			page.get_by_test_id("field-allow_private_hosts").click()
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("saved").wait_for()
-			self.check(page)
+			self.run_check(page)
 			page.locator("[data-testid=mcp-check-result][data-ok=true]").wait_for()
 			page.locator("[data-testid=mcp-step][data-step=tools]").get_by_text("4 tools").wait_for()
 			page.get_by_test_id("mcp-check-close").click()

@@ -8,7 +8,7 @@ CLERK = "clerk@example.com"
 
 @needs_browser
 class TestPalette(PageTestCase):
-	def go(self, page, words: str, entry: str) -> None:
+	def open_entry(self, page, words: str, entry: str) -> None:
 		page.keyboard.press("Control+k")
 		page.get_by_test_id("palette-text").fill(words)
 		page.get_by_test_id("palette-entry").filter(has_text=entry).first.wait_for()
@@ -23,19 +23,19 @@ class TestPalette(PageTestCase):
 		self.make("ToDo", description="Water the plants")
 		with self.open_page() as page:
 			say(page, "How many users are there?")
-			self.go(page, "sett", "Settings")
+			self.open_entry(page, "sett", "Settings")
 			page.wait_for_url("**/huf/settings")
-			self.go(page, "office", "Agent · Looks up")
+			self.open_entry(page, "office", "Agent · Looks up")
 			page.wait_for_url("**/huf/agents/Office%20Assistant")
-			self.go(page, "how many", "Conversation · Office")
+			self.open_entry(page, "how many", "Conversation · Office")
 			page.get_by_test_id("run-footer").wait_for()
-			self.go(page, "how many", "Run · Office")
+			self.open_entry(page, "how many", "Run · Office")
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
-			self.go(page, "plants", "Record · ToDo")
+			self.open_entry(page, "plants", "Record · ToDo")
 			page.wait_for_url("**/huf/records/ToDo/*")
-			self.go(page, "chat with off", "Chat with Office Assistant")
+			self.open_entry(page, "chat with off", "Chat with Office Assistant")
 			page.get_by_test_id("composer").wait_for()
-			self.go(page, "dark", "Switch to dark")
+			self.open_entry(page, "dark", "Switch to dark")
 			page.locator("html[data-theme=dark]").wait_for(state="attached")
 
 	def test_search_does_not_find_conversations_of_other_users(self):

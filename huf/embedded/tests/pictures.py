@@ -70,18 +70,18 @@ def take_pages(pages: tuple[PageOf, ...]) -> None:
 			with open_browser(show.server.url, **options) as page:
 				show.rest.sign_in(page)
 				for one in pages:
-					take(show, page, one, SHOTS / f"{one.name}-{variant}.webp")
+					take_picture(show, page, one, SHOTS / f"{one.name}-{variant}.webp")
 	known = {f"{one.name}-{variant}.webp" for one in PAGES for variant in VARIANTS}
 	for left_over in [file for file in SHOTS.glob("*.webp") if file.name not in known]:
 		left_over.unlink()
-	(SHOTS / "README.md").write_text(index())
+	(SHOTS / "README.md").write_text(make_index())
 	size = sum(file.stat().st_size for file in SHOTS.iterdir())
 	print(f"{len(known)} pictures, {size / 1e6:.2f} MB in {SHOTS}")
 	if size > MAX_BYTES:
 		sys.exit(f"That is more than the {MAX_BYTES / 1e6:.0f} MB the documentation may hold: lower QUALITY.")
 
 
-def take(show: Showcase, page, one: PageOf, path: Path) -> None:
+def take_picture(show: Showcase, page, one: PageOf, path: Path) -> None:
 	"""Save the page as WebP, which Chromium writes and Playwright does not."""
 	show.open(page, one)
 	page.wait_for_load_state("networkidle")
@@ -91,15 +91,18 @@ def take(show: Showcase, page, one: PageOf, path: Path) -> None:
 	path.write_bytes(base64.b64decode(shot["data"]))
 
 
-def index() -> str:
+def make_index() -> str:
 	head = "# The pages\n\nMade by `scripts/screenshots`, which takes them anew from a site with made-up records.\n\n"
-	rows = [f"## `{one.address.partition('?')[0]}` ({one.name})\n\n{images(one.name)}\n" for one in PAGES]
+	rows = [
+		f"## `{one.address.partition('?')[0]}` ({one.name})\n\n{make_images(one.name)}\n" for one in PAGES
+	]
 	return head + "\n".join(rows)
 
 
-def images(name: str) -> str:
+def make_images(name: str) -> str:
 	return " ".join(
-		f'<img src="{name}-{variant}.webp" alt="{name}, {variant}" width="{120 if variant.startswith("phone") else 360}">'
+		f'<img src="{name}-{variant}.webp" alt="{name}, {variant}" '
+		f'width="{120 if variant.startswith("phone") else 360}">'
 		for variant in VARIANTS
 	)
 

@@ -29,11 +29,11 @@ class TestPrivacy(SiteTestCase):
 			},
 		}
 		self.owner, self.other = (
-			self.browser(owner),
-			self.browser(self.make_user("other@example.com", "Huf User")),
+			self.log_in(owner),
+			self.log_in(self.make_user("other@example.com", "Huf User")),
 		)
 
-	def browser(self, user) -> Browser:
+	def log_in(self, user) -> Browser:
 		browser = Browser()
 		self.assertEqual(browser.login(user).status_code, 200)
 		return browser

@@ -58,7 +58,7 @@ class TestRecordsPage(PageTestCase):
 		)
 		cls.add_user(CLERK, "Huf User")
 
-	def stored(self, name: str) -> dict:
+	def get_stored(self, name: str) -> dict:
 		return self.call(f"/api/resource/Order/{name}")["data"]
 
 	def test_a_record_is_made_with_rows_changed_submitted_cancelled_and_deleted(self):
@@ -81,7 +81,7 @@ class TestRecordsPage(PageTestCase):
 			page.keyboard.press("Control+s")
 			page.wait_for_url("**/huf/records/Order/*")
 			record = page.locator("[data-testid=record]:not([data-name=''])")
-			order = self.stored(record.get_attribute("data-name"))
+			order = self.get_stored(record.get_attribute("data-name"))
 			self.assertEqual(
 				[(row["article"], row["count"]) for row in order["lines"]], [("Nails", 1), ("Hammer", 1)]
 			)
@@ -91,7 +91,7 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_test_id("field-count").fill("100")
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("saved").wait_for()
-			self.assertEqual([row["count"] for row in self.stored(order["name"])["lines"]], [100, 1])
+			self.assertEqual([row["count"] for row in self.get_stored(order["name"])["lines"]], [100, 1])
 			for action, docstatus in (("submit", "1"), ("cancel", "2")):
 				page.get_by_test_id(f"{action}-record").click()
 				page.get_by_test_id("confirm").click()
@@ -100,7 +100,7 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_test_id("delete-record").click()
 			page.wait_for_url("**/huf/records/Order")
 			wait_for_deletion(page)
-		self.assertRaises(HTTPError, self.stored, order["name"])
+		self.assertRaises(HTTPError, self.get_stored, order["name"])
 
 	def test_unsaved_edit_survives_a_reload_and_keeps_a_concurrent_change(self):
 		order = self.make("Order", customer="Administrator")["name"]
@@ -113,7 +113,7 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_text("Someone else saved this record in the meantime").wait_for()
 			page.get_by_role("button", name="Keep mine").click()
 			page.get_by_test_id("saved").wait_for()
-		now = self.stored(order)
+		now = self.get_stored(order)
 		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
 
 	def test_an_empty_color_is_not_shown_as_black_and_can_be_cleared(self):
@@ -122,20 +122,20 @@ class TestRecordsPage(PageTestCase):
 			field, empty = page.get_by_test_id("field-color"), page.get_by_text("No color")
 			empty.wait_for()
 			self.assertEqual(field.input_value(), "#ffffff")
-			self.assertIsNone(self.color_of(todo))
+			self.assertIsNone(self.get_color(todo))
 			field.fill("#ff0000")
 			self.assertEqual(empty.count(), 0)
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("saved").wait_for()
-			self.assertEqual(self.color_of(todo), "#ff0000")
+			self.assertEqual(self.get_color(todo), "#ff0000")
 			page.get_by_test_id("clear-color").click()
 			empty.wait_for()
 			page.get_by_test_id("save").click()
 			page.get_by_test_id("save").wait_for(state="hidden")
 			page.get_by_test_id("saved").wait_for()
-		self.assertFalse(self.color_of(todo))
+		self.assertFalse(self.get_color(todo))
 
-	def color_of(self, todo: str) -> str | None:
+	def get_color(self, todo: str) -> str | None:
 		return self.call(f"/api/resource/ToDo/{todo}")["data"].get("color")
 
 	def test_file_is_attached_and_the_list_search_is_kept_on_return(self):

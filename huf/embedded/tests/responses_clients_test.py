@@ -23,10 +23,10 @@ class ResponsesTestCase(ClientTestCase):
 		self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
 		self.addCleanup(self.client.close)
 
-	def ask(self, text: str = "How many todos?", model: str = "Reader", **more):
+	def create_response(self, text: str = "How many todos?", model: str = "Reader", **more):
 		return self.client.responses.create(model=model, input=text, **more)
 
-	def wait(self, response, status: str = "completed"):
+	def wait_for_status(self, response, status: str = "completed"):
 		deadline = time.monotonic() + 30
 		while response.status in ("queued", "in_progress") and time.monotonic() < deadline:
 			time.sleep(0.2)
@@ -34,7 +34,7 @@ class ResponsesTestCase(ClientTestCase):
 		self.assertEqual(response.status, status, response)
 		return response
 
-	def todos(self) -> list:
+	def list_todos(self) -> list:
 		address = "/api/resource/ToDo?fields=[%22description%22]&limit_page_length=0"
 		answer = json.load(self.server.call(address, cookie=self.cookie))
 		return [row["description"] for row in answer["data"]]
@@ -43,7 +43,7 @@ class ResponsesTestCase(ClientTestCase):
 class TestResponses(ResponsesTestCase):
 	def test_response_after_a_tool_call_has_output_items_usage_and_metadata(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
-		answer = self.ask(metadata={"mine": "1"})
+		answer = self.create_response(metadata={"mine": "1"})
 		self.assertEqual((answer.status, answer.output_text), ("completed", "None."))
 		self.assertEqual([each.type for each in answer.output], ["mcp_call", "message"])
 		self.assertEqual((answer.output[0].name, answer.output[0].status), ("todos", "completed"))
@@ -88,8 +88,8 @@ class TestResponses(ResponsesTestCase):
 
 	def test_a_previous_response_is_continued(self):
 		self.model.script(text("Hello Anna."), text("You are Anna."))
-		first = self.ask("I am Anna.")
-		second = self.ask("Who am I?", previous_response_id=first.id)
+		first = self.create_response("I am Anna.")
+		second = self.create_response("Who am I?", previous_response_id=first.id)
 		self.assertEqual((second.output_text, second.previous_response_id), ("You are Anna.", first.id))
 		sent = [message["content"] for message in self.model.requests[-1]["messages"]]
 		self.assertIn("Hello Anna.", sent)
@@ -101,7 +101,7 @@ class TestResponses(ResponsesTestCase):
 			{"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]},
 			{"role": "user", "content": [{"type": "input_text", "text": "Who am I?"}]},
 		]
-		self.ask(items, instructions="Be short.")
+		self.create_response(items, instructions="Be short.")
 		sent = self.model.requests[-1]["messages"]
 		self.assertEqual(
 			[each["content"] for each in sent[-4:]], ["Be short.", "I am Anna.", "Hello.", "Who am I?"]
@@ -110,18 +110,20 @@ class TestResponses(ResponsesTestCase):
 
 	def test_a_background_response_is_polled_and_one_is_cancelled(self):
 		self.model.script(text("Done."))
-		queued = self.ask(background=True)
+		queued = self.create_response(background=True)
 		self.assertEqual((queued.status, queued.background), ("queued", True))
-		self.assertEqual(self.wait(queued).output_text, "Done.")
+		self.assertEqual(self.wait_for_status(queued).output_text, "Done.")
 		self.model.script(tool_call("write_todo", {"description": "Never", "allocated_to": CALLER}))
-		waiting = self.wait(self.ask(model="Writer", background=True, tools=[APPROVALS]))
+		waiting = self.wait_for_status(
+			self.create_response(model="Writer", background=True, tools=[APPROVALS])
+		)
 		self.client.responses.cancel(waiting.id)
-		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
-		self.assertNotIn("Never", self.todos())
+		self.wait_for_status(self.client.responses.retrieve(waiting.id), "cancelled")
+		self.assertNotIn("Never", self.list_todos())
 
 	def test_a_background_response_is_streamed_by_its_worker(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
-		events = list(self.ask(background=True, stream=True))
+		events = list(self.create_response(background=True, stream=True))
 		self.assertEqual((events[0].type, events[-1].type), ("response.created", "response.completed"))
 		final = events[-1].response
 		self.assertEqual((final.output_text, final.background), (ANSWER, True))
@@ -132,57 +134,61 @@ class TestResponses(ResponsesTestCase):
 		self.model.script(
 			tool_call("write_todo", {"description": "Later", "allocated_to": CALLER}), text("It is written.")
 		)
-		waiting = self.wait(self.ask(model="Writer", background=True, tools=[APPROVALS]))
+		waiting = self.wait_for_status(
+			self.create_response(model="Writer", background=True, tools=[APPROVALS])
+		)
 		(request,) = [each for each in waiting.output if each.type == "mcp_approval_request"]
 		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
 		more = {"previous_response_id": waiting.id, "background": True, "tools": [APPROVALS]}
-		done = self.wait(self.ask([answer], model="Writer", **more))
+		done = self.wait_for_status(self.create_response([answer], model="Writer", **more))
 		self.assertEqual(done.output_text, "It is written.")
-		self.assertEqual(self.todos().count("Later"), 1)
+		self.assertEqual(self.list_todos().count("Later"), 1)
 
 	def test_rejected_approval_request_in_a_stream_changes_nothing(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Not now", "allocated_to": CALLER}), text("I will not.")
 		)
-		events = list(self.ask("Remind me", model="Writer", tools=[APPROVALS], stream=True))
+		events = list(self.create_response("Remind me", model="Writer", tools=[APPROVALS], stream=True))
 		items = [each.item for each in events if each.type == "response.output_item.done"]
 		(request,) = [each for each in items if each.type == "mcp_approval_request"]
 		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": False}
 		previous = events[-1].response.id
-		events = list(self.ask([answer], model="Writer", previous_response_id=previous, stream=True))
+		events = list(
+			self.create_response([answer], model="Writer", previous_response_id=previous, stream=True)
+		)
 		self.assertEqual(events[-1].response.output_text, "I will not.")
-		self.assertNotIn("Not now", self.todos())
+		self.assertNotIn("Not now", self.list_todos())
 
 	def test_approved_approval_request_applies_the_call_once(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Call Anna", "allocated_to": CALLER}, content="I will."),
 			text("It is written."),
 		)
-		waiting = self.ask("Remind me", model="Writer", tools=[APPROVALS])
+		waiting = self.create_response("Remind me", model="Writer", tools=[APPROVALS])
 		request = next(each for each in waiting.output if each.type == "mcp_approval_request")
 		self.assertEqual((request.name, request.server_label), ("write_todo", "huf"))
 		self.assertIn("Call Anna", request.arguments)
-		self.assertNotIn("Call Anna", self.todos())
+		self.assertNotIn("Call Anna", self.list_todos())
 		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
-		done = self.ask([answer], model="Writer", previous_response_id=waiting.id)
+		done = self.create_response([answer], model="Writer", previous_response_id=waiting.id)
 		self.assertEqual((done.status, done.output_text), ("completed", "It is written."))
 		self.assertEqual([each.name for each in done.output if each.type == "mcp_call"], ["write_todo"])
-		self.assertIn("Call Anna", self.todos())
+		self.assertIn("Call Anna", self.list_todos())
 		with self.assertRaises(openai.BadRequestError):
-			self.ask([answer], model="Writer", previous_response_id=waiting.id)
+			self.create_response([answer], model="Writer", previous_response_id=waiting.id)
 
 	def test_client_without_approval_tools_reads_which_call_waits(self):
 		self.model.script(tool_call("write_todo", {"description": "Quietly", "allocated_to": CALLER}))
-		waiting = self.ask("Remind me", model="Writer")
+		waiting = self.create_response("Remind me", model="Writer")
 		self.assertIn("waits until a person approves write_todo", waiting.output_text)
 		self.client.responses.cancel(waiting.id)
-		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
+		self.wait_for_status(self.client.responses.retrieve(waiting.id), "cancelled")
 
 	def test_conversation_items_are_paginated_and_the_conversation_deleted(self):
 		self.model.script(text("Hello."), text("Again."))
 		conversation = self.client.conversations.create()
 		for words in ("Hi", "Hi again"):
-			answer = self.ask(words, conversation=conversation.id)
+			answer = self.create_response(words, conversation=conversation.id)
 			self.assertEqual(answer.conversation.id, conversation.id)
 		self.assertIn("Hello.", [each["content"] for each in self.model.requests[-1]["messages"]])
 		contents = ["Hi", "Hello.", "Hi again", "Again."]
@@ -200,27 +206,27 @@ class TestResponses(ResponsesTestCase):
 
 	def test_a_response_is_deleted(self):
 		self.model.script(text("Hello."))
-		answer = self.ask()
+		answer = self.create_response()
 		self.client.responses.delete(answer.id)
 		with self.assertRaises(openai.NotFoundError):
 			self.client.responses.retrieve(answer.id)
 
 	def test_refusals_raise_matching_client_errors_and_failures_return_failed(self):
 		with self.assertRaises(openai.NotFoundError) as caught:
-			self.ask(model="Nobody")
+			self.create_response(model="Nobody")
 		self.assertEqual(caught.exception.code, "model_not_found")
 		for more in (
 			{"tools": [{"type": "function", "name": "mine", "parameters": {}}]},
 			{"conversation": "conv_x", "previous_response_id": "resp_x"},
 		):
 			with self.subTest(more), self.assertRaises(openai.BadRequestError):
-				self.ask(**more)
+				self.create_response(**more)
 		with self.assertRaises(openai.NotFoundError):
-			self.ask(previous_response_id="resp_missing")
+			self.create_response(previous_response_id="resp_missing")
 		with self.assertRaises(openai.AuthenticationError):
 			self.client.with_options(api_key="callers-key:wrong").responses.retrieve("resp_x")
 		self.model.script(error(401, "no"))
-		failed = self.ask()
+		failed = self.create_response()
 		self.assertEqual((failed.status, failed.error.code), ("failed", "server_error"))
 
 
@@ -273,4 +279,4 @@ class TestAgentsSDK(ResponsesTestCase):
 		tool = HostedMCPTool(tool_config=APPROVALS, on_approval_request=approve)
 		self.assertEqual(self.run_agent("Writer", "Remind me", [tool]).final_output, "Written.")
 		self.assertEqual(self.answers, ["write_todo"])
-		self.assertIn("By callback", self.todos())
+		self.assertIn("By callback", self.list_todos())

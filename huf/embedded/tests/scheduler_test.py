@@ -15,7 +15,7 @@ METHOD = EVENTS[0][0]
 NOON = datetime.datetime(2026, 3, 1, 12, 0)
 
 
-def minutes(number):
+def minutes_after_noon(number):
 	return NOON + datetime.timedelta(minutes=number)
 
 
@@ -27,19 +27,19 @@ class TestScheduler(SiteTestCase):
 
 	def test_new_event_waits_for_its_next_scheduled_time(self):
 		self.assertEqual(enqueue_events(NOON, EVENTS), [])
-		self.assertEqual(enqueue_events(minutes(4), EVENTS), [])
-		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes_after_noon(4), EVENTS), [])
+		self.assertEqual(enqueue_events(minutes_after_noon(5), EVENTS), [METHOD])
 
 	def test_event_fires_once_per_scheduled_time(self):
 		enqueue_events(NOON, EVENTS)
-		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
-		self.assertEqual(enqueue_events(minutes(6), EVENTS), [])
-		self.assertEqual(enqueue_events(minutes(10), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes_after_noon(5), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes_after_noon(6), EVENTS), [])
+		self.assertEqual(enqueue_events(minutes_after_noon(10), EVENTS), [METHOD])
 
 	def test_missed_scheduled_times_fire_once(self):
 		enqueue_events(NOON, EVENTS)
-		self.assertEqual(enqueue_events(minutes(600), EVENTS), [METHOD])
-		self.assertEqual(enqueue_events(minutes(601), EVENTS), [])
+		self.assertEqual(enqueue_events(minutes_after_noon(600), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes_after_noon(601), EVENTS), [])
 
 	def test_repeated_hour_of_dst_fires_a_daily_event_once_and_others_twice(self):
 		often, daily = f"{METHOD} */20 * * * *", f"{METHOD} 30 2 * * *"
@@ -56,8 +56,8 @@ class TestScheduler(SiteTestCase):
 
 	def test_due_event_enqueues_no_second_job_while_the_first_is_queued(self):
 		enqueue_events(NOON, EVENTS)
-		enqueue_events(minutes(5), EVENTS)
-		enqueue_events(minutes(10), EVENTS)
+		enqueue_events(minutes_after_noon(5), EVENTS)
+		enqueue_events(minutes_after_noon(10), EVENTS)
 		rows = jobs_db.connect().execute("SELECT method, user FROM job")
 		self.assertEqual([tuple(row) for row in rows], [(METHOD, "Administrator")])
 
@@ -68,7 +68,7 @@ class TestScheduler(SiteTestCase):
 			def on_site():
 				frappe.init(SITE, sites_path=self.sites_path, force=True)
 				frappe.connect()
-				fired = enqueue_events(minutes(5), EVENTS)
+				fired = enqueue_events(minutes_after_noon(5), EVENTS)
 				frappe.destroy()
 				return fired
 

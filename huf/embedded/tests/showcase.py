@@ -218,13 +218,15 @@ def answer_like_a_model(request: dict) -> Answer:
 	if "diagram" in prompt:
 		return text(DIAGRAM)
 	if "priority" in prompt and not is_done:
-		return tool_calls([call("raise_todo", {"name": todo_in(prompt), "values": {"priority": "High"}})])
+		return tool_calls(
+			[call("raise_todo", {"name": find_todo_name(prompt), "values": {"priority": "High"}})]
+		)
 	if "open" in prompt and not is_done:
 		return tool_calls([call("list_todos", {"filters": {"status": "Open"}})], "I look at what is open.")
 	return text(REPORT if "open" in prompt else "It is done.")
 
 
-def todo_in(prompt: str) -> str:
+def find_todo_name(prompt: str) -> str:
 	return prompt.split("to-do ")[1].split()[0].rstrip(".,")
 
 

@@ -13,7 +13,7 @@ MANAGER = "manager@office.example"
 class TestTriggersPage(PageTestCase):
 	def test_manual_trigger_is_created_and_fired_once(self):
 		with self.open_page(PAGE) as page:
-			begin(page, "Count users", "Manual")
+			begin_trigger(page, "Count users", "Manual")
 			page.get_by_test_id("field-prompt").fill("How many users are there?")
 			page.get_by_test_id("create").click()
 			page.get_by_test_id("events-empty").wait_for()
@@ -36,7 +36,7 @@ class TestTriggersPage(PageTestCase):
 	def test_document_trigger_is_backtested_enabled_and_fired(self):
 		self.save_todo("Before it was there", priority="High")
 		with self.open_page(PAGE) as page:
-			begin(page, "Look at todos", "Doc Event")
+			begin_trigger(page, "Look at todos", "Doc Event")
 			page.get_by_test_id("backtest-look").click()
 			problem = page.get_by_test_id("backtest").get_by_role("alert")
 			problem.wait_for()
@@ -67,7 +67,7 @@ class TestTriggersPage(PageTestCase):
 	def test_condition_rows_become_python_and_simple_python_becomes_rows(self):
 		python = "doc.priority == 'High' and 'offer' in (doc.description or '')"
 		with self.open_page(PAGE) as page:
-			begin(page, "Urgent offers", "Doc Event")
+			begin_trigger(page, "Urgent offers", "Doc Event")
 			choose(page, "reference_doctype", "ToDo")
 			for index, (field, operator, value) in enumerate(
 				(("priority", "is", "High"), ("description", "contains", "offer"))
@@ -107,7 +107,7 @@ class TestTriggersPage(PageTestCase):
 
 	def test_invalid_cron_is_reported_and_the_form_survives_a_reload(self):
 		with self.open_page(PAGE) as page:
-			begin(page, "Every morning", "Schedule")
+			begin_trigger(page, "Every morning", "Schedule")
 			page.get_by_test_id("plan-cron").click()
 			page.get_by_test_id("field-cron").fill("at nine")
 			page.get_by_text("It takes five fields").wait_for()
@@ -211,7 +211,7 @@ class TestTriggersPage(PageTestCase):
 		self.call("/api/resource/ToDo", {"description": description, **values})
 
 
-def begin(page, name: str, kind: str) -> None:
+def begin_trigger(page, name: str, kind: str) -> None:
 	"""Begin a new trigger on the list: the demo agent, run as Administrator."""
 	page.get_by_test_id("new-trigger").click()
 	page.get_by_test_id("field-trigger_name").fill(name)

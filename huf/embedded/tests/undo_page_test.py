@@ -40,10 +40,10 @@ class TestUndoPages(PageTestCase):
 		self.assertEqual(result["status"], "Success", result)
 		return result["run"]
 
-	def description(self) -> str:
+	def get_description(self) -> str:
 		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]["description"]
 
-	def apply(self, page) -> None:
+	def apply_undo(self, page) -> None:
 		page.get_by_test_id("undo-panel").get_by_text("old").first.wait_for()
 		before = page.url
 		page.locator("[data-testid=undo-apply]:not([disabled])").click()
@@ -54,9 +54,9 @@ class TestUndoPages(PageTestCase):
 		run = self.change("new")
 		with self.open_page(f"/huf/runs/{run}") as page:
 			page.get_by_test_id("undo").click()
-			self.apply(page)
+			self.apply_undo(page)
 			self.assertFalse(page.url.endswith(run))
-			self.assertEqual(self.description(), "old")
+			self.assertEqual(self.get_description(), "old")
 			page.goto(f"/huf/runs/{run}")
 			page.get_by_test_id("notice").filter(has_text="undone").wait_for()
 			page.get_by_test_id("notice").get_by_role("link").click()
@@ -72,16 +72,16 @@ class TestUndoPages(PageTestCase):
 			self.assertIn("mine", conflicts.inner_text())
 			self.assertTrue(page.get_by_test_id("undo-apply").is_disabled(), "all of it is kept")
 			conflicts.get_by_role("radio").last.check()
-			self.apply(page)
-		self.assertEqual(self.description(), "old")
+			self.apply_undo(page)
+		self.assertEqual(self.get_description(), "old")
 
 	def test_changes_of_an_agent_are_undone_on_its_page(self):
 		self.change("first")
 		self.change("second")
 		with self.open_page(f"/huf/agents/{self.agent}") as page:
 			page.get_by_test_id("undo-since-open").click()
-			self.apply(page)
-		self.assertEqual(self.description(), "old")
+			self.apply_undo(page)
+		self.assertEqual(self.get_description(), "old")
 
 	def test_undo_is_disabled_when_nothing_changed_since_the_chosen_time(self):
 		self.change("new")
@@ -91,7 +91,7 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("undo-since").fill("2199-01-01T00:00")
 			page.get_by_test_id("undo-panel").get_by_text("old").first.wait_for(state="detached")
 			self.assertTrue(page.get_by_test_id("undo-apply").is_disabled())
-		self.assertEqual(self.description(), "new")
+		self.assertEqual(self.get_description(), "new")
 
 	def test_the_runs_of_a_trigger_are_undone_on_its_page(self):
 		trigger = self.make(
@@ -108,18 +108,18 @@ class TestUndoPages(PageTestCase):
 			tool_call(CHANGE, {"name": self.todo, "values": {"description": "new"}}), text("Done.")
 		)
 		self.call("/api/method/huf.api.trigger.fire", {"trigger": trigger})
-		self.wait_for(lambda: self.description() == "new")
+		self.wait_for(lambda: self.get_description() == "new")
 		with self.open_page(f"/huf/triggers/{trigger}") as page:
 			page.get_by_test_id("undo-since-open").click()
-			self.apply(page)
-		self.assertEqual(self.description(), "old")
+			self.apply_undo(page)
+		self.assertEqual(self.get_description(), "old")
 
 	def test_agent_changes_to_a_record_are_undone_on_its_page(self):
 		self.change("new")
 		with self.open_page(f"/huf/records/ToDo/{self.todo}") as page:
 			page.get_by_test_id("undo-since-open").click()
-			self.apply(page)
-		self.assertEqual(self.description(), "old")
+			self.apply_undo(page)
+		self.assertEqual(self.get_description(), "old")
 
 	def wait_for(self, is_done) -> None:
 		deadline = time.monotonic() + 20
@@ -143,7 +143,7 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("release").click()
 			page.get_by_test_id("stops").wait_for(state="detached")
 		self.change("new")
-		self.assertEqual(self.description(), "new")
+		self.assertEqual(self.get_description(), "new")
 
 	def test_record_with_untrusted_content_is_marked_as_trusted(self):
 		file = self.make("File", file_name="letter.txt", content="A letter from outside", is_private=1)[

@@ -40,7 +40,7 @@ class TestAgentConversation(SiteTestCase):
 		self.assertEqual(self.conversations.get_conversation_history(), [])
 
 	def test_history_leaves_out_tool_results_without_their_call(self):
-		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
+		rows = [make_row("Tool Result", "r", "c1"), make_row("Message", "Done.")]
 		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
 
 	def test_long_external_ids_map_to_distinct_reusable_sessions(self):
@@ -85,7 +85,7 @@ class TestAgentConversation(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent Message", {"conversation": self.name}))
 
 
-def row(kind, content, tool_call_id=None):
+def make_row(kind, content, tool_call_id=None):
 	values = {
 		"kind": kind,
 		"role": "agent",

@@ -10,14 +10,14 @@ from huf.tests.factories import make_tool
 
 class TestAgentToolFunction(SiteTestCase):
 	def test_create_tool_has_parameters_from_the_fields_of_its_doctype(self):
-		parameters = self.parameters("Create Document", reference_doctype="ToDo")
+		parameters = self.get_parameters("Create Document", reference_doctype="ToDo")
 		self.assertIn("description", parameters["properties"])
 		self.assertEqual(parameters["required"], ["description"])
 		self.assertEqual(parameters["properties"]["priority"]["enum"], ["High", "Medium", "Low"])
 
 	def test_listed_parameters_narrow_a_create_tool(self):
 		rows = [{"fieldname": "description", "type": "string", "required": 1}]
-		parameters = self.parameters("Create Document", reference_doctype="ToDo", parameters=rows)
+		parameters = self.get_parameters("Create Document", reference_doctype="ToDo", parameters=rows)
 		self.assertEqual(list(parameters["properties"]), ["description"])
 		self.assertFalse(parameters["additionalProperties"])
 
@@ -40,7 +40,7 @@ class TestAgentToolFunction(SiteTestCase):
 	def test_options_and_defaults_have_the_type_of_their_parameter(self):
 		number = {"fieldname": "a", "type": "integer", "options": "1\n2", "default_value": "2"}
 		text = {"fieldname": "b", "type": "string", "options": "1\n2", "default_value": "2"}
-		properties = self.parameters("GET", base_url="https://example.com", parameters=[number, text])[
+		properties = self.get_parameters("GET", base_url="https://example.com", parameters=[number, text])[
 			"properties"
 		]
 		self.assertEqual((properties["a"]["enum"], properties["a"]["default"]), ([1, 2], 2))
@@ -66,7 +66,7 @@ class TestAgentToolFunction(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
 				make_tool(**values)
 
-	def parameters(self, types, **values):
+	def get_parameters(self, types, **values):
 		name = make_tool(types, **values)
 		return frappe.parse_json(frappe.db.get_value("Agent Tool Function", name, "function_definition"))[
 			"parameters"

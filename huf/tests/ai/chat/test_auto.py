@@ -48,10 +48,10 @@ class TestAuto(SiteTestCase):
 	def send(self, prompt: str, route: str | None = "auto") -> dict:
 		return messages.send_agent_chat_message(self.agent, prompt, route=route)
 
-	def decision(self, run: str):
+	def get_decision(self, run: str):
 		return frappe.get_last_doc("Agent Route Decision", {"run": run})
 
-	def read(self, conversation: str) -> tuple[list, dict]:
+	def read_conversation(self, conversation: str) -> tuple[list, dict]:
 		"""(contents of the messages, routes of the runs), as the page reads them."""
 		page = messages.get_agent_chat_messages(conversation)
 		contents = [row.content for row in page["messages"] if row.kind == "Message"]
@@ -61,10 +61,10 @@ class TestAuto(SiteTestCase):
 		self.server.script(text("A seat of government."))
 		result = self.send(SIMPLE)
 		self.assertNotIn("tools", self.server.requests[0])
-		decision = self.decision(result["run"])
+		decision = self.get_decision(result["run"])
 		known = (decision.route, decision.escalated, decision.conversation)
 		self.assertEqual(known, ("chat", 0, result["conversation"]))
-		contents, shown = self.read(result["conversation"])
+		contents, shown = self.read_conversation(result["conversation"])
 		self.assertEqual(contents, [SIMPLE, "A seat of government."])
 		route = shown[result["run"]]
 		self.assertEqual((route["route"], route["escalated"]), ("chat", False))
@@ -76,7 +76,7 @@ class TestAuto(SiteTestCase):
 		result = self.send(TASK)
 		self.assertEqual(result["response"], "None.")
 		self.assertIn("tools", self.server.requests[0])
-		self.assertEqual(self.decision(result["run"]).route, "agent")
+		self.assertEqual(self.get_decision(result["run"]).route, "agent")
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "route"), "agent")
 
 	def test_chat_answer_that_lacks_current_data_is_replaced_by_the_agent(self):
@@ -86,8 +86,8 @@ class TestAuto(SiteTestCase):
 			(result["response"], len(self.server.requests)), (NEEDS_SEARCH, 3), "it is escalated once"
 		)
 		self.assertNotIn(NEEDS_SEARCH, json.dumps(self.server.requests[1]["messages"]))
-		self.assertEqual(self.decision(result["run"]).escalated, 1)
-		contents, shown = self.read(result["conversation"])
+		self.assertEqual(self.get_decision(result["run"]).escalated, 1)
+		contents, shown = self.read_conversation(result["conversation"])
 		self.assertEqual((contents, list(shown)), ([SIMPLE, NEEDS_SEARCH], [result["run"]]))
 		total = frappe.db.get_value("Agent Conversation", result["conversation"], "total_messages")
 		rows = frappe.get_all(
@@ -101,7 +101,7 @@ class TestAuto(SiteTestCase):
 		self.server.script(text(NEEDS_SEARCH), text("None."))
 		result = self.send(SIMPLE)
 		self.assertEqual(result["response"], "None.")
-		self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, "None."])
+		self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, "None."])
 		with self.assertRaises(TooManyRuns):
 			self.send(SIMPLE)
 
@@ -117,7 +117,7 @@ class TestAuto(SiteTestCase):
 			with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(stop)):
 				result = self.send(SIMPLE)
 			self.assertEqual((result["status"], result["response"]), ("Success", NEEDS_SEARCH))
-			self.assertEqual(self.read(result["conversation"])[0], [SIMPLE, NEEDS_SEARCH])
+			self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_chat_answer_is_removed_in_the_commit_of_the_agent_run(self):
 		self.server.script(text(NEEDS_SEARCH))
@@ -126,7 +126,7 @@ class TestAuto(SiteTestCase):
 			self.send(SIMPLE)
 		frappe.db.rollback()
 		chat = frappe.get_last_doc("Agent Run", {"agent": self.agent})
-		self.assertEqual(self.read(chat.conversation)[0], [SIMPLE, NEEDS_SEARCH])
+		self.assertEqual(self.read_conversation(chat.conversation)[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_agent_takes_over_after_the_stream_client_disconnects(self):
 		self.server.script(text(f"Bern is one. {NEEDS_SEARCH}", pace=0.02, chunk_size=6), text("Bern."))
@@ -136,7 +136,7 @@ class TestAuto(SiteTestCase):
 		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
 		self.assertEqual((run.status, run.route), ("Queued", "agent"))
 		work_on(run.name)
-		self.assertEqual(self.read(run.conversation)[0], [SIMPLE, "Bern."])
+		self.assertEqual(self.read_conversation(run.conversation)[0], [SIMPLE, "Bern."])
 		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
 
 	def test_disconnect_during_the_agent_answer_starts_no_further_run(self):

@@ -30,10 +30,10 @@ class TestPassingOn(DraftTestCase):
 		frappe.set_user("Administrator")
 		return draft.name in pass_on_drafts(add_to_date(now_datetime(), hours=hours, as_datetime=True))
 
-	def row(self, draft):
+	def get_approvers(self, draft):
 		return frappe.db.get_value("Agent Draft", draft.name, ["approver", "passed_on_from"])
 
-	def notices(self, user: str, run: str) -> list[str]:
+	def list_notices(self, user: str, run: str) -> list[str]:
 		filters = {"for_user": user, "document_name": run}
 		return frappe.get_all("Notification Log", filters, pluck="subject", order_by="creation asc")
 
@@ -41,8 +41,8 @@ class TestPassingOn(DraftTestCase):
 		draft = self.draft(self.start_change())
 		self.assertFalse(self.pass_on(draft, hours=3))
 		self.assertTrue(self.pass_on(draft))
-		self.assertEqual(self.row(draft), (self.named, self.approver))
-		(subject,) = self.notices(self.named, draft.run)
+		self.assertEqual(self.get_approvers(draft), (self.named, self.approver))
+		(subject,) = self.list_notices(self.named, draft.run)
 		self.assertIn(self.agent, subject)
 		self.assertFalse(self.pass_on(draft, hours=9), "once only")
 		with acting_as(self.approver), self.assertRaises(frappe.PermissionError):
@@ -55,22 +55,22 @@ class TestPassingOn(DraftTestCase):
 			save_profile("Anna", deputy=self.deputy, away_until=str(add_to_date(today(), days=-1)))
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
-		self.assertEqual(self.row(draft), (self.deputy, self.approver))
+		self.assertEqual(self.get_approvers(draft), (self.deputy, self.approver))
 
 	def test_draft_without_a_configured_user_notifies_all_managers(self):
 		manager = make_user("Huf User", "Huf Manager")
 		self.change_settings(pass_on_to=None)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
-		self.assertEqual(self.row(draft), (None, self.approver))
+		self.assertEqual(self.get_approvers(draft), (None, self.approver))
 		self.assertIn(manager, list_users_with_role("Huf Manager"))
-		self.assertTrue(self.notices(manager, draft.run))
+		self.assertTrue(self.list_notices(manager, draft.run))
 
 	def test_draft_is_not_reassigned_to_the_user_of_its_run(self):
 		self.change_settings(pass_on_to=self.user)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
-		self.assertIsNone(self.row(draft)[0])
+		self.assertIsNone(self.get_approvers(draft)[0])
 
 	def test_drafts_are_not_reassigned_without_configured_hours(self):
 		self.change_settings(pass_on_hours=0)
@@ -81,4 +81,4 @@ class TestPassingOn(DraftTestCase):
 		frappe.clear_document_cache("User", self.named)
 		draft = self.draft(self.start_change())
 		self.pass_on(draft)
-		self.assertIn("wartet auf Ihre Freigabe", self.notices(self.named, draft.run)[0])
+		self.assertIn("wartet auf Ihre Freigabe", self.list_notices(self.named, draft.run)[0])

@@ -41,14 +41,14 @@ class DecidingTestCase(SiteTestCase):
 		with acting_as(self.user):
 			return routed.decide_for_user(message, **more)
 
-	def last(self):
+	def get_last_decision(self):
 		return frappe.get_last_doc("Agent Route Decision", {"owner": self.user})
 
 
 class TestRecord(DecidingTestCase):
 	def test_decision_is_stored_with_the_alternative_route(self):
 		self.decide(SEARCH, has_attachments=True)
-		row = self.last()
+		row = self.get_last_decision()
 		self.assertEqual((row.route, row.confidence, row.stage), ("agent", 0.92, "heuristics"))
 		self.assertEqual((row.other_route, row.other_confidence, row.has_attachments), ("chat", 0.08, 1))
 		self.assertEqual((row.message, row.language, row.threshold), (SEARCH, "es", 0.65))
@@ -56,11 +56,11 @@ class TestRecord(DecidingTestCase):
 
 	def test_message_with_a_lone_surrogate_is_routed(self):
 		self.decide("hola \ud800")
-		self.assertEqual(self.last().message, "hola \ufffd")
+		self.assertEqual(self.get_last_decision().message, "hola \ufffd")
 
 	def test_decision_is_hidden_from_other_users_and_cannot_be_inserted(self):
 		self.decide(SEARCH)
-		row = self.last()
+		row = self.get_last_decision()
 		with acting_as(make_user("Huf User")):
 			self.assertEqual(frappe.get_list("Agent Route Decision"), [])
 			self.assertFalse(row.has_permission("read"))
@@ -71,7 +71,7 @@ class TestRecord(DecidingTestCase):
 
 	def test_retention_clears_the_message_then_deletes_the_decision(self):
 		self.decide(SEARCH)
-		name, later = self.last().name, add_to_date(now_datetime(), days=40, as_datetime=True)
+		name, later = self.get_last_decision().name, add_to_date(now_datetime(), days=40, as_datetime=True)
 		self.addCleanup(self.set_settings, keep_contents_days=0, keep_runs_days=0)
 		self.set_settings(keep_contents_days=30)
 		apply_retention(later)
@@ -90,7 +90,10 @@ class TestRecord(DecidingTestCase):
 				self.decide(message)
 				with acting_as(self.user):
 					_plan, result = routed.run_objective(message)
-				self.assertEqual((self.last().run, self.last().escalated), (result.run, escalated))
+				self.assertEqual(
+					(self.get_last_decision().run, self.get_last_decision().escalated),
+					(result.run, escalated),
+				)
 
 	def test_outcomes_say_whether_the_agent_was_needed(self):
 		rows = (
@@ -218,11 +221,11 @@ class TestSettings(DecidingTestCase):
 
 
 class TestModel(DecidingTestCase):
-	def doubtful(self) -> str:
+	def find_doubtful_message(self) -> str:
 		return next(r["text"] for r in read("test.jsonl") if 0.4 < self.decide(r["text"]).agent_score < 0.6)
 
 	def test_model_decides_doubtful_messages_and_its_cost_is_stored(self):
-		message, database = self.doubtful(), frappe.local.db
+		message, database = self.find_doubtful_message(), frappe.local.db
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server))
 			server.on_request = lambda body: self.assertEqual(database.transaction_writes, 0)
@@ -234,7 +237,7 @@ class TestModel(DecidingTestCase):
 		self.assertEqual((row.input_tokens > 0, row.cost > 0, row.cost_known), (True, True, 1))
 
 	def test_router_model_call_respects_the_token_limit_and_masks_email(self):
-		message = self.doubtful()
+		message = self.find_doubtful_message()
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server), user_daily_token_limit=2_000)
 			self.addCleanup(self.set_settings, user_daily_token_limit=0)
@@ -244,7 +247,7 @@ class TestModel(DecidingTestCase):
 				"Agent Budget", {"holder": self.user, "scope": "user"}, ["tokens", "reserved_tokens"]
 			)
 			self.assertEqual(
-				used, (sum(self.last().get(f"{kind}_tokens") for kind in ("input", "output")), 0)
+				used, (sum(self.get_last_decision().get(f"{kind}_tokens") for kind in ("input", "output")), 0)
 			)
 			self.set_settings(user_daily_token_limit=used[0] + 10)
 			found = self.decide(message)
@@ -252,7 +255,7 @@ class TestModel(DecidingTestCase):
 		self.assertEqual((found.stage, len(server.requests)), (Stage.FALLBACK, 1))
 
 	def test_failed_router_model_call_falls_back_to_the_chat(self):
-		message = self.doubtful()
+		message = self.find_doubtful_message()
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server))
 			server.script(error(401, "bad key"))

@@ -23,7 +23,7 @@ class Document:
 	"""Stands for an object in the context of a run."""
 
 
-async def running() -> asyncio.AbstractEventLoop:
+async def get_loop() -> asyncio.AbstractEventLoop:
 	return asyncio.get_running_loop()
 
 
@@ -32,7 +32,7 @@ async def fetch(url: str) -> bytes:
 		return await response.read()
 
 
-def in_another_thread(function):
+def run_in_thread(function):
 	results = []
 	thread = threading.Thread(target=lambda: results.append(function()))
 	thread.start()
@@ -42,8 +42,8 @@ def in_another_thread(function):
 
 class TestEventLoops(unittest.TestCase):
 	def test_event_loop_is_reused_by_the_next_thread(self):
-		first = in_another_thread(lambda: run_coroutine(running()))
-		self.assertIs(first, in_another_thread(lambda: run_coroutine(running())))
+		first = run_in_thread(lambda: run_coroutine(get_loop()))
+		self.assertIs(first, run_in_thread(lambda: run_coroutine(get_loop())))
 
 	def test_loop_with_a_pending_task_is_not_reused(self):
 		async def leave_pending_task():
@@ -51,7 +51,7 @@ class TestEventLoops(unittest.TestCase):
 			return asyncio.get_running_loop()
 
 		left = run_coroutine(leave_pending_task())
-		self.assertIsNot(left, run_coroutine(running()))
+		self.assertIsNot(left, run_coroutine(get_loop()))
 		left.left.cancel()
 		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
 		left.close()
@@ -87,7 +87,7 @@ class TestEventLoops(unittest.TestCase):
 
 	def test_nested_run_coroutine_uses_another_loop(self):
 		async def outer():
-			return asyncio.get_running_loop(), run_coroutine(running())
+			return asyncio.get_running_loop(), run_coroutine(get_loop())
 
 		mine, inner = run_coroutine(outer())
 		self.assertIsNot(mine, inner)
