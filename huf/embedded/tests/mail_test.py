@@ -155,6 +155,8 @@ class TestPharmacy(SiteTestCase):
 			calls.nth(1).click()
 			page.get_by_test_id("tool-result").get_by_text("Ibuprofen 400").first.wait_for()
 
+
+class TestMailFiles(SiteTestCase):
 	def test_exported_config_keeps_its_prompt_and_can_be_imported_again(self):
 		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		target = self.home / "out" / "config.yaml"
