@@ -1,4 +1,4 @@
-"""Expressions of people: what they calculate, and that none of them takes long or becomes large."""
+"""User-written expressions are evaluated, and refused if they need too much time or memory."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Values of a wrong type are refused in a sentence, before anything reckons with them."""
+"""Field values of a wrong type or range are refused with a clear message."""
 
 from contextlib import suppress
 
@@ -7,7 +7,7 @@ import frappe
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, unique
 
-WRONG = (
+INVALID_VALUES = (
 	("Agent", {"temperature": "hot"}, "Temperature must be a number"),
 	("Agent", {"daily_cost_limit": "ten"}, "must be a number"),
 	("Agent Tool Function", {"types": "GetList"}, "Type cannot be GetList. Choose one of: Get Document, "),
@@ -66,7 +66,7 @@ class TestFieldValues(SiteTestCase):
 		return frappe.get_doc({"doctype": doctype, **required, **values}).insert()
 
 	def test_invalid_field_value_is_refused_with_its_reason(self):
-		for doctype, values, message in WRONG:
+		for doctype, values, message in INVALID_VALUES:
 			with self.subTest(doctype, **values):
 				with self.assertRaisesRegex(frappe.ValidationError, message):
 					self.make(doctype, **values)
@@ -79,11 +79,15 @@ class TestFieldValues(SiteTestCase):
 			self.assertEqual(doc.get(field), "5", doctype)
 
 	def test_too_large_or_non_finite_settings_are_refused(self):
-		wrong = (("history_limit", 10**22), ("draft_expiry_hours", 2_000_000_000), ("run_cost_limit", 1e300))
-		for field, value in (*wrong, ("run_cost_limit", "nan"), ("user_daily_cost_limit", "inf")):
+		too_large = (
+			("history_limit", 10**22),
+			("draft_expiry_hours", 2_000_000_000),
+			("run_cost_limit", 1e300),
+		)
+		for field, value in (*too_large, ("run_cost_limit", "nan"), ("user_daily_cost_limit", "inf")):
 			settings = frappe.get_doc("Huf Settings")
 			settings.set(field, value)
-			message = "can be at most" if (field, value) in wrong else "must be a number"
+			message = "can be at most" if (field, value) in too_large else "must be a number"
 			with self.subTest(field), self.assertRaisesRegex(frappe.ValidationError, message):
 				settings.save()
 

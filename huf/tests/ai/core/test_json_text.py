@@ -1,4 +1,4 @@
-"""JSON and other text from outside; what a tool result says of itself."""
+"""Untrusted JSON and text are parsed safely, and empty tool results are recognized."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Templates of people: what they render, and that none of them takes long or becomes large."""
+"""User-written templates are rendered, and refused if they need too much time or memory."""
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import TooMuchWork

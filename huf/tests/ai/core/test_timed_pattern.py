@@ -1,4 +1,4 @@
-"""Patterns of users cannot block the process, neither while they are compiled nor while they search."""
+"""User-written patterns cannot block the process, neither during compilation nor during a search."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Times on record, in the site's zone, and the same moments in UTC."""
+"""Stored times in the site's time zone are converted to UTC and back."""
 
 from datetime import datetime, timedelta, timezone
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""How words are folded and queries are read."""
+"""Words are normalized, and search queries are parsed into terms."""
 
 import unittest
 

@@ -22,8 +22,8 @@ class TestCalls(SiteTestCase):
 		self.assertIs(db, frappe.local.db)
 
 	def test_an_idle_thread_is_used_again(self):
-		used = {run_coroutine(run_in_thread(threading.get_ident)) for _ in range(20)}
-		self.assertLess(len(used), 10)
+		threads = {run_coroutine(run_in_thread(threading.get_ident)) for _ in range(20)}
+		self.assertLess(len(threads), 10)
 
 	def test_exceptions_of_the_function_reach_the_caller(self):
 		def fail():
@@ -45,45 +45,45 @@ class TestCalls(SiteTestCase):
 		self.assertEqual(sorted(run_coroutine(call_both())), [0, 1])
 
 	def test_flags_and_messages_are_copied_back_but_the_session_user_is_not(self):
-		other = make_user("Huf User")
+		user = make_user("Huf User")
 
-		def change():
+		def change_state():
 			frappe.flags.huf_test_flag = True
 			frappe.msgprint("from the call")
-			frappe.set_user(other)
+			frappe.set_user(user)
 
 		self.addCleanup(frappe.flags.pop, "huf_test_flag", None)
-		run_coroutine(run_in_thread(change))
+		run_coroutine(run_in_thread(change_state))
 		self.assertTrue(frappe.flags.huf_test_flag)
 		self.assertEqual(frappe.session.user, "Administrator")
 		self.assertIn("from the call", str(frappe.local.message_log.pop()))
 
 	def test_is_tool_running_is_true_until_the_call_ends(self):
-		async def look():
-			go_on = threading.Event()
-			call = asyncio.ensure_future(run_in_thread(lambda: go_on.wait(5)))
+		async def check():
+			release = threading.Event()
+			call = asyncio.ensure_future(run_in_thread(lambda: release.wait(5)))
 			await asyncio.sleep(0.01)
 			during = is_tool_running()
-			go_on.set()
+			release.set()
 			return during, await call, is_tool_running()
 
-		self.assertEqual(run_coroutine(look()), (True, True, False))
+		self.assertEqual(run_coroutine(check()), (True, True, False))
 
 
 class TestAbandoned(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.title = unique("Note")
-		self.written, self.go_on, self.ended = threading.Event(), threading.Event(), threading.Event()
+		self.written, self.resume, self.ended = threading.Event(), threading.Event(), threading.Event()
 		self.errors: list[Exception] = []
-		self.addCleanup(self.go_on.set)
+		self.addCleanup(self.resume.set)
 
 	def write_twice(self):
-		"""Writes, acts as somebody else, waits, and writes again."""
+		"""Writes, switches the user, waits, and writes again."""
 		frappe.get_doc({"doctype": "Note", "title": self.title}).insert()
 		self.written.set()
 		frappe.session.user, frappe.flags.huf_test_flag = "Guest", True
-		self.go_on.wait(10)
+		self.resume.wait(10)
 		try:
 			frappe.get_doc({"doctype": "Note", "title": f"{self.title} later"}).insert(
 				ignore_permissions=True
@@ -96,7 +96,7 @@ class TestAbandoned(SiteTestCase):
 	def abandon(self):
 		async def fail_run():
 			with self.assertRaises(RunStopped):
-				# Abandoned once it has written, however long that takes.
+				# The guard waits for the first write, which may be slow.
 				guard = Cancelled(lambda waiting: self.written.is_set())
 				await watch(run_in_thread(self.write_twice), [guard], Progress(1))
 
@@ -107,7 +107,7 @@ class TestAbandoned(SiteTestCase):
 		self.abandon()
 		self.assertIsNot(frappe.local.db, before)
 		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
-		self.go_on.set()
+		self.resume.set()
 		self.assertTrue(self.ended.wait(10))
 		self.assertEqual(len(self.errors), 1)
 		self.assertEqual(
@@ -115,7 +115,7 @@ class TestAbandoned(SiteTestCase):
 		)
 
 	def test_a_signal_abandons_what_still_runs(self):
-		went_on = []
+		continued = []
 
 		class Stopped(Exception):
 			pass
@@ -124,15 +124,15 @@ class TestAbandoned(SiteTestCase):
 			raise Stopped
 
 		async def call():
-			await run_in_thread(lambda: self.go_on.wait(5))
-			went_on.append(True)
+			await run_in_thread(lambda: self.resume.wait(5))
+			continued.append(True)
 
 		before = frappe.local.db
 		self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, stop))
 		signal.setitimer(signal.ITIMER_REAL, 0.1)
 		with self.assertRaises(Stopped):
 			run_coroutine(call())
-		self.assertEqual((went_on, is_tool_running()), ([], False))
+		self.assertEqual((continued, is_tool_running()), ([], False))
 		self.assertIsNot(frappe.local.db, before)
 		self.assertEqual(run_coroutine(asyncio.sleep(0, "next")), "next")
 

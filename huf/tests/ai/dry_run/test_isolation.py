@@ -1,4 +1,4 @@
-"""Nothing of a dry run gets out; counted against the same change when it is made."""
+"""A dry run has no side effects, while the same change has all of them when it is made."""
 
 import asyncio
 import os
@@ -27,57 +27,57 @@ from huf.tests.factories import make, make_agent, make_trigger, unique
 
 
 class TestLeaks(PreviewTestCase):
-	"""Each effect is there when the change is made, and not when it is only tried."""
+	"""Each side effect occurs when the change is made, and none occurs in a dry run."""
 
 	def setUp(self):
 		super().setUp()
 		set_up_mail()
-		self.order, self.seen = make_order(), Counter()
+		self.order, self.hooks_run = make_order(), Counter()
 		self.job = unique("job")
 
-	def restless(self, doc):
-		"""A controller that does everything a controller can."""
+	def cause_all_effects(self, doc):
+		"""A document event handler with every kind of side effect."""
 		frappe.enqueue("frappe.ping", job_id=f"{self.job} now")
 		frappe.enqueue("frappe.ping", job_id=f"{self.job} later", enqueue_after_commit=True)
 		frappe.sendmail(recipients=["anna@example.com"], subject=self.job, message="m", delayed=True)
 		frappe.publish_realtime("huf_test", {"a": 1})
 		frappe.publish_realtime("huf_test", {"a": 2}, after_commit=True)
-		frappe.db.after_commit.add(lambda: self.seen.update(["after_commit"]))
-		frappe.db.before_commit.add(lambda: self.seen.update(["before_commit"]))
-		frappe.db.after_rollback.add(lambda: self.seen.update(["after_rollback"]))
+		frappe.db.after_commit.add(lambda: self.hooks_run.update(["after_commit"]))
+		frappe.db.before_commit.add(lambda: self.hooks_run.update(["before_commit"]))
+		frappe.db.after_rollback.add(lambda: self.hooks_run.update(["after_rollback"]))
 		make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 
-	def effects(self) -> dict:
+	def count_effects(self) -> dict:
 		mail = "Email Queue" if frappe.db.exists("DocType", "Email Queue") else "Error Log"
 		folder = frappe.get_site_path("private", "files")
 		return {
 			"jobs": sum(is_job_enqueued(f"{self.job} {when}") for when in ("now", "later")),
 			"mails": frappe.db.count(mail, {"creation": [">", self.order.creation]}),
 			"files": sum(name.startswith(self.job) for name in os.listdir(folder)),
-			"commits": self.seen["after_commit"] + self.seen["before_commit"],
+			"commits": self.hooks_run["after_commit"] + self.hooks_run["before_commit"],
 		}
 
 	def test_a_dry_run_leaks_no_jobs_mails_files_messages_or_commit_hooks(self):
-		none = dict.fromkeys(("jobs", "mails", "files", "commits"), 0)
-		with controller(ORDER, on_update=self.restless), Messages() as messages:
-			seen = preview_changes(self.change)
+		no_effects = dict.fromkeys(("jobs", "mails", "files", "commits"), 0)
+		with controller(ORDER, on_update=self.cause_all_effects), Messages() as messages:
+			preview = preview_changes(self.change)
 			frappe.db.commit()
-			self.assertEqual((self.effects(), messages.sent), (none, []))
-			# One home has a job of its own for mail.
-			self.assertGreaterEqual(seen.kept["jobs"], 2)
-			self.assertEqual(seen.kept["messages"], 1)
-			# What is to undo it outside the database was told.
-			self.assertEqual(self.seen["after_rollback"], 1)
+			self.assertEqual((self.count_effects(), messages.sent), (no_effects, []))
+			# One runtime queues another job for the mail.
+			self.assertGreaterEqual(preview.kept["jobs"], 2)
+			self.assertEqual(preview.kept["messages"], 1)
+			# Rollback hooks run, so that changes outside the database can be undone.
+			self.assertEqual(self.hooks_run["after_rollback"], 1)
 			frappe.publish_realtime("huf_test", {"a": 3}, after_commit=True)
 			frappe.db.commit()
 			self.assertEqual(len(messages.sent), 1, "later messages go out, those of the preview do not")
 
 	def test_the_approved_change_has_all_side_effects(self):
-		with controller(ORDER, on_update=self.restless), Messages() as messages:
-			seen = self.look(self.change)
-			apply_approved(self.change, seen.digest)
+		with controller(ORDER, on_update=self.cause_all_effects), Messages() as messages:
+			preview = self.preview(self.change)
+			apply_approved(self.change, preview.digest)
 			frappe.db.commit()
-		effects = self.effects()
+		effects = self.count_effects()
 		self.assertTrue(all(effects.values()), effects)
 		self.assertEqual(len(messages.sent), 2)
 
@@ -87,7 +87,7 @@ class TestLeaks(PreviewTestCase):
 	def test_the_document_cache_holds_stored_values_after_a_dry_run(self):
 		frappe.get_cached_doc(ORDER, self.order.name)
 		with controller(ORDER, on_change=lambda doc: frappe.get_cached_doc(ORDER, doc.name)):
-			self.look(self.change)
+			self.preview(self.change)
 		self.assertIsNone(frappe.get_cached_doc(ORDER, self.order.name).note)
 		self.assertIsNone(frappe.get_cached_value(ORDER, self.order.name, "note"))
 
@@ -95,7 +95,7 @@ class TestLeaks(PreviewTestCase):
 		trigger = make_trigger(make_agent(), reference_doctype=ORDER, run_as="Administrator")
 		self.addCleanup(frappe.db.commit)
 		self.addCleanup(frappe.delete_doc, "Agent Trigger", trigger.name, force=True)
-		seen = self.look(self.change)
+		seen = self.preview(self.change)
 		frappe.db.commit()
 		events = {"trigger": trigger.name}
 		self.assertEqual(frappe.db.count("Agent Trigger Event", events), 0)
@@ -108,9 +108,9 @@ class TestLeaks(PreviewTestCase):
 			"rolls back by itself": lambda doc: frappe.db.rollback(),
 			"ends the transaction": lambda doc: frappe.db.sql("commit"),
 		}
-		for words, effect in refused.items():
-			with self.subTest(words), controller(ORDER, on_update=effect):
-				with self.assertRaisesRegex(PreviewRefused, f"Saving {ORDER} .*{words}"):
+		for reason, effect in refused.items():
+			with self.subTest(reason), controller(ORDER, on_update=effect):
+				with self.assertRaisesRegex(PreviewRefused, f"Saving {ORDER} .*{reason}"):
 					preview_changes(self.change)
 				frappe.db.rollback()
 				self.assertIsNone(frappe.db.get_value(ORDER, self.order.name, "note"))
@@ -135,29 +135,29 @@ class TestLeaks(PreviewTestCase):
 			frappe.db.rollback(save_point="own")
 
 		with controller(ORDER, on_update=on_update):
-			change = self.single(self.change)
+			change = self.preview_one(self.change)
 		self.assertEqual([each["fieldname"] for each in change["fields"]], ["note"])
 
 	def test_a_dry_run_of_a_deletion_keeps_the_file_content(self):
 		file = make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 		frappe.db.commit()
-		seen = self.look(lambda: tools.delete_document("File", file.name))
-		self.assertLessEqual(set(seen.kept), {"jobs", "messages", "mails"})  # the page has words for these
+		preview = self.preview(lambda: tools.delete_document("File", file.name))
+		self.assertLessEqual(set(preview.kept), {"jobs", "messages", "mails"})  # kinds that the page can name
 		self.assertEqual(frappe.get_doc("File", file.name).get_content(), self.job)
 
 	def test_enqueue_and_database_methods_are_restored_after_a_dry_run(self):
-		self.look(self.change)
-		own = set(vars(frappe.local.db)) & {"commit", "rollback", "sql", "set_value", "set_single_value"}
-		self.assertEqual(own, set())
+		self.preview(self.change)
+		replaced = set(vars(frappe.local.db)) & {"commit", "rollback", "sql", "set_value", "set_single_value"}
+		self.assertEqual(replaced, set())
 		frappe.enqueue("frappe.ping", job_id=f"{self.job} now")
 		self.assertTrue(is_job_enqueued(f"{self.job} now"))
 
 
 class Messages:
-	"""Realtime messages that reach the last function before Redis."""
+	"""Records the realtime messages that reach the last function before Redis."""
 
 	def __enter__(self):
-		self.sent, self.wrapped = [], realtime.emit_via_redis
+		self.sent, self.original = [], realtime.emit_via_redis
 
 		def send(event, message, room):
 			if event == "huf_test":
@@ -168,11 +168,11 @@ class Messages:
 		return self
 
 	def __exit__(self, *_):
-		realtime.emit_via_redis = self.wrapped
+		realtime.emit_via_redis = self.original
 
 
 class TestKeptConnections(PreviewTestCase):
-	"""A tool with a connection opened before must not send anything while its approval is prepared."""
+	"""A tool that holds an open connection sends nothing while its approval is prepared."""
 
 	def test_proposing_a_write_or_external_call_sends_nothing_on_open_connections(self):
 		with Shop() as shop:
@@ -201,14 +201,14 @@ class TestKeptConnections(PreviewTestCase):
 		async def open_session() -> aiohttp.ClientSession:
 			return aiohttp.ClientSession()
 
-		kept = loop.run_until_complete(open_session())
+		aiohttp_session = loop.run_until_complete(open_session())
 		self.addCleanup(client.close)
 		self.addCleanup(session.close)
 		self.addCleanup(loop.close)
-		self.addCleanup(lambda: loop.run_until_complete(kept.close()))
+		self.addCleanup(lambda: loop.run_until_complete(aiohttp_session.close()))
 
 		async def post(body: dict) -> None:
-			async with kept.post(url, json=body) as response:
+			async with aiohttp_session.post(url, json=body) as response:
 				await response.read()
 
 		return {

@@ -1,4 +1,4 @@
-"""What a preview shows is what the server would change, and what is then done."""
+"""A preview shows the changes that the server would make, and approval applies exactly these."""
 
 from unittest.mock import patch
 
@@ -32,21 +32,21 @@ class PreviewTestCase(SiteTestCase):
 		super().setUp()
 		make_doctypes()
 
-	def look(self, work):
-		"""The preview; the transaction is over, as it is after a draft was written."""
-		seen = preview_changes(work)
+	def preview(self, work):
+		"""The preview; the transaction is rolled back, as it is after a draft is stored."""
+		preview = preview_changes(work)
 		frappe.db.rollback()
-		return seen
+		return preview
 
-	def single(self, work) -> dict:
-		(change,) = self.look(work).changes
+	def preview_one(self, work) -> dict:
+		(change,) = self.preview(work).changes
 		return change
 
 
 class TestDifference(PreviewTestCase):
 	def test_a_preview_of_a_new_document_includes_values_set_by_the_server(self):
 		make_order()
-		change = self.single(
+		change = self.preview_one(
 			lambda: tools.create_document(ORDER, {"customer": "Anna", "lines": [{"item": "saw"}]})
 		)
 		self.assertEqual((change["action"], change["provisional"]), ("create", True))
@@ -69,7 +69,7 @@ class TestDifference(PreviewTestCase):
 
 	def test_changed_fields_are_shown_with_label_before_and_after(self):
 		case = make_case()
-		change = self.single(lambda: tools.set_value(CASE, case.name, "status", "Closed"))
+		change = self.preview_one(lambda: tools.set_value(CASE, case.name, "status", "Closed"))
 		self.assertEqual((change["action"], change["name"]), ("update", case.name))
 		described = {"fieldname": "status", "label": "Status", "fieldtype": "Select"}
 		self.assertEqual(change["fields"], [{**described, "before": "Open", "after": "Closed"}])
@@ -79,16 +79,16 @@ class TestDifference(PreviewTestCase):
 		todo = frappe.get_doc({"doctype": "ToDo", "description": "<p>Call <b>Anna</b></p>"}).insert()
 		frappe.db.commit()
 		for field, value in (("priority", "High"), ("description", "Call Ben")):
-			change = self.single(lambda: tools.set_value("ToDo", todo.name, field, value))  # noqa: B023
+			change = self.preview_one(lambda: tools.set_value("ToDo", todo.name, field, value))  # noqa: B023
 			self.assertEqual((change["name"], change["title"]), (todo.name, "Call Anna"))
-		created = self.single(lambda: tools.create_document("ToDo", {"description": "Call Ben"}))
+		created = self.preview_one(lambda: tools.create_document("ToDo", {"description": "Call Ben"}))
 		self.assertNotIn("title", created)
 
 	def test_child_rows_are_matched_by_name_as_added_changed_or_removed(self):
 		order = make_order("nail", "saw")
 		nail, saw = order.lines
-		kept = [{**saw.as_dict(), "qty": 4}, {"item": "glue"}]
-		change = self.single(lambda: save(order.name, lines=kept))
+		lines = [{**saw.as_dict(), "qty": 4}, {"item": "glue"}]
+		change = self.preview_one(lambda: save(order.name, lines=lines))
 		rows = {row["action"]: row for row in change["rows"]}
 		self.assertEqual((rows["remove"]["row"], rows["change"]["row"]), (nail.name, saw.name))
 		described = {"fieldname": "qty", "label": "Qty", "fieldtype": "Int"}
@@ -97,9 +97,9 @@ class TestDifference(PreviewTestCase):
 
 	def test_preview_of_a_rename_shows_the_old_name_as_deleted(self):
 		old, new = make(CUSTOMER, title=unique("Customer")).name, unique("Customer")
-		seen = self.look(lambda: frappe.rename_doc(CUSTOMER, old, new))
+		preview = self.preview(lambda: frappe.rename_doc(CUSTOMER, old, new))
 		self.assertEqual(
-			{(change["action"], change["name"]) for change in seen.changes},
+			{(change["action"], change["name"]) for change in preview.changes},
 			{("delete", old), ("create", new)},
 		)
 
@@ -109,18 +109,18 @@ class TestDifference(PreviewTestCase):
 		def attach(content):
 			return lambda: tools.attach_file_to_document(CASE, case.name, "a.txt", content)
 
-		contents = [f for f in self.single(attach(text))["fields"] if f["fieldname"] == "content"]
+		contents = [f for f in self.preview_one(attach(text))["fields"] if f["fieldname"] == "content"]
 		self.assertEqual([(f["label"], f["before"], f["after"]) for f in contents], [("Content", None, text)])
-		named = {f["fieldname"]: f["after"] for f in self.single(attach("€" * 50_000))["fields"]}
+		named = {f["fieldname"]: f["after"] for f in self.preview_one(attach("€" * 50_000))["fields"]}
 		self.assertTrue(named["content"].endswith("€…"))
 		self.assertNotIn(
-			"content", str(self.single(attach("\0binary"))["fields"]).replace("content_hash", "")
+			"content", str(self.preview_one(attach("\0binary"))["fields"]).replace("content_hash", "")
 		)
 		tools.attach_file_to_document(CASE, case.name, "b.txt", text)
 		frappe.db.commit()
 		file = frappe.db.get_value("File", {"attached_to_name": case.name})
-		gone = self.single(lambda: tools.delete_document("File", file))["fields"]
-		self.assertIn((text, None), [(f["before"], f["after"]) for f in gone])
+		deleted = self.preview_one(lambda: tools.delete_document("File", file))["fields"]
+		self.assertIn((text, None), [(f["before"], f["after"]) for f in deleted])
 
 	def test_the_text_of_a_file_that_had_none_and_of_one_elsewhere(self):
 		binary, other = (make_file("a", each + unique("a").encode()) for each in (b"\0", b"text"))
@@ -137,14 +137,16 @@ class TestDifference(PreviewTestCase):
 
 	def test_submit_cancel_and_delete_are_shown_as_actions(self):
 		order = make_order()
-		change = self.single(lambda: tools.submit_document(ORDER, order.name))
+		change = self.preview_one(lambda: tools.submit_document(ORDER, order.name))
 		self.assertEqual(change["action"], "submit")
 		self.assertEqual([(f["before"], f["after"]) for f in change["fields"]], [("Draft", "Submitted")])
 		tools.submit_document(ORDER, order.name)
 		frappe.db.commit()
-		self.assertEqual(self.single(lambda: tools.cancel_document(ORDER, order.name))["action"], "cancel")
+		self.assertEqual(
+			self.preview_one(lambda: tools.cancel_document(ORDER, order.name))["action"], "cancel"
+		)
 		case = make_case()
-		change = self.single(lambda: tools.delete_document(CASE, case.name))
+		change = self.preview_one(lambda: tools.delete_document(CASE, case.name))
 		self.assertEqual((change["action"], change["fields"][0]["after"]), ("delete", None))
 
 	def test_documents_and_tables_changed_by_the_controller_are_shown(self):
@@ -156,12 +158,12 @@ class TestDifference(PreviewTestCase):
 			frappe.db.sql(f"update `tab{'Huf Test Team'}` set title = title")
 
 		with controller(ORDER, on_update=on_update):
-			seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "x"))
+			preview = self.preview(lambda: tools.set_value(ORDER, order.name, "note", "x"))
 		self.assertEqual(
-			[(c["doctype"], c["action"]) for c in seen.changes],
+			[(c["doctype"], c["action"]) for c in preview.changes],
 			[(ORDER, "update"), (CASE, "create"), (CUSTOMER, "update")],
 		)
-		self.assertEqual(seen.tables, ("Huf Test Team",))
+		self.assertEqual(preview.tables, ("Huf Test Team",))
 		self.assertFalse(frappe.db.exists(CASE, {"title": f"Check {order.name}"}))
 
 	def test_fields_the_user_may_not_read_are_counted_and_no_more(self):
@@ -170,15 +172,15 @@ class TestDifference(PreviewTestCase):
 		def on_update(doc):
 			frappe.db.set_value(CUSTOMER, doc.customer, {"discount": 5, "orders": frappe.db.count(ORDER)})
 
-		seen = {}
+		previews = {}
 		for role in (EDITOR, LEAD):
 			with acting_as(make_user(role)), controller(ORDER, on_update=on_update):
-				seen[role] = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
-		editor, lead = (seen[role].changes[1] for role in (EDITOR, LEAD))
+				previews[role] = self.preview(lambda: tools.set_value(ORDER, order.name, "note", "b"))
+		editor, lead = (previews[role].changes[1] for role in (EDITOR, LEAD))
 		self.assertNotIn("discount", [f["fieldname"] for f in editor["fields"]])
 		self.assertIn("discount", [f["fieldname"] for f in lead["fields"]])
 		self.assertEqual((editor["hidden"], lead["hidden"]), (1, 0))
-		self.assertEqual(seen[EDITOR].digest, seen[LEAD].digest)
+		self.assertEqual(previews[EDITOR].digest, previews[LEAD].digest)
 
 	def test_errors_are_those_of_the_write_itself(self):
 		order = make_order()
@@ -192,7 +194,7 @@ class TestDifference(PreviewTestCase):
 	def test_rows_in_another_order_and_another_owner_are_changes(self):
 		order = make_order("nail", "saw", "tar")
 
-		def turn_round():
+		def swap_rows():
 			doc = frappe.get_doc(ORDER, order.name)
 			rows = [doc.lines[0], doc.lines[2], doc.lines[1]]
 			for idx, row in enumerate(rows, 1):
@@ -200,57 +202,62 @@ class TestDifference(PreviewTestCase):
 			doc.lines = rows
 			doc.save()
 
-		moved = self.single(turn_round)["rows"]
-		places = {
-			row["row"]: [(f["fieldname"], f["before"], f["after"]) for f in row["fields"]] for row in moved
+		changed_rows = self.preview_one(swap_rows)["rows"]
+		index_changes = {
+			row["row"]: [(f["fieldname"], f["before"], f["after"]) for f in row["fields"]]
+			for row in changed_rows
 		}
 		second, third = (row.name for row in order.lines[1:])
-		self.assertEqual(places, {second: [("idx", 2, 3)], third: [("idx", 3, 2)]})
-		(field,) = self.single(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))["fields"]
+		self.assertEqual(index_changes, {second: [("idx", 2, 3)], third: [("idx", 3, 2)]})
+		(field,) = self.preview_one(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))[
+			"fields"
+		]
 		self.assertEqual((field["fieldname"], field["after"]), ("owner", "Guest"))
 
 	def test_sql_on_other_documents_of_the_doctype_lists_its_table(self):
 		order, others = make_order(), [make_order(), make_order()]
 		orders = f"update `tab{ORDER}` set note = 'x' where name in %s"
-		ways = {
+		statements = {
 			"sql": lambda: frappe.db.sql(orders, (tuple(o.name for o in others),)),
 			"delete": lambda: frappe.db.delete(ORDER, {"name": others[0].name}),
 		}
-		for way, write in ways.items():
-			with self.subTest(way):
+		for kind, write in statements.items():
+			with self.subTest(kind):
 
 				def work(write=write):
 					tools.set_value(ORDER, order.name, "note", "y")
 					write()
 
-				seen = self.look(work)
-				self.assertEqual(([c["name"] for c in seen.changes], seen.tables), ([order.name], (ORDER,)))
-		self.assertEqual(self.look(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
+				preview = self.preview(work)
+				self.assertEqual(
+					([c["name"] for c in preview.changes], preview.tables), ([order.name], (ORDER,))
+				)
+		self.assertEqual(self.preview(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
 
 	def test_changes_above_the_row_limit_are_listed_by_doctype(self):
 		orders = [make_order() for _ in range(3)]
 		with patch.object(change_tracking, "MAX_ROWS", 2):
-			seen = self.look(
+			preview = self.preview(
 				lambda: frappe.db.set_value(ORDER, {"name": ["in", [o.name for o in orders]]}, "note", "x")
 			)
-		self.assertEqual((len(seen.changes), seen.tables), (2, (ORDER,)))
+		self.assertEqual((len(preview.changes), preview.tables), (2, (ORDER,)))
 
 	def test_secrets_are_masked(self):
-		change = self.single(lambda: make(CASE, title="x", pin="1234"))
+		change = self.preview_one(lambda: make(CASE, title="x", pin="1234"))
 		self.assertEqual([f["after"] for f in change["fields"] if f["fieldname"] == "pin"], ["•••"])
 
 	def test_preview_shows_that_a_secret_is_replaced(self):
 		name = make_case(pin="1234").name
 		for pin, changed in (("9876", ["pin"]), ("1234", [])):
-			seen = self.look(lambda: frappe.get_doc(CASE, name).update({"pin": pin}).save())  # noqa: B023
-			self.assertEqual([f["fieldname"] for c in seen.changes for f in c["fields"]], changed)
-			self.assertNotIn(pin, str(seen))
+			preview = self.preview(lambda: frappe.get_doc(CASE, name).update({"pin": pin}).save())  # noqa: B023
+			self.assertEqual([f["fieldname"] for c in preview.changes for f in c["fields"]], changed)
+			self.assertNotIn(pin, str(preview))
 
 
 class TestSame(PreviewTestCase):
-	"""What is applied is what was shown."""
+	"""The applied change is the previewed one."""
 
-	def corpus(self):
+	def build_changes(self):
 		order, amended, case = make_order("nail", "saw"), make_order(), make_case()
 		submitted = tools.submit_document(ORDER, make_order().name)["name"]
 		amended.submit()
@@ -279,20 +286,20 @@ class TestSame(PreviewTestCase):
 		def on_change(doc):
 			frappe.db.set_value(CUSTOMER, doc.customer, "orders", frappe.db.count(ORDER))
 
-		for kind, work in self.corpus().items():
+		for kind, work in self.build_changes().items():
 			with self.subTest(kind), controller(ORDER, on_change=on_change):
-				seen = self.look(work)
-				before = {(d, n): frappe.db.get_value(d, n, "modified") for d, n, _ in seen.against}
+				preview = self.preview(work)
+				before = {(d, n): frappe.db.get_value(d, n, "modified") for d, n, _ in preview.against}
 				self.assertEqual(
-					{k: str(v) for k, v in before.items()}, {(d, n): m for d, n, m in seen.against}
+					{k: str(v) for k, v in before.items()}, {(d, n): m for d, n, m in preview.against}
 				)
-				apply_approved(work, seen.digest)
+				apply_approved(work, preview.digest)
 				frappe.db.commit()
-				self.assert_committed(seen)
+				self.assert_committed(preview)
 
-	def assert_committed(self, seen):
-		new = {c["doctype"]: 0 for c in seen.changes}
-		for change in reversed(seen.changes):
+	def assert_committed(self, preview):
+		new = {c["doctype"]: 0 for c in preview.changes}
+		for change in reversed(preview.changes):
 			name = change["name"]
 			if change.get("provisional"):
 				newest = frappe.get_all(change["doctype"], pluck="name", order_by="creation desc", limit=5)
@@ -305,7 +312,7 @@ class TestSame(PreviewTestCase):
 				if each["fieldname"] not in ("docstatus", "file_url") and not each.get("provisional"):
 					is_content = each["fieldname"] == "content"
 					stored = doc.get_content() if is_content else doc.get(each["fieldname"])
-					self.assertEqual(as_shown(stored), each["after"], (change, each))
+					self.assertEqual(format_as_preview(stored), each["after"], (change, each))
 			if change["rows"]:
 				shown = [row["idx"] for row in change["rows"] if row["action"] != "remove"]
 				self.assertLessEqual(set(shown), {row.idx for row in doc.lines})
@@ -316,19 +323,19 @@ class TestSame(PreviewTestCase):
 		def work():
 			return tools.create_document(CASE, {"title": "a"})
 
-		first, second = self.look(work), self.look(work)
+		first, second = self.preview(work), self.preview(work)
 		self.assertNotEqual(first.changes[0]["name"], second.changes[0]["name"])
 		self.assertEqual(first.digest, second.digest)
-		other = self.look(lambda: tools.create_document(CASE, {"title": "b"}))
+		other = self.preview(lambda: tools.create_document(CASE, {"title": "b"}))
 		self.assertNotEqual(first.digest, other.digest)
 
 	def test_a_change_that_differs_from_its_preview_is_not_applied(self):
 		order = make_order(note="a")
-		seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
+		preview = self.preview(lambda: tools.set_value(ORDER, order.name, "note", "b"))
 		frappe.db.set_value(ORDER, order.name, "note", "c")
 		frappe.db.commit()
 		with self.assertRaises(PreviewChanged) as differs:
-			apply_approved(lambda: tools.set_value(ORDER, order.name, "note", "b"), seen.digest)
+			apply_approved(lambda: tools.set_value(ORDER, order.name, "note", "b"), preview.digest)
 		frappe.db.commit()
 		(field,) = differs.exception.preview.changes[0]["fields"]
 		self.assertEqual((field["before"], field["after"]), ("c", "b"))
@@ -343,11 +350,11 @@ class TestSame(PreviewTestCase):
 
 		with controller(ORDER, on_update=on_update):
 			work = lambda: tools.set_value(ORDER, order.name, "note", "x")  # noqa: E731
-			seen = self.look(work)
-			self.assertEqual(seen.kept["mails"], 1)
+			preview = self.preview(work)
+			self.assertEqual(preview.kept["mails"], 1)
 			recipients.append("c@example.com")
 			with self.assertRaises(PreviewChanged) as changed:
-				apply_approved(work, seen.digest)
+				apply_approved(work, preview.digest)
 			apply_approved(work, changed.exception.preview.digest)
 
 	def test_a_change_that_differs_on_every_run_is_not_applied(self):
@@ -356,9 +363,9 @@ class TestSame(PreviewTestCase):
 		def work():
 			return tools.set_value(ORDER, order.name, "note", "a" if (turn := next(turns)) < "c" else turn)
 
-		seen = self.look(work)
+		preview = self.preview(work)
 		with self.assertRaisesRegex(ToolError, "differs each time it runs"):
-			apply_approved(work, seen.digest)
+			apply_approved(work, preview.digest)
 		frappe.db.rollback()
 		self.assertIsNone(frappe.db.get_value(ORDER, order.name, "note"))
 
@@ -369,6 +376,6 @@ def save(name: str, **values):
 	return doc.save()
 
 
-def as_shown(value):
+def format_as_preview(value):
 	"""A stored value as a preview shows it."""
 	return value if value is None or isinstance(value, int | float) else str(value) or None

@@ -1,4 +1,4 @@
-"""Eval cases as YAML, and what is expected of a trace. Needs no site."""
+"""Eval cases are read from YAML, and traces are checked against their expectations; needs no site."""
 
 import unittest
 from decimal import Decimal
@@ -32,7 +32,7 @@ class TestReading(unittest.TestCase):
 		self.assertEqual(case.expect, ({"says": "three"},))
 
 	def test_invalid_cases_are_reported_with_their_line(self):
-		for more, told in {
+		for lines, message in {
 			"  color: red": "Line 7: 'color' is not known in a case",
 			"- {agent: Clerk, prompt: x, expect: [{says: y}]}": "Line 7: a case needs case",
 			"- {case: two, agent: Clerk, prompt: x}": "Line 7: the case two expects nothing",
@@ -42,23 +42,23 @@ class TestReading(unittest.TestCase):
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {matches: '['}": "not a regular expression",
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {calls: x, wiht: {}}": "Line 11: 'wiht' is not known",
 		}.items():
-			with self.subTest(more), self.assertRaisesRegex(UsageError, told):
-				parse_cases(f"{GOOD}{more}\n")
+			with self.subTest(lines), self.assertRaisesRegex(UsageError, message):
+				parse_cases(f"{GOOD}{lines}\n")
 
 	def test_a_time_of_day_stays_text(self):
-		given = "expect: [{calls: book, with: {at: 10:30, until: 9:05:00, seats: 3, price: 1.5, day: 2026-11-25}}]"
-		values = parse_case("one", "Clerk", "?", given).expect[0]["with"]
+		text = "expect: [{calls: book, with: {at: 10:30, until: 9:05:00, seats: 3, price: 1.5, day: 2026-11-25}}]"
+		values = parse_case("one", "Clerk", "?", text).expect[0]["with"]
 		self.assertEqual((values["at"], values["until"]), ("10:30", "9:05:00"))
 		self.assertEqual((values["seats"], values["price"], str(values["day"])), (3, 1.5, "2026-11-25"))
 
 	def test_yaml_bombs_deep_nesting_and_invalid_values_are_refused(self):
 		levels = "\n".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))
-		for history, told in (
+		for history, message in (
 			(f"\n- &a0 [x]\n{levels}", "more than 200,000 values"),
 			("[" * 5000 + "]" * 5000, "nested too deeply"),
 			("[2026-13-45]", "a value cannot be read"),
 		):
-			with self.subTest(told), self.assertRaisesRegex(UsageError, f"Line 1: .*{told}"):
+			with self.subTest(message), self.assertRaisesRegex(UsageError, f"Line 1: .*{message}"):
 				parse_case("one", "Clerk", "?", f"expect: [{{says: x}}]\nhistory: {history}\n")
 
 
@@ -110,13 +110,13 @@ class TestChecks(unittest.TestCase):
 		self.assertEqual(self.faults({"judge": "Is it so?"}), [])
 
 	def test_a_fault_of_a_call_check_lists_the_actual_calls(self):
-		(told,) = self.faults({"calls": "count", "with": {"of": "pens"}})
+		(fault,) = self.faults({"calls": "count", "with": {"of": "pens"}})
 		self.assertIn(
-			"count was not called with {'of': 'pens'}; instead: count({'of': 'Books', 'limit': 5})", told
+			"count was not called with {'of': 'pens'}; instead: count({'of': 'Books', 'limit': 5})", fault
 		)
 
 	def test_the_differs_check_fails_if_calls_and_answer_repeat_the_bad_run(self):
-		same = [
+		calls = [
 			{
 				"calls": [
 					{"call": "count", "with": {"of": "Books", "limit": 5}},
@@ -124,9 +124,9 @@ class TestChecks(unittest.TestCase):
 				]
 			}
 		]
-		bad = [*same, {"say": "There are 3 books."}]
+		bad = [*calls, {"say": "There are 3 books."}]
 		self.assertEqual(self.faults({"differs": True}, answers=bad), ["it did the same again"])
-		self.assertEqual(self.faults({"differs": True}, answers=[*same, {"say": "Four."}]), [])
+		self.assertEqual(self.faults({"differs": True}, answers=[*calls, {"say": "Four."}]), [])
 
 	def test_pass_hat_estimates_the_chance_that_k_attempts_all_pass(self):
 		self.assertEqual([estimate_pass_hat(3, 4, k) for k in (1, 2, 3, 4)], [0.75, 0.5, 0.25, 0.0])

@@ -1,4 +1,4 @@
-"""Runs called good or bad become cases; changes wait until the cases pass."""
+"""Runs rated good or bad become eval cases, and changes of an agent wait until its cases pass."""
 
 import frappe
 
@@ -19,13 +19,13 @@ class TestMarking(EvalTestCase):
 		with ModelServer() as server:
 			frappe.db.set_value("Agent", self.agent, "model", make_model(server))
 			frappe.db.commit()
-			server.script(tool_call(self.create, {"description": self.words}), text("It is noted."))
+			server.script(tool_call(self.create, {"description": self.description}), text("It is noted."))
 			self.run_name = run_agent_sync(self.agent, "Note it.")["run"]
 
 	def test_the_case_of_a_good_run_passes_only_if_the_agent_does_the_same(self):
-		told = api.mark(self.run_name, True)
+		marked = api.mark(self.run_name, True)
 		frappe.db.commit()
-		case = frappe.get_doc("Agent Eval Case", told["case"])
+		case = frappe.get_doc("Agent Eval Case", marked["case"])
 		self.assertEqual((case.prompt, case.verdict, case.run), ("Note it.", "Good", self.run_name))
 		self.assertEqual(self.faults(), [])
 		self.assertEqual(len(self.faults(model="Offline")), 1)

@@ -1,4 +1,4 @@
-"""Evals of an agent on record: how far one is, and what earlier ones have shown."""
+"""The progress and results of an agent's evals are recorded."""
 
 from unittest.mock import patch
 
@@ -17,7 +17,7 @@ class TestHistory(EvalTestCase):
 		self.case({"says": "yes"}, name="good", answers=[{"say": "yes"}])
 		self.case({"says": "yes"}, name="bad", answers=[{"say": "no"}])
 
-	def run_now(self) -> list:
+	def run_eval(self) -> list:
 		with patch.object(frappe, "enqueue") as enqueue:
 			record = api.run(self.agent, 2, RECORDED)["eval"]
 		values = enqueue.call_args.kwargs
@@ -29,11 +29,11 @@ class TestHistory(EvalTestCase):
 		return api.get_cases(self.agent)["evals"]
 
 	def test_attempts_are_counted_by_version_and_model(self):
-		(first,) = self.run_now()
+		(first,) = self.run_eval()
 		self.assertEqual((first.status, first.cases, first.done), ("Finished", 2, 2))
 		self.assertEqual((first.attempts, first.passed, first.model), (4, 2, RECORDED))
 		frappe.get_doc("Agent", self.agent).update({"instructions": "Say yes."}).save(ignore_version=False)
-		second, again = self.run_now()
+		second, again = self.run_eval()
 		self.assertEqual(again.name, first.name)
 		self.assertEqual(second.instructions_version, first.instructions_version + 1)
 
@@ -41,8 +41,8 @@ class TestHistory(EvalTestCase):
 		record = history.begin_eval(self.agent, RECORDED, 1)
 		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED, 1)
 		frappe.db.set_value(history.EVAL, record, "modified", "2026-01-01 00:00:00", update_modified=False)
-		(lost,) = history.list_evals(self.agent)
-		self.assertEqual(lost.status, "Failed")
+		(stale,) = history.list_evals(self.agent)
+		self.assertEqual(stale.status, "Failed")
 		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
 
 	def test_the_error_that_ends_an_eval_is_stored_on_its_record(self):
@@ -55,6 +55,6 @@ class TestHistory(EvalTestCase):
 		self.assertIn("No such model", failed.error)
 
 	def test_evals_are_deleted_with_their_agent(self):
-		self.run_now()
+		self.run_eval()
 		frappe.delete_doc("Agent", self.agent)
 		self.assertEqual(frappe.db.count(history.EVAL, {"agent": self.agent}), 0)

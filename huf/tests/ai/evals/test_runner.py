@@ -1,4 +1,4 @@
-"""Cases run against real records and a model over HTTP; nothing of them stays."""
+"""Eval cases run with real records and a model over HTTP, and leave nothing behind."""
 
 import frappe
 
@@ -25,13 +25,13 @@ class EvalTestCase(SiteTestCase):
 		self.update = make_tool("Update Document", f"change_{key}", reference_doctype="ToDo")
 		self.read = make_tool("Get List", f"list_{key}", reference_doctype="ToDo")
 		self.agent = make_agent(tools=(self.create, self.update, self.read, "web_search"))
-		self.words = unique("Call")
+		self.description = unique("Call")
 
 	def case(self, *expect: dict, name: str = "one", prompt: str = "Do it.", **values) -> str:
 		definition = dump_definition({"expect": list(expect), **values})
-		made = make("Agent Eval Case", agent=self.agent, case_name=name, prompt=prompt, definition=definition)
+		case = make("Agent Eval Case", agent=self.agent, case_name=name, prompt=prompt, definition=definition)
 		frappe.db.commit()
-		return made.name
+		return case.name
 
 	def run_cases(self, model: str | None = RECORDED, times: int = 1, **more):
 		return evaluate_agent(self.agent, times, model, **more)
@@ -39,21 +39,21 @@ class EvalTestCase(SiteTestCase):
 	def faults(self, **more) -> list[str]:
 		return [fault for each in self.run_cases(**more).as_dict()["cases"] for fault in each["faults"]]
 
-	def making(self) -> dict:
-		return {"call": self.create, "with": {"description": self.words}}
+	def build_create_call(self) -> dict:
+		return {"call": self.create, "with": {"description": self.description}}
 
 
 class TestCases(EvalTestCase):
 	def test_calls_see_earlier_changes_of_their_case_and_all_are_rolled_back(self):
-		record = {"record": "ToDo", "where": {"description": self.words}}
-		looking = {"call": self.read, "with": {"filters": {"description": self.words}}}
-		answers = [self.making(), looking, {"say": "Done."}]
+		record = {"record": "ToDo", "where": {"description": self.description}}
+		list_call = {"call": self.read, "with": {"filters": {"description": self.description}}}
+		answers = [self.build_create_call(), list_call, {"say": "Done."}]
 		self.case({**record, "values": {"status": "Open"}, "count": 1}, {"calls": self.read}, answers=answers)
 		before = what_there_is()
-		seen = self.run_cases().results[0].attempts[0]
-		self.assertEqual(seen.faults, ())
-		made, found = (frappe.parse_json(call.result) for call in seen.trace.calls)
-		self.assertEqual(str(found).count(str(made["name"])), 1)
+		attempt = self.run_cases().results[0].attempts[0]
+		self.assertEqual(attempt.faults, ())
+		created, listed = (frappe.parse_json(call.result) for call in attempt.trace.calls)
+		self.assertEqual(str(listed).count(str(created["name"])), 1)
 		self.assertEqual(what_there_is(), before)
 
 	def test_an_unreadable_case_fails_without_affecting_the_others(self):
@@ -68,8 +68,8 @@ class TestCases(EvalTestCase):
 	def test_cases_with_invalid_records_fail_without_affecting_the_others(self):
 		answers = [{"say": "Done."}]
 		self.case({"says": "Done"}, name="a good one", answers=answers)
-		gone = {"record": "No Such DocType", "where": {"name": "x"}}
-		self.case(gone, name="a check of a missing DocType", answers=answers)
+		missing_doctype = {"record": "No Such DocType", "where": {"name": "x"}}
+		self.case(missing_doctype, name="a check of a missing DocType", answers=answers)
 		for name, record in (
 			("an invalid record", {"doctype": "ToDo", "description": "x", "status": "No such status"}),
 			("of a missing DocType", {"doctype": "No Such DocType", "title": "x"}),
@@ -79,15 +79,15 @@ class TestCases(EvalTestCase):
 		self.assertEqual([case for case, faults in results.items() if not faults], ["a good one"])
 
 	def test_records_of_a_case_exist_only_while_it_runs(self):
-		todo = {"doctype": "ToDo", "description": self.words}
+		todo = {"doctype": "ToDo", "description": self.description}
 		self.case(
 			{"calls": self.read},
-			{"record": "ToDo", "where": {"description": self.words}, "count": 1},
+			{"record": "ToDo", "where": {"description": self.description}, "count": 1},
 			records=[todo],
 			answers=[{"call": self.read}, {"say": "One."}],
 		)
 		self.assertEqual(self.faults(), [])
-		self.assertFalse(frappe.db.exists("ToDo", {"description": self.words}))
+		self.assertFalse(frappe.db.exists("ToDo", {"description": self.description}))
 
 	def test_a_case_runs_as_a_temporary_user_with_its_roles(self):
 		role = make_role()
@@ -104,15 +104,15 @@ class TestCases(EvalTestCase):
 
 	def test_a_case_shows_a_manager_only_what_the_manager_may_read(self):
 		secret = make("Note", title=unique("Minutes"), content="<p>4711</p>", public=0)
-		look = make_tool("Get Document", unique("look").replace(" ", "_"), reference_doctype="Note")
-		self.agent = make_agent(tools=(look,))
-		call = {"call": look, "with": {"name": secret.name}}
+		get_note = make_tool("Get Document", unique("look").replace(" ", "_"), reference_doctype="Note")
+		self.agent = make_agent(tools=(get_note,))
+		call = {"call": get_note, "with": {"name": secret.name}}
 		answers = [call, {"say": "x"}]
 		record = {"record": "Note", "where": {"name": secret.name}, "values": {"title": "x"}}
 		share = {"doctype": "DocShare", "share_doctype": "Note", "share_name": secret.name, "read": 1}
 		manager = make_user("Huf Manager")
 		self.case({"says": "x"}, roles=["System Manager"], answers=answers)
-		self.case({"calls": look}, record, name="two", answers=answers)
+		self.case({"calls": get_note}, record, name="two", answers=answers)
 		self.case({"says": "x"}, name="three", records=[{**share, "user": manager}], answers=answers)
 		with acting_as(manager):
 			results = self.run_cases().results
@@ -133,10 +133,10 @@ class TestCases(EvalTestCase):
 		self.assertIn("takes too long", self.faults()[0])
 
 	def test_external_tools_fail_or_return_results_of_the_case(self):
-		asking = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
-		self.case({"fails": "web_search"}, answers=asking)
+		answers = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
+		self.case({"fails": "web_search"}, answers=answers)
 		self.case(
-			{"calls": "web_search"}, name="two", answers=asking, results={"web_search": [{"results": []}]}
+			{"calls": "web_search"}, name="two", answers=answers, results={"web_search": [{"results": []}]}
 		)
 		self.assertEqual(self.faults(), [])
 
@@ -148,8 +148,8 @@ class TestCases(EvalTestCase):
 	def test_results_are_stored_on_the_case_and_formatted(self):
 		name = self.case({"says": "Done"}, {"calls": self.create}, answers=[{"say": "Done."}])
 		report = self.run_cases(times=2)
-		kept = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
-		self.assertEqual(kept, (0, 2, RECORDED))
+		stored = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
+		self.assertEqual(stored, (0, 2, RECORDED))
 		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
 		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
 
@@ -169,21 +169,25 @@ class TestCases(EvalTestCase):
 
 class TestModels(EvalTestCase):
 	def test_live_model_calls_hold_no_transaction_and_see_stable_document_names(self):
-		self.case({"record": "ToDo", "where": {"description": self.words}, "values": {"status": "Closed"}})
+		self.case(
+			{"record": "ToDo", "where": {"description": self.description}, "values": {"status": "Closed"}}
+		)
 		writes, db = [], frappe.local.db
 		with ModelServer() as server:
 			model = make_model(server)
 			frappe.db.commit()
 			server.on_request = lambda body: writes.append(db.transaction_writes)
 			server.script(
-				tool_call(self.create, {"description": self.words}),
-				lambda body: tool_call(self.update, {"name": made(body), "values": {"status": "Closed"}}),
-				lambda body: text(f"Closed {made(body)}."),
+				tool_call(self.create, {"description": self.description}),
+				lambda body: tool_call(
+					self.update, {"name": read_created_name(body), "values": {"status": "Closed"}}
+				),
+				lambda body: text(f"Closed {read_created_name(body)}."),
 			)
-			before = self.what_there_is_but_calls()
+			before = self.count_rows_except_model_calls()
 			report = self.run_cases(model)
 		self.assertEqual(report.results[0].attempts[0].faults, ())
-		self.assertEqual(self.what_there_is_but_calls(), before)
+		self.assertEqual(self.count_rows_except_model_calls(), before)
 		self.assertEqual(set(writes), {0})
 
 	def test_child_rows_keep_their_names_between_calls_and_are_updated_by_name(self):
@@ -194,9 +198,9 @@ class TestModels(EvalTestCase):
 		self.agent = make_agent(tools=(create, update))
 		self.case({"calls": update, "times": 2})
 
-		def change(body, place: int, **row):
+		def change(body, index: int, **row):
 			order = frappe.parse_json(body["messages"][-1]["content"])
-			rows = [{"name": order["lines"][place]["name"], **row}, {"item": "Screw"}]
+			rows = [{"name": order["lines"][index]["name"], **row}, {"item": "Screw"}]
 			return tool_call(update, {"name": order["name"], "values": {"lines": rows}})
 
 		with ModelServer() as server:
@@ -211,8 +215,8 @@ class TestModels(EvalTestCase):
 			report = self.run_cases(model)
 		self.assertEqual(report.results[0].attempts[0].faults, ())
 
-	def what_there_is_but_calls(self) -> dict:
-		"""Model calls stay on record without their contents, as what the eval has cost."""
+	def count_rows_except_model_calls(self) -> dict:
+		"""Model calls stay recorded without their contents, because they count as cost."""
 		return {**what_there_is(), "tabAgent LLM Call": 0}
 
 	def test_the_judge_model_passes_or_fails_and_an_unclear_verdict_is_a_fault(self):
@@ -221,16 +225,16 @@ class TestModels(EvalTestCase):
 			judge = make_model(server)
 			frappe.db.commit()
 			server.script(text("FAIL. It sends the person away."), text("PASS: it is."), text("Perhaps"))
-			said = [self.faults(judge=judge) for _ in range(3)]
+			faults = [self.faults(judge=judge) for _ in range(3)]
 			self.assertIn("Go away.", server.requests[0]["messages"][1]["content"])
-		self.assertEqual(said[0], ["Is it polite? No: It sends the person away."])
-		self.assertEqual(said[1], [])
-		self.assertIn("neither PASS nor FAIL", said[2][0])
+		self.assertEqual(faults[0], ["Is it polite? No: It sends the person away."])
+		self.assertEqual(faults[1], [])
+		self.assertIn("neither PASS nor FAIL", faults[2][0])
 
 	def test_the_judge_of_an_agent_that_masks_personal_data_reads_placeholders(self):
 		frappe.get_doc("Agent", self.agent).update({"mask_personal_data": 1}).save()
-		said = {"say": "Wrote to anna@example.org."}
-		self.case({"judge": "Is it polite?"}, prompt="Write to anna@example.org", answers=[said])
+		answer = {"say": "Wrote to anna@example.org."}
+		self.case({"judge": "Is it polite?"}, prompt="Write to anna@example.org", answers=[answer])
 		with ModelServer() as server:
 			judge = make_model(server)
 			frappe.db.commit()
@@ -254,7 +258,7 @@ class TestModels(EvalTestCase):
 			self.assertEqual(self.faults(model=model, judge=model), [])
 			spent = {"owner": user, "model": model, "call_type": "outside", "status": "Success"}
 			self.assertEqual(frappe.db.count("Agent LLM Call", spent), 2)
-			asked = len(server.requests)
+			request_count = len(server.requests)
 			with settings(user_daily_cost_limit=0.000001):
 				self.assertIn("ended as Stopped", self.faults(model=model)[0])
 			for scope, target in (("All", None), ("Agent", self.agent)):
@@ -263,7 +267,7 @@ class TestModels(EvalTestCase):
 				self.assertIn("was stopped by", self.faults(model=model)[0])
 				remove_stop(stop["name"])
 				frappe.db.commit()
-			self.assertEqual(len(server.requests), asked)
+			self.assertEqual(len(server.requests), request_count)
 
 	def test_passed_attempts_of_a_case_are_counted(self):
 		self.case({"says": "yes"})
@@ -293,12 +297,12 @@ class TestMails(EvalTestCase):
 			mail="From: Anna <anna@customer.example>\nTo: office@example.com\nSubject: Question\n\nDo you?",
 			answers=[{"call": "create_draft", "with": draft}, {"say": "Drafted."}],
 		)
-		self.have_mail_of_another_thread()
+		self.insert_draft_in_another_thread()
 		before = what_there_is()
 		self.assertEqual(self.faults(), [])
 		self.assertEqual(what_there_is(), before)
 
-	def have_mail_of_another_thread(self):
+	def insert_draft_in_another_thread(self):
 		name, address = make_mailbox("Administrator")
 		row = {
 			"mailbox": name,
@@ -312,7 +316,7 @@ class TestMails(EvalTestCase):
 		frappe.db.commit()
 
 
-def made(body: dict) -> str:
-	"""The name that the first tool's result told the model."""
+def read_created_name(body: dict) -> str:
+	"""The document name in the first tool result of a request."""
 	result = next(each["content"] for each in body["messages"] if each["role"] == "tool")
 	return frappe.parse_json(result)["name"]
