@@ -1,4 +1,4 @@
-"""Secrets under every kind of permission: none gets to a user who may not read it, by whatever way."""
+"""Secrets behind every kind of permission never reach a user who may not read them."""
 
 import io
 import json
@@ -98,7 +98,7 @@ def by_level_that_was_raised(canary: str):
 
 
 def by_hooks(canary: str):
-	"""Query condition and has_permission of an app: Huf's own, for conversations."""
+	"""The permission hooks of an app: Huf's own, for conversations."""
 	user, other = make_user("Huf User"), make_user("Huf User")
 	doc = make("Agent Conversation", title=f"Roof {canary}", channel="chat", agent=make_agent())
 	frappe.db.set_value("Agent Conversation", doc.name, "owner", other)
@@ -147,7 +147,7 @@ KINDS = (
 	*(by_level_in_a_row, by_level_that_was_raised, by_hooks, by_private_file, by_field_of_a_file),
 	*(by_public_file_of_a_secret_document, by_role_of_the_source, by_right_that_was_taken),
 )
-"""Each plants a secret and gives (who may not read it, the source it is in, who may)."""
+"""Each stores a secret and returns (a user who may not read it, its source, a user who may)."""
 
 
 class TestCanaries(SiteTestCase):
@@ -160,7 +160,7 @@ class TestCanaries(SiteTestCase):
 		for kind in KINDS:
 			with self.subTest(kind.__name__):
 				frappe.set_user("Administrator")
-				# What other tests have submitted on this site stays; it cannot be deleted.
+				# Submitted documents of other tests cannot be deleted.
 				for name in frappe.get_all(CASE, {"docstatus": ["!=", 1]}, pluck="name", order_by="name"):
 					frappe.delete_doc(CASE, name, force=True)
 				canary = f"canary{frappe.generate_hash(length=12)}"
@@ -188,18 +188,18 @@ class TestCanaries(SiteTestCase):
 		self.for_each_kind(check)
 
 	def test_no_secret_gets_into_a_prompt_a_stream_a_record_or_a_log(self):
-		said = io.StringIO()
-		handler = logging.StreamHandler(said)
+		log_output = io.StringIO()
+		handler = logging.StreamHandler(log_output)
 		logging.getLogger().addHandler(handler)
 		self.addCleanup(logging.getLogger().removeHandler, handler)
 
 		def check(user, source, other, canary):
-			asked, events = ask_about(user, source)
-			self.assertEqual(len(asked), 2)
-			self.assertNotIn(canary, json.dumps(asked))
+			requests, events = ask_agent(user, source)
+			self.assertEqual(len(requests), 2)
+			self.assertNotIn(canary, json.dumps(requests))
 			self.assertNotIn(canary, repr(events))
 			self.assertNotIn(canary, everything_owned(user, *RECORDS))
-			self.assertNotIn(canary, said.getvalue())
+			self.assertNotIn(canary, log_output.getvalue())
 
 		self.for_each_kind(check)
 
@@ -243,20 +243,20 @@ def refuse(doc, ptype=None, user=None) -> bool:
 
 @contextmanager
 def with_hook(hook: str, function: Callable):
-	"""As if an app had a hook for cases."""
-	known = frappe.get_hooks
+	"""Add a permission hook of an app for cases."""
+	original = frappe.get_hooks
 
 	def get_hooks(name=None, *args, **kwargs):
-		found = known(name, *args, **kwargs)
+		hooks = original(name, *args, **kwargs)
 		path = f"{function.__module__}.{function.__qualname__}"
-		return {**found, CASE: [path]} if name == hook else found
+		return {**hooks, CASE: [path]} if name == hook else hooks
 
 	with patch("frappe.get_hooks", get_hooks):
 		yield
 
 
-def ask_about(user: str, source: str) -> tuple[list, list]:
-	"""(what a model was sent, what was streamed) when a user asks an agent that searches a source."""
+def ask_agent(user: str, source: str) -> tuple[list, list]:
+	"""(requests to the model, streamed events) of a user's question to an agent that searches a source."""
 	with ModelServer() as server:
 		tool = make_tool("Search Knowledge")
 		agent = make_agent(make_model(server), (tool,), knowledge=[{"source": source}])

@@ -1,4 +1,4 @@
-"""What sources hold is found, found anew when it changes, and gone when it is deleted."""
+"""Sources are indexed, reindexed when their content changes, and removed from the index when deleted."""
 
 from functools import partial
 from unittest.mock import patch
@@ -37,7 +37,7 @@ class TestFiles(SiteTestCase):
 		with acting_as(make_user("Huf User", READER)), self.assertRaises(frappe.PermissionError):
 			attach(ORDER, order.name, "note.txt", "The roof leaks")
 		frappe.db.rollback()
-		# Of a web form's document, a visitor may not be able to change it.
+		# Visitors attach files in web forms to documents that they may not change.
 		frappe.flags.in_web_form = True
 		self.addCleanup(frappe.flags.pop, "in_web_form")
 		changes.check_file(
@@ -65,14 +65,14 @@ class TestFiles(SiteTestCase):
 
 	def test_a_file_attached_at_the_end_of_a_job_is_indexed_by_that_job(self):
 		source = make_source()
-		late = iter([("b.txt", "The roof leaks")])
+		pending = iter([("b.txt", "The roof leaks")])
 
-		def attach_late():
-			for name, content in late:
+		def attach_pending():
+			for name, content in pending:
 				attach(SOURCE, source, name, content)
 			return now()
 
-		with patch.object(indexing, "now", attach_late):
+		with patch.object(indexing, "now", attach_pending):
 			index_source(source)
 		self.assertEqual(len(find("roof", source)), 1)
 
@@ -237,9 +237,9 @@ class TestDocuments(SiteTestCase):
 		store.mark_waiting({"source": source})
 		items = store.list_waiting_items(source, 500)
 		item = next(each for each in items if each.reference_name == doc.name)
-		found = indexing.read_item_content(item)
+		content = indexing.read_item_content(item)
 		doc.update({"title": f"Gutter {self.word}"}).save()
-		indexing.store_content(item, found)
+		indexing.store_content(item, content)
 		self.assertEqual(frappe.db.get_value(ITEM, item.name, "state"), "Waiting")
 		index_source(source, gather=False)
 		self.assertIn("Gutter", texts(self.word, source)[0])
@@ -262,13 +262,13 @@ class TestDocuments(SiteTestCase):
 		source = self.source()
 		doc = make_case(title=f"Roof {self.word}")
 		store.delete_items(store.find_document_items(CASE, doc.name))
-		with patch.object(indexing, "sync_items", self.request_during(indexing.sync_items)):
+		with patch.object(indexing, "sync_items", self.request_again_before(indexing.sync_items)):
 			index_source(source)
 		self.assertEqual(len(find(self.word, source)), 1)
 		self.assertFalse(frappe.db.get_value(SOURCE, source, "requested"))
 
-	def request_during(self, sync):
-		"""As if a person asked again while the first synchronization is over and its items are read."""
+	def request_again_before(self, sync):
+		"""Simulates a user who requests indexing again while items of the first sync are read."""
 
 		def run(source, again):
 			if self.requested:
@@ -292,12 +292,12 @@ class TestDocuments(SiteTestCase):
 		make_case(title=f"Roof {self.word}")
 		fatal, source = make_case(title=f"Gutter {self.word}"), self.source(index=False)
 		store.set_state(source, store.IndexState.INDEXING)
-		known = indexing.sources.read_item_parts
+		original = indexing.sources.read_item_parts
 
 		def read_item(item):
 			if item.reference_name == fatal.name:
 				raise SystemExit
-			return known(item)
+			return original(item)
 
 		with patch.object(indexing.sources, "read_item_parts", read_item):
 			self.assertRaises(SystemExit, index_source, source)

@@ -1,4 +1,4 @@
-"""Agent Memory: kept for a user, a role or a record, offered to later runs, and shown to nobody else."""
+"""Facts in Agent Memory are kept for a user, role or record, offered to later runs, and private."""
 
 import json
 from urllib.parse import quote
@@ -51,7 +51,7 @@ class MemoryTestCase(SiteTestCase):
 		with acting_as(user):
 			return run_agent_sync(agent or self.agent, prompt, channel_id=frappe.generate_hash(length=8))
 
-	def keep(self, user: str, fact: str, **where) -> str:
+	def store_fact(self, user: str, fact: str, **where) -> str:
 		with acting_as(user):
 			name = remember(fact, self.agent, **where)["name"]
 		frappe.db.commit()
@@ -83,18 +83,18 @@ class TestMemory(MemoryTestCase):
 		self.assertIn("Prefers tea", self.server.requests[-1]["messages"][-1]["content"])
 
 	def test_other_agents_and_agents_without_memory_tools_see_no_facts(self):
-		self.keep(self.user, "Prefers tea.")
-		plain = make_agent(make_model(self.server))
-		neighbour = make_agent(make_model(self.server), (self.recall,))
-		for agent in (plain, neighbour):
+		self.store_fact(self.user, "Prefers tea.")
+		agent_without_tools = make_agent(make_model(self.server))
+		other_agent = make_agent(make_model(self.server), (self.recall,))
+		for agent in (agent_without_tools, other_agent):
 			self.assertNotIn("tea", self.instructions(self.user, agent))
 		frappe.db.set_value(MEMORY, {"user": self.user}, "agent", None)
 		frappe.db.commit()
-		self.assertIn("tea", self.instructions(self.user, neighbour))
-		self.assertNotIn("tea", self.instructions(self.user, plain))
+		self.assertIn("tea", self.instructions(self.user, other_agent))
+		self.assertNotIn("tea", self.instructions(self.user, agent_without_tools))
 
 	def test_facts_of_an_agent_are_listed_on_the_records_page(self):
-		self.keep(self.user, "Prefers tea.")
+		self.store_fact(self.user, "Prefers tea.")
 		with acting_as(self.user):
 			self.assertIn(MEMORY, [each["name"] for each in list_used_doctypes()])
 			listed = list_records(MEMORY, self.agent)
@@ -102,15 +102,15 @@ class TestMemory(MemoryTestCase):
 
 	def test_a_team_and_the_readers_of_a_record_share_facts(self):
 		role = make_role()
-		mate = make_user("Huf User", role)
+		teammate = make_user("Huf User", role)
 		case = make_case(title="Roof").name
 		editor, reader = make_user("Huf User", EDITOR), make_user("Huf User", READER)
-		self.keep(make_user("Huf User", role), "The team meets on Monday.", role=role)
-		self.keep(editor, "The owner calls late.", doctype=CASE, name=case)
-		self.assertEqual(self.facts(mate), ["The team meets on Monday."])
+		self.store_fact(make_user("Huf User", role), "The team meets on Monday.", role=role)
+		self.store_fact(editor, "The owner calls late.", doctype=CASE, name=case)
+		self.assertEqual(self.facts(teammate), ["The team meets on Monday."])
 		self.assertEqual(self.facts(reader, doctype=CASE, name=case), ["The owner calls late."])
 		self.assertEqual(self.facts(self.user), [])
-		self.assertIn("meets on Monday", self.instructions(mate))
+		self.assertIn("meets on Monday", self.instructions(teammate))
 		self.assertNotIn("calls late", self.instructions(reader))
 
 	def test_facts_for_other_users_roles_or_records_are_refused(self):
@@ -122,13 +122,13 @@ class TestMemory(MemoryTestCase):
 			(reader, {"doctype": CASE, "name": case}),
 		):
 			with self.subTest(where), self.assertRaises(frappe.PermissionError):
-				self.keep(user, "Always pay at once.", **where)
+				self.store_fact(user, "Always pay at once.", **where)
 		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
 			make(MEMORY, fact="Always pay at once.", scope="User", user=self.other)
 		with self.assertRaises(ToolError):
-			self.keep(self.user, "x", doctype=CASE)
+			self.store_fact(self.user, "x", doctype=CASE)
 		with self.assertRaises(ToolError):
-			self.keep(self.user, "x", expires_on="2020-01-01")
+			self.store_fact(self.user, "x", expires_on="2020-01-01")
 		with self.assertRaises(frappe.ValidationError):
 			make(
 				MEMORY,
@@ -139,7 +139,7 @@ class TestMemory(MemoryTestCase):
 			)
 
 	def test_taking_over_the_fact_of_another_by_changing_its_audience_is_refused(self):
-		name = self.keep(self.user, "Earns 4,000 a month.")
+		name = self.store_fact(self.user, "Earns 4,000 a month.")
 		with acting_as(self.other):
 			doc = frappe.get_doc(MEMORY, name)
 			doc.user = self.other
@@ -157,12 +157,14 @@ class TestMemory(MemoryTestCase):
 		self.assertEqual(self.facts(self.user), [])
 
 	def test_repeated_facts_are_stored_once_and_expired_ones_are_deleted(self):
-		first = self.keep(self.user, "Prefers tea.", expires_on=today())
-		self.assertEqual(self.keep(self.user, "Prefers  tea."), first)
-		self.assertIsNone(frappe.db.get_value(MEMORY, first, "expires_on"), "the second time it was for good")
-		self.assertEqual(self.keep(self.user, "Prefers tea.", expires_on=today()), first)
+		first = self.store_fact(self.user, "Prefers tea.", expires_on=today())
+		self.assertEqual(self.store_fact(self.user, "Prefers  tea."), first)
+		self.assertIsNone(
+			frappe.db.get_value(MEMORY, first, "expires_on"), "the second call stored it without expiry"
+		)
+		self.assertEqual(self.store_fact(self.user, "Prefers tea.", expires_on=today()), first)
 		self.assertIsNone(frappe.db.get_value(MEMORY, first, "expires_on"))
-		self.assertNotEqual(self.keep(self.other, "Prefers tea."), first)
+		self.assertNotEqual(self.store_fact(self.other, "Prefers tea."), first)
 		frappe.db.set_value(MEMORY, first, "expires_on", add_to_date(today(), days=-1))
 		self.assertEqual(self.facts(self.user), [])
 		frappe.db.commit()
@@ -172,16 +174,16 @@ class TestMemory(MemoryTestCase):
 
 	def test_facts_offered_to_a_run_are_limited_in_length(self):
 		for number in range(12):
-			self.keep(self.user, f"{number:02} {'long ' * 80}end")
-		given = self.instructions(self.user)
-		self.assertLess(len(given), MAX_OFFERED_CHARS + 400)
-		self.assertIn("11 long", given)
+			self.store_fact(self.user, f"{number:02} {'long ' * 80}end")
+		instructions = self.instructions(self.user)
+		self.assertLess(len(instructions), MAX_OFFERED_CHARS + 400)
+		self.assertIn("11 long", instructions)
 
 	def test_user_facts_are_not_offered_in_scheduled_or_mail_conversations(self):
-		self.keep(self.user, "Prefers tea.")
+		self.store_fact(self.user, "Prefers tea.")
 		role = make_role()
 		frappe.get_doc("User", self.user).add_roles(role)
-		self.keep(self.user, "Monday is closed.", role=role)
+		self.store_fact(self.user, "Monday is closed.", role=role)
 		row = {"owner": "Administrator", "channel": "schedule"}
 		for values in (row, {"owner": self.user, "channel": "mail"}):
 			result = self.run_as(self.user, text("Hello."))
@@ -192,30 +194,33 @@ class TestMemory(MemoryTestCase):
 			frappe.db.commit()
 			self.server.script(text("Hello again."))
 			work_on(result["run"])
-			given = self.server.requests[-1]["messages"][0]["content"]
-			self.assertNotIn("tea", given)
-			self.assertIn("Monday is closed", given)
+			instructions = self.server.requests[-1]["messages"][0]["content"]
+			self.assertNotIn("tea", instructions)
+			self.assertIn("Monday is closed", instructions)
 			frappe.set_user("Administrator")
 
 	def test_deleting_an_agent_deletes_its_facts_but_not_shared_ones(self):
 		agent = make_agent()
-		own, shared = (
+		agent_fact, shared_fact = (
 			make(MEMORY, fact="Likes tea", scope="User", agent=name).name for name in (agent, None)
 		)
 		frappe.delete_doc("Agent", agent)
-		self.assertEqual([frappe.db.exists(MEMORY, name) for name in (own, shared)], [None, shared])
+		self.assertEqual(
+			[frappe.db.exists(MEMORY, name) for name in (agent_fact, shared_fact)], [None, shared_fact]
+		)
 
 	def test_a_fact_that_needs_approval_waits_for_it(self):
-		keep = make_tool("Remember", requires_approval=1)
-		agent = make_agent(make_model(self.server), (keep,))
-		card = self.run_as(self.user, tool_call(keep, {"fact": "Prefers tea."}), agent=agent)["draft"]
-		self.assertIn("Prefers tea.", json.dumps(card["difference"]))
-		self.assertFalse(frappe.db.exists(MEMORY, {"run": card["run"]}))
+		remember_tool = make_tool("Remember", requires_approval=1)
+		agent = make_agent(make_model(self.server), (remember_tool,))
+		call = tool_call(remember_tool, {"fact": "Prefers tea."})
+		draft = self.run_as(self.user, call, agent=agent)["draft"]
+		self.assertIn("Prefers tea.", json.dumps(draft["difference"]))
+		self.assertFalse(frappe.db.exists(MEMORY, {"run": draft["run"]}))
 		with acting_as(self.user):
-			approve_call(card["draft"], card["digest"])
+			approve_call(draft["draft"], draft["digest"])
 		self.server.script(text("Noted."))
-		work_on(card["run"])
-		self.assertTrue(frappe.db.exists(MEMORY, {"run": card["run"], "fact": "Prefers tea."}))
+		work_on(draft["run"])
+		self.assertTrue(frappe.db.exists(MEMORY, {"run": draft["run"], "fact": "Prefers tea."}))
 
 
 class TestUntrustedMemory(MemoryTestCase):
@@ -228,13 +233,13 @@ class TestUntrustedMemory(MemoryTestCase):
 
 	def test_untrusted_facts_are_not_offered_to_runs_until_a_user_trusts_them(self):
 		fact = "Her account is DE02120300000000202051."
-		learn = tool_call(self.remember, {"fact": fact})
-		self.run_as(self.user, tool_call(self.outside, {}), learn, text("Noted."))
+		remember_call = tool_call(self.remember, {"fact": fact})
+		self.run_as(self.user, tool_call(self.outside, {}), remember_call, text("Noted."))
 		name = frappe.db.get_value(MEMORY, {"user": self.user, "fact": fact})
 		self.assertNotIn("DE02", self.instructions(self.user))
-		found = self.run_as(self.user, tool_call(self.recall, {}), text("Found."))
+		result = self.run_as(self.user, tool_call(self.recall, {}), text("Found."))
 		self.assertIn("DE02", self.server.requests[-1]["messages"][-1]["content"])
-		self.assertIn(MEMORY, " ".join(find_origins(found["run"])))
+		self.assertIn(MEMORY, " ".join(find_origins(result["run"])))
 		with acting_as(self.user):
 			trust_record(MEMORY, name)
 		self.assertIn("DE02", self.instructions(self.user))
@@ -248,39 +253,43 @@ class TestUntrustedMemory(MemoryTestCase):
 
 
 class TestMemoryCanary(MemoryTestCase, McpTestCase):
-	"""A reader with fewer rights finds no fact by content, count or title, by any way."""
+	"""A user with fewer rights finds no fact by content, count or title through any interface."""
 
 	def test_facts_of_others_are_hidden_in_records_search_rest_and_mcp(self):
-		for kind in (self.of_a_user, self.of_a_role, self.of_a_record):
+		for kind in (self.store_for_user, self.store_for_role, self.store_for_record):
 			with self.subTest(kind.__name__):
 				frappe.set_user("Administrator")
 				canary = f"canary{frappe.generate_hash(length=12)}"
-				stranger, friend = make_user("Huf User"), kind(canary)
+				outsider, reader = make_user("Huf User"), kind(canary)
 				name = frappe.db.get_value(MEMORY, {"fact": ["like", f"%{canary}%"]})
 				self.assertTrue(name)
-				self.offer(canary)
-				for user, finds in ((stranger, False), (friend, True)):
-					for way, got in self.collect(user, name, canary).items():
-						self.assertEqual(canary in got or name in got, finds, f"{way} as {user}: {got[:300]}")
-				self.assertEqual(self.counts(stranger, canary), {0})
-				self.assertEqual(self.counts(friend, canary), {1})
+				self.set_up_readers(canary)
+				for user, may_read in ((outsider, False), (reader, True)):
+					for interface, output in self.query_interfaces(user, name, canary).items():
+						self.assertEqual(
+							canary in output or name in output,
+							may_read,
+							f"{interface} as {user}: {output[:300]}",
+						)
+				self.assertEqual(self.count_facts(outsider, canary), {0})
+				self.assertEqual(self.count_facts(reader, canary), {1})
 
-	def of_a_user(self, canary: str) -> str:
-		self.keep(self.user, f"The word is {canary}")
+	def store_for_user(self, canary: str) -> str:
+		self.store_fact(self.user, f"The word is {canary}")
 		return self.user
 
-	def of_a_role(self, canary: str) -> str:
+	def store_for_role(self, canary: str) -> str:
 		role = make_role()
-		self.keep(make_user("Huf User", role), f"The word is {canary}", role=role)
+		self.store_fact(make_user("Huf User", role), f"The word is {canary}", role=role)
 		return make_user("Huf User", role)
 
-	def of_a_record(self, canary: str) -> str:
+	def store_for_record(self, canary: str) -> str:
 		case = make_case(title="Roof").name
-		self.keep(make_user("Huf User", EDITOR), f"The word is {canary}", doctype=CASE, name=case)
+		self.store_fact(make_user("Huf User", EDITOR), f"The word is {canary}", doctype=CASE, name=case)
 		return make_user("Huf User", READER)
 
-	def offer(self, canary: str) -> None:
-		"""All that can read facts: tools, a knowledge source of them, and resources over MCP."""
+	def set_up_readers(self, canary: str) -> None:
+		"""Set up all readers of facts: tools, a knowledge source, and resources over MCP."""
 		self.source = make_source(
 			reference_doctype=MEMORY, filters=json.dumps({"fact": ["like", f"%{canary}%"]})
 		)
@@ -295,25 +304,25 @@ class TestMemoryCanary(MemoryTestCase, McpTestCase):
 		self.slug = make("MCP Server", server_name=unique("All"), agent=agent, offers=offers).slug
 		frappe.db.commit()
 
-	def collect(self, user: str, name: str, canary: str) -> dict[str, str]:
-		"""What each way returns to a user who knows the name and the words."""
+	def query_interfaces(self, user: str, name: str, canary: str) -> dict[str, str]:
+		"""What each interface returns to a user who knows the fact's name and words."""
 		filters = quote(json.dumps([["fact", "like", f"%{canary[:8]}%"]]))
 		frappe.set_user("Administrator")
 		key = make_key(user)
 		self.headers = {"Authorization": f"Bearer {key}:{SECRET}"}
 		headers = {"Authorization": f"token {key}:{SECRET}"}
 		address = f"huf://document/{quote(MEMORY, safe='')}"
-		ref = {"type": "ref/resource", "uri": f"{address}/{{name}}"}
+		reference = {"type": "ref/resource", "uri": f"{address}/{{name}}"}
 
-		def rest(path: str) -> str:
+		def get_rest(path: str) -> str:
 			answer = send(path, headers=headers)
 			if answer.status_code == 200:
 				return answer.get_data(as_text=True)
-			refused = answer.get_data(as_text=True).replace(name, "")
-			self.assertNotIn(CASE, refused)
-			return refused
+			error_text = answer.get_data(as_text=True).replace(name, "")
+			self.assertNotIn(CASE, error_text)
+			return error_text
 
-		def mcp(method: str, params: dict | None = None) -> str:
+		def call_mcp(method: str, params: dict | None = None) -> str:
 			answer = json.dumps(self.post(method, params).json.get("result") or {})
 			return answer.replace(f"{address}/{name}", "") if method == "resources/read" else answer
 
@@ -325,27 +334,27 @@ class TestMemoryCanary(MemoryTestCase, McpTestCase):
 				"knowledge": str(search_knowledge(canary, [self.source])["results"]),
 			}
 		found |= {
-			"list": rest(f"/api/resource/{quote(MEMORY)}?filters={filters}&fields=[%22*%22]"),
-			"resource": rest(f"/api/resource/{quote(MEMORY)}/{name}"),
-			"link": rest(
+			"list": get_rest(f"/api/resource/{quote(MEMORY)}?filters={filters}&fields=[%22*%22]"),
+			"resource": get_rest(f"/api/resource/{quote(MEMORY)}/{name}"),
+			"link": get_rest(
 				f"/api/method/frappe.desk.search.search_link?doctype={quote(MEMORY)}&txt={canary[:8]}"
 			),
-			"mcp list": mcp("resources/list"),
-			"mcp get list": mcp(
+			"mcp list": call_mcp("resources/list"),
+			"mcp get list": call_mcp(
 				"tools/call", {"name": self.lister, "arguments": {"limit": 500, "fields": ["fact"]}}
 			),
-			"mcp recall": mcp(
+			"mcp recall": call_mcp(
 				"tools/call", {"name": self.recall, "arguments": {"query": "word", "limit": 50}}
 			),
-			"mcp completion": mcp(
-				"completion/complete", {"ref": ref, "argument": {"name": "name", "value": name[:5]}}
+			"mcp completion": call_mcp(
+				"completion/complete", {"ref": reference, "argument": {"name": "name", "value": name[:5]}}
 			),
-			"mcp read": mcp("resources/read", {"uri": f"{address}/{name}"}),
+			"mcp read": call_mcp("resources/read", {"uri": f"{address}/{name}"}),
 		}
 		return found
 
-	def counts(self, user: str, canary: str) -> set[int]:
-		"""How many facts with the word each count says there are."""
+	def count_facts(self, user: str, canary: str) -> set[int]:
+		"""The number of facts with the word, by each interface that counts them."""
 		headers = {"Authorization": f"token {make_key(user)}:{SECRET}"}
 		filters = quote(json.dumps([["fact", "like", f"%{canary}%"]]))
 		path = f"/api/method/frappe.client.get_count?doctype={quote(MEMORY)}&filters={filters}"

@@ -1,4 +1,4 @@
-"""How words are stemmed, and what was found is weighed."""
+"""Words are stemmed, and search results are ranked."""
 
 import unittest
 
@@ -14,8 +14,8 @@ def stem(text: str) -> str:
 
 
 def score(query: str, *passages: tuple[str, str]) -> list[float]:
-	found = [Passage(title, stem(f"{title} {text}"), text) for title, text in passages]
-	return score_passages(build_terms(query, str), found)
+	candidates = [Passage(title, stem(f"{title} {text}"), text) for title, text in passages]
+	return score_passages(build_terms(query, str), candidates)
 
 
 class TestStems(unittest.TestCase):

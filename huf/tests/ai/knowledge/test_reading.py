@@ -1,4 +1,4 @@
-"""Files of every kind as text with places, and texts cut into chunks."""
+"""Files of every supported type are read as text with positions, and texts are split into chunks."""
 
 import io
 import unittest
@@ -72,20 +72,20 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual(read_file("empty.txt", b" \n"), [])
 
 	def test_a_file_that_would_fill_the_memory_is_refused(self):
-		packed = io.BytesIO()
+		archive = io.BytesIO()
 		with (
-			zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as package,
-			package.open("word/document.xml", "w", force_zip64=True) as entry,
+			zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file,
+			zip_file.open("word/document.xml", "w", force_zip64=True) as entry,
 		):
 			for _ in range(MAX_UNPACKED_BYTES // 10_000_000 + 1):
 				entry.write(bytes(10_000_000))
-		for ending in ("docx", "xlsx", "pptx"):
+		for extension in ("docx", "xlsx", "pptx"):
 			with self.assertRaisesRegex(UsageError, "too large"):
-				read_file(f"a.{ending}", packed.getvalue())
+				read_file(f"a.{extension}", archive.getvalue())
 
 	def test_plain_text_formats_are_read_unchanged(self):
-		for ending in PLAIN.split():
-			self.assertEqual(read_file(f"a.{ending}", b'{\n\t"a": "\xc3\xa4"}')[0].text, '{\n\t"a": "ä"}')
+		for extension in PLAIN.split():
+			self.assertEqual(read_file(f"a.{extension}", b'{\n\t"a": "\xc3\xa4"}')[0].text, '{\n\t"a": "ä"}')
 
 	def test_every_supported_file_type_is_tested_here(self):
 		self.assertEqual(set(READERS), set(f"docx htm html markdown md pdf pptx xlsx {PLAIN}".split()))
@@ -145,6 +145,6 @@ def make_xlsx() -> bytes:
 def make_pptx(*slides: str) -> bytes:
 	out = io.BytesIO()
 	with zipfile.ZipFile(out, "w") as package:
-		for number, said in enumerate(slides, 1):
-			package.writestr(f"ppt/slides/slide{number}.xml", SLIDE.format(said))
+		for number, content in enumerate(slides, 1):
+			package.writestr(f"ppt/slides/slide{number}.xml", SLIDE.format(content))
 	return out.getvalue()

@@ -1,4 +1,4 @@
-"""Search finds what people judged relevant, in four languages, and better than plain FTS5."""
+"""Search finds what people judged relevant, in four languages, and ranks better than plain FTS5."""
 
 import frappe
 
@@ -10,7 +10,7 @@ from huf.tests.retrieval import HufSearch, PlainFTS5, measure_quality, read_our_
 
 MIN_AVERAGE_PRECISION, MIN_NDCG = 0.9, 0.9
 MIN_GAIN = 0.15
-"""Over plain FTS5, which has stems for English only, in the mean of four languages."""
+"""Compared with plain FTS5, which stems English only, averaged over four languages."""
 
 
 class TestQuality(SiteTestCase):
@@ -23,9 +23,9 @@ class TestQuality(SiteTestCase):
 	def test_search_meets_the_quality_thresholds_in_each_language(self):
 		for language in ("en", "de", "es", "cs"):
 			with self.subTest(language):
-				found = measure_quality(read_our_collection(language), self.huf.search)
-				self.assertGreaterEqual(found.average_precision, MIN_AVERAGE_PRECISION, found)
-				self.assertGreaterEqual(found.ndcg, MIN_NDCG, found)
+				quality = measure_quality(read_our_collection(language), self.huf.search)
+				self.assertGreaterEqual(quality.average_precision, MIN_AVERAGE_PRECISION, quality)
+				self.assertGreaterEqual(quality.ndcg, MIN_NDCG, quality)
 
 	def test_all_languages_together_are_searched_better_than_by_plain_fts5(self):
 		collection = read_our_collection()
@@ -58,8 +58,8 @@ class TestOrder(SiteTestCase):
 		self.assertEqual(texts("organizationsx*", source), [])
 
 	def test_all_matches_are_ranked_not_only_the_first_thirty(self):
-		many = "\n\n".join(f"# Part {number}\n\nThe roof of house {number} is old." for number in range(120))
-		source = make_source(("a.md", f"{many}\n\n# Last\n\nThe roof, the roof and the roof of a shed."))
+		parts = "\n\n".join(f"# Part {number}\n\nThe roof of house {number} is old." for number in range(120))
+		source = make_source(("a.md", f"{parts}\n\n# Last\n\nThe roof, the roof and the roof of a shed."))
 		self.assertIn("shed", texts("roof", source)[0])
 
 
@@ -67,7 +67,7 @@ class TestUpgrade(SiteTestCase):
 	def test_upgrading_a_word_index_to_stems_reads_no_file_again(self):
 		source = make_source(("a.txt", "Die Kündigungen der Mieter sind auf dem Tisch"))
 		before = frappe.get_all(ITEM, {"source": source}, ["name", "content_hash", "indexed_at"])
-		self.store_as_before()
+		self.downgrade_index()
 		store.upgrade_index()
 		self.assertFalse(fulltext.get_index().has_old())
 		self.assertEqual(len(texts("Kündigung", source)), 1)
@@ -81,15 +81,15 @@ class TestUpgrade(SiteTestCase):
 		source, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "Nothing"))
 		empty = frappe.db.get_value(ITEM, {"source": other})
 		frappe.db.set_value(CHUNK, {"item": empty}, "text", None)
-		self.store_as_before()
+		self.downgrade_index()
 		frappe.db.sql(f"update `tab{CHUNK}` set words = null")
 		frappe.db.commit()
 		fulltext.get_index().drop_old()
 		store.upgrade_index()
 		self.assertEqual(len(texts("leaking", source)), 1)
 
-	def store_as_before(self):
-		"""The site as it was before stems: chunks without their words, and the index under its old name."""
+	def downgrade_index(self):
+		"""Restore the state before stemming: chunks without words, and the index under its old name."""
 		index = fulltext.get_index()
 		if index.is_separate_table:
 			frappe.db.sql_ddl(f"drop table {fulltext.INDEX_NAME}")

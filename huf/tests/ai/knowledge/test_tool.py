@@ -1,4 +1,4 @@
-"""Agents search knowledge: in their sources, with numbers to cite by, and with care for what strangers wrote."""
+"""Agents search their knowledge sources, cite results by number, and treat web pages as untrusted."""
 
 import json
 
@@ -15,22 +15,22 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 class TestTool(SiteTestCase):
 	def run_agent(self, *calls: tuple[str, dict], tools: tuple = (), **values) -> tuple[list, dict]:
-		"""(what the search tool and others gave, the result) of a run that makes these calls."""
+		"""(tool results, result) of a run that makes these calls."""
 		with ModelServer() as server:
 			agent = make_agent(make_model(server), ("search_knowledge", *tools), **values)
 			server.script(*(tool_call(*each) for each in calls), text("Because of [1]."))
 			result = run_agent_sync(agent, "Why?")
-		said = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
-		return said, result
+		results = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		return results, result
 
 	def test_results_are_numbered_through_a_run_and_are_its_sources(self):
 		source = make_source(("a.md", "# Roof\n\nIt leaks.\n\n# Gutter\n\nIt is full."))
-		said, result = self.run_agent(
+		results, result = self.run_agent(
 			("search_knowledge", {"query": "leaks"}),
 			("search_knowledge", {"query": "gutter"}),
 			knowledge=[{"source": source}],
 		)
-		first, second = (json.loads(each) for each in said)
+		first, second = (json.loads(each) for each in results)
 		self.assertEqual([each["number"] for each in (*first["results"], *second["results"])], [1, 2])
 		self.assertIn("[1]", first["note"])
 		steps = read_timeline(result["run"])["steps"]
@@ -39,13 +39,13 @@ class TestTool(SiteTestCase):
 		self.assertEqual(cited["link"], second["results"][0]["link"])
 
 	def test_an_agent_searches_its_own_sources_and_no_others(self):
-		mine, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "The roof is new"))
-		(said,), _ = self.run_agent(("search_knowledge", {"query": "roof"}), knowledge=[{"source": mine}])
-		self.assertNotIn("is new", said)
-		(said,), _ = self.run_agent(
-			("search_knowledge", {"query": "roof", "sources": [other]}), knowledge=[{"source": mine}]
+		source, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "The roof is new"))
+		(result,), _ = self.run_agent(("search_knowledge", {"query": "roof"}), knowledge=[{"source": source}])
+		self.assertNotIn("is new", result)
+		(result,), _ = self.run_agent(
+			("search_knowledge", {"query": "roof", "sources": [other]}), knowledge=[{"source": source}]
 		)
-		self.assertIn("do not fit the tool", said)
+		self.assertIn("do not fit the tool", result)
 
 	def test_a_request_to_a_new_host_needs_approval_after_reading_a_web_page(self):
 		site = Site(self)

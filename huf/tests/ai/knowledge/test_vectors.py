@@ -1,4 +1,4 @@
-"""Search by meaning: fused with words, as secret as words, and never in the way of them."""
+"""Search by meaning is combined with word search, has the same permissions, and never blocks it."""
 
 import json
 
@@ -22,7 +22,7 @@ class TestMeaning(SiteTestCase):
 		self.model = make_model(self.server)
 		self.files = (("a.txt", "The roof of the house leaks"), ("b.txt", "A bill for gutters"))
 
-	def asked(self) -> list:
+	def list_embedding_requests(self) -> list:
 		return [
 			body
 			for body, path in zip(self.server.requests, self.server.paths, strict=True)
@@ -39,59 +39,61 @@ class TestMeaning(SiteTestCase):
 	def test_a_source_without_an_embedding_model_makes_no_embedding_call(self):
 		source = make_source(*self.files)
 		find("roof", source)
-		self.assertEqual(self.asked(), [])
+		self.assertEqual(self.list_embedding_requests(), [])
 
 	def test_unchanged_text_is_not_embedded_again(self):
 		source = make_source(*self.files, embedding_model=self.model)
-		before = len(self.asked())
+		before = len(self.list_embedding_requests())
 		index_source(source, again=True)
-		self.assertEqual(len(self.asked()), before)
+		self.assertEqual(len(self.list_embedding_requests()), before)
 
 	def test_search_by_words_works_while_the_embedding_model_is_down(self):
-		gone = make("AI Provider", provide_name=unique("Gone"), is_local=1, api_base="http://127.0.0.1:9")
-		model = make("AI Model", model_name=unique("gone"), provider=gone.name).name
+		provider = make("AI Provider", provide_name=unique("Gone"), is_local=1, api_base="http://127.0.0.1:9")
+		model = make("AI Model", model_name=unique("gone"), provider=provider.name).name
 		source = make_source(*self.files, embedding_model=model)
 		self.assertEqual({row.state for row in read_items(source).values()}, {"Failed"})
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 
 	def test_no_embedding_call_is_made_in_a_write_transaction(self):
 		source = make_source(*self.files, embedding_model=self.model)
-		before = len(self.asked())
+		before = len(self.list_embedding_requests())
 		frappe.db.set_value(SOURCE, source, "description", "x")
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
-		self.assertEqual(len(self.asked()), before)
+		self.assertEqual(len(self.list_embedding_requests()), before)
 
 	def test_a_query_embedding_sends_only_the_query_and_search_checks_permissions(self):
 		make_doctypes()
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		make_case(title="Roof", fee=f"roof {canary}")
 		source = make_source(reference_doctype=CASE, document_fields="title\nfee", embedding_model=self.model)
-		before = len(self.asked())
+		before = len(self.list_embedding_requests())
 		found = find(f"roof {canary[:8]}", source, make_user("Huf User", EDITOR))
 		self.assertTrue(found)
 		self.assertNotIn(canary, json.dumps(found))
-		self.assertEqual([body["input"] for body in self.asked()[before:]], [[f"roof {canary[:8]}"]])
+		self.assertEqual(
+			[body["input"] for body in self.list_embedding_requests()[before:]], [[f"roof {canary[:8]}"]]
+		)
 		self.assertEqual(find("roof", source, make_user("Huf User")), [])
 
 	def test_embeddings_count_towards_budgets_and_at_the_limit_words_are_searched(self):
 		user = make_user("Huf Manager")
 		frappe.set_user(user)
 		self.addCleanup(frappe.set_user, "Administrator")
-		self.addCleanup(self.limit, 0)
-		self.limit(1_000)
+		self.addCleanup(self.set_token_limit, 0)
+		self.set_token_limit(1_000)
 		source = make_source(*self.files, embedding_model=self.model)
-		held = frappe.db.get_value(
+		budget = frappe.db.get_value(
 			"Agent Budget", {"holder": user, "scope": "user"}, ["tokens", "reserved_tokens"]
 		)
-		self.assertGreater(held[0], 0)
-		self.assertEqual(held[1], 0)
-		self.limit(held[0] + 3)
-		before = len(self.asked())
+		self.assertGreater(budget[0], 0)
+		self.assertEqual(budget[1], 0)
+		self.set_token_limit(budget[0] + 3)
+		before = len(self.list_embedding_requests())
 		self.assertEqual(texts("roof", source, user), ["The roof of the house leaks"])
 		other = make_source(*self.files, embedding_model=self.model)
 		for row in read_items(other).values():
 			self.assertIn("leaves too little", row.error)
-		self.assertEqual(len(self.asked()), before)
+		self.assertEqual(len(self.list_embedding_requests()), before)
 
 	def test_a_stop_blocks_embedding_calls_but_not_word_search(self):
 		source = make_source(*self.files, embedding_model=self.model)
@@ -99,18 +101,18 @@ class TestMeaning(SiteTestCase):
 		frappe.db.commit()
 		self.addCleanup(frappe.db.commit)
 		self.addCleanup(stops.remove_stop, stop["name"])
-		before = len(self.asked())
+		before = len(self.list_embedding_requests())
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
-		self.assertEqual(len(self.asked()), before)
+		self.assertEqual(len(self.list_embedding_requests()), before)
 
 	def test_a_dry_run_makes_no_embedding_call(self):
 		source = make_source(*self.files, embedding_model=self.model)
-		before = len(self.asked())
+		before = len(self.list_embedding_requests())
 		with isolation.isolated():
 			self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
-		self.assertEqual(len(self.asked()), before)
+		self.assertEqual(len(self.list_embedding_requests()), before)
 
-	def limit(self, tokens: int) -> None:
-		"""The tokens that a user may use a day."""
+	def set_token_limit(self, tokens: int) -> None:
+		"""Set the tokens that a user may use per day."""
 		frappe.db.set_single_value("Huf Settings", "user_daily_token_limit", tokens)
 		frappe.db.commit()

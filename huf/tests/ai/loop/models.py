@@ -1,4 +1,4 @@
-"""A model for tests of the loop alone: an async function of (messages, tools, on_text)."""
+"""A model for tests of the loop alone, made from an async function of (messages, tools, on_text)."""
 
 from huf.ai.loop.model import FreeModel
 

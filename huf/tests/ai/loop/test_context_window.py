@@ -1,4 +1,4 @@
-"""For any transcript: what is sent fits, or it is said that it cannot; and nothing is lost that must stay."""
+"""Any transcript is fitted to the context window or refused, and required messages are never lost."""
 
 import json
 import unittest
@@ -10,7 +10,7 @@ from huf.ai.core.types import MAX_RESULT_CHARS
 from huf.ai.loop.context_window import MIN_EXCERPT_CHARS, Fitted, Room, TooLong, estimate, fit
 
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
-ASKED = {"role": "user", "content": "What is due?"}
+REQUEST = {"role": "user", "content": "What is due?"}
 settings.register_profile(
 	"slow machine", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -29,17 +29,17 @@ rooms = st.builds(
 
 
 @st.composite
-def steps(draw, most=6):
+def steps(draw, max_steps=6):
 	messages = []
-	for step in range(draw(st.integers(0, most))):
+	for step in range(draw(st.integers(0, max_steps))):
 		results = draw(st.lists(texts, min_size=1, max_size=4))
-		messages += a_step(step, results, draw(st.none() | texts))
+		messages += make_step(step, results, draw(st.none() | texts))
 	return messages
 
 
 @st.composite
 def transcripts(draw):
-	"""(messages, the place of what this run was asked)."""
+	"""(messages, index of the request of the current run)."""
 	history = [SYSTEM] if draw(st.booleans()) else []
 	for _ in range(draw(st.integers(0, 3))):
 		history += [
@@ -47,19 +47,19 @@ def transcripts(draw):
 			*draw(steps(2)),
 			{"role": "assistant", "content": "So."},
 		]
-	return [*history, ASKED, *draw(steps())], len(history)
+	return [*history, REQUEST, *draw(steps())], len(history)
 
 
-def a_step(number, results, said=None):
+def make_step(number, results, content=None):
 	calls = [
-		{"id": f"c{number}_{place}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-		for place in range(len(results))
+		{"id": f"c{number}_{index}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+		for index in range(len(results))
 	]
-	seen = [
+	tool_messages = [
 		{"role": "tool", "tool_call_id": call["id"], "content": text}
 		for call, text in zip(calls, results, strict=True)
 	]
-	return [{"role": "assistant", "content": said, "tool_calls": calls}, *seen]
+	return [{"role": "assistant", "content": content, "tool_calls": calls}, *tool_messages]
 
 
 class TestAnyTranscript(unittest.TestCase):
@@ -75,60 +75,64 @@ class TestAnyTranscript(unittest.TestCase):
 	def test_every_call_keeps_its_result_and_every_result_its_call(self, transcript, room):
 		fitted = fit(*transcript, room)
 		for messages in [fitted.messages] if isinstance(fitted, Fitted) else []:
-			self.assertEqual(halves(messages), [])
+			self.assertEqual(list_unpaired_ids(messages), [])
 
 	@given(transcripts(), rooms)
 	def test_system_message_request_and_all_calls_of_this_run_are_kept(self, transcript, room):
-		messages, asked = transcript
-		fitted = fit(messages, asked, room)
+		messages, request_index = transcript
+		fitted = fit(messages, request_index, room)
 		if isinstance(fitted, Fitted):
-			pinned = [m for m in messages[asked:] if m["role"] != "tool"]
+			pinned = [m for m in messages[request_index:] if m["role"] != "tool"]
 			pinned += [m for m in messages if m["role"] == "system"]
 			for message in pinned:
 				self.assertTrue(any(message is sent for sent in fitted.messages))
 
 	@given(transcripts(), rooms)
 	def test_results_of_the_last_step_stay_whole_while_others_can_be_cut(self, transcript, room):
-		messages, asked = transcript
+		messages, request_index = transcript
 		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
 		last = max(calls[-1:] or [0])
 		longest = max(room.allowed, MIN_EXCERPT_CHARS)
-		least = [m for m in messages if m["role"] == "system"]
-		for place, message in enumerate(messages[asked:], asked):
-			least.append(cut(message, longest if place > last else 80) if place > asked else message)
-		if last > asked and room.count(least) <= room.allowed:
-			sent = fit(messages, asked, room).messages
+		minimal = [m for m in messages if m["role"] == "system"]
+		for place, message in enumerate(messages[request_index:], request_index):
+			minimal.append(
+				truncate(message, longest if place > last else 80) if place > request_index else message
+			)
+		if last > request_index and room.count(minimal) <= room.allowed:
+			sent = fit(messages, request_index, room).messages
 			for message in messages[last + 1 :]:
 				self.assertTrue(len(message["content"]) > longest or any(message is one for one in sent))
 
 	@given(transcripts(), rooms)
 	def test_a_transcript_that_fits_is_unchanged(self, transcript, room):
-		messages, asked = transcript
-		roomy = Room(window=10**9, count=room.count)
-		self.assertEqual(fit(messages, asked, roomy), Fitted(messages))
-		self.assertIs(fit(messages, asked, roomy).messages, messages)
+		messages, request_index = transcript
+		large_room = Room(window=10**9, count=room.count)
+		self.assertEqual(fit(messages, request_index, large_room), Fitted(messages))
+		self.assertIs(fit(messages, request_index, large_room).messages, messages)
 
 	@given(transcripts(), rooms)
 	def test_fitting_is_idempotent(self, transcript, room):
-		messages, asked = transcript
-		fitted = fit(messages, asked, room)
+		messages, request_index = transcript
+		fitted = fit(messages, request_index, room)
 		if isinstance(fitted, Fitted):
-			place = fitted.messages.index(ASKED, max(0, asked - len(messages) + len(fitted.messages)))
+			place = fitted.messages.index(
+				REQUEST, max(0, request_index - len(messages) + len(fitted.messages))
+			)
 			self.assertIs(fit(fitted.messages, place, room).messages, fitted.messages)
 
 	@given(transcripts(), rooms)
 	@settings(max_examples=30)
 	def test_fitting_is_deterministic_and_does_not_modify_the_transcript(self, transcript, room):
-		messages, asked = transcript
+		messages, request_index = transcript
 		before = json.dumps(messages)
-		self.assertEqual(fit(messages, asked, room), fit(json.loads(before), asked, room))
+		self.assertEqual(fit(messages, request_index, room), fit(json.loads(before), request_index, room))
 		self.assertEqual(json.dumps(messages), before)
 
 
 class TestOrder(unittest.TestCase):
 	def test_the_oldest_result_is_shortened_first_and_says_how_to_read_the_rest(self):
-		steps = [message for number in range(8) for message in a_step(number, ["x" * 1000])]
-		messages = [SYSTEM, ASKED, *steps]
+		steps = [message for number in range(8) for message in make_step(number, ["x" * 1000])]
+		messages = [SYSTEM, REQUEST, *steps]
 		sent = fit(messages, 1, Room(estimate(messages) - 50, share=1)).messages
 		lengths = [len(m["content"]) for m in sent if m["role"] == "tool"]
 		self.assertEqual(lengths[1:], [1000] * 7)
@@ -136,8 +140,8 @@ class TestOrder(unittest.TestCase):
 		self.assertIn("read_more with result 1 and offset", sent[3]["content"])
 
 	def test_the_oldest_result_is_omitted_if_shortening_is_not_enough(self):
-		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
-		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
+		steps = [message for number in range(12) for message in make_step(number, ["x" * 2000])]
+		sent = fit([SYSTEM, REQUEST, *steps], 1, Room(2000)).messages
 		results = [m["content"] for m in sent if m["role"] == "tool"]
 		self.assertEqual(
 			results[0], "[Result omitted: there is no room for it. Call read_more with result 1 for it.]"
@@ -147,11 +151,11 @@ class TestOrder(unittest.TestCase):
 
 	def test_earlier_exchanges_are_dropped_before_the_last_result_is_cut(self):
 		earlier = [{"role": "user", "content": "y" * 3000}, {"role": "assistant", "content": "z" * 3000}]
-		messages = [SYSTEM, *earlier, ASKED, *a_step(1, ["x" * 1400])]
-		self.assertEqual(fit(messages, 3, Room(2000)).messages, [SYSTEM, ASKED, *messages[4:]])
+		messages = [SYSTEM, *earlier, REQUEST, *make_step(1, ["x" * 1400])]
+		self.assertEqual(fit(messages, 3, Room(2000)).messages, [SYSTEM, REQUEST, *messages[4:]])
 
 	def test_one_huge_result_is_shown_in_part_even_where_it_is_the_last(self):
-		messages = [SYSTEM, ASKED, *a_step(1, ["x" * 5_000_000])]
+		messages = [SYSTEM, REQUEST, *make_step(1, ["x" * 5_000_000])]
 		fitted = fit(messages, 1, Room(2000))
 		self.assertTrue(fitted.is_partial)
 		self.assertLessEqual(len(fitted.messages[-1]["content"]), 1500)
@@ -160,7 +164,7 @@ class TestOrder(unittest.TestCase):
 		)
 
 	def test_shortened_results_of_earlier_runs_do_not_refer_to_read_more(self):
-		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *a_step(1, ["x" * 9000]), ASKED]
+		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *make_step(1, ["x" * 9000]), REQUEST]
 		fitted = fit(messages, 4, Room(2000))
 		self.assertFalse(fitted.is_partial)
 		self.assertNotIn("read_more", str(fitted.messages))
@@ -170,18 +174,18 @@ class TestOrder(unittest.TestCase):
 		self.assertIn("larger window", str(fit([SYSTEM, long], 1, Room(2000))))
 
 
-def halves(messages):
-	"""Ids of calls without a result behind them, and of results without a call before them."""
-	open_calls, wrong = [], []
+def list_unpaired_ids(messages):
+	"""Ids of calls without a result after them, and of results without a call before them."""
+	open_calls, unpaired = [], []
 	for message in messages:
 		if message["role"] == "tool":
-			wrong += [] if message["tool_call_id"] in open_calls else [message["tool_call_id"]]
+			unpaired += [] if message["tool_call_id"] in open_calls else [message["tool_call_id"]]
 			open_calls = [id for id in open_calls if id != message["tool_call_id"]]
 		else:
-			wrong += open_calls
+			unpaired += open_calls
 			open_calls = [call["id"] for call in message.get("tool_calls") or ()]
-	return wrong + open_calls
+	return unpaired + open_calls
 
 
-def cut(message, most):
-	return {**message, "content": message["content"][:most]} if message["role"] == "tool" else message
+def truncate(message, max_chars):
+	return {**message, "content": message["content"][:max_chars]} if message["role"] == "tool" else message

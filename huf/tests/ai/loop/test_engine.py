@@ -1,4 +1,4 @@
-"""The loop by itself: a model that is a list of replies, tools that are functions, no site."""
+"""The agent loop by itself: scripted model replies, functions as tools, no site."""
 
 import asyncio
 import unittest
@@ -10,7 +10,7 @@ from huf.ai.loop.guards import Cancelled, StepCap
 from huf.ai.loop.run_context import NoJournal
 from huf.tests.ai.loop.models import FunctionModel
 
-ASKED = [{"role": "user", "content": "Hi"}]
+REQUEST = [{"role": "user", "content": "Hi"}]
 
 
 class TestLoop(unittest.TestCase):
@@ -19,11 +19,11 @@ class TestLoop(unittest.TestCase):
 		self.assertEqual((outcome.status, outcome.text, outcome.steps), (RunStatus.SUCCESS, "Hello.", 1))
 
 	def test_the_transcript_holds_each_call_and_its_result(self):
-		outcome = run(calling("double", '{"n": 2}'), ModelReply("Four."))
+		outcome = run(make_call_reply("double", '{"n": 2}'), ModelReply("Four."))
 		self.assertEqual(
 			outcome.messages,
 			[
-				*ASKED,
+				*REQUEST,
 				{
 					"role": "assistant",
 					"content": None,
@@ -67,43 +67,43 @@ class TestLoop(unittest.TestCase):
 		self.assertEqual((outcome.status, outcome.tool_results), (RunStatus.STOPPED, []))
 
 	def test_the_step_cap_stops_only_runs_that_reach_it(self):
-		stopped = run(*[calling("double", '{"n": 1}')] * 2, guards=[StepCap(2)])
+		stopped = run(*[make_call_reply("double", '{"n": 1}')] * 2, guards=[StepCap(2)])
 		self.assertEqual((stopped.stop_reason, stopped.steps), (StopReason.MAX_STEPS, 2))
-		passed = run(calling("double", '{"n": 1}'), ModelReply("Two."), guards=[StepCap(2)])
+		passed = run(make_call_reply("double", '{"n": 1}'), ModelReply("Two."), guards=[StepCap(2)])
 		self.assertEqual(passed.status, RunStatus.SUCCESS)
 
 	def test_a_cancelled_run_does_not_begin_its_next_step(self):
 		options = iter([False, True])
 		guard = Cancelled(lambda waiting: not waiting and next(options))
-		outcome = run(calling("double", '{"n": 1}'), guards=[guard])
+		outcome = run(make_call_reply("double", '{"n": 1}'), guards=[guard])
 		self.assertEqual((outcome.status, outcome.steps), (RunStatus.CANCELLED, 1))
 
 	def test_a_run_cancelled_during_a_model_call_keeps_the_partial_text(self):
-		async def ask(messages, tools, on_text):
+		async def complete(messages, tools, on_text):
 			on_text("So far")
 			await asyncio.Event().wait()
 
 		guard = Cancelled(lambda waiting: waiting)
-		outcome = asyncio.run(run_loop(ASKED, [], FunctionModel(ask), guards=[guard]))
+		outcome = asyncio.run(run_loop(REQUEST, [], FunctionModel(complete), guards=[guard]))
 		self.assertEqual(
 			(outcome.status, outcome.text, outcome.is_recorded), (RunStatus.CANCELLED, "So far", False)
 		)
 
 	def test_a_model_that_fails_ends_the_run_as_failed(self):
-		async def ask(messages, tools, on_text):
+		async def complete(messages, tools, on_text):
 			raise ModelError("out of order")
 
-		outcome = asyncio.run(run_loop(ASKED, [], FunctionModel(ask)))
+		outcome = asyncio.run(run_loop(REQUEST, [], FunctionModel(complete)))
 		self.assertEqual((outcome.status, outcome.error), (RunStatus.FAILED, "out of order"))
 
 	def test_usage_adds_up_and_an_unknown_price_is_counted(self):
-		first = calling("double", '{"n": 1}', usage=Usage(10, 1, cost=None))
+		first = make_call_reply("double", '{"n": 1}', usage=Usage(10, 1, cost=None))
 		outcome = run(first, ModelReply("Two.", usage=Usage(20, 2, cost=0.5)))
 		self.assertEqual(outcome.usage, Usage(30, 3, 0, 0.5, unpriced_calls=1))
 
 	def test_each_call_is_journaled_before_the_next_one_starts(self):
-		journal = Diary()
-		run(calling("double", '{"n": 1}'), ModelReply("Two."), journal=journal)
+		journal = RecordingJournal()
+		run(make_call_reply("double", '{"n": 1}'), ModelReply("Two."), journal=journal)
 		self.assertEqual(
 			journal.lines,
 			[
@@ -118,7 +118,7 @@ class TestLoop(unittest.TestCase):
 		)
 
 
-class Diary(NoJournal):
+class RecordingJournal(NoJournal):
 	def __init__(self):
 		self.lines: list[str] = []
 
@@ -128,18 +128,18 @@ class Diary(NoJournal):
 		return super().__getattribute__(name)
 
 
-def calling(name, arguments, **values):
+def make_call_reply(name, arguments, **values):
 	return ModelReply("", (CallRequest("c1", name, arguments),), **values)
 
 
 def run(*replies, **options):
-	said = iter(replies)
+	remaining = iter(replies)
 
-	async def ask(messages, tools, on_text):
-		return next(said)
+	async def complete(messages, tools, on_text):
+		return next(remaining)
 
 	async def double(arguments):
 		return arguments["n"] * 2
 
 	tool = Tool("double", "Double it", {"type": "object"}, Effect.READ, double)
-	return asyncio.run(run_loop(ASKED, [tool], FunctionModel(ask), **options))
+	return asyncio.run(run_loop(REQUEST, [tool], FunctionModel(complete), **options))

@@ -1,4 +1,4 @@
-"""Each guard where it stops a run, and where it lets one pass."""
+"""Each guard stops the runs that it should stop and lets others continue."""
 
 import asyncio
 import unittest
@@ -11,22 +11,22 @@ from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
 from huf.ai.loop.tool_calls import MAX_CALLS_PER_TURN
 from huf.tests.ai.loop.models import FunctionModel
 
-ASKED = [{"role": "user", "content": "Hi"}]
+REQUEST = [{"role": "user", "content": "Hi"}]
 DONE = ModelReply("Done.")
 
 
 class LoopTestCase(unittest.TestCase):
 	def setUp(self):
-		self.count, self.under_way, self.most_under_way = 0, 0, 0
+		self.count, self.running, self.max_running = 0, 0, 0
 
 	def run_loop(self, *replies, **options):
-		said = iter(replies)
+		remaining = iter(replies)
 
-		async def ask(messages, tools, on_text):
+		async def complete(messages, tools, on_text):
 			self.sent = list(messages)
-			return next(said)
+			return next(remaining)
 
-		return asyncio.run(run_loop(ASKED, self.tools(), FunctionModel(ask), **options))
+		return asyncio.run(run_loop(REQUEST, self.tools(), FunctionModel(complete), **options))
 
 	def tools(self) -> list[Tool]:
 		def tool(name, effect, run, **values):
@@ -36,9 +36,9 @@ class LoopTestCase(unittest.TestCase):
 			tool("look", Effect.READ, self.look),
 			tool("count", Effect.READ, self.count_up),
 			tool("write", Effect.WRITE, self.look),
-			tool("fail", Effect.READ, self.break_down),
+			tool("fail", Effect.READ, self.raise_error),
 			tool("send", Effect.EXTERNAL, self.look),
-			tool("send_quietly", Effect.EXTERNAL, self.keep_quiet),
+			tool("send_quietly", Effect.EXTERNAL, self.return_constant),
 			tool("twice", Effect.READ, self.count_up, max_calls=2),
 			tool("search", Effect.READ, self.search),
 			tool("fetch", Effect.READ, self.fetch, run_concurrently=self.fetch),
@@ -54,18 +54,18 @@ class LoopTestCase(unittest.TestCase):
 		self.count += 1
 		return self.count
 
-	async def keep_quiet(self, arguments):
+	async def return_constant(self, arguments):
 		return "sent"
 
-	async def break_down(self, arguments):
+	async def raise_error(self, arguments):
 		self.count += 1
 		raise ToolError(f"out of order, {self.count}")
 
 	async def fetch(self, arguments):
-		self.under_way += 1
-		self.most_under_way = max(self.most_under_way, self.under_way)
+		self.running += 1
+		self.max_running = max(self.max_running, self.running)
 		await asyncio.sleep(0)
-		self.under_way -= 1
+		self.running -= 1
 		return arguments
 
 
@@ -80,8 +80,8 @@ class TestStall(LoopTestCase):
 		self.assertEqual((outcome.stop_reason, len(outcome.tool_results)), (StopReason.STALLED, 2))
 
 	def test_three_turns_without_new_results_are_a_stall(self):
-		tried = [calls("nothing", n) for n in range(3)]
-		outcome = self.run_loop(*tried, ModelReply("I cannot."), guards=[Stall()])
+		turns = [calls("nothing", n) for n in range(3)]
+		outcome = self.run_loop(*turns, ModelReply("I cannot."), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.STALLED, 4))
 
 	def test_three_empty_results_of_different_queries_are_a_stall(self):
@@ -90,8 +90,8 @@ class TestStall(LoopTestCase):
 		self.assertEqual((outcome.stop_reason, outcome.text), (StopReason.STALLED, "Nothing to be found."))
 
 	def test_two_turns_without_new_results_are_no_stall(self):
-		tried = [calls("nothing", n) for n in range(2)]
-		self.assertEqual(self.run_loop(*tried, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
+		turns = [calls("nothing", n) for n in range(2)]
+		self.assertEqual(self.run_loop(*turns, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
 
 	def test_repeating_a_read_after_a_write_is_no_stall(self):
 		outcome = self.run_loop(calls("look"), calls("write"), calls("look"), DONE, guards=[Stall()])
@@ -147,8 +147,8 @@ class TestToolFailures(LoopTestCase):
 		self.assertEqual(outcome.stop_reason, StopReason.TOOL_FAILURES)
 
 	def test_one_failure_and_calls_of_unknown_tools_do_not_stop_the_run(self):
-		tried = [calls("fail", 1), calls("nothing", 1), calls("nothing", 2)]
-		self.assertEqual(self.run_loop(*tried, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
+		turns = [calls("fail", 1), calls("nothing", 1), calls("nothing", 2)]
+		self.assertEqual(self.run_loop(*turns, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
 
 
 class TestDeadline(LoopTestCase):
@@ -187,13 +187,13 @@ class TestCalls(LoopTestCase):
 
 	def test_network_calls_run_concurrently_and_results_keep_their_order(self):
 		outcome = self.run_loop(several("fetch", range(5)), DONE)
-		self.assertEqual(self.most_under_way, 5)
+		self.assertEqual(self.max_running, 5)
 		self.assertEqual([o.text for o in outcome.tool_results], [f'{{"n": {n}}}' for n in range(5)])
 
 	def test_a_turn_that_includes_a_database_call_runs_sequentially(self):
 		mixed = [call("fetch", 1), call("look", 1), call("fetch", 2)]
 		self.run_loop(ModelReply("", tuple(mixed)), DONE)
-		self.assertEqual(self.most_under_way, 1)
+		self.assertEqual(self.max_running, 1)
 
 
 def call(name: str, n: int = 1) -> CallRequest:

@@ -1,6 +1,4 @@
-"""Tools for models that cannot call any, over real HTTP: plans, calls, results and answers, and what goes
-wrong in plans.
-"""
+"""The planner calls tools for models that cannot, over real HTTP, and handles faulty plans."""
 
 import json
 from os.path import commonprefix
@@ -51,19 +49,19 @@ class TestPlans(SiteTestCase):
 		self.assertEqual(
 			(result["status"], result["response"], result["steps"]), ("Success", "There are some.", 2)
 		)
-		[made] = read_tool_results(result["run"])
+		[call] = read_tool_results(result["run"])
 		self.assertEqual(
-			(set(made), made["tool"], made["arguments"]["limit"]),
+			(set(call), call["tool"], call["arguments"]["limit"]),
 			({"tool", "arguments", "result"}, self.tool, 1),
 		)
-		planning, again, answering = (each["messages"] for each in self.server.requests)
+		planning, replanning, answering = (each["messages"] for each in self.server.requests)
 		self.assertTrue(all("tools" not in each for each in self.server.requests))
-		for asked in (planning, again, answering):
-			self.assertEqual([each["role"] for each in asked], ["system", "user"])
-			self.assertIn(f"- {self.tool}: Lists todos. Arguments: {{", asked[0]["content"])
-			self.assertTrue(asked[1]["content"].startswith("Request: How many todos?"))
-		for told in (again[1], answering[1]):
-			[result] = [each for each in told["content"].splitlines() if each.startswith('{"tool": "tool')]
+		for messages in (planning, replanning, answering):
+			self.assertEqual([each["role"] for each in messages], ["system", "user"])
+			self.assertIn(f"- {self.tool}: Lists todos. Arguments: {{", messages[0]["content"])
+			self.assertTrue(messages[1]["content"].startswith("Request: How many todos?"))
+		for message in (replanning[1], answering[1]):
+			[result] = [each for each in message["content"].splitlines() if each.startswith('{"tool": "tool')]
 			self.assertEqual(json.loads(result)["tool"], self.tool)
 
 	def test_later_prompts_begin_with_earlier_ones_for_prompt_caching(self):
@@ -71,24 +69,24 @@ class TestPlans(SiteTestCase):
 		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
 		self.server.script(self.plan("none"), text("As I said."))
 		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
-		asked = [json.dumps(each["messages"])[:-3] for each in self.server.requests]
-		answers = [asked[2], asked[4]]
-		self.assertIn("Request: How many todos?", commonprefix(asked))
-		self.assertIn("Tool results:", commonprefix(asked[1:]))
-		# A plan is the answer's prompt with one sentence more.
-		self.assertTrue(asked[1].startswith(answers[0]))
-		self.assertTrue(asked[3].startswith(answers[1]))
-		self.assertTrue(asked[3].startswith(answers[0]))
+		prompts = [json.dumps(each["messages"])[:-3] for each in self.server.requests]
+		answers = [prompts[2], prompts[4]]
+		self.assertIn("Request: How many todos?", commonprefix(prompts))
+		self.assertIn("Tool results:", commonprefix(prompts[1:]))
+		# The prompt of a plan is that of the answer plus one sentence.
+		self.assertTrue(prompts[1].startswith(answers[0]))
+		self.assertTrue(prompts[3].startswith(answers[1]))
+		self.assertTrue(prompts[3].startswith(answers[0]))
 
 	def test_a_plan_that_repeats_the_call_just_made_leads_to_an_answer(self):
-		same = self.plan(self.tool, limit=1)
-		result = self.run_agent(same, same, text("There are some."))
+		plan = self.plan(self.tool, limit=1)
+		result = self.run_agent(plan, plan, text("There are some."))
 		self.assertEqual((result["status"], result["response"]), ("Success", "There are some."))
 		self.assertEqual(len(read_tool_results(result["run"])), 1)
 
 	def test_a_call_that_failed_may_be_planned_again(self):
-		wrong = self.plan(self.tool, limit="many")
-		result = self.run_agent(wrong, wrong, self.plan("none"), text("Sorry."))
+		invalid = self.plan(self.tool, limit="many")
+		result = self.run_agent(invalid, invalid, self.plan("none"), text("Sorry."))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": result["run"]}), 2)
 
 	def test_the_reason_of_a_plan_is_on_the_call_and_in_the_stream(self):
@@ -124,21 +122,21 @@ class TestPlans(SiteTestCase):
 		last = self.server.requests[-1]["messages"]
 		self.assertEqual({each["role"] for each in last}, {"system", "user"})
 		self.assertEqual(last[-1]["content"], f"Request: {SUM_UP}")
-		# It is asked for as plans are, so that a server has read the rest.
+		# The prompt begins like that of a plan, so that the server has it cached.
 		plan = self.server.requests[-2]["messages"]
 		self.assertEqual(last[0], plan[0])
 		self.assertTrue(last[1]["content"].startswith(plan[1]["content"].rpartition("\n\n")[0]))
 
 	def test_unknown_tools_and_invalid_arguments_are_returned_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
-		wrong = self.plan(self.tool, limit="many")
-		result = self.run_agent(self.plan("nothing"), wrong, broken, text("Sorry."))
+		invalid = self.plan(self.tool, limit="many")
+		result = self.run_agent(self.plan("nothing"), invalid, broken, text("Sorry."))
 		self.assertEqual(result["response"], "Sorry.")
 		rows = frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["status"], order_by="step asc")
 		self.assertEqual([row.status for row in rows], ["Refused"] * 3)
-		told = self.server.requests[-1]["messages"][1]["content"]
-		for why in ("There is no tool 'nothing'", "do not fit", "not valid JSON"):
-			self.assertIn(why, told)
+		message = self.server.requests[-1]["messages"][1]["content"]
+		for reason in ("There is no tool 'nothing'", "do not fit", "not valid JSON"):
+			self.assertIn(reason, message)
 
 	def test_prose_instead_of_a_plan_leads_to_an_answer(self):
 		self.assertEqual(self.run_agent(text("I think so."), text("Yes."))["response"], "Yes.")
@@ -148,8 +146,8 @@ class TestPlans(SiteTestCase):
 		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
 		self.server.script(self.plan("none"), text("As I said."))
 		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
-		said = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
-		first, *others = [each["content"] for each in said]
+		messages = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
+		first, *others = [each["content"] for each in messages]
 		self.assertTrue(first.startswith("Request: How many todos?\n\nTool results:"))
 		self.assertEqual(others, ["One.", "Request: And now?"])
 
@@ -187,18 +185,18 @@ class TestPlans(SiteTestCase):
 
 class TestReading(SiteTestCase):
 	def test_a_plan_is_parsed_from_json_code_blocks_and_prose(self):
-		for written in (
+		for output in (
 			json.dumps(EXAMPLE),
 			f"```json\n{json.dumps(EXAMPLE)}\n```",
 			f"Here is my plan: {json.dumps(EXAMPLE)} Good luck!",
 			json.dumps(EXAMPLE | {"arguments": json.dumps(EXAMPLE["arguments"])}),
 		):
-			request = make_request(parse_plan(written))
-			self.assertEqual(request.name, "sales_report_tool", written)
-			self.assertEqual(json.loads(request.arguments), {"region": "EMEA", "year": 2024}, written)
+			request = make_request(parse_plan(output))
+			self.assertEqual(request.name, "sales_report_tool", output)
+			self.assertEqual(json.loads(request.arguments), {"region": "EMEA", "year": 2024}, output)
 
 	def test_none_null_and_empty_plans_are_no_call(self):
-		for written in (
+		for output in (
 			'{"tool": "none"}',
 			'{"tool": "None", "arguments": {"a": 1}}',
 			'{"tool": null}',
@@ -206,7 +204,7 @@ class TestReading(SiteTestCase):
 			"",
 			"No.",
 		):
-			self.assertIsNone(make_request(parse_plan(written)), written)
+			self.assertIsNone(make_request(parse_plan(output)), output)
 
 	def test_results_are_sent_as_json_with_tool_arguments_and_result(self):
 		call = {"id": "1", "type": "function", "function": {"name": "a", "arguments": '{"b": 1}'}}
@@ -214,11 +212,11 @@ class TestReading(SiteTestCase):
 			{"role": "assistant", "content": None, "tool_calls": [call]},
 			{"role": "tool", "tool_call_id": "1", "content": '{"c": 2}'},
 		]
-		system, said = to_conversation(messages, ANSWER)
+		system, message = to_conversation(messages, ANSWER)
 		self.assertEqual(len(to_conversation([messages[0], {**messages[1], "content": ""}], ANSWER)), 2)
 		self.assertEqual(system["content"], ANSWER)
 		self.assertEqual(
-			json.loads(said["content"].splitlines()[-1]),
+			json.loads(message["content"].splitlines()[-1]),
 			{"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}},
 		)
 
@@ -262,13 +260,13 @@ class TestSchemas(SiteTestCase):
 
 	def test_few_optional_arguments_are_offered_where_the_window_is_small(self):
 		self.tools = (make_tool("Create Document", reference_doctype="ToDo"), self.tool)
-		self.assertEqual(self.list_offered(2_048), [{"description"}, set()])
-		created, listed = self.list_offered(32_000)
+		self.assertEqual(self.list_offered_arguments(2_048), [{"description"}, set()])
+		created, listed = self.list_offered_arguments(32_000)
 		self.assertLessEqual({"description", "date", "priority"}, created)
 		self.assertLessEqual({"filters", "fields", "order_by", "limit", "start"}, listed)
 
-	def list_offered(self, window: int) -> list[set[str]]:
-		"""The arguments that each tool has in a plan's schema."""
+	def list_offered_arguments(self, window: int) -> list[set[str]]:
+		"""The names of each tool's arguments in a plan's schema."""
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=window)
 		plans = self.server.requests[-2]["response_format"]["json_schema"]["schema"]["anyOf"]
 		calls = [each["properties"] for each in plans if each["properties"]["tool"] != {"const": "none"}]
@@ -277,8 +275,8 @@ class TestSchemas(SiteTestCase):
 	def test_a_plan_that_needs_no_more_tools_is_followed_by_the_answer(self):
 		path = f"{__name__}.count_boxes"
 		self.tools = (name := make_tool("Custom Function", function_path=path, effect="read"),)
-		listed = json.dumps({"tool": name, "more": False})
-		result = self.run_agent(text(listed), text("None."), context_window=2048)
+		plan_text = json.dumps({"tool": name, "more": False})
+		result = self.run_agent(text(plan_text), text("None."), context_window=2048)
 		self.assertEqual((result["response"], result["steps"]), ("None.", 2))
 		plan, answer = self.server.requests
 		more = [
@@ -286,7 +284,7 @@ class TestSchemas(SiteTestCase):
 			for each in plan["response_format"]["json_schema"]["schema"]["anyOf"]
 		]
 		self.assertEqual(more, [{"type": "boolean"}, None])
-		# What is not set is left out of the result.
+		# Unset values are left out of the result.
 		described = json.loads(answer["messages"][1]["content"].splitlines()[-1])
 		self.assertEqual(described, {"tool": name, "result": {"boxes": [{"size": 3}], "found": False}})
 

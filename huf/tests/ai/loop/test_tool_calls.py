@@ -1,4 +1,4 @@
-"""Arguments are read, mended only without guessing, and checked before a tool is run."""
+"""Tool arguments are parsed, repaired where unambiguous, and validated before the tool runs."""
 
 import asyncio
 import unittest

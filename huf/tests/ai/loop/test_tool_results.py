@@ -1,4 +1,4 @@
-"""What a model is shown of a result, and how it reads the rest."""
+"""A model gets an excerpt of a long tool result and reads the rest with read_more."""
 
 import asyncio
 import unittest
@@ -12,17 +12,17 @@ LONG = "".join(f"line {number}\n" for number in range(10_000))
 
 class TestExcerpt(unittest.TestCase):
 	def test_an_excerpt_fits_its_limit_and_gives_the_next_offset(self):
-		for most in (MIN_EXCERPT_CHARS, 1000, 5000):
-			shown = excerpt(LONG, most, 3)
-			head, _, ending = shown.rpartition("\n[")
-			self.assertLessEqual(len(shown), most)
+		for limit in (MIN_EXCERPT_CHARS, 1000, 5000):
+			text = excerpt(LONG, limit, 3)
+			head, _, ending = text.rpartition("\n[")
+			self.assertLessEqual(len(text), limit)
 			self.assertTrue(LONG.startswith(head))
 			self.assertIn(f"result 3 and offset {len(head)}", ending)
 
 	def test_short_text_and_existing_excerpts_are_unchanged(self):
 		self.assertEqual(excerpt("short", 1000, 1), "short")
-		once = excerpt(LONG, 1000, 1)
-		self.assertIs(excerpt(once, 1000, 1), once)
+		shortened = excerpt(LONG, 1000, 1)
+		self.assertIs(excerpt(shortened, 1000, 1), shortened)
 
 
 class TestReadMore(unittest.TestCase):
