@@ -1,4 +1,4 @@
-"""What people do with a mail: answer it, assign it, put it into a category, have it processed again."""
+"""What users do with a mail: answer, assign, categorize, and process it again."""
 
 from unittest.mock import patch
 
@@ -51,16 +51,16 @@ class TestReplies(DraftingTestCase):
 		self.assertRaises(frappe.PermissionError, api.reply, self.mail)
 
 	def test_starting_a_reply_keeps_a_draft_written_concurrently_by_an_agent(self):
-		look, written = store.read_open_draft, []
+		original, drafted = store.read_open_draft, []
 
-		def look_and_be_overtaken(thread: str):
-			found = look(thread)
-			if not written:
-				written.append(True)
+		def read_then_draft(thread: str):
+			draft = original(thread)
+			if not drafted:
+				drafted.append(True)
 				self.draft("By the agent")
-			return found
+			return draft
 
-		with patch.object(store, "read_open_draft", look_and_be_overtaken):
+		with patch.object(store, "read_open_draft", read_then_draft):
 			name = api.reply(self.mail)["name"]
 		self.assertEqual((row(name).text, row(name).edited_by), ("By the agent", None))
 
@@ -91,8 +91,8 @@ class TestReplies(DraftingTestCase):
 		frappe.db.commit()
 		self.assertEqual(api.get_mail(self.mail)["run"].response, "A secret")
 		self.as_user(colleague)
-		shown = api.get_mail(self.mail)["run"]
-		self.assertEqual(shown, {"name": run, "agent": self.agent_name, "status": "Success"})
+		run_fields = api.get_mail(self.mail)["run"]
+		self.assertEqual(run_fields, {"name": run, "agent": self.agent_name, "status": "Success"})
 
 	def test_read_access_to_a_mail_does_not_allow_handing_over_its_thread(self):
 		colleague = make_user("Huf User")

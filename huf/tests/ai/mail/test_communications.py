@@ -1,6 +1,4 @@
-"""Mail that Frappe itself has received: taken in once, in its thread, by the mailbox that stands for its
-account.
-"""
+"""Mail received by Frappe is ingested once, in its thread, by the mailbox of its email account."""
 
 import json
 import unittest
@@ -34,12 +32,12 @@ class TestCommunications(MailTestCase):
 	def test_attachments_of_communications_are_ingested(self):
 		self.receive("Here you are", attached=b"a map")
 		(mail,) = self.mails()
-		(kept,) = json.loads(mail.attachments)
-		self.assertEqual(kept["file_name"], "map.txt")
+		(attachment,) = json.loads(mail.attachments)
+		self.assertEqual(attachment["file_name"], "map.txt")
 
 	def test_an_answer_belongs_to_its_thread(self):
-		asked = self.receive("When do you open?")
-		self.receive("And on Sunday?", asked)
+		question = self.receive("When do you open?")
+		self.receive("And on Sunday?", question)
 		first, second = self.mails()
 		self.assertEqual(first.thread, second.thread)
 
@@ -54,7 +52,7 @@ class TestCommunications(MailTestCase):
 		self.assertEqual(self.mails(), [])
 
 	def receive(self, body: str, answers: str = "", attached: bytes = b"") -> str:
-		"""By the function with which Frappe takes a mail from its own servers; gives its Message-ID."""
+		"""Receive a mail as Frappe does from its own mail servers; returns the Message-ID."""
 		from frappe.email.receive import InboundMail
 
 		mail = EmailMessage()

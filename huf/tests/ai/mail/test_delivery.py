@@ -1,4 +1,4 @@
-"""What is said of outgoing mail is what happened to it: queued, sent, or failed for a reason."""
+"""The shown status of outgoing mail is its real one: queued, sent, or failed with a reason."""
 
 import frappe
 
@@ -20,27 +20,27 @@ class TestDelivery(DraftingTestCase):
 		self.reply()
 		self.name = outgoing(self.mail)[0].name
 
-	def queue(self, **values) -> None:
-		"""What Frappe writes into its queue, past documents and their events."""
+	def update_queue(self, **values) -> None:
+		"""Write to Frappe's mail queue as Frappe does, without documents and their events."""
 		frappe.db.set_value("Email Queue", row(self.name).email_queue, values)
 		frappe.db.commit()
 
-	def states(self) -> tuple:
-		"""(stored status, as listed, as on the mail's page)"""
+	def list_shown_statuses(self) -> tuple:
+		"""(status in the list, among the drafts of the answered mail, on its own page)"""
 		listed = [each for each in api.get_mails(mailbox=self.mailbox) if each.name == self.name]
-		shown = [each for each in api.get_mail(self.mail)["drafts"] if each.name == self.name]
-		own = api.get_mail(self.name)["mail"]
-		return listed[0].status, shown[0].status, own["status"]
+		drafts = [each for each in api.get_mail(self.mail)["drafts"] if each.name == self.name]
+		page = api.get_mail(self.name)["mail"]
+		return listed[0].status, drafts[0].status, page["status"]
 
 	def test_a_mail_in_the_queue_is_not_called_sent(self):
 		self.assertEqual(send_all(self.mail), [True])
-		self.assertEqual((row(self.name).status, self.states()), ("Queued", ("Queued",) * 3))
+		self.assertEqual((row(self.name).status, self.list_shown_statuses()), ("Queued", ("Queued",) * 3))
 		self.assertNotIn("sent", self.kinds(self.name))
 
 	def test_a_mail_is_sent_when_its_email_queue_entry_is_sent(self):
 		send_all(self.mail)
-		self.queue(status="Sent")
-		self.assertEqual(self.states(), ("Sent",) * 3, "before anything is stored")
+		self.update_queue(status="Sent")
+		self.assertEqual(self.list_shown_statuses(), ("Sent",) * 3, "before anything is stored")
 		self.assertEqual(follow_queue(), [self.name])
 		self.assertEqual(row(self.name).status, "Sent")
 		self.assertEqual(follow_queue(), [])
@@ -48,14 +48,14 @@ class TestDelivery(DraftingTestCase):
 
 	def test_a_mail_that_waits_for_a_retry_shows_the_error(self):
 		send_all(self.mail)
-		self.queue(status="Not Sent", error="Traceback\nConnectionRefusedError: refused")
+		self.update_queue(status="Not Sent", error="Traceback\nConnectionRefusedError: refused")
 		self.assertEqual(follow_queue(), [])
 		self.assertEqual(row(self.name).status, "Queued")
 		self.assertIn("ConnectionRefusedError: refused", row(self.name).reason)
 
 	def test_a_failed_mail_shows_the_reason_and_can_be_sent_again(self):
 		send_all(self.mail)
-		self.queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
+		self.update_queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
 		follow_queue()
 		self.assertEqual(row(self.name).status, "Failed")
 		self.assertIn(
@@ -74,7 +74,7 @@ class TestDelivery(DraftingTestCase):
 		frappe.db.commit()
 		self.assertTrue(send_approved_mail(self.name))
 		later = self.take(answer_to(self.mail, to=self.address, text="One more question"))
-		self.queue(status="Sent")
+		self.update_queue(status="Sent")
 		follow_queue()
 		self.reply(mail=later)
 		self.assertEqual(send_all(later), [True])
@@ -119,12 +119,12 @@ class TestNoServer(DraftingTestCase):
 		frappe.db.commit()
 
 	def test_without_an_outgoing_server_replies_stay_drafts_and_approval_fails(self):
-		answer = self.reply()
-		self.assertEqual((answer["status"], row(answer["draft"]).status), ("created", "Draft"))
-		self.assertIn("No outgoing mail server", answer["message"])
+		result = self.reply()
+		self.assertEqual((result["status"], row(result["draft"]).status), ("created", "Draft"))
+		self.assertIn("No outgoing mail server", result["message"])
 		with self.assertRaisesRegex(UsageError, "No outgoing mail server is set up"):
-			api.approve_draft(answer["draft"])
-		self.assertEqual(row(answer["draft"]).status, "Draft")
+			api.approve_draft(result["draft"])
+		self.assertEqual(row(result["draft"]).status, "Draft")
 
 	def test_approved_mail_is_held_if_the_outgoing_server_is_removed(self):
 		self.enable()
@@ -137,9 +137,9 @@ class TestNoServer(DraftingTestCase):
 
 	def test_the_mailbox_test_reports_missing_servers(self):
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "last_error", "an old error")
-		tested = {each["part"]: each["error"] for each in api.test_mailbox(self.mailbox)}
-		self.assertIn("No incoming server is set up", tested["IMAP"])
-		self.assertIn("No outgoing mail server", tested["SMTP"])
+		errors = {each["part"]: each["error"] for each in api.test_mailbox(self.mailbox)}
+		self.assertIn("No incoming server is set up", errors["IMAP"])
+		self.assertIn("No outgoing mail server", errors["SMTP"])
 		self.assertEqual(frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"), "an old error")
 		self.enable()
 		self.assertIsNone(api.test_mailbox(self.mailbox)[1]["error"])

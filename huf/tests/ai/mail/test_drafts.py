@@ -1,6 +1,4 @@
-"""What agents write to people: one draft a thread, never over a person's words, never to a machine, never
-behind a person's back.
-"""
+"""Agents keep one draft per thread, and leave edited drafts, automated mail and handed-over threads alone."""
 
 from unittest.mock import patch
 
@@ -26,8 +24,8 @@ class DraftingTestCase(MailTestCase):
 		self.agent_name = make_agent(may_send_mail=1)
 		self.mail = self.take()
 
-	def in_run(self, mail: str | None = None):
-		"""Tools are called as in a run on the mail."""
+	def enter_run(self, mail: str | None = None):
+		"""Make later tool calls part of a run on the mail."""
 		values = {
 			"agent": self.agent_name,
 			"reference_doctype": "Agent Mail",
@@ -39,16 +37,16 @@ class DraftingTestCase(MailTestCase):
 		self.addCleanup(frappe.flags.pop, "huf_run", None)
 
 	def draft(self, text: str, mail: str | None = None) -> dict:
-		self.in_run(mail)
-		told = create_draft(ANNA, "A question", text)
+		self.enter_run(mail)
+		result = create_draft(ANNA, "A question", text)
 		frappe.db.commit()
-		return told
+		return result
 
 	def reply(self, to: str = ANNA, mail: str | None = None) -> dict:
-		self.in_run(mail)
-		told = send_reply(to, "A question", "Yes.")
+		self.enter_run(mail)
+		result = send_reply(to, "A question", "Yes.")
 		frappe.db.commit()
-		return told
+		return result
 
 
 class TestDrafts(DraftingTestCase):
@@ -68,12 +66,12 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual((row(reply).text, row(sent).text), ("Three", "Two"))
 		store.change_status(reply, MailStatus.APPROVED, MailStatus.SENT)
 		frappe.delete_doc("Agent Mail", sent)
-		done, draft = drafts.write_draft(answered, Reply((ANNA,), "A question", "Four"), None)
-		self.assertEqual((done, row(draft).text), ("created", "Four"))
+		status, draft = drafts.write_draft(answered, Reply((ANNA,), "A question", "Four"), None)
+		self.assertEqual((status, row(draft).text), ("created", "Four"))
 
 	def test_concurrent_workers_create_one_draft_per_thread(self):
-		wish = Reply((ANNA,), "A question", "At once")
-		together([(drafts.write_draft, row(self.mail), wish, None) for _ in range(4)])
+		reply = Reply((ANNA,), "A question", "At once")
+		together([(drafts.write_draft, row(self.mail), reply, None) for _ in range(4)])
 		frappe.db.rollback()
 		self.assertEqual(len(outgoing(self.mail)), 1)
 
@@ -82,8 +80,8 @@ class TestDrafts(DraftingTestCase):
 		frappe.set_user(self.user)
 		api.save_draft(name, "By a person")
 		frappe.set_user("Administrator")
-		for told in (self.draft("Again"), self.reply()):
-			self.assertEqual(told["status"], "kept")
+		for result in (self.draft("Again"), self.reply()):
+			self.assertEqual(result["status"], "kept")
 		self.assertEqual((row(name).text, row(name).status), ("By a person", "Draft"))
 		self.assertIn("draft_kept", self.kinds(self.mail))
 
@@ -103,12 +101,12 @@ class TestDrafts(DraftingTestCase):
 
 	def test_deciding_on_a_draft_that_was_discarded_meanwhile_is_refused(self):
 		name = self.draft("Hello")["draft"]
-		as_they_saw_it = frappe.get_doc(store.MAIL, name)
+		stale_doc = frappe.get_doc(store.MAIL, name)
 		api.discard_draft(name)
 		for decide in (
-			lambda: actions.approve_reply(as_they_saw_it, "Hello, Anna", None, None),
-			lambda: actions.edit_reply(as_they_saw_it, "Hello, Anna", None, None),
-			lambda: actions.discard_reply(as_they_saw_it),
+			lambda: actions.approve_reply(stale_doc, "Hello, Anna", None, None),
+			lambda: actions.edit_reply(stale_doc, "Hello, Anna", None, None),
+			lambda: actions.discard_reply(stale_doc),
 		):
 			with self.assertRaisesRegex(UsageError, "Its status is Discarded"):
 				decide()
@@ -122,7 +120,7 @@ class TestDrafts(DraftingTestCase):
 		self.assertNotEqual(self.draft("Another")["draft"], name)
 
 	def test_invalid_recipients_are_refused_in_tools_and_on_approval(self):
-		self.in_run()
+		self.enter_run()
 		for to in ("", "anna", "a@b.example, nobody", "Anna <anna>"):
 			self.assertRaises(ToolError, send_reply, to, "S", "B")
 		name = self.draft("Hello")["draft"]
@@ -150,7 +148,7 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 			{"sender": "no-reply@shop.example"},
 		):
 			mail = self.take(**headers)
-			self.in_run(mail)
+			self.enter_run(mail)
 			with self.subTest(headers):
 				self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
 				self.assertRaises(ToolError, create_draft, ANNA, "S", "B")
@@ -213,12 +211,12 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 
 class TestHandingOver(DraftingTestCase):
 	def test_an_escalated_thread_stays_with_a_person_until_it_is_given_back(self):
-		self.in_run()
+		self.enter_run()
 		self.assertEqual(escalate("A doctor has to see this"), {"status": "escalated"})
 		frappe.db.commit()
 		later = self.take(answer_to(self.mail, to=self.address))
 		self.assertEqual(self.work(later).status, "With Person")
-		self.in_run()
+		self.enter_run()
 		self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
 		api.give_back(self.mail)
 		frappe.db.commit()
@@ -241,8 +239,10 @@ class TestRest(DraftingTestCase):
 	def test_testing_a_rule_on_a_stored_mail_changes_nothing(self):
 		rule = self.rule(sender_domain="customer.example", subject_contains="invoice")
 		before = (len(events(self.mail)), row(self.mail).modified)
-		tried = api.test_rule(rule, self.mail)
-		self.assertEqual((tried["fits"], [check["ok"] for check in tried["checks"]]), (False, [True, False]))
+		tested = api.test_rule(rule, self.mail)
+		self.assertEqual(
+			(tested["fits"], [check["ok"] for check in tested["checks"]]), (False, [True, False])
+		)
 		self.assertEqual((len(events(self.mail)), row(self.mail).modified), before)
 
 	def test_an_unsaved_rule_can_be_backtested_on_past_mail(self):
@@ -265,11 +265,11 @@ class TestRest(DraftingTestCase):
 
 	def test_a_mail_is_shown_with_its_drafts_and_events_to_permitted_users(self):
 		draft = self.draft("Hello")["draft"]
-		way = api.get_mail(self.mail)
+		page = api.get_mail(self.mail)
 		self.assertEqual(
-			(way["mail"]["name"], [each["name"] for each in way["drafts"]]), (self.mail, [draft])
+			(page["mail"]["name"], [each["name"] for each in page["drafts"]]), (self.mail, [draft])
 		)
-		self.assertEqual([each["kind"] for each in way["events"]], ["received", "routed", "draft_created"])
+		self.assertEqual([each["kind"] for each in page["events"]], ["received", "routed", "draft_created"])
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
 		self.assertEqual(api.get_mails(mailbox=self.mailbox), [])

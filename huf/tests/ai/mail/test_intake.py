@@ -1,4 +1,4 @@
-"""Mail from its arrival to a draft or a reply: once each, in its thread, and on record."""
+"""Incoming mail is recorded once, in its thread, and leads to a draft or a reply."""
 
 import json
 import os
@@ -29,17 +29,17 @@ class TestTakingIn(MailTestCase):
 		mail["Message-ID"] = f"<{frappe.generate_hash(length=20)}@customer.example>"
 		mail.set_content("Here it is.")
 		mail.add_attachment(b"1;2", maintype="application", subtype="csv", filename=f"{'報' * 100}.csv")
-		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
-		self.assertTrue(kept["file_url"].endswith("報.csv"))
+		(attachment,) = json.loads(row(self.take(mail.as_bytes())).attachments)
+		self.assertTrue(attachment["file_url"].endswith("報.csv"))
 
 	def test_a_broken_attachment_does_not_stop_its_mail(self):
 		mail = EmailMessage()
 		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
 		mail.set_content("Here it is.")
 		mail.add_attachment(b"%PDF-1.4 broken", "application", "pdf", filename="report.pdf")
-		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
+		(attachment,) = json.loads(row(self.take(mail.as_bytes())).attachments)
 		# Frappe 16 opens PDFs when they are stored and fails on this one; Frappe 15 stores it.
-		self.assertTrue(kept.get("file_url") or kept["error"])
+		self.assertTrue(attachment.get("file_url") or attachment["error"])
 
 	def test_a_mail_received_twice_is_one_record_and_one_run(self):
 		self.agent()
@@ -85,10 +85,10 @@ class TestTakingIn(MailTestCase):
 		mail.set_content("See the file")
 		mail.add_attachment(bytes(range(256)), "application", "dat", filename="Účet č. 1.dat")
 		name = self.take(mail.as_bytes())
-		(kept,) = json.loads(row(name).attachments)
-		file = frappe.get_doc("File", {"file_url": kept["file_url"]})
+		(attachment,) = json.loads(row(name).attachments)
+		file = frappe.get_doc("File", {"file_url": attachment["file_url"]})
 		self.assertEqual((file.is_private, file.get_content()), (1, bytes(range(256))))
-		self.assertEqual(kept["file_name"], "Účet č. 1.dat")
+		self.assertEqual(attachment["file_name"], "Účet č. 1.dat")
 
 	def test_mails_and_events_are_visible_only_to_the_mailbox_user_and_managers(self):
 		name = self.take()
@@ -196,16 +196,16 @@ class TestAgentRoute(MailTestCase):
 
 	def test_a_mail_that_cannot_be_resumed_does_not_block_recovery_of_others(self):
 		self.agent()
-		lost, waiting = self.take(), self.take()
-		values = {"agent": make_agent(), "reference_doctype": "Agent Mail", "reference_name": lost}
+		unresumable, waiting = self.take(), self.take()
+		values = {"agent": make_agent(), "reference_doctype": "Agent Mail", "reference_name": unresumable}
 		run = frappe.get_doc({"doctype": "Agent Run", "status": "Success", **values}).insert().name
-		frappe.db.set_value("Agent Mail", lost, {"status": "Started", "job": "no job", "run": run})
+		frappe.db.set_value("Agent Mail", unresumable, {"status": "Started", "job": "no job", "run": run})
 		frappe.db.sql(
 			"update `tabAgent Mail` set modified = '2020-01-01', attempts = 2 where name = %s", (waiting,)
 		)
 		frappe.db.commit()
 		self.assertIn(waiting, recover_mails())
-		frappe.db.set_value("Agent Mail", lost, "status", "Failed")
+		frappe.db.set_value("Agent Mail", unresumable, "status", "Failed")
 		frappe.db.commit()
 
 	def test_a_mail_is_read_from_its_record_if_its_raw_file_is_missing(self):
@@ -215,7 +215,7 @@ class TestAgentRoute(MailTestCase):
 		self.assertIn("aspirin", message_from_row(row(name)).text)
 
 	def reply(self, to: str, body: str = "Yes, we do.", **agent) -> str:
-		"""A mail whose agent calls send_reply."""
+		"""Process a mail whose agent calls send_reply; returns the mail's name."""
 		with ModelServer() as server:
 			self.agent(server, **agent)
 			server.script(
@@ -236,7 +236,7 @@ class TestPipeline(MailTestCase):
 	def test_a_mail_is_put_into_a_category_and_a_reply_is_drafted(self):
 		with ModelServer() as server:
 			server.script(text("question"), text("Yes, we have it."))
-			done = self.work_with(server)
+			done = self.process_with(server)
 		(draft,) = outgoing(done.name)
 		self.assertEqual((done.category, draft.status, draft.text), ("question", "Draft", "Yes, we have it."))
 		self.assertEqual((draft.recipients, draft.subject), ("anna@customer.example", "Re: A question"))
@@ -249,16 +249,16 @@ class TestPipeline(MailTestCase):
 	def test_newsletters_and_automated_mails_get_no_draft(self):
 		with ModelServer() as server:
 			server.script(text("news"), text("question"))
-			news = self.work_with(server)
-			machine = self.work_with(server, Auto_Submitted="auto-generated")
+			news = self.process_with(server)
+			automated = self.process_with(server, Auto_Submitted="auto-generated")
 		self.assertEqual((news.category, outgoing(news.name)), ("news", []))
-		self.assertEqual((machine.category, outgoing(machine.name)), ("question", []))
+		self.assertEqual((automated.category, outgoing(automated.name)), ("question", []))
 
 	def test_the_draft_is_addressed_to_reply_to_and_notes_an_unknown_recipient(self):
 		with ModelServer() as server:
 			server.script(text("question"), text("Yes, we have it."))
 			names = f"{self.address}, visitor@customer.example"
-			done = self.work_with(server, sender="form@website.example", Reply_To=names)
+			done = self.process_with(server, sender="form@website.example", Reply_To=names)
 		(draft,) = outgoing(done.name)
 		self.assertEqual((draft.recipients, draft.status), ("visitor@customer.example", "Draft"))
 		self.assertIn("visitor@customer.example takes no part in this thread", draft.reason)
@@ -266,7 +266,7 @@ class TestPipeline(MailTestCase):
 	def test_a_web_form_mail_from_the_mailbox_address_is_processed(self):
 		with ModelServer() as server:
 			server.script(text("question"), text("Yes, we have it."))
-			done = self.work_with(server, sender=self.address, Reply_To="Vera <visitor@customer.example>")
+			done = self.process_with(server, sender=self.address, Reply_To="Vera <visitor@customer.example>")
 		self.assertEqual((done.direction, done.by_person), ("Incoming", 0))
 		(draft,) = outgoing(done.name)
 		self.assertEqual(draft.recipients, "visitor@customer.example")
@@ -292,16 +292,16 @@ class TestPipeline(MailTestCase):
 		forged = self.take(answer_to(first, sender=self.address, Reply_To="mallory@evil.example"))
 		self.assertNotEqual(row(forged).thread, row(first).thread)
 
-	def work_with(self, server: ModelServer, **mail):
+	def process_with(self, server: ModelServer, **mail):
 		from huf.tests.factories import make_agent
 
-		clerk = make_agent(make_model(server), persist_conversation=0)
-		frappe.db.set_single_value("Huf Settings", "mail_agent", clerk)
+		agent = make_agent(make_model(server), persist_conversation=0)
+		frappe.db.set_single_value("Huf Settings", "mail_agent", agent)
 		frappe.db.commit()
-		self.addCleanup(self.forget_clerk)
+		self.addCleanup(self.remove_mail_agent)
 		return self.work(self.take(**mail))
 
-	def forget_clerk(self):
+	def remove_mail_agent(self):
 		frappe.db.rollback()
 		frappe.db.set_single_value("Huf Settings", "mail_agent", None)
 		frappe.db.commit()
@@ -322,12 +322,12 @@ class TestRetention(MailTestCase):
 		self.assertEqual(ingest_raw(self.mailbox, raw), (old.name, False))
 
 	def test_a_held_reply_is_discarded_after_the_retention_period(self):
-		held, changed = self.write_reply(MailStatus.HELD), self.write_reply(MailStatus.FAILED)
+		held, recently_changed = self.write_reply(MailStatus.HELD), self.write_reply(MailStatus.FAILED)
 		self.keep_30_days(creation="2020-01-01", modified="2020-01-01")
-		frappe.db.set_value("Agent Mail", changed, "reason", "Tried again today")
+		frappe.db.set_value("Agent Mail", recently_changed, "reason", "Tried again today")
 		frappe.db.commit()
 		blank_old_mails()
-		self.assertEqual((row(changed).status, row(changed).text), ("Failed", "Yes."))
+		self.assertEqual((row(recently_changed).status, row(recently_changed).text), ("Failed", "Yes."))
 		self.assertEqual((row(held).status, row(held).text, row(held).subject), ("Discarded", None, None))
 		self.assertIn("its text was deleted", row(held).reason)
 		(event,) = events(held)

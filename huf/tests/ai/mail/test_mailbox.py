@@ -1,6 +1,4 @@
-"""Mailboxes on a real IMAP server: what is new is taken once, whatever happens to the server, the workers or
-the mails.
-"""
+"""Mailboxes on a real IMAP server ingest each new mail once, despite failures of server, workers or mails."""
 
 import os
 import random
@@ -134,12 +132,12 @@ class TestMailbox(MailTestCase):
 	def test_a_new_uidvalidity_neither_duplicates_nor_misses_mail(self):
 		self.deliver(3)
 		self.sync()
-		before, at = self.count(), self.position()
+		before, position = self.count(), self.position()
 		self.server.forget_uids(lost=2)
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)
 		self.assertEqual(self.count(), before + 1)
-		self.assertNotEqual(self.position().uidvalidity, at.uidvalidity)
+		self.assertNotEqual(self.position().uidvalidity, position.uidvalidity)
 
 	def test_a_login_error_is_shown_on_the_mailbox_until_it_is_fixed(self):
 		from huf.api.mail import test_mailbox
@@ -148,8 +146,8 @@ class TestMailbox(MailTestCase):
 		frappe.db.commit()
 		self.assertEqual(self.sync(), [])
 		self.assertIn("127.0.0.1", self.last_error())
-		tried, _sending = test_mailbox(self.mailbox)
-		self.assertEqual((tried["part"], bool(tried["error"])), ("IMAP", True))
+		imap_result, _smtp_result = test_mailbox(self.mailbox)
+		self.assertEqual((imap_result["part"], bool(imap_result["error"])), ("IMAP", True))
 		password = self.server.settings["imap_password"]
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"imap_password": password}).save()
 		self.assertIsNone(test_mailbox(self.mailbox)[0]["error"])
@@ -157,7 +155,7 @@ class TestMailbox(MailTestCase):
 
 	def test_imap_idle_reports_new_mail(self):
 		self.sync()
-		# A mail that comes before the wait begins is not announced, and a busy machine begins late.
+		# IDLE reports only mail that arrives after it began, which may be late on a busy machine.
 		timers = [threading.Timer(seconds, self.deliver, (1,)) for seconds in range(1, 40, 2)]
 		for timer in timers:
 			self.addCleanup(timer.cancel)
@@ -175,8 +173,8 @@ class TestMailbox(MailTestCase):
 			model.script(tool_call("send_reply", reply), text("Done."))
 			name = self.take()
 			self.work(name)
-		mine = answer_to(name, to="anna@customer.example", sender=self.address, text="I have it here.")
-		self.server.deliver(mine, "Sent")
+		answer = answer_to(name, to="anna@customer.example", sender=self.address, text="I have it here.")
+		self.server.deliver(answer, "Sent")
 		self.assertEqual(send_all(name), [False])
 		(held,) = outgoing(name)
 		self.assertEqual(held.status, "Held")
@@ -187,21 +185,21 @@ class TestMailbox(MailTestCase):
 
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Gesendet"}).save()
 		frappe.db.commit()
-		named = "cannot open the folder Gesendet"
-		self.assertIn(named, test_mailbox(self.mailbox)[0]["error"])
+		message = "cannot open the folder Gesendet"
+		self.assertIn(message, test_mailbox(self.mailbox)[0]["error"])
 		self.deliver(1)
 		(name,) = self.sync()
-		self.assertIn(named, self.last_error())
+		self.assertIn(message, self.last_error())
 		reply = drafts.write_reply(row(name), Reply(("anna@customer.example",), "S", "Yes."), None)
 		store.clear_mailbox_error(self.mailbox)
 		frappe.db.commit()
-		with self.assertRaisesRegex(inbox.InboxError, named):
+		with self.assertRaisesRegex(inbox.InboxError, message):
 			send_all(name)
-		self.assertIn(named, self.last_error())
-		self.assertIn(named, row(reply).reason)
+		self.assertIn(message, self.last_error())
+		self.assertIn(message, row(reply).reason)
 		mark_mail_failed(row(reply))
 		self.assertEqual(row(reply).status, "Held")
-		self.assertIn(named, row(reply).reason)
+		self.assertIn(message, row(reply).reason)
 		self.deliver_sent("Hello")
 		self.sync()
 		self.assertIsNone(self.last_error())
@@ -209,35 +207,37 @@ class TestMailbox(MailTestCase):
 	def test_1000_mails_with_duplicates_and_two_workers_are_processed_once_each(self):
 		agent = make_agent(history_limit=1)
 		self.rule(route="agent", profile=agent, subject_contains="for the agent")
-		wanted = [f"{number}.{unique('mail').replace(' ', '.')}" for number in range(MAILS)]
-		store = [mail_for(self.address, key, number) for number, key in enumerate(wanted)]
-		again = random.sample(store, MAILS // 5)
-		delivered = [*store, *(b"Received: from elsewhere\r\n" + raw for raw in again)]
+		keys = [f"{number}.{unique('mail').replace(' ', '.')}" for number in range(MAILS)]
+		mails = [mail_for(self.address, key, number) for number, key in enumerate(keys)]
+		duplicates = random.sample(mails, MAILS // 5)
+		delivered = [*mails, *(b"Received: from elsewhere\r\n" + raw for raw in duplicates)]
 		random.shuffle(delivered)
 		for raw in delivered[: len(delivered) // 2]:
 			self.server.deliver(raw)
-		together([(sync_some, self.mailbox, MAILS // 4), (sync_some, self.mailbox, MAILS // 4)])
+		together(
+			[(sync_until_killed, self.mailbox, MAILS // 4), (sync_until_killed, self.mailbox, MAILS // 4)]
+		)
 		for raw in delivered[len(delivered) // 2 :]:
 			self.server.deliver(raw)
 		self.server.forget_uids()
 		together([(read_mailbox_once, self.mailbox), (read_mailbox_once, self.mailbox)])
 		frappe.db.rollback()
-		rows = self.rows_of(wanted)
+		rows = self.rows_of(keys)
 		self.assertEqual(
-			sorted(each.message_id for each in rows), sorted(f"{key}@customer.example" for key in wanted)
+			sorted(each.message_id for each in rows), sorted(f"{key}@customer.example" for key in keys)
 		)
 		together([(process_all, random.sample([each.name for each in rows], len(rows))) for _ in range(2)])
 		frappe.db.rollback()
-		rows = self.rows_of(wanted)
+		rows = self.rows_of(keys)
 		self.assertEqual(
 			{(each.route, each.status) for each in rows}, {("agent", "Done"), ("pipeline", "Failed")}
 		)
 		runs = frappe.get_all(
 			"Agent Run", {"agent": agent}, ["reference_name", "status"], order_by="name asc"
 		)
-		ours = [each.name for each in rows if each.route == "agent"]
-		self.assertEqual(sorted(run.reference_name for run in runs), sorted(ours))
-		self.assertEqual((len(ours), {run.status for run in runs}), (MAILS // 5, {"Success"}))
+		agent_mails = [each.name for each in rows if each.route == "agent"]
+		self.assertEqual(sorted(run.reference_name for run in runs), sorted(agent_mails))
+		self.assertEqual((len(agent_mails), {run.status for run in runs}), (MAILS // 5, {"Success"}))
 		self.assertEqual({each.category for each in rows if each.route == "pipeline"}, {"unclassified"})
 
 	def rows_of(self, keys: list[str]) -> list:
@@ -291,15 +291,15 @@ def mail_for(address: str, key: str, number: int) -> bytes:
 	return make_mail(to=address, sender=sender, subject=subject, message_id=key, text="Hello")
 
 
-def sync_some(mailbox: str, most: int) -> None:
-	"""A worker that is lost after so many mails, in the middle of one."""
+def sync_until_killed(mailbox: str, limit: int) -> None:
+	"""A worker that is killed after this many mails, in the middle of the next one."""
 	from huf.ai.mail import store
 	from huf.ai.mail.inbox import open_inbox
 	from huf.ai.mail.intake import build_account, ingest_new
 
 	with open_inbox(build_account(store.read_mailbox(mailbox))) as inbox:
 		for number, _name in enumerate(ingest_new(mailbox, inbox)):
-			if number >= most:
+			if number >= limit:
 				frappe.db.rollback()
 				return
 

@@ -1,4 +1,4 @@
-"""Mails as programs really write them are read without loss, whatever is wrong with them."""
+"""Mails of real programs, even malformed ones, are read without loss."""
 
 import os
 import unittest
@@ -38,7 +38,7 @@ class TestSamples(unittest.TestCase):
 			self.assertEqual(parse_message(raw).text.split()[0], "Hello")
 
 	def test_punycode_is_not_used_as_a_charset(self):
-		# Decoding a long text by it would take hours.
+		# Decoding a long text as punycode would take hours.
 		raw = b"From: a@b.example\r\nContent-Type: text/plain; charset=punycode\r\n\r\nab-" + b"k" * 3_000_000
 		self.assertTrue(parse_message(raw).text.startswith("ab-kkk"))
 
@@ -76,10 +76,10 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertEqual(dict(prepared.fields), fields)
 
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
-		for name, wanted in PROMPTS.items():
+		for name, prompt in PROMPTS.items():
 			with self.subTest(name):
 				prepared = prepare_mail(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
-				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", wanted))
+				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", prompt))
 				self.assertEqual(prepared.answer_to, prepared.fields["patient_email"])
 
 	def test_a_mail_that_only_mentions_crisp_adds_no_reply_address(self):
@@ -102,10 +102,10 @@ class TestPreprocessors(unittest.TestCase):
 				self.assertEqual(found, (name, address, "Hello"))
 
 	def test_the_forwarder_address_is_never_read_as_the_customer_address(self):
-		heads = "From: Shop <shop@site.example>\r\nReply-To: info@site.example\r\nTo: office@site.example\r\nX-Crisp: 1"
+		headers = "From: Shop <shop@site.example>\r\nReply-To: info@site.example\r\nTo: office@site.example\r\nX-Crisp: 1"
 		for line in ("", "From: Shop <shop@site.example>", "Contact: info@site.example"):
 			with self.subTest(line):
-				raw = f"{heads}\r\nSubject: S\r\n\r\n{line}\n\nMessage:\nHello".encode()
+				raw = f"{headers}\r\nSubject: S\r\n\r\n{line}\n\nMessage:\nHello".encode()
 				prepared = prepare_mail(parse_message(raw), CRISP)
 				self.assertEqual((prepared.fields["patient_email"], prepared.answer_to), ("", ""))
 				self.assertIn("(unknown):", prepared.prompt)
@@ -115,8 +115,10 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertIn("Subject: {patient_email}\n\n{x}", prepare_mail(parse_message(raw), CRISP).prompt)
 
 	def test_a_preprocessor_is_selected_by_match_or_by_name(self):
-		own = Preprocessor(lambda message: message.subject == "Shop", lambda message: "read by the app")
-		known = {**CRISP, "shop": own}
+		preprocessor = Preprocessor(
+			lambda message: message.subject == "Shop", lambda message: "read by the app"
+		)
+		known = {**CRISP, "shop": preprocessor}
 		shop = parse_message(b"From: a@x.example\r\nSubject: Shop\r\n\r\nHi")
 		self.assertEqual(prepare_mail(shop, known), "read by the app")
 		self.assertEqual(prepare_mail(shop, known, DEFAULT).preprocessor, DEFAULT)

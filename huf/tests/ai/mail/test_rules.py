@@ -1,4 +1,4 @@
-"""Every condition of a rule, how rules follow one another, and the file they are kept in."""
+"""Conditions and order of mail rules, and the configuration file that holds them."""
 
 import time
 import unittest
@@ -54,8 +54,8 @@ agent:
 
 
 def mail(body: str = "Hello", **headers: str):
-	heads = {"From": "Anna <Anna@Customer.example>", "Subject": "Order NUMBER 7", **headers}
-	lines = [f"{name.replace('_', '-')}: {value}" for name, value in heads.items()]
+	fields = {"From": "Anna <Anna@Customer.example>", "Subject": "Order NUMBER 7", **headers}
+	lines = [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
 	return parse_message("\r\n".join([*lines, "", body]).encode())
 
 
@@ -89,28 +89,28 @@ class TestConditions(unittest.TestCase):
 		self.assertFalse(fits({"header_match": {"X-Gone": ".*"}}, message))
 
 	def test_forwarded_from_looks_at_four_signals(self):
-		wanted = {"forwarded_from": "info@shop.example"}
-		self.assertTrue(fits(wanted, mail(X_Forwarded_From="Shop <info@shop.example>")))
-		self.assertTrue(fits(wanted, mail(Reply_To="INFO@shop.example")))
-		self.assertTrue(fits(wanted, mail("---------- Forwarded message\nFrom: Shop <info@shop.example>\n")))
-		self.assertTrue(fits(wanted, mail(From="info@shop.example")))
+		match = {"forwarded_from": "info@shop.example"}
+		self.assertTrue(fits(match, mail(X_Forwarded_From="Shop <info@shop.example>")))
+		self.assertTrue(fits(match, mail(Reply_To="INFO@shop.example")))
+		self.assertTrue(fits(match, mail("---------- Forwarded message\nFrom: Shop <info@shop.example>\n")))
+		self.assertTrue(fits(match, mail(From="info@shop.example")))
 		for body in ("my-info@shop.example", "info@shop.example.evil.example", "info at shop.example"):
-			self.assertFalse(fits(wanted, mail(body)), body)
+			self.assertFalse(fits(match, mail(body)), body)
 
 	def test_all_conditions_of_a_rule_must_hold_and_each_is_explained(self):
-		tried = try_rule(
+		result = try_rule(
 			Rule("r", {"sender_domain": "customer.example", "subject_contains": "invoice"}), mail()
 		)
-		self.assertFalse(tried.fits)
-		self.assertEqual([check.ok for check in tried.checks], [True, False])
-		self.assertEqual(tried.checks[1].saw, "Order NUMBER 7")
+		self.assertFalse(result.fits)
+		self.assertEqual([check.ok for check in result.checks], [True, False])
+		self.assertEqual(result.checks[1].saw, "Order NUMBER 7")
 
 	def test_a_catastrophic_regular_expression_in_a_rule_is_stopped(self):
-		began = time.monotonic()
+		started = time.monotonic()
 		message = mail(X_Long="a" * 4000 + "!")
-		tried = try_rule(Rule("r", {"header_match": {"X-Long": r"^(a+)+$"}}), message)
-		self.assertLess(time.monotonic() - began, 10)
-		self.assertFalse(tried.fits)
+		result = try_rule(Rule("r", {"header_match": {"X-Long": r"^(a+)+$"}}), message)
+		self.assertLess(time.monotonic() - started, 10)
+		self.assertFalse(result.fits)
 
 
 class TestOrder(unittest.TestCase):
@@ -148,21 +148,21 @@ class TestOrder(unittest.TestCase):
 
 
 class TestPositions(unittest.TestCase):
-	def place(self, names: str, *rows: tuple) -> list[int]:
-		found = plan_positions(list(names), [RulePosition(*row) for row in rows])
-		return [found[name] for name in names]
+	def plan(self, names: str, *rows: tuple) -> list[int]:
+		positions = plan_positions(list(names), [RulePosition(*row) for row in rows])
+		return [positions[name] for name in names]
 
 	def test_imported_rules_are_placed_last_but_before_a_catch_all_rule(self):
-		self.assertEqual(self.place("abc"), [10, 20, 30])
-		self.assertEqual(self.place("ab", ("x", 40, False)), [50, 60])
+		self.assertEqual(self.plan("abc"), [10, 20, 30])
+		self.assertEqual(self.plan("ab", ("x", 40, False)), [50, 60])
 		rows = ("x", 10, False), ("all", 20, True)
-		self.assertEqual(self.place("abcd", *rows), [12, 14, 16, 18])
-		self.assertEqual(self.place("a", ("all", 1, True)), [0])
-		self.assertEqual(self.place("ab", ("x", 10, False), ("all", 11, True)), [9, 10])
+		self.assertEqual(self.plan("abcd", *rows), [12, 14, 16, 18])
+		self.assertEqual(self.plan("a", ("all", 1, True)), [0])
+		self.assertEqual(self.plan("ab", ("x", 10, False), ("all", 11, True)), [9, 10])
 
 	def test_new_rules_of_a_known_file_continue_its_positions(self):
 		rows = ("x", 10, False), ("a", 20, False), ("b", 30, True), ("y", 90, False)
-		self.assertEqual(self.place("abc", *rows), [20, 30, 40])
+		self.assertEqual(self.plan("abc", *rows), [20, 30, 40])
 
 	def test_rules_shadowed_by_an_earlier_rule_are_found(self):
 		rules = [
@@ -182,14 +182,14 @@ class TestImport(SiteTestCase):
 		)
 		names = [unique("Rule") for _ in range(5)]
 		rules = [f"{{name: {name}, match: {{subject_contains: {name}}}}}" for name in names]
-		done = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
+		first = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
 		listed = [(each["name"], each["blocked_by"]) for each in get_rules()]
 		self.assertEqual([each for each in listed if each[0] in names], [(name, None) for name in names])
-		self.assertEqual((done.unreachable, listed[-1]), ({}, (default.name, None)))
+		self.assertEqual((first.unreachable, listed[-1]), ({}, (default.name, None)))
 		make("Agent Route Rule", rule_name="Late", position=30, subject_contains="x", route="pipeline")
 		self.assertEqual(get_rules()[-1]["blocked_by"], default.name)
-		again = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
-		self.assertEqual(again.unreachable, {"Late": default.name})
+		second = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
+		self.assertEqual(second.unreachable, {"Late": default.name})
 
 
 class TestFile(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Which step of a connection fails, with real servers on loopback."""
+"""A connection check reports which step failed, against real servers on loopback."""
 
 import threading
 from http.server import ThreadingHTTPServer
@@ -23,7 +23,7 @@ class TestCheck(ConnectionTestCase):
 		self.server.set()
 
 	def check(self, connection: str, **values) -> dict[str, tuple]:
-		"""{step: (ok, message)}; `values` are set in the connection first."""
+		"""{step: (ok, message)} after the connection gets these values."""
 		if values:
 			frappe.db.set_value(CONNECTION, connection, values)
 			frappe.clear_document_cache(CONNECTION, connection)
@@ -34,10 +34,10 @@ class TestCheck(ConnectionTestCase):
 		return steps
 
 	def assert_fails(self, steps: dict[str, tuple], step: str, reason: str) -> None:
-		"""Exactly this step has failed: those before it passed, those after it are unknown."""
+		"""Assert that this step failed, those before it passed, and those after it have no result."""
 		names = list(steps)
-		place = names.index(step)
-		expected = [True] * place + [False] + [None] * (len(names) - place - 1)
+		index = names.index(step)
+		expected = [True] * index + [False] + [None] * (len(names) - index - 1)
 		self.assertEqual([ok for ok, _ in steps.values()], expected, steps)
 		self.assertRegex(steps[step][1], reason)
 
@@ -64,17 +64,19 @@ class TestCheck(ConnectionTestCase):
 				self.assert_fails(self.check(connection, **values), step, reason)
 
 	def test_refused_credentials_and_non_mcp_servers_fail_at_different_steps(self):
-		guarded = enter(self, McpServer(token=SECRET))
-		steps = self.check(self.connect(guarded))
+		token_server = enter(self, McpServer(token=SECRET))
+		steps = self.check(self.connect(token_server))
 		self.assert_fails(steps, "authorize", "status 401. Check Authentication")
-		connection = self.connect(guarded, auth="Bearer", bearer_token=SECRET)
+		connection = self.connect(token_server, auth="Bearer", bearer_token=SECRET)
 		self.assertTrue(all(ok for ok, _ in self.check(connection).values()))
-		other = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-		other.requests = []
-		self.addCleanup(other.server_close)
-		self.addCleanup(other.shutdown)
-		threading.Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
-		steps = self.check(connection, url=f"http://127.0.0.1:{other.server_address[1]}/mcp", auth="None")
+		rest_server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+		rest_server.requests = []
+		self.addCleanup(rest_server.server_close)
+		self.addCleanup(rest_server.shutdown)
+		threading.Thread(target=rest_server.serve_forever, args=(0.02,), daemon=True).start()
+		steps = self.check(
+			connection, url=f"http://127.0.0.1:{rest_server.server_address[1]}/mcp", auth="None"
+		)
 		self.assert_fails(steps, "initialize", "does not answer as an MCP server")
 		self.assertNotIn(SECRET, str(steps))
 

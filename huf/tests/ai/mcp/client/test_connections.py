@@ -1,4 +1,4 @@
-"""Tools of real MCP servers, processes on loopback, in real runs."""
+"""Runs call tools of real MCP servers, which are processes on loopback."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ CONNECTION, FUNCTION = "MCP Server Connection", "Agent Tool Function"
 
 class ConnectionTestCase(SiteTestCase):
 	def connect(self, server: McpServer, choose=(), **values) -> str:
-		"""A refreshed connection with these tools chosen; gives its name."""
+		"""Make a connection, refresh it and choose these tools; returns its name."""
 		values = {"allow_private_hosts": 1, "timeout": 20, **values}
 		self.prefix = f"n{frappe.generate_hash(length=6)}_"
 		doc = make(
@@ -168,17 +168,17 @@ class TestAuthentication(ConnectionTestCase):
 		self.assertNotIn(SECRET, repr(frappe.get_doc(CONNECTION, connection).as_dict()))
 
 	def test_a_stored_secret_is_not_sent_to_a_changed_address(self):
-		good, other = enter(self, McpServer(token=SECRET)), enter(self, McpServer())
-		connection = self.connect(good, auth="Bearer", bearer_token=SECRET)
+		secret_server, other_server = enter(self, McpServer(token=SECRET)), enter(self, McpServer())
+		connection = self.connect(secret_server, auth="Bearer", bearer_token=SECRET)
 		self.assertTrue(self.refreshed["ok"])
 		doc = frappe.get_doc(CONNECTION, connection)
-		doc.url = other.url
+		doc.url = other_server.url
 		with self.assertRaisesRegex(frappe.ValidationError, "Enter Bearer Token again"):
 			doc.save()
 		headers = [{"header": "X-Key", "value": SECRET}]
-		connection = self.connect(good, auth="Headers", headers=headers)
+		connection = self.connect(secret_server, auth="Headers", headers=headers)
 		doc = frappe.get_doc(CONNECTION, connection)
-		doc.url = other.url
+		doc.url = other_server.url
 		with self.assertRaisesRegex(frappe.ValidationError, "Enter X-Key again"):
 			doc.save()
 
@@ -217,13 +217,13 @@ class TestChangedTools(ConnectionTestCase):
 			schema={"type": "object", "properties": {"query": {}, "password": {"type": "string"}}}
 		)
 		mcp_connection.refresh(self.connection)
-		seen = self.row(self.connection, "search.notes")
-		self.assertEqual(seen.status, "Changed")
-		self.assertIn('+   "password": {', seen.change)
+		row = self.row(self.connection, "search.notes")
+		self.assertEqual(row.status, "Changed")
+		self.assertIn('+   "password": {', row.change)
 		self.server.set(description=INJECTION)
 		mcp_connection.refresh(self.connection)
 		with self.assertRaisesRegex(frappe.ValidationError, "review the change again"):
-			self.accept(seen.schema_hash)
+			self.accept(row.schema_hash)
 		self.accept(self.row(self.connection, "search.notes").schema_hash)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
 		definition = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
@@ -247,7 +247,7 @@ class TestChangedTools(ConnectionTestCase):
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Changed")
 
 	def accept(self, schema_hash: str) -> None:
-		"""What a form sends in which a person looked at this offer."""
+		"""Save the form of a user who reviewed the definition with this hash."""
 		doc = frappe.get_doc(CONNECTION, self.connection)
 		row = next(row for row in doc.tools if row.tool_name == "search.notes")
 		row.accept_change, row.schema_hash = 1, schema_hash
@@ -271,8 +271,8 @@ class TestRuns(ConnectionTestCase):
 			return run_agent_sync(agent, "Look for Anna")
 
 	def test_a_run_calls_an_mcp_tool(self):
-		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
-		result = self.run_agent(found, text("Three."))
+		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		result = self.run_agent(search_call, text("Three."))
 		self.assertEqual((result["status"], result["response"]), ("Success", "Three."))
 		rows = frappe.get_all(
 			"Agent Tool Call", {"run": result["run"]}, ["status", "result"], order_by="name"
@@ -290,24 +290,24 @@ class TestRuns(ConnectionTestCase):
 			events = [
 				event for event in stream_agent(AgentRequest(agent, unique("Look"), self.user)) if event
 			]
-			shown = [event.data for event in events if event.kind is EventKind.PROGRESS]
-			lines = [(each["text"], each["fraction"]) for each in shown if "fraction" in each]
+			progress = [event.data for event in events if event.kind is EventKind.PROGRESS]
+			lines = [(each["text"], each["fraction"]) for each in progress if "fraction" in each]
 			self.assertEqual(lines, [(f"Part {n}", n / 4) for n in range(1, parts + 1)])
 			call = frappe.get_last_doc("Agent Tool Call", {"run": events[-1].run})
 			self.assertEqual(call.status, status, call.result)
 
 	def test_a_tool_without_annotations_needs_approval(self):
-		sent = tool_call(self.name_of("send_note"), {"to": "anna", "text": "Hi"})
-		result = self.run_agent(sent)
+		send_call = tool_call(self.name_of("send_note"), {"to": "anna", "text": "Hi"})
+		result = self.run_agent(send_call)
 		self.assertEqual(result["status"], "Waiting")
 		self.assertEqual(self.server.calls(), [])
 
 	def test_external_calls_after_mcp_results_need_approval_except_to_allowed_hosts(self):
-		self.release("send_note")
+		self.remove_approval("send_note")
 		self.server.set(result=INJECTION)
-		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
-		sent = tool_call(self.name_of("send_note"), {"to": "thief", "text": "everything"})
-		result = self.run_agent(found, sent)
+		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		send_call = tool_call(self.name_of("send_note"), {"to": "thief", "text": "everything"})
+		result = self.run_agent(search_call, send_call)
 		self.assertEqual(result["status"], "Waiting")
 		self.assertEqual([each["tool"] for each in self.server.calls()], ["search.notes"])
 		origins = frappe.get_all("Agent Tool Call", {"run": result["run"]}, pluck="origin", order_by="name")
@@ -315,33 +315,35 @@ class TestRuns(ConnectionTestCase):
 		draft = frappe.get_doc("Agent Draft", {"run": result["run"]})
 		values = {each["parameter"]: each["value"] for each in json.loads(draft.concern)["values"]}
 		self.assertEqual(values, {"to": "thief", "text": "everything"})
-		result = self.run_agent(found, sent, text("Sent."), allowed_hosts="127.0.0.1")
+		result = self.run_agent(search_call, send_call, text("Sent."), allowed_hosts="127.0.0.1")
 		self.assertEqual(result["status"], "Success")
 
 	def test_a_sensitive_parameter_needs_approval_even_at_an_allowed_host(self):
-		self.release("send_note")
+		self.remove_approval("send_note")
 		tool = frappe.get_doc("Agent Tool Function", self.name_of("send_note"))
 		tool.update({"sensitive_parameters": "to"}).save()
-		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
-		sent = tool_call(tool.name, {"to": "thief", "text": "hello"})
-		self.assertEqual(self.run_agent(found, sent, allowed_hosts="127.0.0.1")["status"], "Waiting")
-		named = tool_call(tool.name, {"to": "Anna", "text": "hello"})
-		result = self.run_agent(found, named, text("Sent."), allowed_hosts="127.0.0.1")
+		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		send_call = tool_call(tool.name, {"to": "thief", "text": "hello"})
+		self.assertEqual(
+			self.run_agent(search_call, send_call, allowed_hosts="127.0.0.1")["status"], "Waiting"
+		)
+		named_call = tool_call(tool.name, {"to": "Anna", "text": "hello"})
+		result = self.run_agent(search_call, named_call, text("Sent."), allowed_hosts="127.0.0.1")
 		self.assertEqual(result["status"], "Success")
 
 	def test_a_server_that_is_down_is_a_tool_error(self):
 		self.server.process.kill()
 		self.server.process.wait()
-		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
-		result = self.run_agent(found, text("I could not look."))
+		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		result = self.run_agent(search_call, text("I could not look."))
 		self.assertEqual(result["status"], "Success", result)
 		self.assertIn("could not be reached", self.model.requests[-1]["messages"][-1]["content"])
 
 	def test_a_disabled_connection_is_not_called(self):
 		frappe.get_doc(CONNECTION, self.connection).update({"disabled": 1}).save()
 		frappe.db.commit()
-		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
-		self.run_agent(found, text("No."))
+		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		self.run_agent(search_call, text("No."))
 		self.assertEqual(self.server.calls(), [])
 
 	def test_an_output_schema_cannot_block_the_run(self):
@@ -357,7 +359,7 @@ class TestRuns(ConnectionTestCase):
 		self.assertEqual(result["status"], "Success")
 		self.assertLess(time.monotonic() - started, 15)
 
-	def release(self, tool: str) -> None:
+	def remove_approval(self, tool: str) -> None:
 		doc = frappe.get_doc(CONNECTION, self.connection)
 		next(row for row in doc.tools if row.tool_name == tool).requires_approval = 0
 		doc.save()

@@ -1,4 +1,4 @@
-"""What of a server's description reaches a model, and what of its schema an argument is checked against."""
+"""Descriptions from MCP servers are cleaned for the model, and their schemas are made safe to validate with."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Hostile MCP servers: nothing is sent to them, and no run is harmed."""
+"""Runs survive hostile MCP servers and send no data to redirect targets or changed servers."""
 
 import time
 from unittest.mock import patch
@@ -33,7 +33,7 @@ class TestHostileServers(ConnectionTestCase):
 		self.assertEqual(set(reasons), set(HOSTILE))
 		for mode, reason in reasons.items():
 			with self.subTest(mode), McpServer(mode) as server, ModelServer() as model:
-				# Only where nothing is answered: a busy machine needs longer for the others.
+				# Servers that answer need a longer timeout on a busy machine.
 				self.connect(server, ["search"], timeout=3 if mode == "hang" else 12)
 				self.assertTrue(self.refreshed["ok"], self.refreshed)
 				agent = make_agent(make_model(model), (self.name_of("search"),))
@@ -51,7 +51,7 @@ class TestHostileServers(ConnectionTestCase):
 		self.assertRegex(model.requests[-1]["messages"][-1]["content"], reason)
 
 	def test_a_server_that_becomes_hostile_before_the_call_gets_no_arguments(self):
-		"""The list is read before each call, and by a refresh: both end, and what was accepted stays."""
+		"""Calls and refreshes both list the tools first; both end, and the accepted definition stays."""
 		reasons = {
 			"hang": "did not answer within 3 seconds",
 			"endless": "sent more than 2,000,000 bytes",

@@ -1,4 +1,4 @@
-"""Sessions that are kept between calls, with real servers: processes of commands, and one behind HTTP."""
+"""MCP sessions are kept between calls, with real servers: processes of commands, and one over HTTP."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestCommands(ConnectionTestCase):
-	"""Each session is a process, so its id says which one answered."""
+	"""Each session is a process, so a process id identifies the session."""
 
 	def setUp(self):
 		super().setUp()
@@ -35,8 +35,8 @@ class TestCommands(ConnectionTestCase):
 		self.connect(self.server, ["search.notes"], transport="Command", command="notes", timeout=60)
 		self.before = len(self.server.starts())
 
-	def started(self) -> list[int]:
-		"""The processes since the connection was tested."""
+	def list_started(self) -> list[int]:
+		"""Ids of the processes started since the connection was refreshed."""
 		return self.server.starts()[self.before :]
 
 	def search(self) -> str:
@@ -56,33 +56,33 @@ class TestCommands(ConnectionTestCase):
 
 		for user, conversation, count in ((0, "one", 1), (0, "one", 1), (0, "two", 2), (1, "one", 3)):
 			run(users[user], conversation)
-			self.assertEqual(len(self.started()), count)
+			self.assertEqual(len(self.list_started()), count)
 		self.assertEqual(len(self.server.calls()), 8)
 
 	def test_a_dead_session_is_replaced_and_each_call_is_sent_once(self):
 		self.search()
-		os.kill(self.started()[0], signal.SIGKILL)
+		os.kill(self.list_started()[0], signal.SIGKILL)
 		self.assertIn("3 notes", self.search())
-		self.assertEqual((len(self.started()), len(self.server.calls())), (2, 2))
+		self.assertEqual((len(self.list_started()), len(self.server.calls())), (2, 2))
 
 	def test_an_idle_session_is_closed_after_the_idle_timeout(self):
 		with patch.object(session_pool, "IDLE_S", 0.2):
 			self.search()
-		self.assert_ends(self.started()[0])
+		self.assert_ends(self.list_started()[0])
 
 	def test_the_oldest_idle_session_is_closed_above_the_limit(self):
 		with patch.object(session_pool, "MAX_IDLE", 1):
 			self.search()
 			frappe.set_user(make_user("Huf User"))
 			self.search()
-		first, second = self.started()
+		first, second = self.list_started()
 		self.assert_ends(first)
 		os.kill(second, 0)
 
 	def assert_ends(self, process: int) -> None:
 		deadline = time.monotonic() + 20
 		while is_alive(process):
-			self.assertLess(time.monotonic(), deadline, "the server's process goes on")
+			self.assertLess(time.monotonic(), deadline, "the server process still runs")
 			time.sleep(0.05)
 
 

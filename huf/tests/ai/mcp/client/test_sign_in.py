@@ -1,4 +1,4 @@
-"""Sign-in with OAuth at a server on loopback, by the endpoints that a manager's browser uses."""
+"""OAuth sign-in at a server on loopback, through the endpoints that a manager's browser uses."""
 
 import time
 from urllib.parse import parse_qs, urlsplit
