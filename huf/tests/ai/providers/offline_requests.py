@@ -1,7 +1,6 @@
-"""Requests by language, and the one call that the offline provider makes of each; today is Wednesday,
-2026-03-04.
+"""Requests by language, each with the one call of the offline provider; today is Wednesday, 2026-03-04.
 
-The sentences of README, docs/newcomer.md, the demo agent's starters and the page tests are among them.
+They include the sentences of README, docs/newcomer.md, the demo agent's starters and the page tests.
 """
 
 COUNT = {"fields": ["name"], "limit": 500}
@@ -163,4 +162,4 @@ NOT_INSTRUCTIONS = (
 	"anna@example.com changed the ToDo a1b2 (event on_change).\n\nChanged fields:\n- status: Open → Closed\n\nDo what your "
 	"instructions ask of you in this case.",
 )
-"""What no call is made of: banned, asked about, told, unclear, or more than the provider does."""
+"""Requests without a call: prohibitions, questions, reports, unclear or unsupported requests."""

@@ -1,4 +1,4 @@
-"""Tools and conversations for the tests of the offline provider: specs as Agent Tool Functions make them."""
+"""Tools and conversations for tests of the offline provider; specs are those of Agent Tool Functions."""
 
 import json
 from datetime import date
@@ -91,7 +91,7 @@ def respond(request: str, tools=None) -> dict:
 
 
 class Talk:
-	"""A conversation whose tools answer from a table: a value, or a function of the arguments."""
+	"""A conversation whose tool results come from a table of values or functions of the arguments."""
 
 	def __init__(self, results: dict | None = None):
 		self.messages: list[dict] = []

@@ -1,4 +1,4 @@
-"""A server may close a kept connection at any time: its next request is sent once more, on a fresh one."""
+"""A request that a kept connection loses is sent once more on a new connection."""
 
 import asyncio
 import unittest

@@ -1,4 +1,4 @@
-"""What is learned of model calls is stored per site, and used by every process that would learn the same."""
+"""What is learned about model calls is stored per site and shared by all its processes."""
 
 import json
 import os
@@ -35,7 +35,7 @@ print(json.dumps([call and call.options, "litellm" in sys.modules]))
 PATTERNED = {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(?<n>a)$"}}}
 
 
-def make_form(schema):
+def make_response_format(schema):
 	return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
@@ -80,7 +80,7 @@ class TestLearnedCalls(SiteTestCase):
 		self.assertIsNotNone(CallStore(self.path).find(key))
 
 	def test_the_stamp_ignores_variables_that_huf_sets_for_litellm(self):
-		found = set()
+		stamps = set()
 		self.addCleanup(learned_calls.make_stamp.cache_clear)
 		with patch.dict(os.environ):
 			for value in ("True", None):
@@ -88,8 +88,8 @@ class TestLearnedCalls(SiteTestCase):
 				if value:
 					os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = value
 				learned_calls.make_stamp.cache_clear()
-				found.add(learned_calls.make_stamp())
-		self.assertEqual(len(found), 1)
+				stamps.add(learned_calls.make_stamp())
+		self.assertEqual(len(stamps), 1)
 
 	def test_the_store_keeps_calls_of_other_environments_up_to_a_limit(self):
 		self.addCleanup(learned_calls.make_stamp.cache_clear)
@@ -121,8 +121,8 @@ class TestLearnedCalls(SiteTestCase):
 			):
 				Path(self.path).write_text(broken)
 				self.assertNotIn(learned_calls.make_key(model.fixed), CallStore(self.path), broken)
-			nowhere = CallStore("/proc/none/calls.json")
-			with patch.object(learned_calls, "open_site_store", lambda: nowhere):
+			unwritable = CallStore("/proc/none/calls.json")
+			with patch.object(learned_calls, "open_site_store", lambda: unwritable):
 				self.complete(model)
 				self.assertIsNotNone(find_learned(model.fixed))
 
@@ -133,19 +133,27 @@ class TestLearnedCalls(SiteTestCase):
 		self.assertEqual(self.learn("openai/gpt-4o", temperature=0.2).options, {"temperature": 0.2})
 
 	def test_a_call_learned_with_one_json_schema_is_valid_for_all_schemas(self):
-		plain, other = make_form({"type": "object"}), make_form(PATTERNED | {"additionalProperties": False})
+		simple, patterned = (
+			make_response_format({"type": "object"}),
+			make_response_format(PATTERNED | {"additionalProperties": False}),
+		)
 		kwargs = {"model": "openai/gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
-		call = self.learn(kwargs["model"], response_format=plain)
+		call = self.learn(kwargs["model"], response_format=simple)
 		self.assertEqual(call.options, {})
-		keys = {learned_calls.make_key({**kwargs, "response_format": form}) for form in (plain, other)}
+		keys = {
+			learned_calls.make_key({**kwargs, "response_format": response_format})
+			for response_format in (simple, patterned)
+		}
 		self.assertEqual(len(keys), 1)
 		self.assertNotIn(learned_calls.make_key(kwargs), keys)
-		body = json.loads(call.write_body({**kwargs, "response_format": other}))
+		body = json.loads(call.write_body({**kwargs, "response_format": patterned}))
 		path = DirectPath(load(), kwargs["model"], None)
-		self.assertEqual(body, path.build_body({**kwargs, "response_format": other}))
+		self.assertEqual(body, path.build_body({**kwargs, "response_format": patterned}))
 
 	def test_a_response_format_that_litellm_rewrites_is_not_learned(self):
-		self.assertIsNone(self.learn("groq/llama3-8b-8192", response_format=make_form({"type": "object"})))
+		self.assertIsNone(
+			self.learn("groq/llama3-8b-8192", response_format=make_response_format({"type": "object"}))
+		)
 
 	def test_providers_with_their_own_api_format_are_not_learned(self):
 		for name in (
@@ -171,16 +179,21 @@ class TestLearnedCalls(SiteTestCase):
 			server.script(text("Hi."), text("Hi."), garbage(json.dumps(rare), "application/json"))
 			self.complete(model)
 			self.complete(model, [tool])
-			# Python cannot read the pattern, so LiteLLM does not send it.
+			# Python cannot compile the pattern, so LiteLLM leaves it out.
 			self.assertNotIn("pattern", json.dumps(server.requests[-1]["tools"]))
 			reply = self.complete(model)
 			self.assertEqual((reply.text, reply.reasoning, reply.finish_reason), ("Yes.", "Hm.", "stop"))
 
 	def test_malformed_tool_schemas_are_left_to_litellm(self):
 		call = self.learn("openai/gpt-4o")
-		for wrong in ({"properties": []}, {"properties": {"n": 5}}, {"properties": {"n": {"anyOf": 5}}}, []):
-			tool = {"type": "function", "function": {"name": "look", "parameters": wrong}}
-			self.assertIsNone(call.write_body({"messages": [], "tools": [tool]}), wrong)
+		for malformed in (
+			{"properties": []},
+			{"properties": {"n": 5}},
+			{"properties": {"n": {"anyOf": 5}}},
+			[],
+		):
+			tool = {"type": "function", "function": {"name": "look", "parameters": malformed}}
+			self.assertIsNone(call.write_body({"messages": [], "tools": [tool]}), malformed)
 
 	def test_a_learned_call_parses_tool_calls_of_the_reply(self):
 		with ModelServer() as server:
@@ -217,7 +230,7 @@ class TestLearnedCalls(SiteTestCase):
 
 
 class TestLearningProcess(SiteTestCase):
-	"""In processes of their own: the one of the tests has imported LiteLLM."""
+	"""These calls run in child processes, because the test process has imported LiteLLM."""
 
 	def setUp(self):
 		super().setUp()

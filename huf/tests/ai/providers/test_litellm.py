@@ -1,4 +1,4 @@
-"""How a provider and a model of the records become a call: names, settings, keys, and providers that apps add."""
+"""Provider and model records become calls: names, settings, keys, and providers that apps add."""
 
 import json
 import sys
@@ -61,12 +61,14 @@ class TestLiteLLM(SiteTestCase):
 	def test_a_setting_that_a_model_does_not_take_is_dropped(self):
 		litellm = load()
 
-		connect_to = make("AI Provider", provide_name=unique("OpenAI"), api_key="sk-test").name
-		call = build_call_arguments(connect_to, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)
+		provider = make("AI Provider", provide_name=unique("OpenAI"), api_key="sk-test").name
+		call = build_call_arguments(provider, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)
 		self.assertTrue(litellm.drop_params)
 		self.assertEqual(call.fixed["temperature"], 0.2)
-		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
-		self.assertNotIn("temperature", taken)
+		accepted = litellm.get_optional_params(
+			model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2
+		)
+		self.assertNotIn("temperature", accepted)
 
 	def test_given_api_key_needs_no_provider_record(self):
 		completion_kwargs: dict = {}
@@ -102,9 +104,9 @@ class TestLiteLLM(SiteTestCase):
 				(result["response"], result["input_tokens"]), ("Done.", MAX_REPORTED_TOKENS + 200)
 			)
 			run_agent_sync(agent, "Really?", conversation_id=result["conversation"])
-		asked, *_ = [each for each in server.requests[-1]["messages"] if each.get("tool_calls")]
-		answered = [each for each in server.requests[-1]["messages"] if each["role"] == "tool"]
-		self.assertEqual(asked["tool_calls"][0]["id"], answered[0]["tool_call_id"])
+		call_message, *_ = [each for each in server.requests[-1]["messages"] if each.get("tool_calls")]
+		tool_messages = [each for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(call_message["tool_calls"][0]["id"], tool_messages[0]["tool_call_id"])
 		stored = [
 			*frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["tool", "call_id"], order_by="step"),
 			*frappe.get_all(
@@ -127,7 +129,7 @@ class TestLiteLLM(SiteTestCase):
 			with patch.object(AnswerBuilder, "to_reply", fail), patch("frappe.log_error") as log:
 				result = run_agent_sync(make_agent(model), "Between us")
 		self.assertIn("internal error", result["error"])
-		# Without a message Frappe writes one with the values of all variables.
+		# Without a message, Frappe would log the values of all variables.
 		_title, logged = log.call_args.args
 		self.assertIn("no such thing", logged)
 		self.assertNotIn("Between us", logged)

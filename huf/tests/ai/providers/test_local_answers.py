@@ -1,4 +1,4 @@
-"""Answers of local models have an end: a limit by default, and a stop where they only repeat themselves."""
+"""Answers of local models are limited in length and stopped when they repeat themselves."""
 
 import logging
 import unittest
@@ -68,8 +68,8 @@ class TestLocalAnswers(SiteTestCase):
 		)
 		result = run_agent_sync(self.make_agent(tool), "Remind me")
 		self.assertEqual(result["status"], "Success")
-		told = self.server.requests[1]["messages"][-1]["content"]
-		self.assertIn("date: 'next Friday' is not a date. Write it as YYYY-MM-DD.", told)
+		error = self.server.requests[1]["messages"][-1]["content"]
+		self.assertIn("date: 'next Friday' is not a date. Write it as YYYY-MM-DD.", error)
 
 	def test_a_prompt_usage_below_the_size_of_its_tools_logs_a_warning(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo")

@@ -1,4 +1,4 @@
-"""Values of records reach no model that is not local: names in their forms, addresses, dates of birth, numbers."""
+"""Record values never reach a model that is not local: names in any form, addresses, birth dates, numbers."""
 
 import json
 import unicodedata
@@ -26,11 +26,11 @@ from huf.tests.personal_shapes import PEOPLE, TEXTS
 PERSON = "Huf Test Person"
 FIELDS = ("full_name", "address", "tax_number", "insurance_number", "born_on")
 ERIKA = "Erika Mustermann, geb. 12.03.1970, Heidestraße 17, 51147 Köln, Steuer-ID 65 929 970 489"
-SENTENCES_A_RUN = 30
+SENTENCES_PER_RUN = 30
 
 
 def make_person_doctype() -> None:
-	"""A DocType whose fields are personal by Huf Settings, with the people of the sentences; commits."""
+	"""Make a DocType with personal fields and the people of the sentences; commits."""
 	if not frappe.db.exists("DocType", PERSON):
 		types = {"address": "Small Text", "born_on": "Date"}
 		fields = [field(each, types.get(each, "Data")) for each in FIELDS]
@@ -43,7 +43,7 @@ def make_person_doctype() -> None:
 	frappe.db.commit()
 
 
-def forget_person_fields() -> None:
+def reset_settings() -> None:
 	frappe.db.rollback()
 	settings = frappe.get_doc("Huf Settings")
 	settings.update({"personal_fields": "", "mask_for_local_models": 0})
@@ -52,12 +52,12 @@ def forget_person_fields() -> None:
 
 
 def read_contents(body: dict) -> str:
-	"""All that a request brings from people and tools."""
+	"""The messages of a request without its system message."""
 	return "\n".join(str(each.get("content")) for each in body["messages"] if each["role"] != "system")
 
 
-def repeat_all(body: dict) -> Answer:
-	"""Answers with all that it has read."""
+def echo_contents(body: dict) -> Answer:
+	"""Answer with everything that was read."""
 	return text(read_contents(body))
 
 
@@ -65,7 +65,7 @@ class RecordsCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		make_person_doctype()
-		self.addCleanup(forget_person_fields)
+		self.addCleanup(reset_settings)
 		self.server = enter(self, ModelServer())
 
 	def agent(self, *tools: str, **values) -> str:
@@ -80,22 +80,24 @@ class TestSentences(RecordsCase):
 		read = make_tool("Get Document", reference_doctype="Note")
 		agent, sentences = self.agent(read), make_sentences()
 		self.assertEqual(len(sentences), 300)
-		for start in range(0, len(sentences), SENTENCES_A_RUN):
-			some = sentences[start : start + SENTENCES_A_RUN]
-			half = SENTENCES_A_RUN // 2
-			spoken, noted = ("\n".join(each for _, each in part) for part in (some[:half], some[half:]))
-			note = make("Note", title=frappe.generate_hash(), content=noted).name
+		for start in range(0, len(sentences), SENTENCES_PER_RUN):
+			batch = sentences[start : start + SENTENCES_PER_RUN]
+			middle = SENTENCES_PER_RUN // 2
+			prompt, note_text = (
+				"\n".join(each for _, each in part) for part in (batch[:middle], batch[middle:])
+			)
+			note = make("Note", title=frappe.generate_hash(), content=note_text).name
 			self.server.requests.clear()
-			self.server.script(tool_call(read, {"name": note}), repeat_all)
-			answer = run_agent_sync(agent, spoken)["response"]
+			self.server.script(tool_call(read, {"name": note}), echo_contents)
+			answer = run_agent_sync(agent, prompt)["response"]
 			sent = self.sent()
-			for person, sentence in some:
+			for person, sentence in batch:
 				with self.subTest(sentence):
 					self.assertIn(sentence, answer)
 					self.assertFalse(person.find_secrets(sent))
 
 	def test_at_most_one_of_a_hundred_neutral_sentences_is_masked(self):
-		"""Of the people here alone: other tests leave users named "Other" and "Manager"."""
+		"""Only these people are masked, because other tests leave users named "Other" and "Manager"."""
 		values = build_values(frappe.local.site, ((PERSON, FIELDS, read_records_version(PERSON)),))
 		neutral = read_neutral_sentences()
 		self.assertEqual(len(neutral), 1000)
@@ -158,8 +160,8 @@ class TestRecords(RecordsCase):
 		doc.delete()
 		self.assertEqual(self.mask("Zwirbelhofer"), "Zwirbelhofer")
 
-	def mask(self, said: str) -> str:
-		return Masker((), get_record_values()).mask(said)
+	def mask(self, original: str) -> str:
+		return Masker((), get_record_values()).mask(original)
 
 	def test_users_are_masked_without_a_declaration_but_standard_users_are_not(self):
 		user = frappe.get_doc("User", make_user("Huf User"))
@@ -203,8 +205,8 @@ class TestRecords(RecordsCase):
 			text("[NAME-1] und [NAME-1.2] sind dieselbe Person."),
 		)
 		request = AgentRequest(self.agent(create), f"Rufe {name} an, {person.last}!", "Administrator")
-		said = [e.data["text"] for e in stream_agent(request) if e and e.kind is EventKind.TEXT_DELTA]
-		self.assertEqual("".join(said), f"{name} und {person.last} sind dieselbe Person.")
+		deltas = [e.data["text"] for e in stream_agent(request) if e and e.kind is EventKind.TEXT_DELTA]
+		self.assertEqual("".join(deltas), f"{name} und {person.last} sind dieselbe Person.")
 		self.assertTrue(
 			frappe.db.exists("ToDo", {"description": ["like", f"%Rufe {name} an, {name}s Akte%"]})
 		)
@@ -225,7 +227,7 @@ class TestRecords(RecordsCase):
 
 
 class TestForms(unittest.TestCase):
-	"""What is one name, and what is none."""
+	"""Which words are forms of a name, and which are not."""
 
 	def setUp(self):
 		self.values = RecordValues()
@@ -233,14 +235,14 @@ class TestForms(unittest.TestCase):
 			self.values.add_person(name)
 		self.values.add_number("DE123456789")
 
-	def mask(self, said: str) -> str:
+	def mask(self, original: str) -> str:
 		masker = Masker((), self.values)
-		masked = masker.mask(said)
-		self.assertEqual(masker.unmask(masked), said)
+		masked = masker.mask(original)
+		self.assertEqual(masker.unmask(masked), original)
 		return masked
 
 	def test_inflected_and_differently_spelled_names_are_masked(self):
-		for said, masked in (
+		for original, masked in (
 			("Thomas Müllers Akte, Müller's, Müller’s", "[NAME-1]s Akte, [NAME-1.2]'s, [NAME-1.2]’s"),
 			("MÜLLER, Mueller und Muller", "[NAME-1.2], [NAME-1.3] und [NAME-1.4]"),
 			("thomas müller", "[NAME-1.2]"),
@@ -248,8 +250,8 @@ class TestForms(unittest.TestCase):
 			("Beethovens Noten", "[NAME-1]s Noten"),
 			("DE 123 456 789", "[ID-1.2]"),
 		):
-			with self.subTest(said):
-				self.assertEqual(self.mask(said), masked)
+			with self.subTest(original):
+				self.assertEqual(self.mask(original), masked)
 
 	def test_names_with_escaped_or_decomposed_letters_are_masked(self):
 		masker = Masker((), self.values)
@@ -257,8 +259,8 @@ class TestForms(unittest.TestCase):
 		self.assertEqual(masker.mask("Mu\u0308ller"), "[NAME-1]")
 
 	def test_common_words_are_names_only_beside_a_name_or_after_a_title(self):
-		for said in ("Lang ist der Weg.", "ein müller mahlt", "der Markt, die Marke", "Janine und Evi"):
-			self.assertEqual(self.mask(said), said)
+		for original in ("Lang ist der Weg.", "ein müller mahlt", "der Markt, die Marke", "Janine und Evi"):
+			self.assertEqual(self.mask(original), original)
 		self.assertEqual(self.mask("Herr Lang, Mark Lang"), "Herr [NAME-1], [NAME-2]")
 
 	def test_a_name_that_overlaps_an_address_is_masked_completely(self):

@@ -1,4 +1,4 @@
-"""Personal data stays out of what a model reads, and comes back into what it asks for."""
+"""Personal data is masked for the model and restored in its tool calls and answers."""
 
 import json
 import unittest
@@ -25,7 +25,7 @@ MASKED = {
 		*("+420 602 123 456", "602 123 456", "612 345 678", "(415) 555-0132", "415-555-0132"),
 	),
 }
-LEFT = (
+NOT_MASKED = (
 	*("2026-02-27", "27.02.2026", "01-02-2026 14:30", "01/02/2026", "2026-02-27 09:15:00.123456", "09:15"),
 	*("SAL-ORD-2026-00012", "INV-0123456789", "1234567", "12,345.67", "0.1234567", "4111 1111 1111 1112"),
 	*("DE00 ABCD 1234 EFGH 5678 IJ", "v15.55.1", "192.168.0.1", "3f9a2b7c1d", "@anna", "[EMAIL-9]"),
@@ -40,20 +40,20 @@ class TestMasker(unittest.TestCase):
 					self.assertEqual(Masker().mask(f"It is {value}, she said"), f"It is [{kind}-1], she said")
 
 	def test_values_that_resemble_personal_data_are_not_masked(self):
-		for value in LEFT:
+		for value in NOT_MASKED:
 			with self.subTest(value):
 				self.assertEqual(Masker().mask(f"It is {value}."), f"It is {value}.")
 
 	def test_equal_values_share_a_placeholder_and_are_unmasked(self):
-		masker, said = Masker(), "a@b.de and c@d.de and a@b.de"
-		self.assertEqual(masker.mask(said), "[EMAIL-1] and [EMAIL-2] and [EMAIL-1]")
+		masker, original = Masker(), "a@b.de and c@d.de and a@b.de"
+		self.assertEqual(masker.mask(original), "[EMAIL-1] and [EMAIL-2] and [EMAIL-1]")
 		self.assertEqual(masker.unmask("[EMAIL-2], not [EMAIL-7]"), "c@d.de, not [EMAIL-7]")
 
 	def test_masked_json_stays_valid_and_is_restored(self):
 		masker, value = Masker(), {"text": 'Write to:\nanna@b.de\n030 1234567 "x@y.de"', "n": 5}
-		said = masker.mask(json.dumps(value))
-		self.assertEqual(json.loads(said)["text"], 'Write to:\n[EMAIL-1]\n[PHONE-1] "[EMAIL-2]"')
-		self.assertEqual(json.loads(masker.unmask(said)), value)
+		masked = masker.mask(json.dumps(value))
+		self.assertEqual(json.loads(masked)["text"], 'Write to:\n[EMAIL-1]\n[PHONE-1] "[EMAIL-2]"')
+		self.assertEqual(json.loads(masker.unmask(masked)), value)
 
 	def test_patterns_of_the_site_do_not_match_inside_placeholders(self):
 		masker = Masker(read_patterns("CUSTOMER: \\b[A-Z]+-\\d+\\b\n\nCASE: CUSTOMER"))
@@ -73,13 +73,13 @@ class TestMasker(unittest.TestCase):
 
 	def test_a_stream_is_unmasked_for_any_chunk_size(self):
 		masker = Masker()
-		said = masker.mask("Ask a@b.de [now] or c@d.de")
-		for size in range(1, len(said)):
+		masked = masker.mask("Ask a@b.de [now] or c@d.de")
+		for size in range(1, len(masked)):
 			parts = []
 			stream = UnmaskedStream(masker, lambda text, is_reasoning: parts.append((is_reasoning, text)))  # noqa: B023
 			for is_reasoning in (True, False):
-				for start in range(0, len(said), size):
-					stream.add(said[start : start + size], is_reasoning)
+				for start in range(0, len(masked), size):
+					stream.add(masked[start : start + size], is_reasoning)
 			stream.end()
 			for kind in (True, False):
 				text = "".join(text for is_reasoning, text in parts if is_reasoning is kind)
@@ -129,16 +129,16 @@ class TestMaskedRun(SiteTestCase):
 		self.assertFalse([word for word in ("anna@", "bob@", "1234567") if word in sent])
 		self.assertEqual(result["response"], "I will write to anna@example.com.")
 		self.assertTrue(frappe.db.exists("ToDo", {"description": ["like", "%Write to anna@example.com%"]}))
-		kept = frappe.get_all(
+		results = frappe.get_all(
 			"Agent Tool Call", {"run": result["run"]}, pluck="result", order_by="step asc, creation asc"
 		)
-		self.assertIn("anna@example.com, +49 30 1234567", kept[0])
+		self.assertIn("anna@example.com, +49 30 1234567", results[0])
 
 	def test_the_stream_of_a_masked_run_contains_real_values(self):
 		self.script()
 		events = stream_agent(AgentRequest(self.agent, "I am bob@example.com.", "Administrator"))
-		said = [event.data["text"] for event in events if event and event.kind is EventKind.TEXT_DELTA]
-		self.assertEqual("".join(said), "I will write to anna@example.com.")
+		deltas = [event.data["text"] for event in events if event and event.kind is EventKind.TEXT_DELTA]
+		self.assertEqual("".join(deltas), "I will write to anna@example.com.")
 
 	def test_the_history_of_earlier_runs_is_masked(self):
 		self.script()
@@ -156,7 +156,7 @@ class TestMaskedRun(SiteTestCase):
 		self.server.script(text("Fine."))
 		run_agent_sync(self.agent, "Hello", channel_id=unique("c"))
 		instructions = self.server.requests[0]["messages"][0]["content"]
-		# On a site with a user of this name, the name is masked as well.
+		# The name before it is masked too if the site has a user of that name.
 		self.assertIn(" reads mail at [EMAIL-1]", instructions)
 		self.assertNotIn("anna@", instructions)
 

@@ -1,4 +1,4 @@
-"""The offline provider: which call it makes of a request, and what it says where it makes none."""
+"""The offline provider: which call it makes for a request, and what it answers without a call."""
 
 import random
 import re
@@ -19,7 +19,7 @@ from huf.tests.ai.providers.offline_tools import TOOLS, Talk, calls_of, respond,
 
 @contextmanager
 def recording_calls() -> Iterator[list[str]]:
-	"""Record the calls of Python and C functions in this thread: as many on every machine, however busy."""
+	"""Record the function calls of this thread, a measure of work that does not depend on the machine."""
 	calls: list[str] = []
 	before = sys.getprofile()
 	sys.setprofile(lambda frame, event, arg: calls.append(event))
@@ -105,20 +105,20 @@ class Languages(unittest.TestCase):
 		english, *others = map(get_language, CODES)
 		for language in others:
 			with self.subTest(language.code):
-				self.assertEqual(meanings(language), meanings(english))
+				self.assertEqual(list_meanings(language), list_meanings(english))
 				self.assertEqual(set(language.sentences), set(english.sentences))
-				self.assertEqual(places(language), places(english))
+				self.assertEqual(list_placeholders(language), list_placeholders(english))
 
 
-def meanings(language: Language) -> dict[str, set[str]]:
+def list_meanings(language: Language) -> dict[str, set[str]]:
 	lists = {
 		name: {*words.phrases.values(), *words.prefixes.values()} for name, words in language.lists.items()
 	}
-	return {name: meanings for name, meanings in lists.items() if name != "nouns"}
+	return {name: words for name, words in lists.items() if name != "nouns"}
 
 
-def places(language: Language) -> dict[str, set[str]]:
-	"""What is filled in to each sentence."""
+def list_placeholders(language: Language) -> dict[str, set[str]]:
+	"""The names of the placeholders in each sentence."""
 	return {name: set(re.findall(r"{(\w+)}", text)) for name, text in language.sentences.items()}
 
 
@@ -127,11 +127,11 @@ class Robustness(unittest.TestCase):
 		closed high lösche Aufgabe nicht borra tarea smaž úkol úkoly with title called my please cancel mark add""".split()
 
 	def test_random_requests_yield_valid_arguments_and_no_invented_names(self):
-		chance = random.Random(7)
+		rng = random.Random(7)
 		schemas = {one["function"]["name"]: one["function"]["parameters"] for one in TOOLS}
 		called = set()
 		for _ in range(1500):
-			request = " ".join(chance.choices(self.WORDS, k=chance.randint(0, 6)))
+			request = " ".join(rng.choices(self.WORDS, k=rng.randint(0, 6)))
 			for name, arguments in calls_of(respond(request)):
 				validate(arguments, schemas[name])
 				called.add(name)
@@ -140,8 +140,8 @@ class Robustness(unittest.TestCase):
 		self.assertLessEqual({"list_todos", "create_todo", "delete_todo"}, called)
 
 	def test_a_long_text_is_not_searched_for_orders(self):
-		story = "Dear all, here is what happened at the fair. " * 2000
-		self.assertEqual(respond(story + "Delete todo abc.")["tool_calls"], [])
+		long_text = "Dear all, here is what happened at the fair. " * 2000
+		self.assertEqual(respond(long_text + "Delete todo abc.")["tool_calls"], [])
 
 	def test_work_grows_linearly_with_the_length_of_a_request(self):
 		def count_steps(words: int) -> int:
@@ -151,11 +151,11 @@ class Robustness(unittest.TestCase):
 			self.assertIn("jam", arguments["description"])
 			return len(steps)
 
-		count_steps(10)  # fills the caches of words
+		count_steps(10)  # fills the word caches
 		self.assertLess(count_steps(500), 10 * 1.1 * count_steps(50))
 
 	def test_unusual_numbers_and_quotes_are_handled_without_errors(self):
-		for odd in (
+		for unusual in (
 			"9" * 5000,
 			"007",
 			"2026-02-31",
@@ -169,10 +169,10 @@ class Robustness(unittest.TestCase):
 			"{thing}",
 		):
 			for request in (
-				f"List todos {odd}",
-				f"Create a todo, due {odd}",
-				f"Mark todo {odd} as closed",
-				odd,
+				f"List todos {unusual}",
+				f"Create a todo, due {unusual}",
+				f"Mark todo {unusual} as closed",
+				unusual,
 			):
 				with self.subTest(request[:40]):
 					message = plan([user(request)], TOOLS)

@@ -1,4 +1,4 @@
-"""The offline provider: how it words tool results, and asks for what is missing."""
+"""The offline provider: how it words tool results and asks for missing arguments."""
 
 import unittest
 
@@ -17,8 +17,8 @@ class Answers(unittest.TestCase):
 			self.assertEqual(Talk().say(request), expected)
 
 	def test_a_count_that_was_cut_off_is_not_given_as_the_whole(self):
-		cut = {"doctype": "User", "rows": [{"name": "x"}] * 500, "count": 500, "more": True}
-		self.assertIn("more than **500**", Talk({"list_users": cut}).say("How many users are there?"))
+		truncated = {"doctype": "User", "rows": [{"name": "x"}] * 500, "count": 500, "more": True}
+		self.assertIn("more than **500**", Talk({"list_users": truncated}).say("How many users are there?"))
 
 	def test_a_list_shows_names_and_titles_without_html(self):
 		self.assertEqual(
@@ -28,12 +28,12 @@ class Answers(unittest.TestCase):
 		)
 
 	def test_an_empty_list_is_said_to_be_empty(self):
-		nothing = {"doctype": "ToDo", "rows": [], "count": 0, "more": False}
-		self.assertEqual(Talk({"list_todos": nothing}).say("List todos"), "There are no ToDo records.")
+		empty = {"doctype": "ToDo", "rows": [], "count": 0, "more": False}
+		self.assertEqual(Talk({"list_todos": empty}).say("List todos"), "There are no ToDo records.")
 
 	def test_a_long_list_is_truncated_with_a_note(self):
-		many = {"doctype": "ToDo", "rows": [MILK] * 30, "count": 30, "more": False}
-		answer = Talk({"list_todos": many}).say("List todos")
+		long_list = {"doctype": "ToDo", "rows": [MILK] * 30, "count": 30, "more": False}
+		answer = Talk({"list_todos": long_list}).say("List todos")
 		self.assertEqual(answer.count("Buy milk"), 20)
 		self.assertIn("There are more than these.", answer)
 
@@ -81,8 +81,8 @@ class Answers(unittest.TestCase):
 		self.assertEqual(Talk({"sales_report_tool": report}).say("Sales report"), "2 orders\n\n- (EMEA, 5.5)")
 
 	def test_record_text_cannot_inject_images_or_html_into_the_answer(self):
-		evil = {"name": "x", "description": "![a](https://example.com/?leak) <img src=x>"}
-		answer = Talk({"list_todos": [evil]}).say("List todos")
+		todo = {"name": "x", "description": "![a](https://example.com/?leak) <img src=x>"}
+		answer = Talk({"list_todos": [todo]}).say("List todos")
 		self.assertIn(r"!\[a\](https://example.com/?leak)", answer)
 		self.assertNotIn("<img", answer)
 
@@ -92,7 +92,7 @@ class Answers(unittest.TestCase):
 		self.assertEqual([name for name, _ in talk.called], ["list_todos"])
 
 	def test_malformed_results_are_handled_without_errors(self):
-		for odd in (
+		for malformed in (
 			None,
 			[],
 			{},
@@ -104,8 +104,8 @@ class Answers(unittest.TestCase):
 			{"a": {"b": 1}},
 		):
 			for request in ("List todos", "How many todos?", "Show todo a1b2", "Close todo a1b2"):
-				with self.subTest(request, odd=odd):
-					results = dict.fromkeys(("list_todos", "get_todo", "update_todo"), odd)
+				with self.subTest(request, malformed=malformed):
+					results = dict.fromkeys(("list_todos", "get_todo", "update_todo"), malformed)
 					self.assertTrue(Talk(results).say(request))
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's format without LiteLLM: what is read or written is what LiteLLM's translation makes of it."""
+"""OpenAI's format is read and written without LiteLLM exactly as LiteLLM translates it."""
 
 import asyncio
 import copy
@@ -21,7 +21,7 @@ EXAMPLES = settings(max_examples=400, deadline=None)
 
 
 def rarely(common, *rare):
-	"""One in twenty has another form."""
+	"""One in twenty values has one of the rare forms."""
 	return st.integers(1, 20).flatmap(lambda n: st.sampled_from(rare) if n == 20 else common)
 
 
@@ -120,15 +120,15 @@ def with_properties(inner):
 		"$defs": st.dictionaries(st.just("A"), inner, max_size=1),
 		"required": st.just(["n"]),
 	}
-	return extended(st.fixed_dictionaries({"type": st.just("object")}, optional=optional))
+	return with_rare_keywords(st.fixed_dictionaries({"type": st.just("object")}, optional=optional))
 
 
-def extended(schemas):
+def with_rare_keywords(schemas):
 	return st.builds(dict.__or__, schemas, rarely(st.just({}), *RARE))
 
 
-INNER = st.recursive(extended(st.fixed_dictionaries(LEAF)), with_properties, max_leaves=4)
-SCHEMA = extended(
+INNER = st.recursive(with_rare_keywords(st.fixed_dictionaries(LEAF)), with_properties, max_leaves=4)
+SCHEMA = with_rare_keywords(
 	st.fixed_dictionaries({"type": st.just("object"), "properties": st.dictionaries(st.just("n"), INNER)})
 )
 TOOL = st.builds(
@@ -167,7 +167,7 @@ class TestOpenAIFormat(TestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		# The first refuses more of a tool's schema than somebody's own server.
+		# OpenAI itself accepts less in tool schemas than a custom server.
 		cls.paths = [
 			DirectPath(load(), "openai/gpt-4o-mini", base) for base in (None, "http://127.0.0.1:1/v1")
 		]
@@ -175,7 +175,7 @@ class TestOpenAIFormat(TestCase):
 
 	@classmethod
 	def tearDownClass(cls):
-		# Had none the usual form, the tests above would compare nothing.
+		# Without samples in the usual form, the tests above would compare nothing.
 		assert min(cls.usual[each] for each in ("response", "stream", "request")) >= 20, cls.usual
 		super().tearDownClass()
 
@@ -186,8 +186,8 @@ class TestOpenAIFormat(TestCase):
 		response = openai_format.read_response(content)
 		if response is not None:
 			self.usual["response"] += 1
-			theirs = self.paths[0].parse_response({"messages": MESSAGES}, {}, content)
-			self.assertEqual(summarize(response), summarize(theirs))
+			by_litellm = self.paths[0].parse_response({"messages": MESSAGES}, {}, content)
+			self.assertEqual(summarize(response), summarize(by_litellm))
 
 	@EXAMPLES
 	@example([{"choices": [{"index": 0, "delta": {"tool_calls": NUMBERED}, "finish_reason": "stop"}]}])
@@ -197,8 +197,8 @@ class TestOpenAIFormat(TestCase):
 		read = [openai_format.read_chunk(line) for line in lines]
 		if chunks and None not in read:
 			self.usual["stream"] += 1
-			theirs = self.paths[0].parse_stream(iterate(lines))
-			self.assertEqual(summarize_stream(iterate(read)), summarize_stream(theirs))
+			by_litellm = self.paths[0].parse_stream(iterate(lines))
+			self.assertEqual(summarize_stream(iterate(read)), summarize_stream(by_litellm))
 
 	@EXAMPLES
 	@given(st.lists(SENT, min_size=1, max_size=3), st.lists(TOOL, max_size=2))
@@ -212,9 +212,9 @@ class TestOpenAIFormat(TestCase):
 				"messages": copy.deepcopy(messages),
 				**({"tools": copy.deepcopy(tools)} if tools else {}),
 			}
-			theirs = path.build_body(kwargs)
-			self.assertEqual(json.dumps(written), json.dumps(theirs["messages"]))
-			self.assertEqual(json.dumps(tools), json.dumps(theirs.get("tools", [])))
+			by_litellm = path.build_body(kwargs)
+			self.assertEqual(json.dumps(written), json.dumps(by_litellm["messages"]))
+			self.assertEqual(json.dumps(tools), json.dumps(by_litellm.get("tools", [])))
 
 	def test_typical_messages_and_tools_need_no_litellm_translation(self):
 		self.assertIsNotNone(openai_format.write_messages(MESSAGES))
@@ -231,13 +231,13 @@ class TestOpenAIFormat(TestCase):
 			f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta, 'finish_reason': reason}]})}"
 			for delta, reason in zip(deltas, reasons, strict=True)
 		]
-		read = (
+		results = (
 			summarize(openai_format.read_response(content)),
 			summarize(self.paths[0].parse_response({"messages": MESSAGES}, {}, content)),
 			summarize_stream(iterate(map(openai_format.read_chunk, lines))),
 			summarize_stream(self.paths[0].parse_stream(iterate(lines))),
 		)
-		self.assertEqual([each[0] for each in read], ["I cannot help with that."] * 4)
+		self.assertEqual([each[0] for each in results], ["I cannot help with that."] * 4)
 
 	def test_sse_lines_without_a_chunk_are_skipped(self):
 		for line in ("", ": ping", "event: x", "data: [DONE]", "data: [DONE]\r", "retry: 5"):
@@ -309,6 +309,6 @@ def summarize_builder(builder):
 		usage.completion_tokens,
 		getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0,
 	)
-	# LiteLLM puts zeros where a provider said nothing.
+	# LiteLLM reports zeros if the provider reported nothing.
 	reported = None if tokens and not any(tokens) else tokens
 	return builder.text, builder.reasoning, builder.calls, builder.finish_reason, reported

@@ -1,4 +1,4 @@
-"""What local models write is sorted into calls and text, whole or in chunks of any size."""
+"""Output of local models is separated into calls and text, whole or in chunks of any size."""
 
 import json
 import unittest
@@ -55,16 +55,16 @@ class TestSamples(unittest.TestCase):
 		for style, text, calls, rest in CALLS:
 			for size in (len(text), 1, 7):
 				with self.subTest(style, size=size):
-					screen = passed(text, [size] * len(text))
-					self.assertEqual([(name, read(raw)) for name, raw in screen.calls], calls)
-					self.assertEqual(" ".join(screen.text.split()), rest)
+					guard = feed_chunks(text, [size] * len(text))
+					self.assertEqual([(name, read(raw)) for name, raw in guard.calls], calls)
+					self.assertEqual(" ".join(guard.text.split()), rest)
 
 	def test_text_without_calls_is_unchanged(self):
 		for text in NORMAL:
 			for size in (len(text) + 1, 1, 7):
 				with self.subTest(text, size=size):
-					screen = passed(text, [size] * len(text))
-					self.assertEqual((screen.text, screen.calls), (text, []))
+					guard = feed_chunks(text, [size] * len(text))
+					self.assertEqual((guard.text, guard.calls), (text, []))
 
 	def test_ambiguous_broken_arguments_raise_a_tool_error(self):
 		broken = [raw for _, text, calls, _ in CALLS for _, raw in calls if isinstance(raw, str)]
@@ -74,19 +74,19 @@ class TestSamples(unittest.TestCase):
 				parse_arguments(raw)
 
 	def test_thinking_is_hidden_and_never_parsed_as_a_call(self):
-		screen = passed('<think>{"name": "look", "arguments": {}}\nHm.</think>\n\nThree.', [4] * 99)
-		self.assertEqual((screen.text, screen.calls), ("Three.", []))
+		guard = feed_chunks('<think>{"name": "look", "arguments": {}}\nHm.</think>\n\nThree.', [4] * 99)
+		self.assertEqual((guard.text, guard.calls), ("Three.", []))
 
 	def test_thinking_is_separated_from_text_at_every_chunk_size(self):
 		answer = '<think>{"name": "look"} </thin Hm.</think>\n\nThree.'
 		for size in range(1, len(answer) + 1):
 			with self.subTest(size=size):
 				thought = []
-				screen = ResponseGuard(TOOLS, [].append, thought.append)
+				guard = ResponseGuard(TOOLS, [].append, thought.append)
 				for start in range(0, len(answer), size):
-					screen.feed(answer[start : start + size])
-				screen.finish()
-				self.assertEqual(("".join(thought), screen.text), ('{"name": "look"} </thin Hm.', "Three."))
+					guard.feed(answer[start : start + size])
+				guard.finish()
+				self.assertEqual(("".join(thought), guard.text), ('{"name": "look"} </thin Hm.', "Three."))
 
 	def test_parsing_time_of_a_chunked_call_is_linear_in_its_length(self):
 		for opener in ("[TOOL_CALLS]", '```json\n{"name": "', "Action: read\nAction Input: {"):
@@ -96,53 +96,53 @@ class TestSamples(unittest.TestCase):
 				)
 
 	def test_possible_call_is_held_back_until_ruled_out(self):
-		seen = []
-		screen = ResponseGuard(TOOLS, seen.append, [].append)
-		screen.feed('One moment. {"name": "lo')
-		self.assertEqual(seen, ["One moment."])
-		screen.feed('st and found", "price": 3} was')
-		self.assertEqual("".join(seen), 'One moment. {"name": "lost and found", "price": 3} was')
+		emitted = []
+		guard = ResponseGuard(TOOLS, emitted.append, [].append)
+		guard.feed('One moment. {"name": "lo')
+		self.assertEqual(emitted, ["One moment."])
+		guard.feed('st and found", "price": 3} was')
+		self.assertEqual("".join(emitted), 'One moment. {"name": "lost and found", "price": 3} was')
 
 	def test_ordinary_text_is_emitted_at_once_except_trailing_space(self):
-		seen = []
-		screen = ResponseGuard(TOOLS, seen.append, [].append)
+		emitted = []
+		guard = ResponseGuard(TOOLS, emitted.append, [].append)
 		for word in ("Here ", 'is {"title": ', '"Tea", ', "and [a list] "):
-			screen.feed(word)
-		self.assertEqual("".join(seen), 'Here is {"title": "Tea", and [a list]')
+			guard.feed(word)
+		self.assertEqual("".join(emitted), 'Here is {"title": "Tea", and [a list]')
 
 
 class TestAnyAnswer(unittest.TestCase):
 	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
 	@any_case
 	def test_emitted_text_and_calls_do_not_depend_on_chunk_sizes(self, text, sizes):
-		seen = []
-		screen = passed(text, sizes * len(text), seen.append)
-		whole = passed(text, [len(text)])
-		self.assertEqual("".join(seen), screen.text)
-		self.assertEqual((screen.text, screen.calls), (whole.text, whole.calls))
-		self.assertEqual(screen.raw, text)
+		emitted = []
+		guard = feed_chunks(text, sizes * len(text), emitted.append)
+		whole = feed_chunks(text, [len(text)])
+		self.assertEqual("".join(emitted), guard.text)
+		self.assertEqual((guard.text, guard.calls), (whole.text, whole.calls))
+		self.assertEqual(guard.raw, text)
 
 	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
 	@any_case
 	def test_text_is_emitted_unchanged_when_there_are_no_tools(self, text, sizes):
 		text = text.replace("think", "thank").replace("THINK", "THANK").replace("thought", "thing")
-		self.assertEqual(passed(text, sizes * len(text), tools={}).text, text)
+		self.assertEqual(feed_chunks(text, sizes * len(text), tools={}).text, text)
 
 	@given(pieces)
 	@any_case
 	def test_only_tools_of_the_agent_are_called(self, text):
-		self.assertLessEqual({name for name, _ in passed(text, [len(text)]).calls}, set(TOOLS))
+		self.assertLessEqual({name for name, _ in feed_chunks(text, [len(text)]).calls}, set(TOOLS))
 
 
-def passed(text, sizes, let=lambda text: None, tools=TOOLS) -> ResponseGuard:
-	"""A text sent through in chunks of these sizes."""
-	screen, place = ResponseGuard(tools, let, [].append), 0
+def feed_chunks(text, sizes, on_text=lambda text: None, tools=TOOLS) -> ResponseGuard:
+	"""A guard that was fed the text in chunks of these sizes."""
+	guard, start = ResponseGuard(tools, on_text, [].append), 0
 	for size in sizes:
-		if place < len(text):
-			screen.feed(text[place : place + size])
-			place += size
-	screen.finish()
-	return screen
+		if start < len(text):
+			guard.feed(text[start : start + size])
+			start += size
+	guard.finish()
+	return guard
 
 
 def read(raw):

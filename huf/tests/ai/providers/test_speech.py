@@ -1,6 +1,4 @@
-"""What speech costs: set aside before a recording is sent, settled by what the provider says, and never past
-a limit.
-"""
+"""Speech costs are reserved before a recording is sent, settled by reported usage, and within limits."""
 
 import base64
 
@@ -13,8 +11,8 @@ from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text
 
-SOUND = base64.b64encode(b"s" * 30_000).decode()
-"""A minute at most, by its size."""
+RECORDING = base64.b64encode(b"s" * 30_000).decode()
+"""At most a minute, judged by its size."""
 
 
 class TestPrices(SiteTestCase):
@@ -46,53 +44,53 @@ class TestBudget(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.server = enter(self, ModelServer())
-		self.addCleanup(self.limit, 0)
+		self.addCleanup(self.set_cost_limit, 0)
 		self.user = make_user("Huf User")
-		self.limit(0.02)
+		self.set_cost_limit(0.02)
 
-	def limit(self, amount: float) -> None:
-		"""USD that a user may spend a day."""
+	def set_cost_limit(self, amount: float) -> None:
+		"""Set the USD that a user may spend per day."""
 		frappe.set_user("Administrator")
 		frappe.db.set_single_value("Huf Settings", "user_daily_cost_limit", amount)
 		frappe.db.commit()
 
-	def ask(self, **values) -> dict:
-		"""Have a recording of the user's written down; a minute costs 0.6 cents."""
+	def transcribe(self, **values) -> dict:
+		"""Transcribe a recording as the user; a minute costs 0.6 cents."""
 		frappe.set_user("Administrator")
 		model = make_model(self.server, **{"minute_price": 0.006, **values})
 		agent = make_agent(tools=[make_tool("Speech to Text", model=model)])
 		frappe.set_user(self.user)
-		return transcribe(agent, SOUND, "audio/webm")
+		return transcribe(agent, RECORDING, "audio/webm")
 
-	def hear(self, usage: dict | None) -> tuple[float, float]:
-		"""(USD spent, USD set aside) after a recording."""
+	def transcribe_and_charge(self, usage: dict | None) -> tuple[float, float]:
+		"""(USD spent, USD reserved) after a recording with this reported usage."""
 		self.server.script(text("Paint the fence.", usage=usage))
-		self.assertEqual(self.ask(), {"text": "Paint the fence."})
+		self.assertEqual(self.transcribe(), {"text": "Paint the fence."})
 		return frappe.db.get_value(
 			"Agent Budget", {"holder": self.user, "scope": "user"}, ["cost", "reserved_cost"]
 		)
 
 	def test_reported_duration_is_charged_and_the_reservation_released(self):
-		spent, held = self.hear({"type": "duration", "seconds": 20})
+		spent, reserved = self.transcribe_and_charge({"type": "duration", "seconds": 20})
 		self.assertAlmostEqual(spent, 0.002)
-		self.assertAlmostEqual(held, 0)
+		self.assertAlmostEqual(reserved, 0)
 
 	def test_reported_tokens_are_charged_instead_of_duration(self):
 		details = {"input_token_details": {"audio_tokens": 200, "text_tokens": 0}}
 		used = {"type": "tokens", "input_tokens": 200, "output_tokens": 50, "total_tokens": 250, **details}
-		self.assertAlmostEqual(self.hear(used)[0], (200 * 1 + 50 * 2) / 1_000_000)
+		self.assertAlmostEqual(self.transcribe_and_charge(used)[0], (200 * 1 + 50 * 2) / 1_000_000)
 
 	def test_whole_reservation_is_charged_when_usage_is_missing(self):
-		self.assertAlmostEqual(self.hear(None)[0], 0.0061)
+		self.assertAlmostEqual(self.transcribe_and_charge(None)[0], 0.0061)
 
 	def test_recordings_above_the_remaining_budget_are_not_sent(self):
 		for _ in range(3):
-			self.hear(None)
+			self.transcribe_and_charge(None)
 		with self.assertRaisesRegex(ModelError, "leaves too little"):
-			self.ask()
+			self.transcribe()
 		self.assertEqual(len(self.server.paths), 3)
 
 	def test_speech_models_without_a_price_are_not_called_under_a_cost_limit(self):
 		with self.assertRaisesRegex(ModelError, "is not known"):
-			self.ask(own_prices=0)
+			self.transcribe(own_prices=0)
 		self.assertEqual(self.server.paths, [])

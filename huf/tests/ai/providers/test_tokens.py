@@ -1,4 +1,4 @@
-"""How the tokens of messages are counted."""
+"""Tokens of messages are counted, up to a limit or roughly where that is enough."""
 
 from unittest import TestCase
 

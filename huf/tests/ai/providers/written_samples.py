@@ -1,6 +1,6 @@
-"""What local models write where they should make a call: (style, text, calls, what of the text remains).
+"""Tool calls as local models write them into text: (style, text, calls, remaining text).
 
-A call is (name, arguments); arguments as text are what the loop will refuse as broken.
+A call is (name, arguments); arguments given as text are malformed, and the loop refuses them.
 """
 
 LOOK = [("look", {"limit": 3})]

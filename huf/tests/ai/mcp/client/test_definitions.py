@@ -1,4 +1,4 @@
-"""Descriptions from MCP servers are cleaned for the model, and their schemas are made safe to validate with."""
+"""Descriptions from MCP servers are cleaned for the model, and schemas are reduced to safe ones."""
 
 import json
 import time
