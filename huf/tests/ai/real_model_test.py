@@ -1,4 +1,4 @@
-"""A real small model (SmolLM2-135M on llama.cpp's server): what it does badly may not be Huf's doing.
+"""A real small model (SmolLM2-135M on llama.cpp's server); its mistakes need not be faults of Huf.
 
 `scripts/test --real-model` installs it and runs this file; with the other tests it is skipped, because it is slow.
 """
@@ -15,8 +15,8 @@ from huf.tests.real_model import CHOICES, COUNT_REQUESTS, RealModel, find_liars,
 from huf.tests.real_model_server import missing_packages
 
 REQUESTS = 20
-PATIENCE_S = 600
-"""A busy machine may be a minute about a prompt."""
+MODEL_TIMEOUT_S = 600
+"""A busy machine may need a minute for a prompt."""
 missing = missing_packages()
 
 
@@ -26,9 +26,9 @@ class TestRealModel(SiteTestCase):
 	@classmethod
 	def setUpClass(cls):
 		frappe.set_user("Administrator")
-		patience = frappe.db.get_single_value("Huf Settings", "model_timeout")
-		cls.addClassCleanup(set_patience, patience)
-		set_patience(PATIENCE_S)
+		timeout = frappe.db.get_single_value("Huf Settings", "model_timeout")
+		cls.addClassCleanup(set_model_timeout, timeout)
+		set_model_timeout(MODEL_TIMEOUT_S)
 		cls.server = enter(cls, RealModel())
 		cls.checked = cls.server.connect()
 		cls.model = cls.checked["model"]
@@ -44,10 +44,10 @@ class TestRealModel(SiteTestCase):
 		for request, _ in CHOICES[::2]:
 			with self.subTest(request):
 				before = frappe.db.count("ToDo"), frappe.db.count("Note")
-				own = frappe.generate_hash(length=8)
-				result = run_agent(AgentRequest(agent, request, "Administrator", external_id=own))
+				external_id = frappe.generate_hash(length=8)
+				result = run_agent(AgentRequest(agent, request, "Administrator", external_id=external_id))
 				self.assertIn(result.status.value, ("Success", "Waiting", "Stopped"), result)
-				# Each write waits for a person: nothing has changed, and no answer is confirmed that says so.
+				# Writes wait for approval, so nothing has changed and no claim of a change is confirmed.
 				self.assertEqual((frappe.db.count("ToDo"), frappe.db.count("Note")), before)
 				confirmed = {kind for each in result.claims if each["confirmed"] for kind in each["kinds"]}
 				self.assertFalse(confirmed & {"create", "delete", "send"}, result)
@@ -63,7 +63,7 @@ class TestRealModel(SiteTestCase):
 		self.assertEqual(unmarked, [])
 
 
-def set_patience(seconds: int) -> None:
+def set_model_timeout(seconds: int) -> None:
 	frappe.set_user("Administrator")
 	frappe.get_doc("Huf Settings").update({"model_timeout": seconds}).save()
 	frappe.db.commit()

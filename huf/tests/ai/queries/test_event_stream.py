@@ -1,4 +1,4 @@
-"""The events of a run for readers who join later; who may read them is for the caller to check."""
+"""The events of a run are replayed for readers who join later; permission checks are left to the caller."""
 
 from huf.ai.chat import approvals
 from huf.ai.core.events import EventKind

@@ -1,4 +1,4 @@
-"""Records that a run's calls name, for links on pages."""
+"""Records named in the tool calls of a run are found, to be linked on pages."""
 
 import frappe
 
@@ -21,12 +21,12 @@ class TestNamedRecords(SiteTestCase):
 
 	def test_listed_records_are_returned_with_titles_only_to_readers_of_the_run(self):
 		user, other = make_user("Huf User", "System Manager"), make_user("Huf User")
-		todo = make("Note", title=unique("Plan"), public=1)
+		note = make("Note", title=unique("Plan"), public=1)
 		tool = make_tool("Get List", reference_doctype="Note")
-		run = self.run_with(tool, {"filters": {"name": todo.name}, "fields": ["name", "title"]}, user)
+		run = self.run_with(tool, {"filters": {"name": note.name}, "fields": ["name", "title"]}, user)
 		enter(self, acting_as(user))
-		found = list_named_records(run)
-		self.assertIn({"doctype": "Note", "name": todo.name, "title": todo.title}, found)
+		records = list_named_records(run)
+		self.assertIn({"doctype": "Note", "name": note.name, "title": note.title}, records)
 		with acting_as(other):
 			self.assertRaises(frappe.PermissionError, list_named_records, run)
 

@@ -1,4 +1,4 @@
-"""The reports of the Desk, its cards and its charts."""
+"""Reports, cards and charts on the Desk."""
 
 import json
 
@@ -28,39 +28,37 @@ class TestReports(SiteTestCase):
 		row.flags.ignore_links = row.flags.ignore_mandatory = True
 		return row.insert().name
 
-	def ours(self, rows, field, value):
+	def rows_with(self, rows, field, value):
 		return [row for row in rows if row[field] == value]
 
 	def test_costs_are_summed_by_agent(self):
-		[row] = self.ours(execute({"group_by": "Agent"})[1], "grouped", self.agent)
+		[row] = self.rows_with(execute({"group_by": "Agent"})[1], "grouped", self.agent)
 		self.assertEqual((row.runs, row.successes, row.tokens, row.cost), (2, 1, 15, 2.0))
 
 	def test_costs_include_model_calls_outside_runs(self):
-		before = {group: self.spent_outside(group) for group in reports.GROUPS}
+		before = {group: self.read_outside_costs(group) for group in reports.GROUPS}
 		called = {"call_type": "outside", "status": "Success", "input_tokens": 4, "output_tokens": 1}
 		self.add("Agent LLM Call", cost=0.25, cost_known=1, **called)
 		self.add("Agent LLM Call", run=self.first, cost=9, **{**called, "call_type": "agent"})
 		for group, (cost, tokens) in before.items():
-			self.assertEqual(self.spent_outside(group), (round(cost + 0.25, 6), tokens + 5), group)
+			self.assertEqual(self.read_outside_costs(group), (round(cost + 0.25, 6), tokens + 5), group)
 		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])
 
 	def test_model_call_without_cost_and_tokens_is_reported_as_unpriced(self):
 		model = unique("speech")
 		self.add("Agent LLM Call", call_type="outside", status="Success", model=model)
-		[row] = self.ours(execute({"group_by": "Model"})[1], "grouped", model)
+		[row] = self.rows_with(execute({"group_by": "Model"})[1], "grouped", model)
 		self.assertEqual((row.runs, row.unpriced), (0, 1))
 
-	def spent_outside(self, group: str) -> tuple[float, int]:
-		"""(cost, tokens) of what belongs to no agent, model or trigger, or of Administrator."""
+	def read_outside_costs(self, group: str) -> tuple[float, int]:
+		"""(cost, tokens) outside any agent, model or trigger; of Administrator if grouped by user."""
 		name = "Administrator" if group == "User" else None
-		found = self.ours(reports.sum_costs({"group_by": group}), "grouped", name)
+		found = self.rows_with(reports.sum_costs({"group_by": group}), "grouped", name)
 		return round(sum(row.cost or 0 for row in found), 6), sum(row.tokens or 0 for row in found)
 
 	def test_cost_chart_lists_the_most_expensive_group_first(self):
-		*_, drawn = execute({"group_by": "Agent"})
-		rows = reports.sum_costs({})
-		self.assertEqual(rows[0].cost, max(row.cost for row in rows))
-		self.assertEqual(drawn["data"]["labels"][0], rows[0].grouped)
+		*_, chart = execute({"group_by": "Agent"})
+		self.assertEqual(chart["data"]["labels"][0], reports.sum_costs({})[0].grouped)
 		frappe.set_user(self.user)
 		self.assertEqual(execute({})[3], {})
 
@@ -77,7 +75,7 @@ class TestReports(SiteTestCase):
 		self.assertEqual([row.status for row in rows], ["Failed"])
 
 	def test_tool_report_shows_call_count_durations_and_failures(self):
-		[row] = self.ours(reports.time_tools({}), "tool", self.tool)
+		[row] = self.rows_with(reports.time_tools({}), "tool", self.tool)
 		self.assertEqual((row.calls, row.average_ms, row.longest_ms, row.failures), (2, 200, 300, 1))
 
 	def test_reports_and_cards_exclude_runs_and_calls_of_other_users(self):
@@ -86,7 +84,7 @@ class TestReports(SiteTestCase):
 			self.assertEqual(read({}), [], read.__name__)
 		self.assertEqual(desk.get_success_rate()["value"], 0)
 		self.assertEqual(desk.get_cost()["value"], 0)
-		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Unsuccessful": 0, "Other": 0})
+		self.assertEqual(self.read_chart("runs"), {"Succeeded": 0, "Unsuccessful": 0, "Other": 0})
 
 	def test_cards_and_charts_count_only_runs_the_user_may_read(self):
 		self.assertGreaterEqual(desk.get_cost()["value"], 2.0)
@@ -96,14 +94,14 @@ class TestReports(SiteTestCase):
 		frappe.set_user(self.user)
 		self.assertEqual(desk.get_success_rate()["value"], 50)
 		self.assertEqual(desk.get_cost()["value"], 0.25)
-		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Unsuccessful": 1, "Other": 0})
-		self.assertEqual(self.chart("cost"), {"Cost (USD)": 0.254})
+		self.assertEqual(self.read_chart("runs"), {"Succeeded": 1, "Unsuccessful": 1, "Other": 0})
+		self.assertEqual(self.read_chart("cost"), {"Cost (USD)": 0.254})
 
-	def chart(self, figure: str) -> dict:
-		"""What a chart says of today."""
+	def read_chart(self, figure: str) -> dict:
+		"""Today's values of a chart."""
 		days = desk.get_days(filters=json.dumps({"figure": figure}))
 		self.assertEqual(days["labels"][-1], str(now_datetime().date()))
 		return {dataset["name"]: dataset["values"][-1] for dataset in days["datasets"]}
 
 	def test_unknown_group_by_value_falls_back_to_agent(self):
-		self.assertTrue(self.ours(reports.sum_costs({"group_by": "name; drop"}), "grouped", self.agent))
+		self.assertTrue(self.rows_with(reports.sum_costs({"group_by": "name; drop"}), "grouped", self.agent))

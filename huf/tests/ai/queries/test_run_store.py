@@ -1,4 +1,4 @@
-"""Runs as front ends keep them, and the lines the log says of them."""
+"""Runs as front ends store them, and the log lines of a run."""
 
 import json
 import logging
@@ -42,7 +42,7 @@ class TestRunStore(SiteTestCase):
 			RunStore().save(record)
 			found = RunStore().get(record.run_id)
 			self.assertEqual([each.run_id for each in RunStore().list()], [record.run_id])
-		kept = (
+		fields = (
 			"run_id",
 			"objective",
 			"route",
@@ -53,7 +53,7 @@ class TestRunStore(SiteTestCase):
 			"duration_ms",
 			"status",
 		)
-		for name in (*kept, "result", "error", "created_at", "completed_at"):
+		for name in (*fields, "result", "error", "created_at", "completed_at"):
 			self.assertEqual(getattr(found, name), getattr(record, name), name)
 		with acting_as(make_user("Huf User")):
 			self.assertIsNone(RunStore().get(record.run_id))
@@ -79,8 +79,8 @@ class TestRunStore(SiteTestCase):
 		self.assertEqual((found.status, found.confidence, found.plan), ("completed", 0.8, ["One", "Two"]))
 		self.assertEqual((found.tools_used, found.steps, found.result), ([tool], 3, "Done."))
 		with acting_as(self.user):
-			going_on = start_run(AgentRequest(agent, "Look", self.user))
-			self.assertIsNone(RunStore().get(going_on.name))
+			unfinished = start_run(AgentRequest(agent, "Look", self.user))
+			self.assertIsNone(RunStore().get(unfinished.name))
 
 	def agent(self, server) -> tuple[str, str]:
 		tool = make_tool("Get List", reference_doctype="ToDo")
@@ -90,11 +90,11 @@ class TestRunStore(SiteTestCase):
 		log = frappe.logger("huf")
 		self.addCleanup(log.setLevel, log.level)
 		log.setLevel(logging.DEBUG)
-		with ModelServer() as server, self.assertLogs(log, logging.DEBUG) as told:
+		with ModelServer() as server, self.assertLogs(log, logging.DEBUG) as logs:
 			agent, tool = self.agent(server)
 			server.script(tool_call(tool, {"limit": 1}), text("Done."))
 			result = run_agent_sync(agent, "Look at it")
-		lines = [line.partition(f"{log.name}:")[2] for line in told.output]
+		lines = [line.partition(f"{log.name}:")[2] for line in logs.output]
 		self.assertEqual(lines[0], '[AgentRunner] Starting agent run for objective: "Look at it"')
 		self.assertEqual(lines[1], f'[AgentRunner] Step 0: {tool}({{"limit": 1}})')
 		self.assertRegex(lines[2], r"^\[AgentRunner\] Step 0 completed: success=true, duration=\d+ms$")
@@ -107,16 +107,16 @@ class TestRunStore(SiteTestCase):
 
 	def test_log_names_the_route_of_a_chat_run(self):
 		log = frappe.logger("huf")
-		with ModelServer() as server, self.assertLogs(log, logging.INFO) as told:
+		with ModelServer() as server, self.assertLogs(log, logging.INFO) as logs:
 			agent, _tool = self.agent(server)
 			server.script(text("Done."))
 			run_agent_sync(agent, "Look at it", route="chat")
-		self.assertEqual(json.loads(told.records[-1].getMessage())["route"], "chat")
+		self.assertEqual(json.loads(logs.records[-1].getMessage())["route"], "chat")
 
 	def test_failed_run_is_logged_as_an_error(self):
 		log = frappe.logger("huf")
-		with ModelServer() as server, self.assertLogs(log, logging.ERROR) as told:
+		with ModelServer() as server, self.assertLogs(log, logging.ERROR) as logs:
 			agent, _tool = self.agent(server)
 			server.script(error(401, "bad key"))
 			run_agent_sync(agent, "Look at it")
-		self.assertEqual(json.loads(told.records[0].getMessage())["status"], "failed")
+		self.assertEqual(json.loads(logs.records[0].getMessage())["status"], "failed")

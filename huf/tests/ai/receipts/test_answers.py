@@ -1,4 +1,4 @@
-"""Claims of a run's answer, stored with it and sent with its last event."""
+"""Claims in a run's answer are stored with the run and sent with its last event."""
 
 import json
 from unittest.mock import patch
@@ -21,14 +21,16 @@ class TestAnswers(SiteTestCase):
 		self.tool = make_tool("Create Document", name=None, reference_doctype="ToDo")
 		self.agent = make_agent(make_model(self.server), (self.tool,), persist_conversation=0)
 
-	def ask(self, *replies) -> dict:
+	def run_agent(self, *replies) -> dict:
 		self.server.forever(
 			lambda request: replies[sum(message["role"] == "tool" for message in request["messages"])]
 		)
 		return run_agent_sync(self.agent, "Create a todo: Call Anna", external_id=unique("claims"))
 
 	def test_claim_backed_by_a_call_is_confirmed_and_stored(self):
-		result = self.ask(tool_call(self.tool, {"description": "Call Anna"}), text("I created the todo."))
+		result = self.run_agent(
+			tool_call(self.tool, {"description": "Call Anna"}), text("I created the todo.")
+		)
 		(claim,) = result["claims"]
 		call = frappe.db.get_value("Agent Tool Call", {"run": result["run"]})
 		self.assertEqual((claim["confirmed"], claim["calls"]), (True, [call]))
@@ -37,12 +39,12 @@ class TestAnswers(SiteTestCase):
 		self.assertEqual((json.loads(stored[0]), stored[1]), (result["claims"], 0))
 
 	def test_a_claim_without_a_call_is_not_confirmed(self):
-		result = self.ask(text("Done! I created the todo. There are 12 enabled users."))
+		result = self.run_agent(text("Done! I created the todo. There are 12 enabled users."))
 		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False, False])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unconfirmed_claims"), 3)
 
 	def test_claims_of_a_truncated_answer_are_checked(self):
-		result = self.ask(text("I created the todo. Then I", finish_reason="length"))
+		result = self.run_agent(text("I created the todo. Then I", finish_reason="length"))
 		self.assertEqual(
 			(result["status"], [claim["confirmed"] for claim in result["claims"]]), ("Stopped", [False])
 		)
@@ -62,12 +64,12 @@ class TestAnswers(SiteTestCase):
 
 	def test_a_failing_check_does_not_keep_the_answer_from_being_stored(self):
 		with patch("huf.ai.runs.finish.check_run", side_effect=OverflowError):
-			result = self.ask(text("I created the todo."))
+			result = self.run_agent(text("I created the todo."))
 		self.assertEqual((result["status"], result.get("claims")), ("Success", None))
 
 
 class TestStrictReceipts(SiteTestCase):
-	"""With strict receipts, the model is asked once to correct itself, before anybody reads the answer."""
+	"""With strict receipts, the model may correct itself once before anyone reads the answer."""
 
 	LIE, TRUTH = "Done, I created the todo.", "I have not created anything."
 
@@ -84,38 +86,38 @@ class TestStrictReceipts(SiteTestCase):
 		)
 		return [event for event in stream_agent(request) if event]
 
-	def text_of(self, events) -> str:
+	def join_text(self, events) -> str:
 		return "".join(event.data["text"] for event in events if event.kind is EventKind.TEXT_DELTA)
 
 	def test_false_claim_is_returned_once_and_only_the_correction_is_shown(self):
 		events = self.stream(text(self.LIE), text(self.TRUTH))
-		self.assertEqual(self.text_of(events), self.TRUTH)
+		self.assertEqual(self.join_text(events), self.TRUTH)
 		result = events[-1].data
 		self.assertEqual((result["response"], result["status"]), (self.TRUTH, "Success"))
 		self.assertIn(f"- {self.LIE}", self.server.requests[-1]["messages"][-1]["content"])
-		self.assertEqual(self.text_of(replay_events(events[-1].run)), self.TRUTH)
-		said = frappe.get_all(
+		self.assertEqual(self.join_text(replay_events(events[-1].run)), self.TRUTH)
+		messages = frappe.get_all(
 			"Agent Message",
 			{"run": events[-1].run, "role": "agent"},
 			pluck="content",
 			order_by="sequence asc",
 		)
-		self.assertEqual(said, [self.TRUTH])
+		self.assertEqual(messages, [self.TRUTH])
 
 	def test_model_may_make_the_missing_call_after_an_unconfirmed_claim(self):
 		call = tool_call(self.tool, {"description": unique("Call Anna")})
 		events = self.stream(text(self.LIE), call, text(self.LIE))
-		self.assertEqual(self.text_of(events), self.LIE)
+		self.assertEqual(self.join_text(events), self.LIE)
 		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [True])
 
 	def test_repeated_false_claim_is_shown_as_unconfirmed(self):
 		events = self.stream(text(self.LIE), text(self.LIE))
-		self.assertEqual(self.text_of(events), self.LIE)
+		self.assertEqual(self.join_text(events), self.LIE)
 		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [False])
 
 	def test_first_answer_is_shown_when_the_correction_call_fails(self):
 		events = self.stream(text(self.LIE), error(400, "broken"))
-		self.assertEqual((self.text_of(events), events[-1].data["status"]), (self.LIE, "Success"))
+		self.assertEqual((self.join_text(events), events[-1].data["status"]), (self.LIE, "Success"))
 
 	def test_no_correction_is_requested_at_the_step_limit(self):
 		frappe.db.set_value("Agent", self.agent, "max_iterations", 1)
@@ -128,4 +130,4 @@ class TestStrictReceipts(SiteTestCase):
 	def test_confirmed_claim_needs_no_correction_call(self):
 		events = self.stream(tool_call(self.tool, {"description": unique("Call Anna")}), text(self.LIE))
 		self.assertEqual(len(self.server.requests), 2)
-		self.assertEqual(self.text_of(events), self.LIE)
+		self.assertEqual(self.join_text(events), self.LIE)

@@ -1,4 +1,4 @@
-"""Claims of answers against journals: false ones are marked, true ones pass; in four languages."""
+"""Claims in answers are checked against the journal, in four languages: only false ones are marked."""
 
 import json
 import unittest
@@ -84,8 +84,8 @@ class TestClaims(unittest.TestCase):
 	def test_two_hundred_false_claims_in_four_languages_are_all_marked(self):
 		answers = read_answers("false_claims.txt")
 		self.assertEqual(len(answers), 200)
-		passed = [f"{run} | {answer}" for run, answer in answers if not is_marked(run, answer, self.runs)]
-		self.assertEqual(passed, [])
+		unmarked = [f"{run} | {answer}" for run, answer in answers if not is_marked(run, answer, self.runs)]
+		self.assertEqual(unmarked, [])
 
 	def test_at_most_four_of_two_hundred_true_answers_are_marked(self):
 		answers = read_answers("true_answers.txt")

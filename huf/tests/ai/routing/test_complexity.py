@@ -1,4 +1,4 @@
-"""What of a message only tools can give, dimension by dimension, in four languages."""
+"""The dimensions of a message that call for tools are measured in four languages."""
 
 import unittest
 
@@ -6,7 +6,7 @@ from huf.ai.routing.complexity import measure_complexity, read_concepts
 from huf.ai.routing.languages import detect_language
 from huf.ai.routing.router import decide_route
 
-SHOWS = (
+EXAMPLES = (
 	("own", "our invoices", "nuestras facturas", "unsere Rechnungen", "naše faktury"),
 	("fresh", "the rate today", "el tiempo hoy", "das Wetter heute", "počasí dnes"),
 	("web", "on the internet", "por internet", "im Netz", "na internetu"),
@@ -26,7 +26,7 @@ LANGUAGES = {
 
 class TestComplexity(unittest.TestCase):
 	def test_each_complexity_dimension_is_detected_in_four_languages(self):
-		for name, *messages in SHOWS:
+		for name, *messages in EXAMPLES:
 			for message in messages:
 				with self.subTest(name, message=message):
 					self.assertGreater(getattr(measure_complexity(message), name), 0)

@@ -1,4 +1,4 @@
-"""A conversation does not flip its route in the middle of a task."""
+"""A conversation keeps its route in the middle of a task."""
 
 import unittest
 
@@ -12,7 +12,7 @@ FOLLOW_UPS = (
 	*("ja, mach das", "genau", "und im Mai?", "nur die offenen"),
 	*("ano, udělej to", "pokračuj", "a v květnu?", "jen ty otevřené"),
 )
-NEW = (
+NEW_TOPICS = (
 	*("thanks", "ok thanks", "What is a credit note?", "gracias", "danke dir", "díky"),
 	*("I want a poem", "A short joke, please"),
 	"and by the way, could you explain to me what a ledger is?",
@@ -29,12 +29,12 @@ class TestContinuity(unittest.TestCase):
 		)
 
 	def test_thanks_and_new_questions_are_routed_again(self):
-		for message in NEW:
+		for message in NEW_TOPICS:
 			with self.subTest(message):
 				self.assertFalse(continues_task(message, Previous(Route.AGENT), detect_language(message)))
 
 	def test_every_message_continues_the_task_while_a_run_is_active(self):
-		for message in (*FOLLOW_UPS, *NEW):
+		for message in (*FOLLOW_UPS, *NEW_TOPICS):
 			self.assertTrue(continues_task(message, Previous(Route.AGENT, is_running=True)))
 
 	def test_follow_up_without_a_previous_agent_route_is_routed_again(self):

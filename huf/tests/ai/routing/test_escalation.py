@@ -1,10 +1,10 @@
-"""Answers that admit a need for tools or fresh data, and answers that only sound so."""
+"""Answers that admit a need for tools or fresh data escalate, and those that only sound similar do not."""
 
 import unittest
 
 from huf.ai.routing.escalation import check_dynamic_escalation
 
-ADMITS = (
+ADMISSIONS = (
 	("Necesito buscar información actualizada para responder.", "Necesita búsqueda web"),
 	("Lo siento, no tengo acceso a tus facturas.", "No tiene acceso a los datos"),
 	("Para eso se requiere información actualizada.", "Necesita información actualizada"),
@@ -32,7 +32,7 @@ ADMITS = (
 	("Podívám se, co se s tou objednávkou děje.", "Slibuje podívat se místo odpovědi"),
 )
 
-ANSWERS = (
+COMPLETE_ANSWERS = (
 	"Una nota de crédito reduce el importe de una factura anterior.",
 	"Información actualizada\nEl precio es de 5 euros desde enero.",
 	"Si no tienes acceso a la cuenta, pide la contraseña al administrador.",
@@ -63,13 +63,13 @@ class TestEscalation(unittest.TestCase):
 			self.assertEqual(check_dynamic_escalation(response).as_dict(), expected)
 
 	def test_answer_admitting_missing_data_or_tools_escalates_with_the_reason(self):
-		for response, reason in ADMITS:
+		for response, reason in ADMISSIONS:
 			with self.subTest(response):
 				expected = {"shouldEscalate": True, "reason": reason}
 				self.assertEqual(check_dynamic_escalation(response).as_dict(), expected)
 
 	def test_complete_answers_do_not_escalate(self):
-		for response in ANSWERS:
+		for response in COMPLETE_ANSWERS:
 			with self.subTest(response):
 				self.assertEqual(check_dynamic_escalation(response).as_dict(), {"shouldEscalate": False})
 

@@ -1,4 +1,4 @@
-"""The figures of an evaluation, and the threshold that fits."""
+"""The router's scores are computed, and a threshold is fitted to outcomes."""
 
 import unittest
 

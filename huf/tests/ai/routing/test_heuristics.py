@@ -1,4 +1,4 @@
-"""The table of patterns, row by row, and what contradicts."""
+"""Routing patterns match the messages they should, and contradictions between them are resolved."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from huf.ai.routing.patterns import PATTERNS, Pattern
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import Route
 
-AGENT = (
+AGENT_MESSAGES = (
 	("Busca en la web el horario del museo", "web_search"),
 	("Search the web for pallet prices", "web_search"),
 	("Such im Internet nach Fördermitteln", "web_search"),
@@ -43,7 +43,7 @@ AGENT = (
 	("Why not use the agent for this?", "explicit_agent"),
 	("¿Por qué no usa el agente?", "explicit_agent"),
 )
-CHAT = (
+CHAT_MESSAGES = (
 	*(
 		"¿Qué es el IVA?",
 		"Explica la partida doble",
@@ -90,14 +90,14 @@ CHAT = (
 
 class TestPatterns(unittest.TestCase):
 	def test_messages_that_need_a_tool_are_routed_to_the_agent_with_that_need(self):
-		for message, need in AGENT:
+		for message, need in AGENT_MESSAGES:
 			with self.subTest(message):
 				row = find_match(message).strongest
 				self.assertEqual((row.route, row.need), (Route.AGENT, need))
 				self.assertGreaterEqual(row.confidence, 0.85)
 
 	def test_messages_that_need_no_tool_are_routed_to_the_chat(self):
-		for message in CHAT:
+		for message in CHAT_MESSAGES:
 			with self.subTest(message):
 				self.assertEqual(find_match(message).strongest.route, Route.CHAT)
 

@@ -1,4 +1,4 @@
-"""The cascade: who decides, what is said, and that nothing makes it fail."""
+"""The routing cascade: which stage decides, the reasons it states, and its fallback after errors."""
 
 import json
 import unittest
@@ -39,25 +39,25 @@ class TestCascade(unittest.TestCase):
 		self.assertEqual(decide_route("gracias", True).route, CHAT)
 
 	def test_only_doubtful_messages_are_routed_by_a_model_call(self):
-		asked = []
+		prompts = []
 
 		def ask(messages):
-			asked.append(messages[-1]["content"])
+			prompts.append(messages[-1]["content"])
 			return 'Well: {"route": "agent", "confidence": 0.8}'
 
-		found = self.find_doubtful()
-		decision = decide_route(found, ask=ask)
+		message = self.find_doubtful()
+		decision = decide_route(message, ask=ask)
 		self.assertEqual((decision.route, decision.confidence, decision.stage), (AGENT, 0.8, Stage.MODEL))
 		for plain in ("hola", "Busca en la web el tiempo", "What is a credit note?"):
 			decide_route(plain, ask=ask)
-		self.assertEqual(asked, [found])
+		self.assertEqual(prompts, [message])
 
 	def test_unknown_scripts_have_low_confidence(self):
 		for message in ("搜索网上的比特币价格", "Найди в интернете курс биткоина", "ابحث عن سعر البيتكوين"):
 			decision = decide_route(message)
 			self.assertEqual((decision.route, decision.confidence), (CHAT, 0.5))
-			asked = decide_route(message, ask=lambda _: '{"route": "agent", "confidence": 0.9}')
-			self.assertEqual((asked.route, asked.stage), (AGENT, Stage.MODEL))
+			by_model = decide_route(message, ask=lambda _: '{"route": "agent", "confidence": 0.9}')
+			self.assertEqual((by_model.route, by_model.stage), (AGENT, Stage.MODEL))
 		self.assertGreater(decide_route("Привет = hello in Russian, isn't it?").confidence, 0.5)
 
 	def test_low_model_confidence_for_the_agent_routes_to_the_chat(self):

@@ -1,4 +1,4 @@
-"""Patterns a site may add, and those it may not."""
+"""Which patterns a site may add, and which are refused."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Mode and tier of a task, in the words people use."""
+"""The mode and model tier of a task are chosen by its wording."""
 
 import unittest
 
@@ -12,7 +12,7 @@ SIMPLE = (
 	"Co je to dobropis?",
 	"How many open invoices does Müller GmbH have?",
 )
-SEVERAL = (
+MULTI_STEP = (
 	"Find all overdue invoices of last month, then write a reminder for each customer and make a to-do for the ones over 1000 EUR.",
 	"Suche alle offenen Bestellungen, danach erstelle für jede eine Aufgabe und schicke mir eine Übersicht.",
 )
@@ -25,7 +25,7 @@ class TestTasks(unittest.TestCase):
 				self.assertEqual(choose_task(text), Task(Mode.INLINE, SMALL))
 
 	def test_multi_step_tasks_run_in_the_background_on_the_large_tier(self):
-		for text in SEVERAL:
+		for text in MULTI_STEP:
 			with self.subTest(text):
 				self.assertEqual(choose_task(text), Task(Mode.BACKGROUND, LARGE))
 

@@ -1,4 +1,4 @@
-"""A worker that executes given runs, one after the other."""
+"""A worker process that executes the given runs one after another."""
 
 
 def work_on_all(site: str, sites_path: str, runs: list[str]) -> None:

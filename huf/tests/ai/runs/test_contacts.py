@@ -1,4 +1,4 @@
-"""Whom runs contact outside the site, or may not contact, is on record for managers."""
+"""Hosts outside the site that runs contact, or may not contact, are recorded for managers."""
 
 import contextlib
 import json
@@ -32,14 +32,14 @@ def list_contacts(run: str) -> list[tuple[str, str, str]]:
 	frappe.db.rollback()
 	since = add_to_date(now_datetime(), **HOUR_AGO)
 	agent = frappe.db.get_value("Agent Run", run, "agent")
-	found = [
+	contacts = [
 		each for each in read_contacts(since, None, agent) if each["run"] == run and not each.get("model")
 	]
-	return [(each["action"], each["kind"], each["destination"]) for each in found]
+	return [(each["action"], each["kind"], each["destination"]) for each in contacts]
 
 
 class Redirecting(BaseHTTPRequestHandler):
-	"""Passes each request on to `target`."""
+	"""Redirects each request to `target`."""
 
 	def do_GET(self):
 		self.send_response(302)
@@ -53,7 +53,7 @@ class Redirecting(BaseHTTPRequestHandler):
 
 class TestContacts(TaintCase):
 	def redirect(self, target: str) -> str:
-		"""The address of a site that passes requests on; its host is not 127.0.0.1."""
+		"""The URL of a site that redirects requests; its host is not 127.0.0.1."""
 		server = ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
 		server.target = target
 		threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -71,24 +71,28 @@ class TestContacts(TaintCase):
 			tools=(self.fetch, public),
 			prompt=f"Read {url}",
 		)
-		place, target = url.split("/")[2], self.outside.url.split("/")[2]
+		host, target_host = url.split("/")[2], self.outside.url.split("/")[2]
 		self.assertEqual(
 			list_contacts(result["run"])[:3],
-			[("contact", "http", place), ("contact", "http", target), ("contact", "http", place)],
+			[("contact", "http", host), ("contact", "http", target_host), ("contact", "http", host)],
 		)
 		refused = [each for each in list_contacts(result["run"]) if each[0] == "refused"]
 		self.assertTrue({each[2] for each in refused} <= {"127.0.0.1", "::1"} and refused, refused)
 
 	def test_redirect_from_an_allowed_host_to_another_is_refused_in_a_tainted_run(self):
 		url = self.redirect(f"{self.outside.url}/link/secret")
-		go = tool_call(self.fetch, {"url": url + "?x=secret"})
+		fetch_call = tool_call(self.fetch, {"url": url + "?x=secret"})
 		result = self.run_agent(
-			self.read_page(), go, text("No."), tools=(self.fetch,), allowed_hosts="localhost"
+			self.read_page(), fetch_call, text("No."), tools=(self.fetch,), allowed_hosts="localhost"
 		)
 		self.assertEqual((result["status"], self.outside.paths), ("Success", ["/page"]))
 		self.assertEqual(list_contacts(result["run"])[-1], ("refused", "http", "127.0.0.1"))
 		self.run_agent(
-			self.read_page(), go, text("Read."), tools=(self.fetch,), allowed_hosts="localhost\n127.0.0.1"
+			self.read_page(),
+			fetch_call,
+			text("Read."),
+			tools=(self.fetch,),
+			allowed_hosts="localhost\n127.0.0.1",
 		)
 		self.assertEqual(self.outside.paths[-1], "/link/secret")
 
@@ -135,33 +139,33 @@ class TestContacts(TaintCase):
 		agent = frappe.db.get_value("Agent Run", result["run"], "agent")
 		path = PATH.replace("contacts", "destinations") + "?" + urlencode({"agent": agent})
 		answer = Client("Huf Manager").send(path)
-		found = [json.loads(line) for line in answer.get_data(as_text=True).splitlines()]
-		places = [each.split("/")[2] for each in (self.outside.url, self.server.base_url)]
+		destinations = [json.loads(line) for line in answer.get_data(as_text=True).splitlines()]
+		hosts = [each.split("/")[2] for each in (self.outside.url, self.server.base_url)]
 		self.assertEqual(
-			[(each["agent"], each["kind"], each["destination"], each["count"]) for each in found],
-			[(agent, "http", places[0], 2), (agent, "model", places[1], 3)],
+			[(each["agent"], each["kind"], each["destination"], each["count"]) for each in destinations],
+			[(agent, "http", hosts[0], 2), (agent, "model", hosts[1], 3)],
 		)
-		self.assertLess(found[1]["first"], found[1]["last"])
+		self.assertLess(destinations[1]["first"], destinations[1]["last"])
 		self.assertEqual(Client("Huf User").send(path).status_code, 403)
 
 	def test_model_call_of_a_tool_is_listed_as_a_contact(self):
 		speech = make_tool("Speech to Text", model=self.model)
-		sound = make_file("a.wav", b"s" * 30_000, self.person)
-		call = tool_call(speech, {"file_url": frappe.db.get_value("File", sound, "file_url")})
+		recording = make_file("a.wav", b"s" * 30_000, self.person)
+		call = tool_call(speech, {"file_url": frappe.db.get_value("File", recording, "file_url")})
 		result = self.run_agent(call, text("Hello."), text("Heard."), tools=(speech,), prompt="Listen")
-		place = self.server.base_url.split("/")[2]
-		self.assertEqual(list_contacts(result["run"]), [("contact", "model", place)])
+		host = self.server.base_url.split("/")[2]
+		self.assertEqual(list_contacts(result["run"]), [("contact", "model", host)])
 
 	def test_model_calls_outside_runs_are_listed_with_their_user(self):
 		since = now_datetime()
 		with acting_as(self.person), contextlib.suppress(ModelError):
 			embed_texts(self.model, ["The quarterly plan"])
-		found = [each for each in read_contacts(since, None) if each["user"] == self.person]
+		contacts = [each for each in read_contacts(since, None) if each["user"] == self.person]
 		self.assertEqual(
-			[(each["kind"], each["destination"]) for each in found],
+			[(each["kind"], each["destination"]) for each in contacts],
 			[("model", self.server.base_url.split("/")[2])],
 		)
-		self.assertNotIn("run", found[0])
+		self.assertNotIn("run", contacts[0])
 		self.assertFalse(read_contacts(since, None, "another agent"))
 
 
