@@ -22,6 +22,7 @@ FILING = ToolPolicy(Effect.WRITE, frozenset())
 
 
 def make_texts(*texts: str, named: str = "", later: str = "") -> TextsByAuthor:
+	"""Untrusted texts, the text of the user (`named`), and data read after them (`later`)."""
 	return TextsByAuthor(
 		Text(named),
 		[ReadText(f"mail {i}", Text(each)) for i, each in enumerate(texts)],

@@ -70,7 +70,7 @@ class TestLeaks(PreviewTestCase):
 			self.assertEqual(self.hooks_run["after_rollback"], 1)
 			frappe.publish_realtime("huf_test", {"a": 3}, after_commit=True)
 			frappe.db.commit()
-			self.assertEqual(len(messages.sent), 1, "later messages go out, those of the preview do not")
+			self.assertEqual(len(messages.sent), 1, "later messages are sent, those of the preview are not")
 
 	def test_the_approved_change_has_all_side_effects(self):
 		with controller(ORDER, on_update=self.cause_all_effects), Messages() as messages:

@@ -262,7 +262,7 @@ class TestSame(PreviewTestCase):
 		submitted = tools.submit_document(ORDER, make_order().name)["name"]
 		amended.submit()
 		amended.cancel()
-		gone, customer, file = make_order(), unique("Customer"), f"{unique('a')}.txt"
+		to_delete, customer, file = make_order(), unique("Customer"), f"{unique('a')}.txt"
 		frappe.db.commit()
 		lines = [{**order.lines[1].as_dict(), "qty": 9}, {"item": "glue"}, {"item": "tar", "qty": 3}]
 		return {
@@ -278,7 +278,7 @@ class TestSame(PreviewTestCase):
 			"amend": lambda: frappe.get_doc(
 				{**frappe.copy_doc(amended).as_dict(), "docstatus": 0, "amended_from": amended.name}
 			).insert(),
-			"delete": lambda: tools.delete_document(ORDER, gone.name),
+			"delete": lambda: tools.delete_document(ORDER, to_delete.name),
 			"attach": lambda: tools.attach_file_to_document(CASE, case.name, file, "hello"),
 		}
 
@@ -314,8 +314,8 @@ class TestSame(PreviewTestCase):
 					stored = doc.get_content() if is_content else doc.get(each["fieldname"])
 					self.assertEqual(format_as_preview(stored), each["after"], (change, each))
 			if change["rows"]:
-				shown = [row["idx"] for row in change["rows"] if row["action"] != "remove"]
-				self.assertLessEqual(set(shown), {row.idx for row in doc.lines})
+				indexes = [row["idx"] for row in change["rows"] if row["action"] != "remove"]
+				self.assertLessEqual(set(indexes), {row.idx for row in doc.lines})
 
 	def test_the_digest_of_two_previews_is_the_same_although_names_are_not(self):
 		make_order()

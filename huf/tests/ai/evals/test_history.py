@@ -33,8 +33,8 @@ class TestHistory(EvalTestCase):
 		self.assertEqual((first.status, first.cases, first.done), ("Finished", 2, 2))
 		self.assertEqual((first.attempts, first.passed, first.model), (4, 2, RECORDED))
 		frappe.get_doc("Agent", self.agent).update({"instructions": "Say yes."}).save(ignore_version=False)
-		second, again = self.run_eval()
-		self.assertEqual(again.name, first.name)
+		second, older = self.run_eval()
+		self.assertEqual(older.name, first.name)
 		self.assertEqual(second.instructions_version, first.instructions_version + 1)
 
 	def test_an_agent_has_one_running_eval_and_a_stale_one_counts_as_failed(self):

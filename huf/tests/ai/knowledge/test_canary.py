@@ -51,18 +51,18 @@ def by_owner(canary: str):
 
 
 def by_user_permission(canary: str):
-	theirs, mine = (make(TEAM, title=unique("Team")).name for _ in range(2))
-	make_case(title=f"Roof {canary}", team=theirs)
-	make_case(title="Roof of mine", team=mine)
+	other_team, own_team = (make(TEAM, title=unique("Team")).name for _ in range(2))
+	make_case(title=f"Roof {canary}", team=other_team)
+	make_case(title="Roof of mine", team=own_team)
 	user, other = make_user("Huf User", EDITOR), make_user("Huf User", EDITOR)
-	make("User Permission", user=user, allow=TEAM, for_value=mine)
+	make("User Permission", user=user, allow=TEAM, for_value=own_team)
 	return user, make_source(reference_doctype=CASE), other
 
 
 def by_share(canary: str):
-	hidden, shown = make_case(title=f"Roof {canary}"), make_case(title="Roof that is shared")
+	hidden, shared = make_case(title=f"Roof {canary}"), make_case(title="Roof that is shared")
 	user, other = make_user("Huf User"), make_user("Huf User")
-	frappe.share.add(CASE, shown.name, user, read=1)
+	frappe.share.add(CASE, shared.name, user, read=1)
 	frappe.share.add(CASE, hidden.name, other, read=1)
 	return user, make_source(reference_doctype=CASE), other
 

@@ -327,13 +327,13 @@ class TestMemoryCanary(MemoryTestCase, McpTestCase):
 			return answer.replace(f"{address}/{name}", "") if method == "resources/read" else answer
 
 		with acting_as(user):
-			found = {
+			outputs = {
 				"records": str(list_records(MEMORY, canary)),
 				"everything": str([each for each in search_everything(canary) if each["name"] == name]),
 				"recall": str(recall("word", None)),
 				"knowledge": str(search_knowledge(canary, [self.source])["results"]),
 			}
-		found |= {
+		outputs |= {
 			"list": get_rest(f"/api/resource/{quote(MEMORY)}?filters={filters}&fields=[%22*%22]"),
 			"resource": get_rest(f"/api/resource/{quote(MEMORY)}/{name}"),
 			"link": get_rest(
@@ -351,7 +351,7 @@ class TestMemoryCanary(MemoryTestCase, McpTestCase):
 			),
 			"mcp read": call_mcp("resources/read", {"uri": f"{address}/{name}"}),
 		}
-		return found
+		return outputs
 
 	def count_facts(self, user: str, canary: str) -> set[int]:
 		"""The number of facts with the word, by each interface that counts them."""

@@ -90,13 +90,13 @@ class TestAnyTranscript(unittest.TestCase):
 	@given(transcripts(), rooms)
 	def test_results_of_the_last_step_stay_whole_while_others_can_be_cut(self, transcript, room):
 		messages, request_index = transcript
-		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
+		calls = [index for index, m in enumerate(messages) if m.get("tool_calls")]
 		last = max(calls[-1:] or [0])
 		longest = max(room.allowed, MIN_EXCERPT_CHARS)
 		minimal = [m for m in messages if m["role"] == "system"]
-		for place, message in enumerate(messages[request_index:], request_index):
+		for index, message in enumerate(messages[request_index:], request_index):
 			minimal.append(
-				truncate(message, longest if place > last else 80) if place > request_index else message
+				truncate(message, longest if index > last else 80) if index > request_index else message
 			)
 		if last > request_index and room.count(minimal) <= room.allowed:
 			sent = fit(messages, request_index, room).messages
@@ -115,10 +115,10 @@ class TestAnyTranscript(unittest.TestCase):
 		messages, request_index = transcript
 		fitted = fit(messages, request_index, room)
 		if isinstance(fitted, Fitted):
-			place = fitted.messages.index(
+			index = fitted.messages.index(
 				REQUEST, max(0, request_index - len(messages) + len(fitted.messages))
 			)
-			self.assertIs(fit(fitted.messages, place, room).messages, fitted.messages)
+			self.assertIs(fit(fitted.messages, index, room).messages, fitted.messages)
 
 	@given(transcripts(), rooms)
 	@settings(max_examples=30)

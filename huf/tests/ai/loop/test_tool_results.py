@@ -39,8 +39,8 @@ class TestReadMore(unittest.TestCase):
 		self.assertNotIn("line 8000\n", piece)
 
 	def test_find_begins_at_the_offset(self):
-		place = LONG.index("line 500\n")
-		self.assertIn("line 5000\n", self.read(result=2, find="line 500", offset=place + 1000))
+		start = LONG.index("line 500\n")
+		self.assertIn("line 5000\n", self.read(result=2, find="line 500", offset=start + 1000))
 
 	def test_missing_results_offsets_and_words_are_refused(self):
 		for arguments, reason in (
@@ -55,8 +55,8 @@ class TestReadMore(unittest.TestCase):
 		self.assertLess(len(self.read(result=2)), PIECE_CHARS + 100)
 
 	def read(self, **arguments):
-		seen = [
+		turn = [
 			ToolResult(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
 			for text in ("short", LONG)
 		]
-		return asyncio.run(ResultReader(Outcome(turns=[seen])).run(arguments))
+		return asyncio.run(ResultReader(Outcome(turns=[turn])).run(arguments))

@@ -14,7 +14,7 @@ class TestCommunications(MailTestCase):
 	def setUp(self):
 		super().setUp()
 		if not frappe.db.exists("DocType", "Communication"):
-			raise unittest.SkipTest("Frappe's own mail is on a bench")
+			raise unittest.SkipTest("Frappe receives mail only on a bench")
 		self.account = make(
 			"Email Account", email_account_name=unique("Office"), email_id=self.address, append_to="ToDo"
 		).name

@@ -252,8 +252,8 @@ class TestRest(DraftingTestCase):
 			"route": "pipeline",
 			"header_match": f'{{"To": "{self.address}"}}',
 		}
-		found = api.backtest_rule(values=values, days=1)
-		self.assertEqual([each["mail"] for each in found["taken"]], [self.mail])
+		backtest = api.backtest_rule(values=values, days=1)
+		self.assertEqual([each["mail"] for each in backtest["taken"]], [self.mail])
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
 		self.assertEqual(len(api.backtest_rule(values={**values, "route": None}, days=1)["taken"]), 1)
 

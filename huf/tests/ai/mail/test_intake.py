@@ -45,9 +45,9 @@ class TestTakingIn(MailTestCase):
 		self.agent()
 		raw = make_mail(to=self.address, message_id="twice")
 		name, is_new = ingest_raw(self.mailbox, raw)
-		again, is_new_again = ingest_raw(self.mailbox, b"Received: from elsewhere\r\n" + raw)
+		name_again, is_new_again = ingest_raw(self.mailbox, b"Received: from elsewhere\r\n" + raw)
 		frappe.db.commit()
-		self.assertEqual((name, is_new, is_new_again), (again, True, False))
+		self.assertEqual((name, is_new, is_new_again), (name_again, True, False))
 		self.work(name)
 		process_mail(name)
 		self.assertEqual(frappe.db.count("Agent Run", {"reference_name": name}), 1)
@@ -92,17 +92,17 @@ class TestTakingIn(MailTestCase):
 
 	def test_mails_and_events_are_visible_only_to_the_mailbox_user_and_managers(self):
 		name = self.take()
-		for user, sees in (
+		for user, may_read in (
 			(self.user, True),
 			(make_user("Huf User"), False),
 			(make_user("Huf Manager"), True),
 		):
 			frappe.set_user(user)
 			self.assertEqual(
-				frappe.has_permission("Agent Mail", "read", doc=frappe.get_doc("Agent Mail", name)), sees
+				frappe.has_permission("Agent Mail", "read", doc=frappe.get_doc("Agent Mail", name)), may_read
 			)
-			found = frappe.get_list("Agent Mail Event", filters={"mail": name}, pluck="name")
-			self.assertEqual(bool(found), sees)
+			events = frappe.get_list("Agent Mail Event", filters={"mail": name}, pluck="name")
+			self.assertEqual(bool(events), may_read)
 
 	def test_a_forged_in_reply_to_from_another_sender_does_not_join_the_thread(self):
 		first = self.take(sender="anna@customer.example")
@@ -143,7 +143,7 @@ class TestAgentRoute(MailTestCase):
 		self.assertEqual((mail["To"], mail["Subject"]), ("anna@customer.example", "Re: A question"))
 		self.assertEqual(mail["In-Reply-To"], f"<{row(name).message_id}>")
 		self.assertIn(f"<{row(name).message_id}>", mail["References"])
-		self.assertIsNone(mail["Auto-Submitted"], "a person has seen it")
+		self.assertIsNone(mail["Auto-Submitted"], "a person approved it")
 		self.assertEqual(send_all(name), [False], "once")
 
 	def test_a_reply_sent_without_approval_is_marked_as_automatic(self):
@@ -186,7 +186,7 @@ class TestAgentRoute(MailTestCase):
 		name = self.take()
 		frappe.db.sql("update `tabAgent Mail` set modified = '2020-01-01' where name = %s", (name,))
 		frappe.db.commit()
-		self.assertNotIn(name, recover_mails(), "its job waits")
+		self.assertNotIn(name, recover_mails(), "its job is still queued")
 		frappe.db.sql(
 			"update `tabAgent Mail` set modified = '2020-01-01', attempts = 2 where name = %s", (name,)
 		)

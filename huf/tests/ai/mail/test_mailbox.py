@@ -73,7 +73,7 @@ class TestMailbox(MailTestCase):
 		title = f"A mail of the mailbox {self.mailbox} could not be read"
 		self.assertEqual(frappe.db.count("Error Log", {"method": title}), 2)
 		(sent,) = frappe.get_all("Agent Mail", {"mailbox": self.mailbox, "direction": "Outgoing"}, ["status"])
-		self.assertEqual(sent.status, "Sent", "it is no reply that waits")
+		self.assertEqual(sent.status, "Sent", "it is not a waiting reply")
 
 	def test_refused_mail_is_stored_as_failed_once_a_later_one_is_read(self):
 		self.deliver(2)

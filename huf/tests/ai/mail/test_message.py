@@ -26,9 +26,9 @@ class TestSamples(unittest.TestCase):
 						self.assertEqual(getattr(message, field), getattr(sample, field))
 				if sample.new is not None:
 					self.assertEqual(message.new_text, sample.new)
-				found = tuple((each.file_name, each.content) for each in message.attachments)
+				files = tuple((each.file_name, each.content) for each in message.attachments)
 				if sample.files:
-					self.assertEqual(found, sample.files)
+					self.assertEqual(files, sample.files)
 				self.assertEqual(bool(message.automated), sample.automated)
 
 	def test_text_of_an_html_mail_omits_the_head(self):
@@ -98,8 +98,8 @@ class TestPreprocessors(unittest.TestCase):
 			with self.subTest(head):
 				raw = f"From: n@crisp.chat\r\nSubject: S\r\n\r\n{head}\n\nMessage:\nHello".encode()
 				fields = prepare_mail(parse_message(raw), CRISP).fields
-				found = (fields["patient_name"], fields["patient_email"], fields["original_message"])
-				self.assertEqual(found, (name, address, "Hello"))
+				read = (fields["patient_name"], fields["patient_email"], fields["original_message"])
+				self.assertEqual(read, (name, address, "Hello"))
 
 	def test_the_forwarder_address_is_never_read_as_the_customer_address(self):
 		headers = "From: Shop <shop@site.example>\r\nReply-To: info@site.example\r\nTo: office@site.example\r\nX-Crisp: 1"

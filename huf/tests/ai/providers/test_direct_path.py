@@ -169,8 +169,8 @@ class TestBothWays(SiteTestCase):
 	def connect(self, server, stream, temperature=0.5):
 		name = make_model(server)
 		provider = find_cached("AI Model", name).provider
-		wanted = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
-		return build_call_arguments(provider, name, wanted, stream)
+		options = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
+		return build_call_arguments(provider, name, options, stream)
 
 
 def complete_by(path, model, tools=()):

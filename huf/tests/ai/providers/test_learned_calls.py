@@ -217,9 +217,9 @@ class TestLearnedCalls(SiteTestCase):
 			table = models.load_table.__wrapped__()
 		self.assertEqual(table, {"m-2": rows["m-2"], "m-latest": rows["m-2"]})
 
-	def connect(self, server, **wanted):
+	def connect(self, server, **options):
 		name = make_model(server)
-		return build_call_arguments(frappe.db.get_value("AI Model", name, "provider"), name, wanted, False)
+		return build_call_arguments(frappe.db.get_value("AI Model", name, "provider"), name, options, False)
 
 	def complete(self, model, tools=()):
 		return run_coroutine(model.complete([{"role": "user", "content": "Hi"}], list(tools), ignore_text))

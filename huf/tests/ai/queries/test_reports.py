@@ -53,8 +53,8 @@ class TestReports(SiteTestCase):
 	def read_outside_costs(self, group: str) -> tuple[float, int]:
 		"""(cost, tokens) outside any agent, model or trigger; of Administrator if grouped by user."""
 		name = "Administrator" if group == "User" else None
-		found = self.rows_with(reports.sum_costs({"group_by": group}), "grouped", name)
-		return round(sum(row.cost or 0 for row in found), 6), sum(row.tokens or 0 for row in found)
+		rows = self.rows_with(reports.sum_costs({"group_by": group}), "grouped", name)
+		return round(sum(row.cost or 0 for row in rows), 6), sum(row.tokens or 0 for row in rows)
 
 	def test_cost_chart_lists_the_most_expensive_group_first(self):
 		*_, chart = execute({"group_by": "Agent"})

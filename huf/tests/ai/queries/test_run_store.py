@@ -40,7 +40,7 @@ class TestRunStore(SiteTestCase):
 		record = self.record(completed_at=now_datetime())
 		with acting_as(self.user):
 			RunStore().save(record)
-			found = RunStore().get(record.run_id)
+			stored = RunStore().get(record.run_id)
 			self.assertEqual([each.run_id for each in RunStore().list()], [record.run_id])
 		fields = (
 			"run_id",
@@ -54,7 +54,7 @@ class TestRunStore(SiteTestCase):
 			"status",
 		)
 		for name in (*fields, "result", "error", "created_at", "completed_at"):
-			self.assertEqual(getattr(found, name), getattr(record, name), name)
+			self.assertEqual(getattr(stored, name), getattr(record, name), name)
 		with acting_as(make_user("Huf User")):
 			self.assertIsNone(RunStore().get(record.run_id))
 			self.assertEqual(RunStore().list(), [])
@@ -67,17 +67,17 @@ class TestRunStore(SiteTestCase):
 		RunStore().save(
 			AgentRunRecord(record.run_id, "Find it", "failed", result={"why": 1}, error="It broke.")
 		)
-		found = RunStore().get(record.run_id)
-		self.assertEqual((found.status, found.error, found.result), ("failed", "It broke.", {"why": 1}))
+		stored = RunStore().get(record.run_id)
+		self.assertEqual((stored.status, stored.error, stored.result), ("failed", "It broke.", {"why": 1}))
 
 	def test_a_run_is_in_the_store_when_it_has_ended(self):
 		with ModelServer() as server:
 			agent, tool = self.agent(server)
 			server.script(tool_call(tool, {}), tool_call(tool, {"limit": 1}), text("Done."))
 			request = AgentRequest(agent, "Look", "Administrator", routed=Routed(0.8, ("One", "Two")))
-			found = RunStore().get(run_agent(request).run)
-		self.assertEqual((found.status, found.confidence, found.plan), ("completed", 0.8, ["One", "Two"]))
-		self.assertEqual((found.tools_used, found.steps, found.result), ([tool], 3, "Done."))
+			stored = RunStore().get(run_agent(request).run)
+		self.assertEqual((stored.status, stored.confidence, stored.plan), ("completed", 0.8, ["One", "Two"]))
+		self.assertEqual((stored.tools_used, stored.steps, stored.result), ([tool], 3, "Done."))
 		with acting_as(self.user):
 			unfinished = start_run(AgentRequest(agent, "Look", self.user))
 			self.assertIsNone(RunStore().get(unfinished.name))

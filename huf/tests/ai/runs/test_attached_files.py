@@ -178,9 +178,9 @@ class TestPermissions(AttachmentCase):
 		agent, name = self.agent(), make_file("secret.txt", unique("secret"), make_user("Huf User"))
 		address = frappe.db.get_value("File", name, "file_url")
 		runs = frappe.db.count("Agent Run")
-		for wanted in (name, address, "no-such-file", "/private/files/../site_config.json"):
+		for reference in (name, address, "no-such-file", "/private/files/../site_config.json"):
 			with acting_as(self.user), self.assertRaisesRegex(frappe.PermissionError, "no file"):
-				send_agent_chat_message(agent, "Read it", None, [wanted])
+				send_agent_chat_message(agent, "Read it", None, [reference])
 		self.assertEqual((frappe.db.count("Agent Run"), self.server.requests), (runs, []))
 
 	def test_attached_file_is_readable_by_readers_of_the_conversation(self):
