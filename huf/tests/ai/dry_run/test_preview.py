@@ -122,7 +122,7 @@ class TestDifference(PreviewTestCase):
 		deleted = self.preview_one(lambda: tools.delete_document("File", file))["fields"]
 		self.assertIn((text, None), [(f["before"], f["after"]) for f in deleted])
 
-	def test_the_text_of_a_file_that_had_none_and_of_one_elsewhere(self):
+	def test_preview_shows_a_file_that_becomes_text_and_skips_remote_files(self):
 		binary, other = (make_file("a", each + unique("a").encode()) for each in (b"\0", b"text"))
 		url = frappe.db.get_value("File", other, "file_url")
 		fields = self.single(lambda: tools.set_value("File", binary, "file_url", url))["fields"]

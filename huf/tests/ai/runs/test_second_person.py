@@ -89,7 +89,7 @@ class TestSecondPerson(DraftTestCase):
 			result = self.start(self.change_case("few"), text("Changed."), user=self.requester)
 			self.assertEqual((result["status"], self.title()), ("Success", "few"))
 
-	def test_an_amount_that_the_user_may_not_see_counts(self):
+	def test_hidden_amount_above_the_limit_needs_a_second_person(self):
 		customer = make(CUSTOMER, title=unique("Customer")).name
 		rule = {"second_person": 1, "amount_field": "discount", "amount_above": 10}
 		self.update = make_tool("Update Document", reference_doctype=CUSTOMER, **rule)
@@ -100,7 +100,7 @@ class TestSecondPerson(DraftTestCase):
 		self.assertEqual(draft.second_person, 1)
 		self.assertNotIn("discount", draft.difference)
 
-	def test_a_call_above_the_limit_is_tried_once(self):
+	def test_call_above_the_limit_has_one_dry_run(self):
 		self.make_tool(amount_field="amount", amount_above=300)
 		tried = []
 

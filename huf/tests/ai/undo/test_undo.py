@@ -110,7 +110,7 @@ class TestKinds(UndoTestCase):
 		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
 		self.assertEqual(problem["error"], "Its name is taken.")
 
-	def test_a_cancelled_document_is_amended_after_a_cancelled_amendment(self):
+	def test_undo_amends_the_last_cancelled_amendment(self):
 		order = make_order()
 		order.submit()
 		frappe.db.commit()
