@@ -14,7 +14,7 @@ TOO_WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 
 @needs_browser
-class TestKnowledgePage(PageTestCase):
+class TestFirstSource(PageTestCase):
 	def test_source_is_created_filled_with_files_searched_and_deleted(self):
 		with self.open_page(PAGE) as page:
 			page.get_by_test_id("sources-empty").wait_for()
@@ -48,6 +48,9 @@ class TestKnowledgePage(PageTestCase):
 			page.get_by_test_id("delete").click()
 			page.get_by_test_id("sources-empty").wait_for()
 
+
+@needs_browser
+class TestKnowledgePage(PageTestCase):
 	def test_doctype_source_is_searchable_and_invalid_filters_are_reported(self):
 		self.make("Note", title="Roof", content="<p>It <b>leaks</b></p>")
 		with self.open_page(PAGE) as page:

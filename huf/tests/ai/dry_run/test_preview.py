@@ -125,13 +125,13 @@ class TestDifference(PreviewTestCase):
 	def test_preview_shows_a_file_that_becomes_text_and_skips_remote_files(self):
 		binary, other = (make_file("a", each + unique("a").encode()) for each in (b"\0", b"text"))
 		url = frappe.db.get_value("File", other, "file_url")
-		fields = self.single(lambda: tools.set_value("File", binary, "file_url", url))["fields"]
+		fields = self.preview_one(lambda: tools.set_value("File", binary, "file_url", url))["fields"]
 		(content,) = [f for f in fields if f["fieldname"] == "content"]
 		self.assertEqual((content["before"], content["after"][:4]), (None, "text"))
 		elsewhere = make("File", file_name="a", file_url="https://example.com/a")
 		frappe.db.commit()
 		messages = len(frappe.local.message_log)
-		gone = self.single(lambda: tools.delete_document("File", elsewhere.name))["fields"]
+		gone = self.preview_one(lambda: tools.delete_document("File", elsewhere.name))["fields"]
 		self.assertNotIn("content", [f["fieldname"] for f in gone])
 		self.assertEqual(len(frappe.local.message_log), messages)
 

@@ -11,7 +11,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
 from huf.ai.runs.stopping import stop
-from huf.tests.ai.routing.test_tiers import SEVERAL
+from huf.tests.ai.routing.test_tiers import MULTI_STEP
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, remove_stops
 from huf.tests.model_server import ModelServer, error, text, tool_call
@@ -106,7 +106,7 @@ class TestRunsByTask(SiteTestCase):
 		self.assertTrue(replay(result["run"]).identical)
 
 	def test_long_chat_task_is_queued_as_a_background_run(self):
-		events = list(stream_chat(self.agent, SEVERAL[0]))
+		events = list(stream_chat(self.agent, MULTI_STEP[0]))
 		self.assertEqual([event.kind.value for event in events], ["run_queued"])
 		self.large.script(
 			*[tool_call(self.tool, {"limit": 1, "filters": {"name": str(n)}}) for n in range(2)],
