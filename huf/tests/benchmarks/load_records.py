@@ -16,7 +16,7 @@ GOALS = {
 def measure() -> None:
 	if frappe.db.db_type != "sqlite":
 		return print_missing(
-			CHATS, "it needs a copy of the site, which is a folder on the embedded home alone"
+			CHATS, "it needs a copy of the site, which is a folder on the embedded runtime only"
 		)
 	found = compare_sizes(ROWS, ROUNDS)
 	for name, goal in GOALS.items():
