@@ -40,9 +40,9 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 	insert_rows(CHANGE, [{"run": run, "tool_call": tool_call, **each} for each in changes])
 
 
-def list_agent_changes(filters: dict) -> list[Any]:
+def list_agent_changes(filters: dict, fields: Sequence[str] = FIELDS) -> list[Any]:
 	"""Changes, newest first."""
-	return frappe.get_all(CHANGE, filters, FIELDS, order_by="creation desc, position desc")
+	return frappe.get_all(CHANGE, filters, [*fields], order_by="creation desc, position desc")
 
 
 def find_top_changed(agent: str, since: datetime) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import read_json
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import OPEN_STATUSES, Effect
-from huf.ai.storage.agent_changes import list_agent_changes
+from huf.ai.storage.agent_changes import FIELDS, list_agent_changes
 from huf.ai.tools.types import RUN_AGENT
 from huf.ai.undo.compensation import describe_compensation
 
@@ -102,7 +102,7 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 		CALL_FIELDS,
 		order_by="started_at asc, position asc",
 	)
-	traced = {row.tool_call for row in list_known_changes(filters)}
+	traced = {row.tool_call for row in list_known_changes(filters, ("tool_call", "reference_doctype"))}
 	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
 	callers = list_calling_tools(runs)
 	external = [
@@ -131,9 +131,9 @@ def list_calling_tools(runs: Sequence[str]) -> set[tuple[str, str]]:
 	return {(run, tool) for run in parents for tool in tools}
 
 
-def list_known_changes(filters: dict) -> list[Any]:
+def list_known_changes(filters: dict, fields: Sequence[str] = FIELDS) -> list[Any]:
 	"""Changes, newest first, without those of DocTypes that were removed since, such as a pack's."""
-	rows = list_agent_changes(filters)
+	rows = list_agent_changes(filters, fields)
 	doctypes = {"name": ["in", list({row.reference_doctype for row in rows}) or [""]]}
 	known = set(frappe.get_all("DocType", doctypes, pluck="name", order_by="name asc"))
 	return [row for row in rows if row.reference_doctype in known]

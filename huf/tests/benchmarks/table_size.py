@@ -42,7 +42,9 @@ CHATS_EVERY = 10
 def measure() -> None:
 	"""Print wall and CPU milliseconds of runs and lists, on two sites in turn, and the ratios."""
 	if frappe.db.db_type != "sqlite":
-		print("It needs a copy of the site, which is a folder on the embedded runtime only: not measured here.")
+		print(
+			"It needs a copy of the site, which is a folder on the embedded runtime only: not measured here."
+		)
 		return
 	for name, found in compare_sizes(ROWS, ROUNDS).items():
 		print_times((f"{name}, few", f"{name}, many"), found)
