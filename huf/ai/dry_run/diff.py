@@ -21,7 +21,7 @@ OWNER = {"fieldname": "owner", "label": "Created By"}
 POSITION = {"fieldname": "idx", "label": "No."}
 CONTENT = {"fieldname": "content", "label": "Content", "fieldtype": "Text"}
 """Of a File, which has no such field."""
-MAX_FILE_BYTES = 50_000
+MAX_FILE_BYTES = 20_000
 """Of a text file, so much is shown."""
 DOCSTATUS_LABELS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
 DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
