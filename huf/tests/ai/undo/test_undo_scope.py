@@ -87,11 +87,14 @@ class TestScope(UndoTestCase):
 			"run_as": make_user("Huf User", EDITOR),
 		}
 		own, other = (make_trigger(worker.agent, **values).name for _ in range(2))
-		self.addCleanup(lambda: [frappe.delete_doc("Agent Trigger", each) for each in (own, other)])
+		self.addCleanup(frappe.db.commit)
+		for each in (own, other):
+			self.addCleanup(frappe.delete_doc, "Agent Trigger", each, force=True)
 		frappe.db.set_value("Agent Run", run, "trigger", own)
 		frappe.db.commit()
 		undo(run)
-		events = frappe.get_all("Agent Trigger Event", {"reference_name": case.name}, ["trigger", "status"])
+		of_case = {"reference_name": case.name, "trigger": ["in", (own, other)]}
+		events = frappe.get_all("Agent Trigger Event", of_case, ["trigger", "status"])
 		self.assertEqual({each.trigger: each.status for each in events}, {own: "Skipped", other: "Queued"})
 
 	def test_time_with_a_zone_is_converted_to_the_site_time_zone(self):
