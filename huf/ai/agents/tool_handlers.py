@@ -234,4 +234,4 @@ HANDLERS: dict[str, Callable] = {
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""
 REQUESTS: dict[str, Callable] = {"GET": describe_http, "POST": describe_http, SEND_MAIL: describe_new_mail}
-"""What a call of a type would send."""
+"""By type: describes what a call would send."""

@@ -30,7 +30,7 @@ REFUSALS = (
 	frappe.DoesNotExistError,
 	frappe.DuplicateEntryError,
 )
-"""What a call raises that cannot be made with these arguments."""
+"""Errors of a call that cannot be made with these arguments."""
 
 
 def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:

@@ -31,6 +31,6 @@ def read_stored_bytes(file: Any) -> bytes:
 	content = file.get_content()
 	if isinstance(content, bytes):
 		return content
-	# Frappe has decoded them: since version 16 in a guessed encoding, and without a byte order mark.
+	# Frappe decodes text; since version 16 it guesses the encoding and drops the byte order mark.
 	path = Path(file.get_full_path())
 	return path.read_bytes() if path.is_file() else content.encode()

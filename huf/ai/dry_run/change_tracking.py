@@ -154,7 +154,7 @@ def record_event(doc: Any, method: str) -> bool:
 
 
 def record_rename(doc: Any, method: str, old: str, new: str, *_merge: bool) -> None:
-	"""Document event: a renamed document counts as one that is gone and one that is new."""
+	"""Document event: a rename counts as a deletion and a creation."""
 	if tracker := _tracker.get():
 		tracker.record(doc.doctype, old)
 		tracker.record(doc.doctype, new)

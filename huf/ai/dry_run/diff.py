@@ -20,9 +20,9 @@ DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
 OWNER = {"fieldname": "owner", "label": "Created By"}
 POSITION = {"fieldname": "idx", "label": "No."}
 CONTENT = {"fieldname": "content", "label": "Content", "fieldtype": "Text"}
-"""Of a File, which has no such field."""
+"""A pseudo-field: File has no field for its text."""
 MAX_FILE_BYTES = 20_000
-"""Of a text file, so much is shown."""
+"""Limit for the text of one file in a preview."""
 DOCSTATUS_LABELS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
 DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
@@ -87,7 +87,7 @@ def read_beginning(file) -> str | None:
 
 
 class Secret(str):
-	"""Stands for a stored secret, so that two can be compared; a change shows HIDDEN in its place."""
+	"""The digest of a stored secret, for comparison only; a change shows HIDDEN instead."""
 
 
 def read_secret(doc, df) -> Secret | None:
@@ -104,7 +104,7 @@ def read_secret(doc, df) -> Secret | None:
 
 
 def normalize_value(value: Any, df) -> Any:
-	"""A value as a JSON scalar; empty is None."""
+	"""The value as a JSON scalar; an empty text becomes None."""
 	if value is None or value == "":
 		return None
 	if isinstance(value, bool | int | float):

@@ -55,7 +55,7 @@ _current: ContextVar[DryRun | None] = ContextVar("huf_dry_run", default=None)
 
 
 def forget_refusal(error: PreviewRefused) -> None:
-	"""Go on after a refusal, once the caller has rolled back to before it."""
+	"""Continue after a refusal. The caller has rolled back to a savepoint before it."""
 	if dry_run := _current.get():
 		dry_run.refused.remove(error)
 

@@ -25,7 +25,7 @@ XML_OUT_OF_MEMORY = 2
 """The code of libxml2, which lxml raises as a syntax error."""
 TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<>]{1,300})</title", re.IGNORECASE)
 MAX_HEAD_CHARS = 50_000
-"""The beginning of a page in which its title is searched for."""
+"""How much of a page is searched for its title."""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -111,7 +111,7 @@ def read_html(content: bytes) -> list[Part]:
 
 
 def split_html_text(html: str) -> list[Part]:
-	"""Parts before the first heading have the page's title."""
+	"""Split a page by its headings. Parts before the first heading get the title of the page."""
 	found = TITLE.search(html[:MAX_HEAD_CHARS])
 	title = " ".join(unescape(found[1]).split()) if found else ""
 	parts = split_markdown(strip_control_chars(to_markdown(html)))

@@ -29,7 +29,7 @@ class InboxError(UsageError):
 
 
 class MessageRefused(InboxError):
-	"""The server does not hand over one message."""
+	"""The server refuses to return one message."""
 
 
 @dataclass(frozen=True)

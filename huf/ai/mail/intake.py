@@ -29,7 +29,7 @@ from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 MAX_REFUSED = 20
-"""Messages in a row: if the server refuses more, the fault is not theirs."""
+"""Consecutive refusals after which the server, not the messages, is at fault."""
 SENT_DAYS = 2
 """How far back the folder of sent mail is searched for people's own answers."""
 JOB_TIMEOUT_S = 3600
@@ -265,7 +265,7 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 
 
 def ingest_refused(mailbox, inbox: Inbox, refused: dict[int, MessageRefused]) -> Iterator[str]:
-	"""Store the messages that the server refused before it handed over another one: the fault is theirs."""
+	"""Store refused messages as failed. A later message was returned, so the server works."""
 	for uid, error in refused.items():
 		reason = add_details(
 			_("The mail server does not hand over this mail. Open it in another program."), error

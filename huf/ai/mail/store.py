@@ -42,7 +42,7 @@ def read_mail(name: str):
 
 
 def is_of_other_mail(name: str, date: datetime | None) -> bool:
-	"""Whether the row of a Message-ID is of a mail with another date: some programs use one ID for all."""
+	"""Whether the stored mail has another date: some programs reuse one Message-ID for all mails."""
 	known = frappe.db.get_value(MAIL, name, ["direction", "date", "message_id"], as_dict=True)
 	is_received = known and known.direction == Direction.INCOMING.value and known.message_id
 	return bool(is_received and date and known.date and known.date != date)

@@ -25,12 +25,12 @@ NAME_HINTS = {
 	}.items()
 	for word in words.split()
 }
-"""Kinds of effect by the words of tools' names."""
+"""Kind of effect by word of a tool name."""
 NOUNS = frozenset(
 	"""book chat draft email exchange mail message order payment post reply return slack sms transfer
 	webhook""".split()
 )
-"""Words that name what a tool works on if they follow a verb: create_order orders nothing."""
+"""After a verb, these words are the object: create_order orders nothing."""
 NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 NAME_PARTS = re.compile(r"_and_|And(?=[A-Z])")
 SEND_DOCTYPES = ("Communication", "Email Queue", "Agent Mail", "Comment", "Notification Log")
@@ -72,7 +72,7 @@ class CallEvidence:
 
 
 def find_kinds_of_name(tool: str, is_recorded: bool) -> set[str]:
-	"""The kinds of effect that a tool's name speaks of.
+	"""The kinds of effect that a tool name suggests.
 
 	If no change is on record, such as elsewhere, nouns count too: create_message may send it.
 	"""

@@ -167,7 +167,7 @@ def decide_by_model(message: str, language: str, ask: CompleteText, threshold: f
 	beginning = message[:MAX_MODEL_CHARS]
 	answer = ask([{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": beginning}])
 	route, confidence = read_verdict(answer)
-	# However unsure it is of the chat, it has not chosen the agent.
+	# An unsure choice of the chat is still no choice of the agent.
 	score = confidence if route is Route.AGENT else min(UNSURE_CONFIDENCE, complement(confidence))
 	if route is Route.AGENT and score >= threshold:
 		return build_agent_decision(

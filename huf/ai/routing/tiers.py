@@ -13,7 +13,7 @@ HIGH_SCORE = 0.8
 SHORT_WORDS = 30
 LONG_WORDS = 50
 MIN_INFLECTED_CHARS = 5
-"""Shorter words, such as IT, count only as they are."""
+"""Shorter words, such as IT, match without endings only."""
 SMALL, LARGE, CLOUD = 1, 2, 3
 """Tiers: a small local model, a large local model, a cloud provider's model."""
 
@@ -48,9 +48,9 @@ def choose_task(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
 
 
 def names_task(text: str, phrase: str) -> bool:
-	"""Whether a text has a phrase as words of its own, perhaps with a short ending; both are normalized."""
+	"""Whether a normalized text contains the phrase as whole words, with a short ending allowed."""
 	if not phrase.isascii():
-		# Chinese and others have no spaces between words.
+		# Chinese, for example, has no spaces between words.
 		return phrase in text
 	ending = r"\w{0,2}" if len(phrase) >= MIN_INFLECTED_CHARS else ""
 	return bool(re.search(rf"(?<!\w){re.escape(phrase)}{ending}(?!\w)", text))

@@ -166,7 +166,7 @@ def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent
 
 
 def take_over_unread(request: AgentRequest, run: str) -> None:
-	"""Queue the agent's run, if the ended chat needs it, for a reader who has left."""
+	"""Queue the agent's run if the chat needs it and its client has disconnected."""
 	for ended in describe_runs([run], is_checked=True).values():
 		if agent := find_takeover(request, ended):
 			enqueue_run(agent)

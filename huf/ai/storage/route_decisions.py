@@ -100,7 +100,7 @@ def read_last_route(conversation: str) -> tuple[str | None, bool]:
 	runs = frappe.get_all("Agent Run", fields=["status", "route", "creation"], **newest)
 	if runs and runs[0].status in OPEN_STATUSES:
 		return AGENT, True
-	# Runs that nobody has decided about have no route: the agent answers them.
+	# A run without a route decision is the agent's.
 	if runs and not (decided and decided[0].creation > runs[0].creation):
 		return runs[0].route or AGENT, False
 	return (decided[0].route if decided else None), False

@@ -40,7 +40,7 @@ class DocumentPlan:
 
 	@property
 	def is_undone(self) -> bool:
-		"""Not if nothing is done to it because all of it has changed since: that can be restored later."""
+		"""False if all of it has changed since and nothing is done; it can be undone later."""
 		is_left = not self.target.action and any(each.can_restore for each in self.conflicts)
 		return not (self.is_kept or is_left)
 
@@ -73,7 +73,7 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	changes = CallChanges()
 	try:
 		changes.begin()
-		# They would do again what is undone.
+		# Otherwise these triggers would repeat what is undone.
 		frappe.flags.huf_undone_triggers = list_triggers(found.runs)
 		restored, undone = make_undo(found, approved, decisions)
 		run = record_undo(found, undone, restored, changes.end())
