@@ -10,17 +10,16 @@ The hostile ones are in `hostile_mcp_servers`.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from huf.tests.forks import FORKS
 from huf.tests.ports import find_free_port
 
 SECRET = "mcp-token-of-the-test-0123456789"
@@ -58,8 +57,9 @@ class McpServer:
 		return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 	def __enter__(self) -> McpServer:
-		command = [sys.executable, "-m", "huf.tests.mcp_servers", self.mode, str(self.port), self.folder.name]
-		self.process = subprocess.Popen([*command, *([self.token] if self.token else [])])
+		arguments = (self.mode, self.port, self.folder.name, self.token)
+		self.process = FORKS.Process(target=serve, args=arguments, daemon=True)
+		self.process.start()
 		deadline = time.monotonic() + 30
 		while time.monotonic() < deadline:
 			with socket.socket() as probe:
@@ -71,11 +71,22 @@ class McpServer:
 
 	def __exit__(self, *_) -> None:
 		self.process.kill()
-		self.process.wait()
+		self.process.join()
 		self.folder.cleanup()
 
 
-# --- server processes ---
+# --- server processes; run as a module, this is the one for stdio ---
+
+
+def serve(mode: str, port: int, folder: str, token: str | None) -> None:
+	from huf.tests.hostile_mcp_servers import serve_hostile, serve_oauth
+
+	if mode in ("good", "stream"):
+		serve_good(port, folder, token, mode)
+	elif mode == "oauth":
+		serve_oauth(port, folder)
+	else:
+		serve_hostile(mode, port, folder)
 
 
 def build_server(folder: str):
@@ -164,20 +175,4 @@ def serve_stdio(folder: str) -> None:
 
 
 if __name__ == "__main__":
-	parser = argparse.ArgumentParser()
-	parser.add_argument("mode")
-	parser.add_argument("port", type=int)
-	parser.add_argument("folder")
-	parser.add_argument("token", nargs="?")
-	given = parser.parse_args()
-	if given.mode in ("good", "stream"):
-		serve_good(given.port, given.folder, given.token, given.mode)
-	elif given.mode == "stdio":
-		serve_stdio(given.folder)
-	else:
-		from huf.tests.hostile_mcp_servers import serve_hostile, serve_oauth
-
-		if given.mode == "oauth":
-			serve_oauth(given.port, given.folder)
-		else:
-			serve_hostile(given.mode, given.port, given.folder)
+	serve_stdio(sys.argv[1])

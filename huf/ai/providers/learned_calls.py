@@ -10,7 +10,7 @@ import json
 import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -210,8 +210,8 @@ class CallStore:
 		others = [*self.others.items()][1 - MAX_STAMPS :]
 		draft = self.path.with_suffix(f".{uuid4().hex}")
 		try:
-			stored = {**dict(others), make_stamp(): {name: each and asdict(each) for name, each in newest}}
-			draft.write_text(json.dumps(stored), encoding="utf-8")
+			stored = {**dict(others), make_stamp(): dict(newest)}
+			draft.write_text(json.dumps(stored, default=vars), encoding="utf-8")
 			draft.replace(self.path)
 		except OSError:
 			# If the folder is not writable, each process learns on its own.

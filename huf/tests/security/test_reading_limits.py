@@ -45,10 +45,8 @@ def guard(text: str) -> None:
 
 def parse_mail(text: str) -> None:
 	line = text.replace("\n", " ").encode()
-	for kind in (b"plain", b"html"):
-		parse_message(
-			b"From: " + line + b"\nSubject: " + line + b"\nContent-Type: text/" + kind + b"\n\n" + line
-		)
+	parse_message(b"From: " + line + b"\nSubject: " + line + b"\n\n" + line)
+	parse_message(b"Content-Type: text/html\n\n" + line)
 
 
 READERS = {
@@ -88,9 +86,9 @@ class TestTexts(unittest.TestCase):
 						assert_bounded(self, read, text_of, CHARS)
 
 
-def measure_reading(name: str, content: bytes) -> tuple[str | None, float, int]:
-	"""Read a file; returns (error message or None, processor seconds and peak bytes of the child process)."""
-	refused = None
+def measure_reading(name: str, content: bytes) -> tuple[str, float, int]:
+	"""Read a file; returns (error message or "", processor seconds and peak bytes of the child process)."""
+	refused = ""
 	try:
 		read_file(name, content)
 	except UsageError as error:
@@ -100,14 +98,15 @@ def measure_reading(name: str, content: bytes) -> tuple[str | None, float, int]:
 
 
 class TestFiles(unittest.TestCase):
-	def read_within_limits(self, name: str, content: bytes) -> None:
-		"""Read or refuse a file; the child process stays within its limits."""
+	def read_within_limits(self, name: str, content: bytes) -> str:
+		"""Read or refuse a file, with the error message; the child process stays within its limits."""
 		# getrusage reports the largest child, so a new process, which has no other children, measures it.
 		with ProcessPoolExecutor(1, get_context("spawn")) as process:
 			refused, seconds, memory = process.submit(measure_reading, name, content).result()
-		self.assertRegex(refused or "", "^$|too much time or memory|too large|could not be read")
+		self.assertRegex(refused, "^$|too much time or memory|too large|could not be read")
 		self.assertLess(seconds, PROCESSOR_S + 2)
 		self.assertLess(memory, MAX_MEMORY_BYTES)
+		return refused
 
 	def test_a_small_document_that_unpacks_to_a_large_one_is_refused(self):
 		document, out = Document(), io.BytesIO()
@@ -118,9 +117,7 @@ class TestFiles(unittest.TestCase):
 		body = re.sub(rb"<w:body>", lambda found: found[0] + paragraphs, members["word/document.xml"])
 		content = pack({**members, "word/document.xml": body})
 		self.assertLess(len(content), 1_000_000)
-		with self.assertRaisesRegex(UsageError, "bomb.docx takes too much time or memory"):
-			read_file("bomb.docx", content)
-		self.read_within_limits("bomb.docx", content)
+		self.assertRegex(self.read_within_limits("bomb.docx", content), "takes too much time or memory")
 
 	def test_a_small_workbook_that_unpacks_to_a_large_one_keeps_to_the_limits(self):
 		book, out = Workbook(), io.BytesIO()
@@ -128,7 +125,7 @@ class TestFiles(unittest.TestCase):
 		book.save(out)
 		with zipfile.ZipFile(out) as package:
 			members = {name: package.read(name) for name in package.namelist()}
-		rows = b"<row>" + b"<c><v>1</v></c>" * 4_000_000 + b"</row>"
+		rows = b"<row>" + b"<c><v>1</v></c>" * 2_000_000 + b"</row>"
 		sheet = re.sub(rb"<sheetData>", lambda found: found[0] + rows, members["xl/worksheets/sheet1.xml"])
 		content = pack({**members, "xl/worksheets/sheet1.xml": sheet})
 		self.assertLess(len(content), 1_000_000)

@@ -186,7 +186,7 @@ class TestAuthentication(ConnectionTestCase):
 class TestCommand(ConnectionTestCase):
 	def test_a_command_from_site_config_is_started_as_a_server(self):
 		server = McpServer()
-		command = {"command": sys.executable, "args": ["-m", "huf.tests.mcp_servers", "stdio", "0"]}
+		command = {"command": sys.executable, "args": ["-m", "huf.tests.mcp_servers"]}
 		command["args"].append(server.folder.name)
 		frappe.local.conf[COMMANDS_KEY] = {"notes": {**command, "env": {"PYTHONPATH": ":".join(sys.path)}}}
 		self.addCleanup(frappe.local.conf.pop, COMMANDS_KEY)
@@ -333,7 +333,7 @@ class TestRuns(ConnectionTestCase):
 
 	def test_a_server_that_is_down_is_a_tool_error(self):
 		self.server.process.kill()
-		self.server.process.wait()
+		self.server.process.join()
 		search_call = tool_call(self.name_of("search.notes"), {"query": "Anna"})
 		result = self.run_agent(search_call, text("I could not look."))
 		self.assertEqual(result["status"], "Success", result)

@@ -27,7 +27,7 @@ class TestCommands(ConnectionTestCase):
 		super().setUp()
 		self.server = McpServer()
 		self.addCleanup(self.server.folder.cleanup)
-		arguments = ["-m", "huf.tests.mcp_servers", "stdio", "0", self.server.folder.name]
+		arguments = ["-m", "huf.tests.mcp_servers", self.server.folder.name]
 		environment = {"PYTHONPATH": ":".join(sys.path)}
 		command = {"command": sys.executable, "args": arguments, "env": environment}
 		frappe.local.conf[COMMANDS_KEY] = {"notes": command}
@@ -112,7 +112,7 @@ class TestHttp(ConnectionTestCase):
 		for _ in range(2):
 			self.assertIn("3 notes", self.call("search.notes", query="x"))
 			self.server.process.kill()
-			self.server.process.wait()
+			self.server.process.join()
 			self.server.__enter__()
 		self.assertEqual(len(self.server.calls()), 2)
 
