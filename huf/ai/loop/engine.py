@@ -87,9 +87,11 @@ class AgentLoop:
 		"""Call the model once and make the calls it requests. Returns the outcome once the run has ended."""
 		step = self.outcome.steps + 1
 		progress = Progress(step, turns=self.outcome.turns[self.judged_from :])
-		if verdict := first_verdict(self.guards, progress):
-			if not verdict.nudge:
-				return end(self.outcome, verdict.reason, verdict.why)
+		verdict = first_verdict(self.guards, progress)
+		if verdict and not verdict.nudge:
+			self.withdraw_nudge()
+			return end(self.outcome, verdict.reason, verdict.why)
+		if verdict and not self.last_chance:
 			if self.refused is not None:
 				return self.keep_refused(self.refused)
 			if verdict.reason is StopReason.STALLED and self.switch_to_larger(unreachable=False):

@@ -4,10 +4,10 @@ import asyncio
 import unittest
 from dataclasses import replace
 
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import ModelError, ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
 from huf.ai.loop.engine import run_loop
-from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
+from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Stall, ToolFailures
 from huf.ai.loop.tool_calls import MAX_CALLS_PER_TURN
 from huf.tests.ai.loop.models import FunctionModel
 
@@ -24,7 +24,9 @@ class LoopTestCase(unittest.TestCase):
 
 		async def complete(messages, tools, on_text):
 			self.sent = list(messages)
-			return next(remaining)
+			if reply := next(remaining, None):
+				return reply
+			raise ModelError("down")
 
 		return asyncio.run(run_loop(REQUEST, self.tools(), FunctionModel(complete), **options))
 
@@ -78,6 +80,24 @@ class TestStall(LoopTestCase):
 	def test_a_call_after_the_stall_nudge_is_not_run(self):
 		outcome = self.run_loop(calls("look"), calls("look"), calls("write"), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, len(outcome.tool_results)), (StopReason.STALLED, 2))
+
+	def test_a_model_that_is_down_at_the_nudge_is_replaced_and_asked_once(self):
+		asked = []
+
+		async def answer(messages, tools, on_text):
+			asked.append([message["content"] for message in messages].count(NUDGE))
+			return ModelReply("What I have.")
+
+		larger = iter([None, FunctionModel(answer)])
+		outcome = self.run_loop(calls("look"), calls("look"), guards=[Stall()], escalate=lambda _: next(larger))
+		self.assertEqual((outcome.text, asked), ("What I have.", [1]))
+
+	def test_a_run_cancelled_at_the_nudge_keeps_no_nudge(self):
+		cancelled = iter([False, False, False, True])
+		guards = [Cancelled(lambda is_waiting: not is_waiting and next(cancelled)), Stall()]
+		larger = iter([None, FunctionModel(None)])
+		outcome = self.run_loop(calls("look"), calls("look"), guards=guards, escalate=lambda _: next(larger))
+		self.assertEqual((outcome.stop_reason, outcome.messages[-1]["role"]), (StopReason.CANCELLED, "tool"))
 
 	def test_three_turns_without_new_results_are_a_stall(self):
 		turns = [calls("nothing", n) for n in range(3)]
