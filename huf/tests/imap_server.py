@@ -41,10 +41,14 @@ service imap-login {{
 }}
 service anvil {{
   chroot =
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
 }}
 service stats {{
   chroot =
 }}
+auth_failure_delay = 0
 """
 CONFIG_2_3 = """
 protocols = imap
