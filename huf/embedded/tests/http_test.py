@@ -125,6 +125,32 @@ class TestSessions(SiteTestCase):
 		frappe.db.commit()
 		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
 
+	def test_sessions_of_an_account_that_was_disabled_or_deleted_stay_ended(self):
+		for number, end in enumerate((self.disable_and_enable, self.delete_and_create)):
+			email = self.make_user(f"back{number}@example.com")
+			browser = Browser()
+			browser.login(email)
+			end(email)
+			frappe.db.commit()
+			self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
+
+	def disable_and_enable(self, email):
+		for enabled in (0, 1):
+			frappe.get_doc("User", email).update({"enabled": enabled}).save()
+
+	def delete_and_create(self, email):
+		frappe.delete_doc("User", email)
+		frappe.get_doc({"doctype": "User", "email": email, "first_name": "New"}).insert()
+
+	def test_password_of_any_length_can_be_set(self):
+		email = self.make_user("long@example.com")
+		browser = Browser()
+		browser.login(email)
+		for old, new in ((PASSWORD, "a good passphrase " * 20), ("a good passphrase " * 20, "x" * 100)):
+			values = {"old_password": old, "new_password": new}
+			answer = browser.post("/api/method/huf.api.profile.change_password", json=values)
+			self.assertEqual(answer.status_code, 417 if new.startswith("x") else 200, answer.text)
+
 	def test_login_respects_allowed_ips_and_hours_of_the_user(self):
 		user, hour = self.make_user("shift@example.com"), frappe.utils.now_datetime().hour
 		for values, status in (

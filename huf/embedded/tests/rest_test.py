@@ -275,6 +275,27 @@ class TestOddRequests(SiteTestCase):
 		self.assert_refused(self.browser.open("/api/resource/ToDo", json=query))
 		self.assertLess(time.process_time() - began, 1)
 
+	def test_long_pattern_of_a_filter_is_refused(self):
+		for operator in ("like", "not like"):
+			query = {"doctype": "Note", "filters": [["content", operator, f"%{'a' * 300}"]]}
+			answer = self.browser.post("/api/method/frappe.client.get_list", json=query)
+			self.assert_refused(answer)
+		query["filters"] = [["content", "like", "a" * 300]]
+		self.assert_refused(self.browser.post("/api/method/frappe.client.get_list", json=query), 200)
+
+	def test_users_and_standard_roles_cannot_be_renamed(self):
+		names = [("User", name) for name in ("Administrator", "Guest", self.make_user("old@example.com"))]
+		names += [("Role", name) for name in ("Administrator", "All", "Guest", "System Manager")]
+		for doctype, name in names:
+			body = {"doctype": doctype, "old_name": name, "new_name": "new@example.com"}
+			self.assert_refused(self.browser.post("/api/method/frappe.client.rename_doc", json=body))
+			frappe.db.rollback()
+			self.assertTrue(frappe.db.exists(doctype, name))
+
+	def test_folders_that_uploads_need_cannot_be_deleted(self):
+		for folder in ("Home/Attachments", "Home"):
+			self.assert_refused(self.browser.open(f"/api/resource/File/{folder}", "DELETE"))
+
 	def test_child_row_name_is_case_insensitive_and_unknown_rows_return_404(self):
 		row = frappe.db.get_value("Has Role", {"parent": "Guest", "parenttype": "User"})
 		body = {"doctype": "Has Role", "fieldname": "role", "value": "Guest"}

@@ -37,6 +37,8 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 EMPTY_MOMENT = "0001-01-01 00:00:00.000000"
 """What Frappe's lists take an empty Datetime for."""
 COLUMN = re.compile(r"\w[\w .\-]*", re.ASCII)
+MAX_PATTERN_CHARS = 300
+"""SQLite's time for a pattern grows with its length times that of each text."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def condition(
 		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
 	value = compared(one, fieldtype, is_number, count_nulls)
 	if one.operator in ("like", "not like"):
+		if len(value) > MAX_PATTERN_CHARS:
+			frappe.throw(f"A pattern has at most {MAX_PATTERN_CHARS} characters", frappe.DataError)
 		# The empty text that NULL stands for is like "" and like "%", except that lists ask for nothing else
 		# than the pattern of a "like" with one.
 		is_found = (one.operator == "like") == (not value.strip("%") or value == EMPTY_MOMENT)

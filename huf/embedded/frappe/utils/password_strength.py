@@ -5,8 +5,8 @@ import frappe
 MIN_SCORE = 2
 """On zxcvbn's scale of 0 to 4; about a hundred million guesses."""
 
-MAX_CHARS = 128
-"""zxcvbn is slow for long texts; further characters do not weaken a password."""
+MAX_CHARS = 72
+"""zxcvbn refuses longer texts; further characters do not weaken a password."""
 
 
 def check_password_strength(password: str, *personal: str | None):

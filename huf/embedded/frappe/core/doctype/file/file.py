@@ -86,6 +86,10 @@ class File(Document):
 	def other_files(self) -> list[str]:
 		return [name for name in files_at(self.file_url) if name != self.name]
 
+	def on_trash(self):
+		if self.is_home_folder or self.is_attachments_folder:
+			frappe.throw(frappe._("Cannot delete Home and Attachments folders"))
+
 	def after_delete(self):
 		if self.is_local() and not self.other_files():
 			self.delete_file_data_content()

@@ -4,6 +4,7 @@ import frappe
 from frappe import password_reset
 from frappe.auth import MAX_PASSWORD_CHARS, MAX_USER_CHARS, get_home
 from frappe.model.document import Document
+from frappe.sessions import clear_sessions
 from frappe.utils.data import cint, cstr
 from frappe.utils.password_strength import check_password_strength
 
@@ -42,12 +43,15 @@ class User(Document):
 		if self._new_password and not self.is_dummy_password(self._new_password):
 			update_password(self.name, self._new_password, logout_all_sessions=cint(self.logout_all_sessions))
 			self.reset_password_key = None
-		if not cint(self.enabled) and self.name in frappe.STANDARD_USERS:
-			frappe.throw(frappe._("User {0} cannot be disabled").format(self.name))
+		if not cint(self.enabled):
+			if self.name in frappe.STANDARD_USERS:
+				frappe.throw(frappe._("User {0} cannot be disabled").format(self.name))
+			clear_sessions(self.name)  # they would go on once the account is enabled again
 
 	def on_trash(self):
 		if self.name in frappe.STANDARD_USERS:
 			frappe.throw(frappe._("User {0} cannot be deleted").format(self.name))
+		clear_sessions(self.name)
 		frappe.db.delete("DocShare", {"user": self.name})
 		frappe.db.delete("User Permission", {"user": self.name})
 
