@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffLines } from "../src/lib/lineDiff.ts";
-import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, titleOf, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
+import { holds, isChanged, missingOf, onlyLink, restoreValues, sectionsOf, showValue, titleOf, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -108,4 +108,20 @@ test("two texts are compared line by line", () => {
 	assert.deepEqual(kinds("a\nb\nc", "a\nc\nd"), ["same a", "remove b", "same c", "add d"]);
 	assert.deepEqual(kinds("", "a"), ["add a"]);
 	assert.deepEqual(kinds("a", "a"), ["same a"]);
+});
+
+test("kept values of a table keep the stored passwords of its rows, which the browser does not keep", () => {
+	const row = [...ROW, { fieldname: "key", fieldtype: "Password" }];
+	const meta = { ...META, tables: { Line: row } };
+	const saved = toValues(meta, { kind: "Shop", lines: [{ name: "a1", article: "Nails", key: "****" }, { name: "a2", article: "Tape", key: "***" }] });
+	const typed = JSON.parse(JSON.stringify(saved));
+	typed.kind = "Web";
+	typed.lines[0].key = "new key";
+	typed.lines.splice(1, 1, { article: "Glue", key: "secret" });
+	const values = restoreValues(meta, withoutSecrets(meta.fields, meta.tables, typed), saved);
+	assert.equal(values.kind, "Web");
+	assert.deepEqual(
+		values.lines.map(({ article, key = "" }) => [article, key]),
+		[["Nails", "****"], ["Glue", ""]],
+	);
 });

@@ -150,6 +150,16 @@ export function withoutSecrets(fields: Field[], tables: Meta["tables"], values: 
 	return kept;
 }
 
+/** Values that a browser has kept. It keeps no password, so those of rows are the stored ones: a row is sent whole. */
+export function restoreValues(meta: FormMeta, kept: Values, saved: Values): Values {
+	const values = { ...saved, ...kept };
+	for (const { fieldname } of meta.fields.filter((field) => kindOf(field) === "table")) {
+		const stored = new Map<string, Values>(saved[fieldname].map((row: Values) => [row.name, row]));
+		values[fieldname] = values[fieldname].map((row: Values) => ({ ...(row.name && stored.get(row.name)), ...row }));
+	}
+	return values;
+}
+
 function toValue(kind: FieldKind, value: any): any {
 	if (kind === "check") return Number(value) || 0;
 	if (value === null || value === undefined) return "";

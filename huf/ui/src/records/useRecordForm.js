@@ -5,8 +5,9 @@
 import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
 import { t } from "../i18n/index.ts";
-import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.ts";
+import { isChanged, missingOf, restoreValues, toBody, toValues, withoutSecrets } from "../lib/meta.ts";
 import { parseJson } from "../lib/json.ts";
+import { showError } from "../state/notices.ts";
 import { invalidateAll } from "../state/queries.ts";
 import { recall, remember } from "../state/storage.ts";
 import { readMeta } from "./metas.js";
@@ -43,6 +44,8 @@ export function useRecordForm(doctype) {
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
 	/** Of requests to open a record: answers to earlier ones are out of date. */
 	let newest = 0;
+	/** What was asked for last: while a record is saved, the page may go on to another. */
+	let wanted = "";
 
 	/**
 	 * Reads a stored record, or begins a new one with some given values, as far as it has such fields. `sent`: the values that
@@ -50,6 +53,7 @@ export function useRecordForm(doctype) {
 	 */
 	async function open(name, given = {}, sent = null) {
 		const number = ++newest;
+		wanted = `${form.doctype}:${name || ""}`;
 		Object.assign(form, { isLoading: true, loadError: null });
 		try {
 			const [meta, read] = await Promise.all([
@@ -87,7 +91,7 @@ export function useRecordForm(doctype) {
 		});
 		const draft = parseJson(recall(draftName()));
 		if (!draft?.values) return;
-		const restored = { ...copy(saved), ...draft.values };
+		const restored = restoreValues(meta, draft.values, copy(saved));
 		if (!isChanged(meta, restored, saved)) return;
 		form.doc = form.doc && { ...form.doc, modified: draft.modified };
 		Object.assign(form, { values: restored, wasRestored: true });
@@ -98,7 +102,7 @@ export function useRecordForm(doctype) {
 		Object.assign(form, { values: copy(form.saved), isTried: false, problem: null, wasRestored: false });
 	}
 
-	/** -> the stored record's name, or null: the form says why. */
+	/** -> the stored record's name, or null: the form says why, or shows another record. */
 	async function save({ isOver = false, ...given } = {}) {
 		Object.assign(form, { isTried: true, problem: null, wasSaved: false });
 		Object.assign(form.values, given);
@@ -106,15 +110,24 @@ export function useRecordForm(doctype) {
 		form.isSaving = true;
 		const draft = draftName();
 		const sent = copy(form.values);
+		const saved = wanted;
 		try {
 			const { name } = await store(isOver);
 			remember(draft, null);
+			if (wanted !== saved) {
+				invalidateAll();
+				return null;
+			}
 			await open(name, {}, sent);
 			invalidateAll();
 			form.wasSaved = true;
 			setTimeout(() => (form.wasSaved = false), 2500);
 			return name;
 		} catch (error) {
+			if (wanted !== saved) {
+				showError(error);
+				return null;
+			}
 			// The problem is shown only when the form can be saved again; a key pressed before that would be lost.
 			const isConflict = await isOutdated();
 			Object.assign(form, { problem: error, isConflict });

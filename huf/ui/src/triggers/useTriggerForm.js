@@ -8,6 +8,7 @@ import { t } from "../i18n/index.ts";
 import { parseJson } from "../lib/json.ts";
 import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.ts";
 import { boot } from "../state/session.ts";
+import { showError } from "../state/notices.ts";
 import { invalidateAll } from "../state/queries.ts";
 import { recall, remember } from "../state/storage.ts";
 
@@ -68,7 +69,7 @@ export function useTriggerForm() {
 		if (wasOurs) form.modified = doc.modified;
 	}
 
-	/** -> the stored trigger, or null: the form says why. */
+	/** -> the stored trigger, or null: the form says why, unless it shows another one. */
 	async function save({ isOver = false, ...given } = {}) {
 		form.isTried = true;
 		form.problem = null;
@@ -76,19 +77,32 @@ export function useTriggerForm() {
 		if (missing.value.length) return null;
 		form.isSaving = true;
 		const draft = draftName();
+		const { name } = form;
+		const sent = { ...form.values };
 		try {
 			const doc = await store(isOver);
 			remember(draft, null);
-			open(doc);
+			if (form.name === name) take(doc, sent);
 			invalidateAll();
 			return doc;
 		} catch (error) {
+			if (form.name !== name) {
+				showError(error);
+				return null;
+			}
 			form.problem = error;
 			form.isConflict = await isOutdated();
 			return null;
 		} finally {
 			form.isSaving = false;
 		}
+	}
+
+	/** What has been typed since these values were sent stays. */
+	function take(doc, sent) {
+		const typed = Object.entries(form.values).filter(([field, value]) => value !== sent[field]);
+		open(doc);
+		Object.assign(form.values, Object.fromEntries(typed));
 	}
 
 	async function store(isOver) {

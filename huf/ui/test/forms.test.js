@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextTick } from "vue";
+import { useRecordForm } from "../src/records/useRecordForm.js";
+import { useTriggerForm } from "../src/triggers/useTriggerForm.js";
+
+const META = {
+	name: "Shop",
+	fields: [{ fieldname: "title", fieldtype: "Data" }],
+	tables: {},
+	can: { create: true },
+};
+const can = { write: true };
+
+/** A site with two shops, where an answer to a change waits until `answer` is called. */
+function openSite(context) {
+	const records = { A: { name: "A", title: "One", modified: "1" }, B: { name: "B", title: "Two", modified: "1" } };
+	const site = { answer: null };
+	context.mock.method(globalThis, "fetch", async (url, { method }) => {
+		const { pathname, searchParams } = new URL(url, "http://site");
+		if (pathname.endsWith("get_meta")) return Response.json({ message: META });
+		if (pathname.endsWith("get_record")) return Response.json({ message: { doc: records[searchParams.get("name")], can, files: [] } });
+		assert.equal(method, "PUT");
+		return new Promise((resolve) => (site.answer = (status = 200) => resolve(Response.json({ data: { name: "A", modified: "2" } }, { status }))));
+	});
+	return site;
+}
+
+for (const status of [200, 417]) {
+	test(`a record that was left while it was saved is not shown in the place of another (${status})`, async (context) => {
+		const site = openSite(context);
+		const editor = useRecordForm("Shop");
+		await editor.open("A");
+		editor.form.values.title = "New";
+		const saving = editor.save();
+		await editor.open("B");
+		site.answer(status);
+		assert.equal(await saving, null);
+		assert.equal(editor.form.values.title, "Two");
+		assert.equal(editor.form.problem, null);
+	});
+}
+
+test("what is typed while a trigger is saved stays, and the rest is as the site has stored it", async (context) => {
+	let answer;
+	context.mock.method(globalThis, "fetch", () => new Promise((resolve) => (answer = resolve)));
+	const stored = { name: "T", trigger_name: "T", trigger_type: "Webhook", agent: "A", webhook_secret: "***", modified: "1" };
+	const editor = useTriggerForm();
+	editor.open(stored);
+	Object.assign(editor.form.values, { prompt: "First", webhook_secret: "new" });
+	const saving = editor.save();
+	editor.form.values.condition = "doc.total";
+	answer(Response.json({ data: { ...stored, prompt: "First", webhook_slug: "t", modified: "2" } }));
+	await saving;
+	await nextTick();
+	const { prompt, condition, webhook_slug, webhook_secret } = editor.form.values;
+	assert.deepEqual([prompt, condition, webhook_slug, webhook_secret], ["First", "doc.total", "t", ""]);
+	assert.equal(editor.isDirty.value, true);
+});
+
+test("a trigger that was left while it was saved is not shown in the place of another", async (context) => {
+	let answer;
+	context.mock.method(globalThis, "fetch", () => new Promise((resolve) => (answer = resolve)));
+	const stored = { trigger_type: "Manual", agent: "A", modified: "1" };
+	const editor = useTriggerForm();
+	editor.open({ ...stored, name: "T", trigger_name: "T" });
+	editor.form.values.prompt = "New";
+	const saving = editor.save();
+	editor.open({ ...stored, name: "U", trigger_name: "U" });
+	answer(Response.json({ data: { ...stored, name: "T", trigger_name: "T", prompt: "New" } }));
+	await saving;
+	assert.equal(editor.form.name, "U");
+});
