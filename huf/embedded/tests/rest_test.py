@@ -275,6 +275,13 @@ class TestOddRequests(SiteTestCase):
 		self.assert_refused(self.browser.open("/api/resource/ToDo", json=query))
 		self.assertLess(time.process_time() - began, 1)
 
+	def test_document_with_a_year_of_two_digits_can_be_saved_again(self):
+		for date in ("0026-11-25", "0999-01-01"):
+			made = self.browser.post("/api/resource/ToDo", json={"description": "Call", "date": date})
+			address = f"/api/resource/ToDo/{made.json['data']['name']}"
+			self.assert_refused(self.browser.open(address, "PUT", json={"description": "Call Anna"}), 200)
+			self.assertEqual(self.browser.open(address).json["data"]["date"], date)
+
 	def test_long_pattern_of_a_filter_is_refused(self):
 		for operator in ("like", "not like"):
 			query = {"doctype": "Note", "filters": [["content", operator, f"%{'a' * 300}"]]}

@@ -256,7 +256,7 @@ def parse_moment(value, fieldtype: str, column: str) -> str:
 		if isinstance(value, str):
 			value = datetime.datetime.fromisoformat(LOOSE_DAY.sub(to_iso, value, count=1))
 		if fieldtype == "Date":
-			return value.strftime("%Y-%m-%d")
+			return value.isoformat()[:10]
 		if not isinstance(value, datetime.datetime):
 			value = datetime.datetime.combine(value, datetime.time())
 		if value.tzinfo is None:
