@@ -194,6 +194,26 @@ class TestChatsPage(PageTestCase):
 				reader.reload()
 				reader.get_by_text("Not permitted").wait_for()
 
+	def test_late_list_of_shares_is_not_shown_for_another_chat(self):
+		held = []
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			self.share(page, BERTA)
+			page.get_by_test_id("share-remove").wait_for()
+			page.keyboard.press("Escape")
+			page.get_by_test_id("new-chat").click()
+			say(page, "List the notes")
+			page.route("**/huf.api.conversation.get_shares?*", lambda route: held.append(route))
+			for place in (1, 0):
+				with page.expect_request("**/huf.api.conversation.get_shares?*"):
+					self.open_share(page, place)
+				page.keyboard.press("Escape" if place else "Tab")
+			for route in reversed(held):
+				with page.expect_response(route.request.url):
+					route.continue_()
+			page.get_by_text("Only you and Huf Managers can read it").wait_for()
+			self.assertEqual(page.get_by_test_id("share-remove").count(), 0)
+
 	def test_transcribed_speech_is_added_to_the_composer_without_sending(self):
 		with ModelServer() as model:
 			model.script(text("How many users are there?"))
@@ -241,9 +261,10 @@ class TestChatsPage(PageTestCase):
 		path = f"/api/method/huf.ai.agent_chat.get_agent_chat_messages?conversation={name}"
 		return [each["content"] for each in self.call(path)["message"]["messages"] if each["role"] == "user"]
 
-	def open_share(self, page) -> None:
-		page.get_by_test_id("conversation-item").first.hover()
-		page.get_by_test_id("conversation-item").first.get_by_role("button").click()
+	def open_share(self, page, place: int = 0) -> None:
+		item = page.get_by_test_id("conversation-item").nth(place)
+		item.hover()
+		item.get_by_role("button").click()
 		page.get_by_test_id("share").click()
 
 	def share(self, page, user: str) -> None:

@@ -102,6 +102,16 @@ class TestImportToolsPage(PageTestCase):
 			page.get_by_test_id("openapi-discard").click()
 			self.assertTrue(page.get_by_test_id("openapi-list").is_disabled())
 
+	def test_credentials_typed_for_one_document_are_not_sent_to_another(self):
+		with self.open_page("/huf/import-tools") as page:
+			page.get_by_test_id("openapi-private").check()
+			for self.host in (self.host, self.host.replace("127.0.0.1", "localhost")):
+				self.list_operations(page, "d_")
+				self.choose(page, "GET /orders/{orderId}")
+				header = page.get_by_test_id("header-X-Key")
+				self.assertEqual(header.input_value(), "")
+				header.fill(SECRET)
+
 	def test_tool_import_without_create_permission_shows_an_error(self):
 		with self.open_page("/huf/import-tools", user=CLERK) as page:
 			self.list_operations(page, "c_")

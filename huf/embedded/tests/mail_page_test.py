@@ -170,6 +170,8 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("link-choice").first.click()
 		page.get_by_test_id("test-rule").click()
 		page.locator("[data-testid=tried][data-fits=true]").wait_for()
+		page.get_by_test_id("rule-item").get_by_role("button", name="Clear").first.click()
+		page.get_by_test_id("tried").wait_for(state="detached")
 		page.get_by_test_id("backtest-rule").click()
 		self.assertIn("1 of 1", page.get_by_test_id("past").inner_text())
 

@@ -151,6 +151,23 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_test_id("records").wait_for()
 			self.assertEqual(page.get_by_test_id("record-item").count(), 1)
 
+	def test_files_stored_before_a_failed_upload_are_listed(self):
+		order = self.make("Order", customer="Guest")["name"]
+		files = [{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"hello"} for name in ("one", "two")]
+
+		def answer(route):
+			is_refused = b"two.txt" in route.request.post_data_buffer
+			route.abort() if is_refused else route.continue_()
+
+		with self.open_page(f"/huf/records/Order/{order}") as page:
+			page.route("**/api/method/upload_file", answer)
+			page.get_by_test_id("add-file").set_input_files(files)
+			page.get_by_test_id("file").wait_for()
+			self.assertIn("one", page.get_by_test_id("file").inner_text())
+			page.unroute("**/api/method/upload_file")
+			page.get_by_test_id("add-file").set_input_files(files[1])
+			page.get_by_test_id("file").nth(1).wait_for()
+
 	def test_read_only_user_sees_no_inputs_secrets_or_higher_permlevels(self):
 		order = self.make("Order", customer="Administrator", margin=12, secret="hush")["name"]
 		with self.open_page(f"/huf/records/Order/{order}", user=CLERK) as page:

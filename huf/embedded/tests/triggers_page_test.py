@@ -95,6 +95,24 @@ class TestTriggersPage(PageTestCase):
 		stored = self.call("/api/resource/Agent%20Trigger/Urgent%20offers")["data"]
 		self.assertEqual(stored["condition"], "doc.priority == 'High' or doc.date")
 
+	def test_trigger_is_not_saved_without_a_condition_whose_number_is_unreadable(self):
+		with self.open_page(PAGE) as page:
+			begin_trigger(page, "Expensive agents", "Doc Event")
+			choose(page, "reference_doctype", "Agent")
+			page.get_by_test_id("add-condition").click()
+			page.get_by_test_id("condition-field").select_option("daily_cost_limit")
+			page.get_by_test_id("condition-operator").select_option("above")
+			page.get_by_test_id("condition-value").fill("1,50")
+			page.get_by_text("such as 1234.5: Cost per Day").wait_for()
+			page.get_by_test_id("create-off").click()
+			page.get_by_text("Fill in: Only if").wait_for()
+			self.assertEqual(faults_of(page), [])
+			page.get_by_test_id("condition-value").fill("1.50")
+			page.get_by_test_id("create-off").click()
+			page.get_by_test_id("view-settings").click()
+		stored = self.call("/api/resource/Agent%20Trigger/Expensive%20agents")["data"]
+		self.assertEqual(stored["condition"], "(doc.daily_cost_limit or 0) > 1.5")
+
 	def test_schedule_shows_a_description_and_its_next_five_times(self):
 		with self.open_page(f"{PAGE[:4]}/new-trigger?type=Schedule") as page:
 			page.get_by_test_id("plan-cron").click()

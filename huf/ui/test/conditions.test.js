@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operatorsOf, readCondition, writeCondition } from "../src/lib/conditions.ts";
+import { isIncomplete, isUnreadable, operatorsOf, readCondition, writeCondition } from "../src/lib/conditions.ts";
 
 const row = (field, operator, value = "") => ({ field, operator, value });
 const ROWS = [
@@ -56,4 +56,18 @@ test("rows that lack something are left out", () => {
 test("a date is only looked at for being there or changed", () => {
 	assert.deepEqual(operatorsOf("Date"), ["set", "unset", "changed"]);
 	assert.ok(operatorsOf("Currency").includes("above") && !operatorsOf("Data").includes("above"));
+});
+
+test("a row whose number cannot be read is incomplete, and never part of another condition", () => {
+	for (const [operator, fieldtype] of [["above", ""], ["at_most", "Currency"], ["is", "Int"], ["is_not", "Float"]]) {
+		for (const value of ["1,50", "1.234,50", "many"]) {
+			const one = row("amount", operator, value);
+			assert.equal(writeCondition([one], () => fieldtype), "");
+			assert.deepEqual([isIncomplete(one, fieldtype), isUnreadable(one, fieldtype)], [true, true]);
+		}
+	}
+	for (const one of [row("", "is"), row("amount", "above", "1.50"), row("note", "is", "1,50"), row("note", "set")]) assert.equal(isIncomplete(one), false);
+	for (const one of [row("", "is", "x"), row("amount", "above"), row("note", "contains")]) {
+		assert.deepEqual([isIncomplete(one), isUnreadable(one)], [true, false]);
+	}
 });

@@ -6,8 +6,12 @@ import { useTriggerForm } from "../src/triggers/useTriggerForm.js";
 
 const META = {
 	name: "Shop",
-	fields: [{ fieldname: "title", fieldtype: "Data" }],
-	tables: {},
+	fields: [
+		{ fieldname: "title", fieldtype: "Data" },
+		{ fieldname: "rent", fieldtype: "Currency", label: "Rent" },
+		{ fieldname: "lines", fieldtype: "Table", options: "Line", label: "Lines" },
+	],
+	tables: { Line: [{ fieldname: "count", fieldtype: "Int" }] },
 	can: { create: true },
 };
 const can = { write: true };
@@ -40,6 +44,23 @@ for (const status of [200, 417]) {
 		assert.equal(editor.form.problem, null);
 	});
 }
+
+test("a number that the site would read as another is not sent", async (context) => {
+	const site = openSite(context);
+	const editor = useRecordForm("Shop");
+	await editor.open("A");
+	for (const values of [{ rent: "1,50" }, { rent: "1.234,50" }, { lines: [{ count: "many" }] }]) {
+		Object.assign(editor.form.values, { rent: "", lines: [] }, values);
+		assert.equal(await editor.save(), null);
+		assert.deepEqual(Object.keys(editor.errors), Object.keys(values));
+		assert.notEqual(editor.form.problem, null);
+	}
+	Object.assign(editor.form.values, { rent: "-1.5", lines: [{ count: " 3 " }] });
+	const saving = editor.save();
+	assert.deepEqual([editor.errors, editor.form.problem], [{}, null]);
+	site.answer();
+	assert.equal(await saving, "A");
+});
 
 test("what is typed while a trigger is saved stays, and the rest is as the site has stored it", async (context) => {
 	let answer;

@@ -47,6 +47,7 @@ test("what a type needs is missed, and nothing else", () => {
 	assert.deepEqual(missingFields(others, { isAdministrator: true }), []);
 	assert.deepEqual(missing({ trigger_type: "Manual" }, { isAdministrator: true }), []);
 	assert.deepEqual(missingFields(toValues({ trigger_type: "Manual" })), ["trigger_name", "agent"]);
+	assert.deepEqual(missingFields({ ...valuesOf({ trigger_type: "Manual" }), is_condition_incomplete: true }), ["condition"]);
 });
 
 test("another type's leftovers are no change", () => {

@@ -30,6 +30,16 @@ export function operatorsOf(fieldtype: string): string[] {
 	return fieldtype ? OPERATORS.filter((each) => !(each in ORDER)) : OPERATORS;
 }
 
+/** Whether a number stands here whose comma the site would not read as meant. */
+export const isUnreadable = ({ operator, value }: ConditionRow, fieldtype = ""): boolean =>
+	Boolean(value.trim()) && !isNumeric(value) && (operator in ORDER || (operator in EQUALITY && NUMBERS.includes(fieldtype)));
+
+/** Whether it says something, but not all that it needs: the expression leaves it out. */
+export const isIncomplete = (row: ConditionRow, fieldtype = ""): boolean =>
+	Boolean(row.field || row.value) && !writeRow(row, fieldtype);
+
+const isNumeric = (value: string) => new RegExp(`^${NUMBER}$`).test(value.trim());
+
 /** Rows as an expression; rows without a field, or without a value that they need, are left out. */
 export function writeCondition(rows: ConditionRow[], typeOf: (field: string) => string = () => ""): string {
 	return rows.map((row) => writeRow(row, typeOf(row.field))).filter(Boolean).join(" and ");
@@ -40,9 +50,9 @@ function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): 
 	if (operator === "set") return `doc.${field}`;
 	if (operator === "unset") return `not doc.${field}`;
 	if (operator === "changed") return `doc.has_value_changed(${quote(field)})`;
-	const isNumber = new RegExp(`^${NUMBER}$`).test(value.trim());
+	const isNumber = isNumeric(value);
 	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${Number(value)}` : "";
-	if (!value) return "";
+	if (!value || isUnreadable({ field, operator, value }, fieldtype)) return "";
 	if (operator === "contains") return `${quote(value)} in (doc.${field} or '')`;
 	const asNumber = isNumber && (!fieldtype || NUMBERS.includes(fieldtype));
 	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? Number(value) : quote(value)}`;

@@ -226,6 +226,16 @@ export function missingOf(meta: FormMeta, values: Values): Field[] {
 	);
 }
 
+/** Fields with numbers that cannot be read, or with such rows: the site would take 1,50 for 150. */
+export const unreadableOf = (meta: FormMeta, values: Values): Field[] =>
+	meta.fields.filter((field) => isUnreadable(field, values[field.fieldname], meta.tables));
+
+function isUnreadable(field: Field, value: any, tables: Meta["tables"]): boolean {
+	if (kindOf(field) === "number") return !Number.isFinite(Number(value ?? ""));
+	const fields = (kindOf(field) === "table" && tables[field.options!]) || [];
+	return fields.some((each) => (value || []).some((row: Values) => isUnreadable(each, row[each.fieldname], {})));
+}
+
 /** Choices of a Select, or of an Autocomplete: one a line. */
 export const choicesOf = (field: Field) => String(field.options || "").split("\n");
 /** What a choice is called in the reader's language. */

@@ -78,7 +78,8 @@ export function missingFields(values: Values, { hasSecret = false, isAdministrat
 	};
 	const isAsked = actsAsSaver(values.trigger_type) || (skipsAdministrator(values.trigger_type) && !values.only_others);
 	const runAs = isAdministrator && isAsked ? ["run_as"] : [];
-	return ["trigger_name", ...needed[values.trigger_type], "agent", ...runAs].filter((name) => !values[name]);
+	const condition = values.is_condition_incomplete ? ["condition"] : [];
+	return [...["trigger_name", ...needed[values.trigger_type], "agent", ...runAs].filter((name) => !values[name]), ...condition];
 }
 
 /** The end of a webhook's address as the site makes it from the name. */

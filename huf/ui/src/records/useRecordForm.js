@@ -5,7 +5,7 @@
 import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
 import { t } from "../i18n/index.ts";
-import { isChanged, missingOf, restoreValues, toBody, toValues, withoutSecrets } from "../lib/meta.ts";
+import { isChanged, missingOf, restoreValues, toBody, toValues, unreadableOf, withoutSecrets } from "../lib/meta.ts";
 import { parseJson } from "../lib/json.ts";
 import { showError } from "../state/notices.ts";
 import { invalidateAll } from "../state/queries.ts";
@@ -38,9 +38,13 @@ export function useRecordForm(doctype) {
 	});
 	const isDirty = computed(() => isChanged(form.meta, form.values, form.saved));
 	const missing = computed(() => missingOf(form.meta, form.values));
-	const errors = computed(() =>
-		form.isTried ? Object.fromEntries(missing.value.map(({ fieldname }) => [fieldname, t("form.needed")])) : {},
-	);
+	const unreadable = computed(() => unreadableOf(form.meta, form.values));
+	const errors = computed(() => {
+		if (!form.isTried) return {};
+		const withText = (text) => (field) => [field.fieldname, text];
+		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("edit.wrong.number")))];
+		return Object.fromEntries(found);
+	});
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
 	/** Of requests to open a record: answers to earlier ones are out of date. */
 	let newest = 0;
@@ -107,6 +111,11 @@ export function useRecordForm(doctype) {
 		Object.assign(form, { isTried: true, problem: null, wasSaved: false });
 		Object.assign(form.values, given);
 		if (missing.value.length) return null;
+		if (unreadable.value.length) {
+			const fields = unreadable.value.map((field) => field.label || field.fieldname).join(", ");
+			form.problem = { message: t("form.number", { fields }), kind: "rejected" };
+			return null;
+		}
 		form.isSaving = true;
 		const draft = draftName();
 		const sent = copy(form.values);
