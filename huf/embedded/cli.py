@@ -128,7 +128,7 @@ def resolve_user(frappe, user: str) -> str:
 
 
 @cli.command()
-@click.option("--port", default=8000, show_default=True, envvar="HUF_PORT", type=click.IntRange(0, 65535))
+@click.option("--port", default=8000, show_default=True, envvar="HUF_PORT", type=click.IntRange(1, 65535))
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 admits other machines.")
 @click.option("--open/--no-open", "open_browser", default=False, help="Open a browser when it is ready.")
 @click.pass_obj

@@ -12,6 +12,7 @@ from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, tool_call
+from huf.tests.ports import find_free_port
 
 
 class TestCommandLine(SiteTestCase):
@@ -48,7 +49,7 @@ class TestCommandLine(SiteTestCase):
 		self.assertIn("no such deployment", result.stderr)
 
 	def test_unusable_path_or_address_is_named_in_the_error(self):
-		for words in (("start", "--port", "0"), ("init",)):
+		for words in (("start", "--port", str(find_free_port())), ("init",)):
 			self.assert_refused(self.run_huf(*words, home="/proc/nowhere"), "/proc/nowhere: ")
 		self.assert_refused(self.run_huf("backup", "/proc/nowhere/site.backup"), "Name another place")
 		self.assert_refused(self.run_huf("export", "/proc/nowhere.yaml"), "/proc/nowhere.yaml: ")
@@ -59,7 +60,8 @@ class TestCommandLine(SiteTestCase):
 
 	def test_invalid_port_or_host_is_refused_before_a_site_is_created(self):
 		home = self.home / "unused"
-		self.assert_refused(self.run_huf("start", "--port", "99999", home=home), "0<=x<=65535")
+		for port in ("0", "99999"):  # of 0, the printed address would not be the server's
+			self.assert_refused(self.run_huf("start", "--port", port, home=home), "1<=x<=65535")
 		self.assert_refused(self.run_huf("start", "--host", "192.0.2.1", home=home), "--host")
 		self.assertFalse((home / "sites").exists())
 

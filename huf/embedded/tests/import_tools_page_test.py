@@ -103,9 +103,10 @@ class TestImportToolsPage(PageTestCase):
 			self.assertTrue(page.get_by_test_id("openapi-list").is_disabled())
 
 	def test_credentials_typed_for_one_document_are_not_sent_to_another(self):
+		hosts = self.host, self.host.replace("127.0.0.1", "localhost")
 		with self.open_page("/huf/import-tools") as page:
 			page.get_by_test_id("openapi-private").check()
-			for self.host in (self.host, self.host.replace("127.0.0.1", "localhost")):
+			for self.host in hosts:
 				self.list_operations(page, "d_")
 				self.choose(page, "GET /orders/{orderId}")
 				header = page.get_by_test_id("header-X-Key")

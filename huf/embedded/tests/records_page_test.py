@@ -153,7 +153,9 @@ class TestRecordsPage(PageTestCase):
 
 	def test_files_stored_before_a_failed_upload_are_listed(self):
 		order = self.make("Order", customer="Guest")["name"]
-		files = [{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"hello"} for name in ("one", "two")]
+		files = [
+			{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"hello"} for name in ("one", "two")
+		]
 
 		def answer(route):
 			is_refused = b"two.txt" in route.request.post_data_buffer

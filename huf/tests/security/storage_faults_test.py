@@ -20,6 +20,7 @@ from frappe.database import connection, idle
 from huf.embedded import site
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
+from huf.tests.ports import find_free_port
 
 HUF = [sys.executable, "-m", "huf.embedded"]
 
@@ -149,7 +150,7 @@ class TestStart(unittest.TestCase):
 		self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
 
 	def start(self, home: Path) -> str:
-		command = [*HUF, "--home", str(home), "start", "--port", "0"]
+		command = [*HUF, "--home", str(home), "start", "--port", str(find_free_port())]
 		environment = {**os.environ, "HUF_ADMIN_PASSWORD": PASSWORD}
 		result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
 		self.assertEqual(result.returncode, 1, result.stdout)
@@ -170,7 +171,7 @@ class TestStart(unittest.TestCase):
 	def test_start_on_an_unwritable_site_is_refused(self):
 		self.make_site()
 		with mock.patch.object(os, "access", side_effect=lambda _path, mode, **_options: mode != os.W_OK):
-			result = CliRunner().invoke(cli, ["--home", str(self.home), "start", "--port", "0"])
+			result = CliRunner().invoke(cli, ["--home", str(self.home), "start", "--port", str(find_free_port())])
 		self.assertEqual(result.exit_code, 1)
 		self.assertIn("cannot be written", result.output)
 
