@@ -171,7 +171,9 @@ class TestStart(unittest.TestCase):
 	def test_start_on_an_unwritable_site_is_refused(self):
 		self.make_site()
 		with mock.patch.object(os, "access", side_effect=lambda _path, mode, **_options: mode != os.W_OK):
-			result = CliRunner().invoke(cli, ["--home", str(self.home), "start", "--port", str(find_free_port())])
+			result = CliRunner().invoke(
+				cli, ["--home", str(self.home), "start", "--port", str(find_free_port())]
+			)
 		self.assertEqual(result.exit_code, 1)
 		self.assertIn("cannot be written", result.output)
 

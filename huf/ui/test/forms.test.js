@@ -62,6 +62,13 @@ test("a number that the site would read as another is not sent", async (context)
 	assert.equal(await saving, "A");
 });
 
+test("an address gives a new record no text in the place of rows", async (context) => {
+	openSite(context);
+	const editor = useRecordForm("Shop");
+	await editor.open(null, { title: "New", lines: "many" });
+	assert.deepEqual([editor.form.values.title, editor.form.values.lines, editor.isDirty], ["New", [], false]);
+});
+
 test("what is typed while a trigger is saved stays, and the rest is as the site has stored it", async (context) => {
 	let answer;
 	context.mock.method(globalThis, "fetch", () => new Promise((resolve) => (answer = resolve)));

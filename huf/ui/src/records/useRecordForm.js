@@ -80,7 +80,7 @@ export function useRecordForm(doctype) {
 
 	function take(meta, read, given = {}) {
 		const blank = toValues(meta, read?.doc);
-		const known = Object.entries(given).filter(([name]) => name in blank);
+		const known = Object.entries(given).filter(([name]) => name in blank && !Array.isArray(blank[name]));
 		const saved = { ...blank, ...Object.fromEntries(known) };
 		Object.assign(form, {
 			meta,
