@@ -25,6 +25,7 @@ DOCUMENT, KNOWLEDGE = "huf://document/", "huf://knowledge/"
 MAX_LISTED = 200
 """Limit of listed documents per DocType, most recently changed first; any document can be read by its URI."""
 MAX_COMPLETIONS = 20
+MAX_NAME_CHARS = 140
 
 
 def text_result(uri: str, value: object) -> ReadResourceResult:
@@ -83,7 +84,7 @@ class Documents(Catalog):
 
 def list_names(doctype: str, limit: int, prefix: str = "") -> list[str]:
 	"""Names of documents that the user may read, most recently modified first."""
-	filters = [[doctype, "name", "like", f"{prefix}%"]] if prefix else []
+	filters = [[doctype, "name", "like", f"{prefix[:MAX_NAME_CHARS]}%"]] if prefix else []
 	names = frappe.get_list(
 		doctype,
 		filters=filters,
