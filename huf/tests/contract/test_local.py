@@ -3,9 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
+from unittest.mock import patch
+from zoneinfo import ZoneInfo
 
 import frappe
-from frappe.utils import get_datetime, get_url, nowdate
+from frappe.utils import get_datetime, get_system_timezone, get_url, nowdate
 from frappe.utils.password import get_encryption_key
 
 from huf.tests.base import SiteTestCase
@@ -73,3 +75,8 @@ class TestAddress(SiteTestCase):
 
 	def test_nowdate_returns_an_iso_date_string(self):
 		self.assertEqual(str(get_datetime(nowdate()).date()), nowdate())
+
+	def test_the_time_zone_has_a_name_whatever_the_environment_says(self):
+		for zone in ("", ":", ":/etc/localtime", "/nowhere", "CET-1CEST", ":Europe/Berlin"):
+			with self.subTest(zone), patch.dict("os.environ", {"TZ": zone}):
+				self.assertTrue(ZoneInfo(get_system_timezone()).key)

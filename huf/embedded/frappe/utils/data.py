@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 from calendar import monthrange
+from functools import cache
 from urllib.parse import quote, urljoin
 from zoneinfo import ZoneInfo
 
@@ -274,11 +275,30 @@ def format_datetime(datetime_string, format_string: str | None = None) -> str | 
 
 
 def get_system_timezone() -> str:
-	"""The name of the zone of the site's configuration, else of the machine."""
-	if zone := frappe.local.conf.time_zone or os.environ.get("TZ"):
-		return zone.removeprefix(":")
-	link = os.path.realpath("/etc/localtime")
-	return link.split("/zoneinfo/", 1)[1] if "/zoneinfo/" in link else "UTC"
+	"""The name of the zone of the site's configuration, else of the machine; one without a name is called by
+	its present offset.
+	"""
+	if zone := frappe.local.conf.time_zone:
+		return zone
+	zone = os.environ.get("TZ", "").removeprefix(":")
+	if not zone or zone.startswith("/"):
+		zone = os.path.realpath(zone or "/etc/localtime").partition("/zoneinfo/")[2]
+	return zone if is_zone(zone) else name_offset()
+
+
+@cache
+def is_zone(name: str) -> bool:
+	try:
+		ZoneInfo(name)
+	except (ValueError, OSError, KeyError):
+		return False
+	return True
+
+
+def name_offset() -> str:
+	offset = datetime.datetime.now().astimezone().utcoffset()
+	hours = round(offset.total_seconds() / 3600) if offset else 0
+	return f"Etc/GMT{-hours:+d}" if hours else "UTC"
 
 
 # --- addresses ---
