@@ -23,8 +23,9 @@ from huf.ai.storage.recorded_run import Opening, RecordedRun, read_opening, read
 from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.run_rows import insert_run, store_opening
 from huf.ai.storage.untrusted_records import mark_conversations
-from huf.ai.tools.taint import find_history_origins
+from huf.ai.tools.taint import CHANNELS, find_history_origins
 
+OTHER_CHANNEL = "This conversation did not begin here, so it cannot go on here. Leave it out for a new one."
 BUSY = "The agent is still answering the previous message. Wait for its answer, or cancel that run."
 
 
@@ -132,9 +133,18 @@ def choose_conversation(
 		persist=bool(manager.agent_doc.persist_conversation) and not is_separate,
 		is_active=not is_separate,
 	)
+	check_channel(request)
 	if files.files:
 		request = replace(request, message_files=attach_files(conversation, files, request.user))
 	return request, conversations
+
+
+def check_channel(request: AgentRequest) -> None:
+	"""Raises UsageError if an outsider's message would count as typed by the person of another channel."""
+	if request.conversation and request.channel in CHANNELS:
+		channel = frappe.db.get_value("Agent Conversation", request.conversation, "channel")
+		if channel != request.channel:
+			raise UsageError(OTHER_CHANNEL)
 
 
 def open_messages(

@@ -196,8 +196,10 @@ class TestMessages(A2ATestCase):
 		self.assertTrue(task.status.message.parts[0].text)
 
 	def test_empty_message_or_foreign_context_id_starts_no_run(self):
+		chat = self.start(text("Hello."))["conversation"]
 		before = frappe.db.count("Agent Run")
-		for parts, ids in (((" ",), {}), (("Who?",), {"context_id": "of somebody else"})):
+		contexts = ("of somebody else", chat)
+		for parts, ids in (((" ",), {}), *((("Who?",), {"context_id": each}) for each in contexts)):
 			with self.subTest(ids), self.assertRaises(A2AError):
 				self.ask(*parts, **ids)
 		self.assertEqual(frappe.db.count("Agent Run"), before)
