@@ -155,13 +155,18 @@ class Inside(Hostile):
 
 
 class Authorized(Hostile):
-	"""A server whose tool needs a token, with its authorization server. Tokens expire after `LIFETIME_S`."""
+	"""A server whose tool needs a token, with its authorization server. Tokens expire after `LIFETIME_S`. A
+	refresh token is good once: a second use ends the grant.
+	"""
 
 	LIFETIME_S = 1
+	GRANT = threading.Lock()
 	mode = "slow_close"
 	challenges: dict[str, str] = {}
 	codes: set[str] = set()
 	issued: dict[str, float] = {}
+	refresh_tokens: list[str] = []
+	"""The one that is good, if any."""
 
 	def do_GET(self):
 		from urllib.parse import parse_qs, urlsplit
@@ -189,7 +194,8 @@ class Authorized(Hostile):
 			metadata = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
 			return self.send_json({**metadata, "client_id": "registered"}, status=201)
 		if self.path == "/token":
-			return self.grant_token()
+			with self.GRANT:
+				return self.grant_token()
 		token = (self.headers["Authorization"] or "").removeprefix("Bearer ")
 		if time.monotonic() > self.issued.get(token, 0):
 			self.rfile.read(int(self.headers["Content-Length"]))
@@ -208,16 +214,18 @@ class Authorized(Hostile):
 			challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
 			if self.challenges.pop(form["code"][0], None) != challenge:
 				return self.send_json({"error": "invalid_grant"}, status=400)
-		elif form["refresh_token"][0] != f"{SECRET}-refresh":
+		elif form["refresh_token"] != self.refresh_tokens:
+			self.refresh_tokens.clear()
 			return self.send_json({"error": "invalid_grant"}, status=400)
 		token = f"{SECRET}-{len(self.issued)}"
+		self.refresh_tokens[:] = [f"{token}-refresh"]
 		self.issued[token] = time.monotonic() + self.LIFETIME_S
 		self.send_json(
 			{
 				"access_token": token,
 				"token_type": "Bearer",
 				"expires_in": self.LIFETIME_S,
-				"refresh_token": f"{SECRET}-refresh",
+				"refresh_token": self.refresh_tokens[0],
 			}
 		)
 

@@ -36,6 +36,9 @@ class MemoryVault:
 	def write(self, grant: dict) -> None:
 		self.grant = grant
 
+	def claim_refresh(self, refresh_token: str) -> bool:
+		return True
+
 
 class NoRedirect(HTTPRedirectHandler):
 	def redirect_request(self, request, response, code, message, headers, url):

@@ -4,6 +4,7 @@
 metadata) is stored as one secret of the connection.
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable
@@ -29,6 +30,8 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.client.http_transport import GuardedTransport
 
 SIGN_IN_TIMEOUT_S = 900
+REFRESH_POLL_S = 0.1
+"""How often a call looks for the tokens that another one refreshes."""
 NOT_SIGNED_IN = "Nobody is signed in at this MCP server. A Huf Manager can sign in on its connection's page."
 
 
@@ -38,6 +41,10 @@ class Vault(Protocol):
 	def read(self) -> dict: ...
 
 	def write(self, grant: dict) -> None: ...
+
+	def claim_refresh(self, refresh_token: str) -> bool:
+		"""Whether the caller may use this token now: False if another call does, or has replaced it."""
+		...
 
 
 class SignInNeeded(ToolError):
@@ -116,7 +123,8 @@ class SignInProvider(OAuthClientProvider):
 	"""The authorization code flow, interrupted where a person is needed.
 
 	Each call has a new session, so expiry and metadata come from the vault: an expired token is refreshed at
-	its token endpoint instead of asking the person again.
+	its token endpoint instead of asking the person again. Of calls at once, one refreshes it: a refresh token
+	may be good once, and a second use would end the grant.
 	"""
 
 	def __init__(self, client: OAuthClient, vault: Vault):
@@ -126,6 +134,22 @@ class SignInProvider(OAuthClientProvider):
 		)
 
 	async def _initialize(self) -> None:
+		await self.read_grant()
+		context, vault = self.context, self.storage.vault
+		while not context.is_token_valid() and context.can_refresh_token():
+			assert context.current_tokens
+			if vault.claim_refresh(context.current_tokens.refresh_token or ""):
+				return
+			await asyncio.sleep(REFRESH_POLL_S)
+			await self.read_grant()
+
+	async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+		try:
+			return await super()._handle_refresh_response(response)
+		finally:
+			self.storage.update(refresh_until=None)
+
+	async def read_grant(self) -> None:
 		await super()._initialize()
 		grant, context = self.storage.vault.read(), self.context
 		context.token_expiry_time = grant.get("expires_at")
@@ -177,7 +201,7 @@ class SignInProvider(OAuthClientProvider):
 		if not expected or not secrets.compare_digest(state, expected) or time.time() > expires_at:
 			raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
 		self.storage.update(pending=None)
-		await self._initialize()
+		await self.read_grant()
 		self.context.protocol_version = pending["protocol"]
 		self.context.client_metadata.scope = pending["scope"]
 		validate_authorization_response_iss(iss, self.context.oauth_metadata)

@@ -29,6 +29,9 @@ class ConnectionVault:
 	def write(self, grant: dict) -> None:
 		store.write_grant(self.connection, grant)
 
+	def claim_refresh(self, refresh_token: str) -> bool:
+		return store.claim_refresh(self.connection, refresh_token)
+
 
 def make_oauth_auth(doc: Any) -> Any:
 	"""The `httpx2.Auth` of a connection with OAuth."""

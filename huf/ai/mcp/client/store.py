@@ -1,6 +1,7 @@
 """Writes servers' answers to MCP Server Connection rows, even for users who may not change them."""
 
 import json
+import time
 from typing import Any
 
 import frappe
@@ -12,6 +13,8 @@ from huf.ai.mcp.client.definitions import ToolDefinition
 CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
 GRANT = "oauth_grant"
 """Key of the OAuth tokens among a connection's secrets. Not a field of the DocType, so no form can set it."""
+REFRESH_S = 20
+"""How long a call that refreshes the tokens is waited for, if it was lost."""
 
 
 def read_offered(text: str | None) -> dict[str, ToolDefinition]:
@@ -60,3 +63,19 @@ def write_grant(connection: str, grant: dict) -> None:
 	"""
 	set_encrypted_password(CONNECTION, connection, json.dumps(grant), GRANT)
 	frappe.db.commit()
+
+
+def claim_refresh(connection: str, refresh_token: str) -> bool:
+	"""Reserve the stored refresh token for the caller; False if it is reserved, or another one is stored.
+	Commits.
+	"""
+	# The lock is waited for at the beginning of a transaction, so that the grant is read as it is now.
+	frappe.db.commit()
+	frappe.db.get_value(CONNECTION, connection, "name", for_update=True)
+	grant = read_grant(connection)
+	stored = (grant.get("tokens") or {}).get("refresh_token")
+	is_free = stored == refresh_token and (grant.get("refresh_until") or 0) < time.time()
+	if is_free:
+		write_grant(connection, {**grant, "refresh_until": time.time() + REFRESH_S})
+	frappe.db.commit()
+	return is_free

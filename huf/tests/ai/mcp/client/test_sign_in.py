@@ -1,13 +1,16 @@
 """OAuth sign-in at a server on loopback, through the endpoints that a manager's browser uses."""
 
+import asyncio
 import time
 from urllib.parse import parse_qs, urlsplit
 
 import frappe
 
+from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.api import mcp_connection
-from huf.tests.ai.mcp.client.test_connections import CONNECTION, ConnectionTestCase
+from huf.tests.ai.mcp.client.test_connections import CONNECTION, FUNCTION, ConnectionTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make_user
 from huf.tests.http import send
@@ -33,6 +36,20 @@ class TestSignIn(ConnectionTestCase):
 		self.assertEqual(grants[0], "authorization_code")
 		self.assertEqual(set(grants[1:]), {"refresh_token"})
 		self.assertNotIn(SECRET, repr(frappe.get_doc(CONNECTION, self.connection).as_dict()))
+
+	def test_concurrent_calls_use_a_refresh_token_once(self):
+		self.sign_in()
+		mcp_connection.refresh(self.connection)
+		self.choose(self.connection, search=1)
+		time.sleep(1.2)
+
+		async def call_both() -> list[str]:
+			function = create_tool(frappe.get_doc(FUNCTION, self.name_of("search")))
+			calls = [function.on_invoke_tool(None, '{"query": "x"}') for _ in range(2)]
+			return await asyncio.gather(*calls)
+
+		for result in run_coroutine(call_both()):
+			self.assertIn("done", result)
 
 	def test_an_oauth_callback_is_accepted_once_and_only_from_the_same_user(self):
 		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
