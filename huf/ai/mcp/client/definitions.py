@@ -17,7 +17,7 @@ from typing import Any
 from frappe import _
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.json_text import read_json_or_text, to_canonical_json
 from huf.ai.core.types import Effect
 
 MAX_TOOLS = 200
@@ -208,8 +208,8 @@ def read_call_result(result: Any) -> dict:
 	left_out = [describe_block(each) for each in result.content if each.type != "text"]
 	structured = strip_invisible_json(result.structured_content)
 	found = {"text": text, "structured": structured, "left_out": left_out}
-	if structured is not None and len(texts) == 1:
-		# Servers repeat structured content as text for older clients.
+	if structured is not None and read_json_or_text(text) in (structured, structured.get("result")):
+		# Servers repeat structured content, or the value that it wraps, as text for older clients.
 		del found["text"]
 	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
 

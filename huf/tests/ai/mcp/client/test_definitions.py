@@ -4,9 +4,17 @@ import json
 import time
 import unittest
 
+from mcp_types import CallToolResult, TextContent
+
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError
-from huf.ai.mcp.client.definitions import ToolDefinition, UnusableTool, clean_schema, make_tool_name
+from huf.ai.mcp.client.definitions import (
+	ToolDefinition,
+	UnusableTool,
+	clean_schema,
+	make_tool_name,
+	read_call_result,
+)
 
 
 def clean(schema: dict, name: str = "search", description: str = "Search") -> ToolDefinition:
@@ -74,3 +82,16 @@ class TestDefinitions(unittest.TestCase):
 		self.assertEqual(make_tool_name("gh_", "issues.list/all"), "gh_issues_list_all")
 		self.assertRegex(make_tool_name("gh_", "x" * 100), r"^gh_x+_[0-9a-f]{6}$")
 		self.assertNotEqual(make_tool_name("", "a.b", ["a_b"]), make_tool_name("", "a/b", ["a_b"]))
+
+	def test_text_beside_structured_content_is_left_out_only_if_it_repeats_it(self):
+		for structured, text, is_kept in (
+			({"count": 2}, '{"count": 2}', False),
+			({"result": "2 notes"}, "2 notes", False),
+			({"result": [1]}, "[1]", False),
+			({"count": 2}, "Found 2 notes: Anna, Eve", True),
+			({}, "Created note 5", True),
+		):
+			with self.subTest(text):
+				given = CallToolResult(content=[TextContent(text=text)], structured_content=structured)
+				expected = {"structured": structured, **({"text": text} if is_kept else {})}
+				self.assertEqual(read_call_result(given), expected)
