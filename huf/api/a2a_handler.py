@@ -20,6 +20,7 @@ from a2a.types import (
 	SendMessageRequest,
 	SubscribeToTaskRequest,
 	Task,
+	TaskState,
 )
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import (
@@ -41,12 +42,13 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.core.events import RunEvent
 from huf.ai.core.times import from_utc
-from huf.ai.core.types import AgentRequest, Mode, RunStatus
+from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run_async, enqueue_run
 from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
+from huf.ai.storage import drafts
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"
@@ -188,7 +190,7 @@ class Handler(RequestHandler):
 		if params.context_id:
 			filters["conversation"] = params.context_id
 		if params.status:
-			filters["status"] = ["in", list_statuses(params.status)]
+			filters |= filter_state(params.status)
 		if params.HasField("status_timestamp_after"):
 			filters["modified"] = [">", from_utc(params.status_timestamp_after.ToDatetime())]
 		return filters
@@ -247,10 +249,16 @@ class Handler(RequestHandler):
 	on_delete_task_push_notification_config = refuse_push
 
 
-def list_statuses(state: int) -> list[str]:
-	"""The run statuses that correspond to a task's state."""
-	from a2a.types import TaskState
-
-	if state == TaskState.TASK_STATE_INPUT_REQUIRED:
-		return [RunStatus.WAITING.value]
-	return [status.value for status, each in STATES.items() if each == state] or [""]
+def filter_state(state: int) -> dict[str, Any]:
+	"""Filters for the user's runs that are shown in a task's state: those with an open draft as
+	input-required, whatever else a waiting run waits for as working.
+	"""
+	asks = state == TaskState.TASK_STATE_INPUT_REQUIRED
+	waiting = RunStatus.WAITING.value
+	statuses = [waiting] if asks else [status.value for status, each in STATES.items() if each == state]
+	filters: dict[str, Any] = {"status": ["in", statuses or [""]]}
+	if waiting in statuses:
+		own = {"owner": frappe.session.user, "status": DraftStatus.PENDING.value}
+		asking = frappe.get_all(drafts.DRAFT, own, pluck="run", order_by="name asc")
+		filters["name"] = ["in" if asks else "not in", asking or [""]]
+	return filters

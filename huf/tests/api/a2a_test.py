@@ -248,6 +248,18 @@ class TestTasks(A2ATestCase):
 		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
 		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
 
+	def test_a_task_is_listed_in_the_state_that_it_shows(self):
+		task, _ = self.ask_for_change()
+
+		async def work(client):
+			states = (INPUT_REQUIRED, TaskState.TASK_STATE_WORKING)
+			found = [await client.list_tasks(ListTasksRequest(status=each)) for each in states]
+			return [[each.id for each in page.tasks] for page in found]
+
+		self.assertEqual(self.use(work), [[task.id], []])
+		frappe.db.set_value("Agent Draft", {"run": task.id}, "status", "Expired")
+		self.assertEqual(self.use(work), [[], [task.id]])
+
 	def test_status_timestamp_changes_with_the_task_state(self):
 		self.server.script(text("Later."), text("Sooner."))
 		early = self.ask("Anna?", immediately=True)
