@@ -1,12 +1,17 @@
 """Results of document tools over MCP match the output schemas that the tools declare."""
 
+import json
+
 import frappe
 from jsonschema import Draft202012Validator
 
+from huf.ai.chat.run_states import read_state
 from huf.ai.mcp.server.output_schemas import SHAPES, structure_result
+from huf.ai.mcp.server.results import describe_result
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.doctypes import ORDER
 from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.mcp_fixture import tools
 
 
 class TestOutputSchemas(McpTestCase):
@@ -72,6 +77,18 @@ class TestOutputSchemas(McpTestCase):
 		agent = make_agent(make_model(self.server), (name,))
 		self.slug = self.make_server(agent, (name,))
 		self.assertEqual((self.names(), self.schemas()), ([name], {}))
+
+	def test_only_results_in_the_format_of_the_protocol_are_passed_on_unchanged(self):
+		path = f"{tools.__name__}.{tools.test_simple_text.__name__}"
+		name = make_tool("Custom Function", function_path=path, effect="read")
+		agent = make_agent(make_model(self.server), (name,))
+		self.slug = self.make_server(agent, (name,))
+		self.assertNotIn("structuredContent", self.call(name))
+		run = frappe.get_last_doc("Agent Run", {"agent": agent}).name
+		page = {"content": [], "total": 3}
+		frappe.db.set_value("Agent Tool Call", {"run": run}, "result", json.dumps(page))
+		frappe.db.commit()
+		self.assertEqual(describe_result(read_state(run)).structured_content, page)
 
 	def test_result_that_does_not_match_the_schema_is_returned_as_text(self):
 		for types in SHAPES:

@@ -10,6 +10,9 @@ from huf.ai.core.types import DIRECT, CallStatus, RunStatus
 from huf.ai.mcp.server.output_schemas import SHAPES, find_tool_type, structure_result
 from huf.ai.storage import route_decisions
 
+PASSED_ON = {"content", "structuredContent", "isError", "resultType", "_meta"}
+"""Fields of a result in MCP's format. One with other fields would lose them."""
+
 
 def describe_result(state: RunState) -> CallToolResult:
 	"""The result of the tool call for which the run was started."""
@@ -56,7 +59,7 @@ def describe_tool_result(state: RunState) -> CallToolResult:
 		)
 	is_error = call.status != CallStatus.SUCCESS.value
 	value, types = read_json_or_text(call.result), find_tool_type(call.tool)
-	if types not in SHAPES and isinstance(value, dict) and isinstance(value.get("content"), list):
+	if types not in SHAPES and is_passed_on(value):
 		try:
 			return CallToolResult.model_validate({**value, "isError": is_error})
 		except ValidationError:
@@ -65,3 +68,8 @@ def describe_tool_result(state: RunState) -> CallToolResult:
 	return CallToolResult(
 		content=[TextContent(text=call.result or "")], structured_content=structured, is_error=is_error
 	)
+
+
+def is_passed_on(value: object) -> bool:
+	"""Whether a result seems to be in MCP's format."""
+	return isinstance(value, dict) and value.keys() <= PASSED_ON and isinstance(value.get("content"), list)
