@@ -59,9 +59,12 @@ def serve(**_):
 	request = frappe.local.request
 	path = request.environ.get("huf.address", "").removeprefix(oauth.ISSUER_PATH)
 	try:
-		return respond(oauth.create_oauth_app(), request, path)
+		response = respond(oauth.create_oauth_app(), request, path)
 	except ValueError:
 		return json_response({"error": "Signing in programs needs https. Set host_name of the site."}, 400)
+	if response.location:
+		response.location = oauth.name_issuer(response.location)
+	return response
 
 
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST"])

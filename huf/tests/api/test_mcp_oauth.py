@@ -232,6 +232,16 @@ class TestOAuth(OAuthTestCase):
 		self.assertEqual(answer["token_endpoint_auth_method"], "client_secret_post")
 		self.assertTrue(answer["client_secret"])
 
+	def test_refused_authorization_request_names_the_issuer(self):
+		values = {"redirect_uris": [RETURN], "token_endpoint_auth_method": "none"}
+		client = requests.post(f"{self.base}/mcp-oauth/register", json=values).json()["client_id"]
+		asked = {"client_id": client, "redirect_uri": RETURN, "response_type": "code", "state": "s"}
+		address = f"{self.base}/mcp-oauth/authorize"
+		answer = requests.get(address, asked, allow_redirects=False).headers["Location"]
+		given = parse_qs(urlsplit(answer).query)
+		found = [given[name][0] for name in ("error", "state", "iss")]
+		self.assertEqual(found, ["invalid_request", "s", f"{self.base}/mcp-oauth"])
+
 	def test_unauthenticated_request_leads_to_the_oauth_metadata(self):
 		answer = requests.post(self.url, json={})
 		self.assertEqual(answer.status_code, 401)

@@ -1,6 +1,6 @@
 """The authorization server for MCP clients: the SDK's handlers over sealed tokens and MCP Grant records."""
 
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import frappe
 import mcp  # noqa: F401 (first as a whole, see huf.ai.core.sealed_tokens)
@@ -98,6 +98,14 @@ def allow(request: dict) -> str:
 	kept = {key: request[key] for key in ("client", "client_name", "redirect_uri", "challenge", "resource")}
 	code = grants.seal_grant(grants.CODE, user=frappe.session.user, explicit=request["explicit"], **kept)
 	return construct_redirect_uri(request["redirect_uri"], code=code, state=request["state"], iss=issuer())
+
+
+def name_issuer(address: str) -> str:
+	"""The address of an authorization response with an error, with `iss` (RFC 9207), which the SDK leaves
+	out; other addresses unchanged.
+	"""
+	given = parse_qs(urlsplit(address).query)
+	return construct_redirect_uri(address, iss=issuer()) if "error" in given else address
 
 
 def deny(request: dict) -> str:
