@@ -75,7 +75,10 @@ class Client:
 		if not self.scenario.startswith("auth/"):
 			return self.target
 		is_credentials = "client-credentials" in self.scenario
-		return replace(self.target, auth=make_provider(self.oauth, self.vault, is_credentials))
+		auth = make_provider(self.oauth, self.vault, is_credentials)
+		if isinstance(auth, SignInProvider):
+			auth.is_sign_in = True
+		return replace(self.target, auth=auth)
 
 	async def signed_in(self, work):
 		for _ in range(MAX_SIGN_INS):

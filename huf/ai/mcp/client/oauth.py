@@ -48,9 +48,9 @@ class Vault(Protocol):
 
 
 class SignInNeeded(ToolError):
-	"""A person must open `url`."""
+	"""A person must sign in: at `url`, if they are doing so."""
 
-	def __init__(self, url: str):
+	def __init__(self, url: str = ""):
 		super().__init__(NOT_SIGNED_IN)
 		self.url = url
 
@@ -127,6 +127,9 @@ class SignInProvider(OAuthClientProvider):
 	may be good once, and a second use would end the grant.
 	"""
 
+	is_sign_in = False
+	"""Whether a person is signing in. Calls that lack a token do not replace the state of their sign-in."""
+
 	def __init__(self, client: OAuthClient, vault: Vault):
 		self.storage = GrantStorage(vault, client)
 		super().__init__(
@@ -159,7 +162,11 @@ class SignInProvider(OAuthClientProvider):
 			context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(grant["resource"])
 
 	async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-		"""Store the state that the callback needs, and interrupt the flow. Raises SignInNeeded."""
+		"""Interrupt the flow; for a person who signs in, store the state that the callback needs. Raises
+		SignInNeeded.
+		"""
+		if not self.is_sign_in:
+			raise SignInNeeded()
 		context, pkce, state = self.context, PKCEParameters.generate(), secrets.token_urlsafe(32)
 		assert context.client_info is not None
 		redirect_uri = self.storage.client.redirect_uri

@@ -55,6 +55,8 @@ def make_client(doc: Any) -> OAuthClient:
 def sign_in(doc: Any, target: ServerTarget) -> str | None:
 	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
 	vault = ConnectionVault(doc.name)
+	if isinstance(target.auth, SignInProvider):
+		target.auth.is_sign_in = True
 	before = vault.read()
 	kept = {key: before[key] for key in ("tokens", "expires_at") if key in before}
 	vault.write({key: value for key, value in before.items() if key == "client"})

@@ -73,6 +73,13 @@ class TestSignIn(ConnectionTestCase):
 			mcp_connection.callback(state=answer["state"], error="access_denied")
 		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
 
+	def test_a_call_does_not_end_a_sign_in_in_progress(self):
+		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
+		self.assertIn("Nobody is signed in", mcp_connection.refresh(self.connection)["error"])
+		with self.assertRaises(frappe.Redirect):
+			mcp_connection.callback(**answer)
+		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+
 	def test_oauth_tokens_are_not_used_after_the_url_changes(self):
 		self.sign_in()
 		doc = frappe.get_doc(CONNECTION, self.connection)
