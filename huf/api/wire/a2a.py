@@ -109,7 +109,7 @@ def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 			images.append(f"data:{part.media_type};base64,{base64.b64encode(part.raw).decode()}")
 		else:
 			raise ContentTypeNotSupportedError("Send text, data, or the bytes of an image.")
-	if not any(text.strip() for text in texts):
+	if not images and not any(text.strip() for text in texts):
 		raise InvalidParamsError("The message has no text.")
 	return "\n\n".join(texts), tuple(images)
 

@@ -1,6 +1,7 @@
 """The A2A 1.0 endpoints, called over HTTP with the client of the A2A SDK."""
 
 import asyncio
+import base64
 import sys
 from unittest.mock import patch
 from urllib.parse import quote
@@ -27,7 +28,7 @@ from google.protobuf.struct_pb2 import Value
 from huf.ai.mcp.server import grants
 from huf.ai.mcp.server.oauth import issue_tokens
 from huf.ai.queries import event_stream
-from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.api.test_openai import PICTURE, SECRET, make_key
 from huf.tests.base import enter
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_role, make_user, unique
@@ -194,6 +195,19 @@ class TestMessages(A2ATestCase):
 		task = self.ask("Due?")
 		self.assertEqual(task.status.state, FAILED)
 		self.assertTrue(task.status.message.parts[0].text)
+
+	def test_an_image_alone_is_a_message(self):
+		self.server.script(text("A dot."))
+		content = base64.b64decode(PICTURE.partition(",")[2])
+		part = Part(raw=content, media_type="image/gif")
+		message = Message(message_id=frappe.generate_hash(), role=Role.ROLE_USER, parts=[part])
+
+		async def work(client):
+			return [each async for each in client.send_message(SendMessageRequest(message=message))]
+
+		(response,) = self.use(work)
+		self.assertEqual(response.task.status.state, COMPLETED)
+		self.assertEqual(frappe.db.count("File", {"attached_to_name": response.task.context_id}), 1)
 
 	def test_empty_message_or_foreign_context_id_starts_no_run(self):
 		chat = self.start(text("Hello."))["conversation"]
