@@ -6,6 +6,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
 from huf.ai.knowledge import changes, sources, store, vectors
 from huf.ai.knowledge.indexing import request_index
+from huf.ai.tools.fields import list_readable_fields
 
 INDEXED_FIELDS = (
 	"source_type",
@@ -31,6 +32,7 @@ class KnowledgeSource(Document):
 			self.check_doctype()
 			self.check_fields()
 			self.check_filters()
+			self.check_author()
 		elif self.source_type == "URLs":
 			self.check_urls()
 
@@ -78,6 +80,26 @@ class KnowledgeSource(Document):
 		except Exception as error:  # each database refuses wrong filters with errors of its own
 			frappe.db.rollback(save_point="check_filters")
 			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
+
+	def check_author(self):
+		"""Only a System Manager chooses what others may read: the numbers of items tell which documents match
+		the filters, and an embedding model's provider receives all texts.
+		"""
+		if "System Manager" in frappe.get_roles() or not any(map(self.has_value_changed, INDEXED_FIELDS)):
+			return
+		doctype = self.reference_doctype
+		filtered = {field for field, *_rest in sources.parse_filters(self)}
+		if not frappe.has_permission(doctype, "read") or not filtered <= set(list_readable_fields(doctype)):
+			why = _("You may not read {0}, or a field that the filters name. A System Manager can choose it.")
+			frappe.throw(why.format(_(doctype)), frappe.PermissionError)
+		if self.embedding_model:
+			frappe.throw(
+				_(
+					"The provider of an embedding model receives the texts of all documents. Only a System "
+					"Manager can choose one for them."
+				),
+				frappe.PermissionError,
+			)
 
 	def check_urls(self):
 		from huf.ai.core.errors import ToolError

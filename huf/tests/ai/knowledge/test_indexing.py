@@ -15,7 +15,7 @@ from huf.ai.tools import document_tools
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import CASE, ORDER, READER, make_case, make_doctypes, make_order
+from huf.tests.doctypes import CASE, EDITOR, ORDER, READER, make_case, make_doctypes, make_order
 from huf.tests.factories import make, make_user, unique
 from huf.tests.knowledge import attach, find, make_source, texts
 
@@ -330,3 +330,13 @@ class TestDocuments(SiteTestCase):
 		):
 			with self.subTest(values), self.assertRaises(frappe.ValidationError):
 				make_source(**values)
+
+	def test_managers_choose_only_documents_and_filters_that_they_may_read(self):
+		hidden = {"reference_doctype": CASE, "filters": '{"fee": ["like", "1%"]}'}
+		for roles, values in (([], {"reference_doctype": CASE}), ([EDITOR], hidden)):
+			with acting_as(make_user("Huf Manager", *roles)), self.assertRaises(frappe.PermissionError):
+				make_source(index=False, **values)
+		source = make_source(**hidden)
+		with acting_as(make_user("Huf Manager", EDITOR)):
+			make_source(index=False, reference_doctype=CASE, filters='{"status": "Open"}')
+			frappe.get_doc(SOURCE, source).update({"description": "Of a System Manager"}).save()

@@ -7,6 +7,7 @@ import frappe
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, SOURCE, read_items
+from huf.ai.runs.admission import acting_as
 from huf.ai.storage import stops
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
@@ -74,6 +75,13 @@ class TestMeaning(SiteTestCase):
 			[body["input"] for body in self.list_embedding_requests()[before:]], [[f"roof {canary[:8]}"]]
 		)
 		self.assertEqual(find("roof", source, make_user("Huf User")), [])
+
+	def test_only_system_managers_have_documents_embedded(self):
+		make_doctypes()
+		with acting_as(make_user("Huf Manager", EDITOR)):
+			make_source(*self.files, index=False, embedding_model=self.model)
+			with self.assertRaisesRegex(frappe.PermissionError, "receives the texts of all"):
+				make_source(reference_doctype=CASE, index=False, embedding_model=self.model)
 
 	def test_embeddings_count_towards_budgets_and_at_the_limit_words_are_searched(self):
 		user = make_user("Huf Manager")
