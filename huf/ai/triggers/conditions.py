@@ -30,12 +30,20 @@ TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}}
 
 
 class Snapshot:
-	"""The values of a document, and those it had before. Fields are attributes; a missing field is None."""
+	"""The values of a document, and those it had before. Fields are attributes; a missing field is None.
 
-	__slots__ = ("_before", "_values")
+	`unlogged`: fields that not every reader of an event may see.
+	"""
 
-	def __init__(self, values: Mapping[str, Any], before: Mapping[str, Any] | None = None):
-		self._values, self._before = values, before
+	__slots__ = ("_before", "_unlogged", "_values")
+
+	def __init__(
+		self,
+		values: Mapping[str, Any],
+		before: Mapping[str, Any] | None = None,
+		unlogged: frozenset[str] = frozenset(),
+	):
+		self._values, self._before, self._unlogged = values, before, unlogged
 
 	def __getattr__(self, name):
 		if name.startswith("_"):
@@ -76,7 +84,8 @@ def is_same(before, after) -> bool:
 
 def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
-	return Snapshot(doc.as_dict(), before.as_dict() if before else None)
+	unlogged = {df.fieldname for df in doc.meta.fields} - {df.fieldname for df in loggable_fields(doc.meta)}
+	return Snapshot(doc.as_dict(), before.as_dict() if before else None, frozenset(unlogged))
 
 
 def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:
@@ -86,7 +95,9 @@ def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:
 		return snapshot
 	before = snapshot._before
 	return Snapshot(
-		remove_fields(snapshot.as_dict(), hidden), remove_fields(before, hidden) if before else None
+		remove_fields(snapshot.as_dict(), hidden),
+		remove_fields(before, hidden) if before else None,
+		snapshot._unlogged,
 	)
 
 
@@ -181,13 +192,17 @@ def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple
 
 
 def describe_fields(part: str, doc: Snapshot) -> str:
-	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', amount = 3"."""
+	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', amount = 3".
+
+	An event is read by its user and by managers, who may read less of the document than the trigger.
+	"""
 	fields = dict.fromkeys(
 		node.attr
 		for node in ast.walk(ast.parse(part, mode="eval"))
 		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
 	)
-	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in fields if field in doc)
+	shown = [field for field in fields if field in doc and field not in doc._unlogged]
+	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in shown)
 
 
 def describe_value(value) -> str:

@@ -62,6 +62,16 @@ class TestWhoActs(TriggerTestCase):
 		self.assertNotIn("4711", run.prompt + str(shown))
 		self.assertEqual(tested["times"], 0)
 
+	def test_events_show_no_values_above_the_permlevel_of_their_readers(self):
+		make_doctypes()
+		trigger = self.trigger(
+			reference_doctype=CASE, condition="doc.title != '' and doc.fee == 'other'", run_as="Administrator"
+		)
+		case = make_case(title="Roof", fee="S4711")
+		(event,) = events_of(trigger, reference_name=case.name)
+		self.assertIn("title = 'Roof'", event.checks)
+		self.assertEqual((event.status, "4711" in event.checks + event.reason), ("Skipped", False))
+
 	def test_saves_by_administrator_need_a_run_as_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
 		todo()
