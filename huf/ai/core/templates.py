@@ -39,6 +39,7 @@ TEMPLATE_METHODS = {
 	dict: METHODS[dict] | {"update"},
 }
 TAG = re.compile(r"<[^<>]*>")
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?")
 WIDENING = {"batch", "center", "indent", "json", "slice", "tojson"}
 JOINING = {"indent", "join", "wordwrap"}
 PARSING = {"format_date", "format_datetime", "wordwrap"}
@@ -46,6 +47,13 @@ PARSING = {"format_date", "format_datetime", "wordwrap"}
 
 def strip_tags(text: Any) -> str:
 	return TAG.sub("", cstr(text)).strip()
+
+
+def translate_text(text: str, lang: str | None = None, context: str | None = None) -> str:
+	"""Frappe's `_`, which reads the file that the language names, without names of other files."""
+	if lang and not LANGUAGE.fullmatch(lang):
+		raise ValueError(f"{lang!r} is not a language")
+	return frappe._(text, lang, context)
 
 
 FILTERS: dict[str, Callable] = {
@@ -85,7 +93,7 @@ class BoundedEnvironment(SandboxedEnvironment):
 		self.output_chars = 0
 		self.concat = self.join_output  # type: ignore[method-assign]
 		del self.globals["lipsum"]
-		self.globals.update(_=frappe._, nowdate=nowdate, get_url=get_url)
+		self.globals.update(_=translate_text, nowdate=nowdate, get_url=get_url)
 		filters = {name: each for name, each in {**self.filters, **FILTERS}.items() if name not in UNBOUNDED}
 		self.filters = {name: self.bound_filter(name, each) for name, each in filters.items()}
 		self.filters["limited"] = lambda value: self.limits.limit(value)

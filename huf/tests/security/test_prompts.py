@@ -1,4 +1,9 @@
-"""Prompts of triggers cannot read template files of apps."""
+"""Prompts of triggers cannot read files of the machine."""
+
+import os
+from pathlib import Path
+
+import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers.conditions import render_prompt
@@ -20,6 +25,17 @@ class TestPrompts(SiteTestCase):
 		for template in TEMPLATES:
 			with self.subTest(template), self.assertRaisesRegex(UsageError, "include, import or extend"):
 				render_prompt(template, {"doc": {}})
+
+	def test_translations_are_read_from_files_of_languages_only(self):
+		file = Path(frappe.get_site_path("private", "files", f"{frappe.generate_hash(length=8)}.csv"))
+		file.write_text("Bob,4711\n")
+		self.addCleanup(file.unlink)
+		name = os.path.relpath(file.with_suffix("").resolve(), frappe.get_app_path("huf", "translations"))
+		with self.assertRaisesRegex(UsageError, "is not a language"):
+			render_prompt(f"{{{{ _('Bob', '{name}') }}}}", {})
+		self.assertEqual(
+			render_prompt("{{ _('Currency', 'de') }} {{ _('Currency') }}", {}), "Währung Currency"
+		)
 
 	def test_prompts_with_variables_and_loops_are_rendered(self):
 		template = "{% set a = 2 %}{% for b in [1, 2] %}{{ a * b }} {% endfor %}{{ doc.title }}"
