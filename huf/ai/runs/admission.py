@@ -115,8 +115,8 @@ def check_stops(request: AgentRequest, provider: str | None) -> None:
 def count_run(request: AgentRequest, agent) -> None:
 	"""Count a run against the user's limit per hour. Raises TooManyRuns.
 
-	Runs started by triggers or by other runs are not counted: no person started them. Nor is an agent's run
-	that takes over from a chat: it answers the same message.
+	Runs started by triggers or by other runs are not counted: no person started them, or the press of the
+	button was counted. Nor is an agent's run that takes over from a chat: it answers the same message.
 	"""
 	doc = agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings")
 	is_takeover = bool(request.routed and request.routed.is_escalated)

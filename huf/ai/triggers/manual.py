@@ -6,7 +6,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.trigger_types import TriggerType
+from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus, TriggerType
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
@@ -22,11 +23,11 @@ def dispatch_manually(
 ) -> str:
 	"""Dispatch a trigger as the session user and return the name of the Agent Trigger Event.
 
-	A Doc Event trigger runs for `document`, or for the newest one. A repeated `key` starts no second run.
-	Raises PermissionError, or UsageError for what the person has to change first.
+	A Doc Event trigger runs for `document`, or for the newest one. A `key` that the same user repeats starts
+	no second run. Raises PermissionError, TooManyRuns, or UsageError for what the person has to change first.
 	"""
 	trigger = get_usable_trigger(name)
-	key = f"manual: {key or frappe.generate_hash(length=20)}"
+	key = f"manual: {frappe.session.user} {key or frappe.generate_hash(length=20)}"
 	if trigger.trigger_type == TriggerType.DOC_EVENT.value:
 		doc = choose_document(trigger, document)
 		source = replace(build_document_event(doc, trigger.doc_event, key), is_manual=True)
@@ -35,8 +36,17 @@ def dispatch_manually(
 		values = payload if isinstance(payload, dict) else {}
 		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload, is_manual=True)
 		evaluated = evaluate_trigger(trigger, source)
+	if evaluated.status is TriggerEventStatus.QUEUED:
+		count_press(evaluated)
 	(event,) = dispatch_events([evaluated])
 	return event
+
+
+def count_press(evaluated: TriggerEvent) -> None:
+	"""Count the run of a new event against the limit per hour of the person who starts it."""
+	if not trigger_events.read_trigger_event(trigger_events.trigger_event_name(evaluated)):
+		request = AgentRequest(evaluated.agent, "", frappe.session.user)
+		admission.count_run(request, frappe.get_cached_doc("Agent", evaluated.agent))
 
 
 def get_usable_trigger(name: str):

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.runs.admission import acting_as
 from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value
 from huf.api import trigger as api
@@ -77,6 +77,22 @@ class TestButtons(TriggerTestCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.run_as, run.prompt), (self.user, "Do it for Anna."))
 		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "manual")
+
+	def test_the_same_key_of_another_user_starts_a_run_of_its_own(self):
+		trigger = self.trigger("Manual", prompt="Do it for {{ payload.who }}.")
+		with acting_as(self.user):
+			api.fire(trigger.name, payload={"who": "Anna"}, key="1")
+		with acting_as(make_user("Huf User")):
+			event = api.fire(trigger.name, payload={"who": "Bob"}, key="1")
+		self.assertEqual(event["prompt"], "Do it for Bob.")
+
+	def test_presses_of_a_button_count_towards_the_runs_per_hour(self):
+		trigger = self.trigger("Manual", agent=make_agent(runs_per_hour=1), prompt="Go")
+		with acting_as(self.user):
+			for _ in range(2):
+				api.fire(trigger.name, key="one press")
+			with self.assertRaises(TooManyRuns):
+				api.fire(trigger.name)
 
 	def test_starting_a_manual_trigger_needs_permission_on_its_agent(self):
 		hidden = self.trigger("Manual", agent=make_agent(roles=[{"role": "System Manager"}]))
