@@ -5,8 +5,11 @@ import frappe
 import huf
 from huf.ai.runs.admission import acting_as
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
-from huf.tests.factories import unique
-from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
+from huf.tests.doctypes import EDITOR, make_case, make_doctypes
+from huf.tests.factories import make_user, unique
+from huf.tests.triggers import EVENT, TriggerTestCase, events_of, runs_of, todo, work_off
+
+TEMPLATE = "{{ doc.title }} {{ doc.fee }} {{ payload_text }}"
 
 
 class TestAppEvents(TriggerTestCase):
@@ -43,6 +46,27 @@ class TestAppEvents(TriggerTestCase):
 			huf.emit(self.event, doc)
 		(event,) = events_of(trigger)
 		self.assertEqual((event.status, event.reference_name), ("Queued", doc.name))
+
+	def test_trigger_of_a_manager_gets_what_its_user_may_read_of_an_emitted_document(self):
+		make_doctypes()
+		readers = make_user("Huf Manager", EDITOR), make_user("Huf Manager")
+		case = make_case(title="Roof", fee="S4711")
+		for reader in readers:
+			with acting_as(reader):
+				self.trigger("App Event", event_name=self.event, run_as=reader, prompt=TEMPLATE)
+		huf.emit(self.event, case)
+		found = {e.run_as: e for e in frappe.get_all(EVENT, {"reference_name": case.name}, ["*"])}
+		seen, unseen = (found[reader] for reader in readers)
+		self.assertIn("Roof", seen.prompt)
+		self.assertNotIn("4711", seen.prompt + seen.payload)
+		self.assertEqual((unseen.status, unseen.prompt), ("Skipped", None))
+		self.assertNotIn("Roof", unseen.payload or "")
+
+	def test_rows_of_a_list_and_keys_of_any_type_are_emitted(self):
+		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
+		huf.emit(self.event, frappe._dict(invoice="INV-1"), key=4711)
+		(event,) = events_of(trigger)
+		self.assertEqual((event.event_key, "INV-1" in event.prompt), ("4711", True))
 
 	def test_event_without_a_trigger_costs_no_query(self):
 		self.trigger("App Event", event_name=self.event)
