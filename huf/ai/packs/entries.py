@@ -75,6 +75,7 @@ def insert_entry(entry: PackEntry):
 	values = deepcopy({"doctype": entry.doctype, **entry.values, **(entry.initial_values or {})})
 	with naming_entry(entry):
 		doc = frappe.get_doc(values)
+		doc.flags.ignore_links = entry.links_ahead
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
 		doc = doc.insert(set_name=given) if given else doc.insert()
 	if entry.untrusted:
@@ -132,6 +133,7 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 	if merged.changes:
 		with naming_entry(entry):
 			doc = frappe.get_doc(entry.doctype, name)
+			doc.flags.ignore_links = entry.links_ahead
 			write_parts(doc, deepcopy(merged.changes))
 			doc.save(ignore_version=True)  # versions are for changes made by people
 		if entry.untrusted:

@@ -4,6 +4,7 @@ Reads with the session user's permissions. Secrets, users and run-time values of
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,16 +17,26 @@ from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
 from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, NO_RIGHTS, PACK_NAME, UNTRUSTED
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
+from huf.ai.tools.fields import TABLES
 
 TOOL = "Agent Tool Function"
 RULES_FILE = "mail.yaml"
 BUILT_IN = {"Administrator", "All", "Guest", "Desk User", "System Manager", "Huf Manager", "Huf User"}
 SITE_FIELDS = {
-	"Agent": {"last_run", "total_run", "pending_changes", "approver", "instructions", "agent_tool"},
+	"Agent": {
+		"last_run",
+		"total_run",
+		"pending_changes",
+		"approver",
+		"instructions",
+		"agent_tool",
+		"provider",
+	},
 	TOOL: {"function_definition"},
 	"Agent Trigger": {
 		"run_as",
 		"approver",
+		"notify_user",
 		"webhook_secret",
 		"next_execution",
 		"last_execution",
@@ -33,6 +44,8 @@ SITE_FIELDS = {
 	},
 }
 SKIPPED_FIELD_TYPES = {"Section Break", "Column Break", "Tab Break", "Password", "HTML", "Button"}
+DEFINITIONS = ("DocType", "DocField", "DocPerm")
+"""A cleared value of these is not a person's."""
 MAX_RECORDS_PER_DOCTYPE = 5000
 
 
@@ -50,11 +63,13 @@ def export_pack(
 		)
 	docs = [get_readable_doc("Agent", each) for each in agents]
 	agent_names = [doc.name for doc in docs]
+	prompt_files = name_prompt_files(agent_names)
 	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]
 	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
-	used_doctypes = [tool.reference_doctype for tool in own_tools if is_custom(tool.reference_doctype)]
-	definitions = dump_doctypes(add_child_tables([*doctypes, *used_doctypes]))
-	triggers = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
+	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
+	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
+	used_doctypes = [each.reference_doctype for each in (*own_tools, *triggers)]
+	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *filter(is_custom, used_doctypes)]))
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -62,11 +77,11 @@ def export_pack(
 		"version": "1.0",
 		"roles": sorted(collect_roles([*docs, *own_tools], definitions)),
 		"tools": [dump_document(tool) for tool in own_tools],
-		"agents": [dump_agent(doc) for doc in docs],
-		"triggers": [dump_document(get_readable_doc("Agent Trigger", each)) for each in triggers],
+		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in docs],
+		"triggers": [dump_document(each) for each in triggers],
 		"mail": RULES_FILE if rules else None,
 	}
-	files = {f"prompts/{frappe.scrub(doc.name)}.md": doc.instructions or "" for doc in docs}
+	files = {prompt_files[doc.name]: doc.instructions or "" for doc in docs}
 	if rules:
 		files[RULES_FILE] = write_config(rules, ())
 	files[MANIFEST_FILE] = to_yaml({key: value for key, value in manifest.items() if value})
@@ -109,34 +124,51 @@ def dump_document(doc) -> dict:
 	found: dict[str, Any] = {}
 	for df in doc.meta.fields:
 		value = doc.get(df.fieldname)
-		if df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields or value in (None, "", []):
+		if df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields:
 			continue
-		if isinstance(value, list):
+		if value in (None, "", []):
+			if df.default and not df.reqd and doc.doctype not in DEFINITIONS:
+				found[df.fieldname] = ""
+		elif isinstance(value, list):
 			found[df.fieldname] = [dump_document(row) for row in value]
 		elif str(value) != str(df.default or ("0" if isinstance(value, int | float) else "")):
 			found[df.fieldname] = value if isinstance(value, int | float) else str(value)
 	return found
 
 
-def dump_agent(agent) -> dict:
+def name_prompt_files(agents: Iterable[str]) -> dict[str, str]:
+	"""{agent: the file of its instructions}."""
+	files: dict[str, str] = {}
+	for agent in agents:
+		stem = "prompts/" + re.sub(r"\W+", "_", frappe.scrub(agent))
+		numbers = ("", *range(2, len(files) + 3))
+		files[agent] = next(f"{stem}{n}.md" for n in numbers if f"{stem}{n}.md" not in files.values())
+	return files
+
+
+def dump_agent(agent, file: str) -> dict:
 	slots = [dump_document(row) for row in agent.agent_tool]
 	tools = [slot["tool"] if len(slot) == 1 else slot for slot in slots]
-	file = f"prompts/{frappe.scrub(agent.name)}.md"
 	return {**dump_document(agent), "instructions_file": file, "tools": tools}
 
 
-def add_child_tables(names: Iterable[str]) -> list[str]:
-	"""The DocTypes with those of their tables that were made on the site: without them none can be saved."""
-	names = list(names)
-	known = [name for name in names if frappe.db.exists("DocType", name)]
-	tables = [df.options for name in known for df in frappe.get_meta(name).get_table_fields()]
-	return [*names, *filter(is_custom, tables)]
+def add_linked_doctypes(names: Iterable[str]) -> list[str]:
+	"""The DocTypes with those of their tables and links that were made on the site: without them none can be
+	saved.
+	"""
+	found = list(dict.fromkeys(names))
+	for name in found:  # grows
+		fields = frappe.get_meta(name).fields if frappe.db.exists("DocType", name) else ()
+		linked = [df.options for df in fields if df.fieldtype in ("Link", *TABLES)]
+		found += [each for each in dict.fromkeys(linked) if each not in found and is_custom(each)]
+	return found
 
 
 def dump_doctypes(names: Iterable[str]) -> list[dict]:
 	"""DocTypes as JSON values, without duplicates, each after those that it links to."""
-	docs = [get_readable_doc("DocType", each) for each in dict.fromkeys(names)]
-	return [dump_doctype(doc) for doc in sort_by_links(docs)]
+	docs = {each: get_readable_doc("DocType", each) for each in names}
+	links = {name: {field.options for field in doc.fields} for name, doc in docs.items()}
+	return [dump_doctype(docs[name]) for name in sort_by_links(links)]
 
 
 def dump_doctype(doc) -> dict:
@@ -154,14 +186,15 @@ def dump_permission(row) -> dict:
 	return {**dump_document(row), **{right: 1 for right in NO_RIGHTS if row.get(right)}}
 
 
-def sort_by_links(docs: list) -> list:
-	"""Sort DocTypes so that each comes after those that it links to, as far as there are no cycles."""
-	left = {doc.name: doc for doc in docs}
-	done: list = []
+def sort_by_links(links: Mapping[str, Iterable[str]]) -> list[str]:
+	"""Sort names so that each comes after those that it links to, as far as there are no cycles."""
+	left = {name: {*others} - {name} for name, others in links.items()}
+	done: list[str] = []
 	while left:
-		ready = [d for d in left.values() if not {f.options for f in d.fields} & (set(left) - {d.name})]
-		for doc in ready or list(left.values())[:1]:
-			done.append(left.pop(doc.name))
+		ready = [name for name, others in left.items() if not left.keys() & others]
+		for name in ready or list(left)[:1]:
+			del left[name]
+			done.append(name)
 	return done
 
 
@@ -175,11 +208,13 @@ def dump_records(doctype: str) -> Iterable[dict]:
 			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS_PER_DOCTYPE} at most of each."
 		)
 	named = (meta.autoname or "").startswith(("field:", "format:"))
-	for name in found:
+	docs = {name: get_readable_doc(doctype, name) for name in found}
+	own = [df.fieldname for df in meta.fields if df.fieldtype == "Link" and df.options == doctype]
+	for name in sort_by_links({name: [doc.get(field) for field in own] for name, doc in docs.items()}):
 		yield {
 			"doctype": doctype,
 			**({} if named else {"name": name}),
-			**dump_document(get_readable_doc(doctype, name)),
+			**dump_document(docs[name]),
 			**dump_origin(doctype, name),
 		}
 

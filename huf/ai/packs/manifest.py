@@ -38,7 +38,7 @@ MANIFEST_KEYS = {
 @dataclass(frozen=True)
 class PackEntry:
 	"""A document of a pack. `place`: its file and line. `initial_values`: set only when it is created.
-	`untrusted`: where untrusted content in it came from.
+	`untrusted`: where untrusted content in it came from. `links_ahead`: to a document that is created later.
 	"""
 
 	doctype: str
@@ -46,6 +46,7 @@ class PackEntry:
 	place: str
 	initial_values: dict | None = None
 	untrusted: str | None = None
+	links_ahead: bool = False
 
 
 @dataclass(frozen=True)

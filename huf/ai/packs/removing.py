@@ -11,7 +11,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
-from huf.ai.packs.contents import INSTALL_ORDER
+from huf.ai.packs.contents import INSTALL_ORDER, TOOL
 from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
@@ -176,6 +176,9 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 	"""
 	lines: list[str] = []
 	own = {row.record_name for row in rows if row.record_doctype == "DocType"}
+	if tools := [row.record_name for row in rows if row.record_doctype == TOOL]:
+		# A tool and the agent that it calls need each other.
+		frappe.db.set_value(TOOL, {"name": ["in", tools]}, "agent", None)
 	try:
 		for doctype, names in people.items():
 			for name in names:

@@ -11,11 +11,11 @@ import yaml
 from huf.ai.core.errors import UsageError
 from huf.ai.packs.exporting import export_pack, read_pack_contents
 from huf.ai.packs.install import install_pack
-from huf.ai.packs.removing import remove_pack
+from huf.ai.packs.removing import drop_doctypes, remove_pack
 from huf.ai.packs.shipped import PackSource
 from huf.ai.runs.admission import acting_as
-from huf.tests.factories import make, make_user
-from huf.tests.packs.samples import PackTestCase
+from huf.tests.factories import make, make_user, unique
+from huf.tests.packs.samples import MANAGER, PackTestCase, what_there_is
 
 EXPORTED_FIELDS = ("instructions", "temperature", "max_iterations", "description", "starters", "allow_chat")
 
@@ -50,6 +50,14 @@ class TestExporting(PackTestCase):
 			"tool": frappe.db.get_value("Agent Tool Function", f"list_{self.key}", ["types", "description"]),
 		}
 
+	def install_files(self, files: dict[str, str]) -> None:
+		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, folder)
+		for path, content in files.items():
+			(folder / path).parent.mkdir(exist_ok=True)
+			(folder / path).write_text(content, encoding="utf-8")
+		install_pack(PackSource(folder))
+
 	def test_an_exported_pack_restores_the_same_records(self):
 		make(
 			"Agent Route Rule",
@@ -65,14 +73,76 @@ class TestExporting(PackTestCase):
 		self.assertEqual(yaml.safe_load(files["pack.yaml"])["roles"], [self.role])
 		frappe.delete_doc("Agent Route Rule", f"Mail {self.key}")
 		remove_pack(self.name, with_records=True)
-		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		self.addCleanup(shutil.rmtree, folder)
-		for path, content in files.items():
-			(folder / path).parent.mkdir(exist_ok=True)
-			(folder / path).write_text(content, encoding="utf-8")
-		install_pack(PackSource(folder))
+		self.install_files(files)
 		self.assertEqual(self.snapshot(), before)
 		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
+
+	def test_agents_that_call_each_other_are_installed_and_removed(self):
+		pair, tools = [f"{word} {self.key}" for word in ("Sales", "Stock")], [f"{n}_{self.key}" for n in "ab"]
+		for agent, instructions in zip(pair, ("Sell.", "Store."), strict=True):
+			make("Agent", agent_name=agent, instructions=instructions)
+		for tool, agent, other in zip(tools, pair, reversed(pair), strict=True):
+			make("Agent Tool Function", tool_name=tool, types="Run Agent", agent=agent, description="Ask it")
+			frappe.get_doc("Agent", other).update({"agent_tool": [{"tool": tool}]}).save()
+		values = {"trigger_type": "Manual", "notify_user": make_user("Huf User"), "notify_on": "Result"}
+		make("Agent Trigger", trigger_name=f"Press {self.key}", agent=pair[0], prompt="Go", **values)
+		files = export_pack(f"pair_{self.key}", agents=pair)
+		self.assertNotIn(values["notify_user"], str(files))
+		before = what_there_is()
+		for doctype, names in (
+			("Agent Trigger", [f"Press {self.key}"]),
+			("Agent", pair),
+			("Agent Tool Function", tools),
+		):
+			for name in names:
+				frappe.delete_doc(doctype, name, force=True)
+		without = what_there_is()
+		self.install_files(files)
+		self.assertEqual(frappe.get_doc("Agent", pair[0]).agent_tool[0].tool, tools[1])
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", tools[1], "agent"), pair[1])
+		remove_pack(f"pair_{self.key}")
+		self.assertEqual(what_there_is(), without)
+		self.assertGreater(before["tabAgent"], without["tabAgent"])
+
+	def test_each_agent_has_its_own_file_of_instructions(self):
+		names = [f"Sales {self.key}", f"sales-{self.key}", f"sales/{self.key}"]
+		for name in names:
+			make("Agent", agent_name=name, instructions=f"You are {name}.")
+		files = export_pack("mine", agents=names)
+		agents = yaml.safe_load(files["pack.yaml"])["agents"]
+		self.assertEqual(
+			[files[each["instructions_file"]] for each in agents], [f"You are {name}." for name in names]
+		)
+
+	def test_a_model_is_exported_without_the_name_of_its_provider(self):
+		provider = make("AI Provider", provide_name=unique("Cloud"), api_key="sk-1234567890").name
+		model = make("AI Model", model_name=unique("model"), provider=provider).name
+		make("Agent", agent_name=f"Sales {self.key}", instructions="Sell.", model=model)
+		files = export_pack("mine", agents=[f"Sales {self.key}"])
+		self.assertIn(model, files["pack.yaml"])
+		self.assertNotIn(provider, files["pack.yaml"])
+
+	def test_linked_doctypes_and_records_come_before_those_that_need_them(self):
+		garden, visit = f"Garden {self.key}", f"Visit {self.key}"
+		link = {"fieldname": "above", "fieldtype": "Link", "label": "Above", "options": garden}
+		state = {"fieldname": "state", "fieldtype": "Data", "label": "State", "default": "Open"}
+		title = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "unique": 1}
+		values = {"module": "Huf", "custom": 1, "autoname": "field:title", "permissions": [MANAGER]}
+		make("DocType", name=garden, fields=[title, link, state], **values)
+		make("DocType", name=visit, fields=[title, link], **values)
+		make(garden, title=f"Z {self.key}", state="")
+		make(garden, title=f"A {self.key}", above=f"Z {self.key}")
+		make(visit, title=f"First {self.key}", above=f"A {self.key}")
+		files = export_pack(f"visits_{self.key}", doctypes=[visit], with_records=True)
+		self.assertEqual([each["name"] for each in json.loads(files["doctypes.json"])], [garden, visit])
+		drop_doctypes([visit, garden])
+		self.install_files(files)
+		rows = frappe.get_all(garden, fields=["name", "above", "state"], order_by="name asc")
+		self.assertEqual(
+			[tuple(row.values()) for row in rows],
+			[(f"A {self.key}", f"Z {self.key}", "Open"), (f"Z {self.key}", None, "")],
+		)
+		remove_pack(f"visits_{self.key}")
 
 	def test_child_table_doctypes_are_exported_with_their_parent(self):
 		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
