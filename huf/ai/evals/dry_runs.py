@@ -108,6 +108,8 @@ class CaseDryRuns:
 		if doctype in (store.MAIL, store.EVENT):
 			where = {"thread": self.run, **where}
 		columns = frappe.get_meta(doctype).get_valid_columns()
+		if unknown := [name for name in where if name not in columns]:
+			raise frappe.ValidationError(f"{doctype} has no field {', '.join(unknown)}.")
 		fields = list(dict.fromkeys([*(name for name in fields if name in columns), "name", "modified"]))
 		frappe.db.rollback()
 		with acting_as(self.setup_user):

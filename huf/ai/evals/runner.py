@@ -43,6 +43,8 @@ CASE = "Agent Eval Case"
 RECORDED = "Recorded"
 """In place of a model's name: replay the answers recorded in the case."""
 MAX_TIMES = 100
+WRONG_RECORDS = (frappe.ValidationError, AttributeError, KeyError, TypeError, ValueError)
+"""What the site raises for records or checks with values of a wrong type; its database raises errors too."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class EvalRunner:
 			return self.try_case(case)
 		except (UsageError, frappe.PermissionError) as error:
 			return fail_attempt("this case is not permitted", error)
-		except frappe.ValidationError as error:
+		except (*WRONG_RECORDS, frappe.db.DataError, frappe.db.OperationalError) as error:
 			return fail_attempt("the records of this case do not fit the site", error)
 
 	def try_case(self, case: EvalCase) -> CaseAttempt:

@@ -68,9 +68,16 @@ class TestCases(EvalTestCase):
 	def test_cases_with_invalid_records_fail_without_affecting_the_others(self):
 		answers = [{"say": "Done."}]
 		self.case({"says": "Done"}, name="a good one", answers=answers)
-		missing_doctype = {"record": "No Such DocType", "where": {"name": "x"}}
-		self.case(missing_doctype, name="a check of a missing DocType", answers=answers)
+		for name, check in (
+			("a check of a missing DocType", {"record": "No Such DocType", "where": {"name": "x"}}),
+			("a check of a missing field", {"record": "ToDo", "where": {"no_such": 1}}),
+			("a check with a wrong value", {"record": "ToDo", "where": {"description": {"a": 1}}}),
+			("a check of settings", {"record": "Huf Settings", "count": 1}),
+		):
+			self.case(check, name=name, answers=answers)
 		for name, record in (
+			("a wrong date", {"doctype": "ToDo", "description": "x", "date": "tomorrow"}),
+			("a wrong value", {"doctype": "ToDo", "description": {"a": 1}}),
 			("an invalid record", {"doctype": "ToDo", "description": "x", "status": "No such status"}),
 			("of a missing DocType", {"doctype": "No Such DocType", "title": "x"}),
 		):
