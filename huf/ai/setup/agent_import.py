@@ -13,6 +13,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.setup.tool_templates import find_free_name
 
 AGENT, MODEL = "Agent", "AI Model"
@@ -63,13 +64,16 @@ def import_agent(exported: ExportedAgent) -> dict[str, Any]:
 	"""Create an agent: {name, instructions, model, settings, unmapped}. `unmapped`: sentences about what was
 	left out.
 	"""
-	name = find_free_name(AGENT, " ".join(exported.name.split())[:MAX_NAME_CHARS] or _("Imported agent"))
-	model, unmapped = find_model(exported.model), list(exported.unmapped)
+	wanted, instructions, listed = map(
+		strip_control_chars, (exported.name, exported.instructions, exported.model)
+	)
+	name = find_free_name(AGENT, " ".join(wanted.split())[:MAX_NAME_CHARS] or _("Imported agent"))
+	model, unmapped = find_model(listed), list(exported.unmapped)
 	if exported.model and not model:
 		unmapped.append(
 			_("The model {0} is not connected here; the agent uses the default.").format(exported.model)
 		)
-	mapped = {"instructions": exported.instructions, "model": model}
+	mapped = {"instructions": instructions, "model": model}
 	frappe.get_doc({"doctype": AGENT, "agent_name": name, **mapped, **exported.settings}).insert()
 	return {"name": name, **mapped, "settings": exported.settings, "unmapped": unmapped}
 
@@ -91,11 +95,15 @@ def parse_export(text: str) -> tuple[list[ExportedAgent], list[str]]:
 		agents, unmapped = parse_n8n(text) if text.lstrip().startswith("{") else parse_agent_builder(text)
 	except (AttributeError, TypeError, KeyError, RecursionError):
 		raise UsageError(_("The file does not have the structure of such an export.")) from None
-	if not 0 < len(agents) <= MAX_AGENTS:
-		raise UsageError(
-			_("The file has {0} agents; between 1 and {1} can be imported.").format(len(agents), MAX_AGENTS)
-		)
+	check_agent_count(len(agents))
 	return agents, unmapped
+
+
+def check_agent_count(count: int) -> None:
+	if not 0 < count <= MAX_AGENTS:
+		raise UsageError(
+			_("The file has {0} agents; between 1 and {1} can be imported.").format(count, MAX_AGENTS)
+		)
 
 
 def parse_n8n(text: str) -> tuple[list[ExportedAgent], list[str]]:
@@ -106,6 +114,8 @@ def parse_n8n(text: str) -> tuple[list[ExportedAgent], list[str]]:
 	if not isinstance(workflow.get("nodes"), list) or not isinstance(workflow.get("connections"), dict):
 		raise UsageError(_("This is not a workflow of n8n: it needs `nodes` and `connections`."))
 	nodes = {node["name"]: node for node in workflow["nodes"] if node.get("type") != N8N_NOTE}
+	# The time to find their parts grows with their number.
+	check_agent_count(sum(node["type"] == N8N_AGENT for node in nodes.values()))
 	agents, used = [], set()
 	for node in nodes.values():
 		if node["type"] == N8N_AGENT:
@@ -128,7 +138,7 @@ def read_n8n_agent(node: Mapping, parts: list[tuple[str, dict]]) -> ExportedAgen
 	parameters = node.get("parameters") or {}
 	options = parameters.get("options") or {}
 	instructions = str(options.get("systemMessage") or parameters.get("systemMessage") or "")
-	agent = ExportedAgent(node["name"], instructions.removeprefix("="))
+	agent = ExportedAgent(str(node["name"]), instructions.removeprefix("="))
 	check_expressions(agent)
 	if isinstance(options.get("maxIterations"), int):
 		agent.settings["max_iterations"] = options["maxIterations"]

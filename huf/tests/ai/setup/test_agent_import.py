@@ -1,11 +1,12 @@
 """Exports of n8n and Agent Builder become agents, with a report of what has no equivalent."""
 
 import json
+import time
 
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.setup.agent_import import import_agents, parse_export
+from huf.ai.setup.agent_import import N8N_AGENT, import_agents, parse_export
 from huf.tests.agent_exports import BUILDER, make_workflow
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_model, make_user, unique
@@ -98,6 +99,23 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 		):
 			with self.subTest(text[:40]), self.assertRaisesRegex(UsageError, reason):
 				parse_export(text)
+
+	def test_a_workflow_with_thousands_of_agents_is_refused_at_once(self):
+		nodes = [{"name": f"a{number}", "type": N8N_AGENT} for number in range(3_000)]
+		connections = {f"b{number}": {"ai_tool": [[{"node": "x"}]]} for number in range(3_000)}
+		began = time.process_time()
+		with self.assertRaisesRegex(UsageError, "has 3000 agents"):
+			parse_export(json.dumps({"nodes": nodes, "connections": connections}))
+		self.assertLess(time.process_time() - began, 1)
+
+	def test_names_that_are_numbers_and_characters_that_no_database_stores_are_imported(self):
+		node = {"type": N8N_AGENT, "parameters": {"options": {"systemMessage": "Be kind\x00 \ud800"}}}
+		(first, second) = import_agents(
+			json.dumps({"nodes": [{**node, "name": 4711}, {**node, "name": "a\ud800"}], "connections": {}}),
+			True,
+		)["agents"]
+		self.assertEqual((first["name"], first["instructions"]), ("4711", "Be kind ?"))
+		self.assertEqual(second["name"], "a?")
 
 	def test_import_requires_permission_to_create_agents(self):
 		frappe.set_user(make_user("Huf User"))
