@@ -133,17 +133,26 @@ def list_records(
 	if meta.issingle:
 		raise UsageError(f"{doctype} has one record, which is not listed. Open it by its name.")
 	title = [meta.title_field] if meta.title_field in readable else []
-	return frappe.get_list(
-		doctype,
-		filters=filters or {},
-		or_filters=[[doctype, name, "like", f"%{text}%"] for name in list_search_fields(meta, readable)]
-		if text
-		else None,
-		fields=[f"`{name}`" for name in dict.fromkeys(["name", "modified", "docstatus", *title, *columns])],
-		order_by="modified desc",
-		limit_start=start,
-		limit_page_length=limit,
-	)
+	try:
+		return frappe.get_list(
+			doctype,
+			filters=filters or {},
+			or_filters=[[doctype, name, "like", f"%{text}%"] for name in list_search_fields(meta, readable)]
+			if text
+			else None,
+			fields=[
+				f"`{name}`" for name in dict.fromkeys(["name", "modified", "docstatus", *title, *columns])
+			],
+			order_by="modified desc",
+			limit_start=start,
+			limit_page_length=limit,
+		)
+	except (frappe.PermissionError, frappe.ValidationError):
+		raise
+	except Exception as error:  # the boundary around filters: databases differ in their errors
+		if not filters:
+			raise
+		raise UsageError(_("These filters do not fit {0}.").format(_(doctype))) from error
 
 
 def list_search_fields(meta, readable: Container[str]) -> list[str]:

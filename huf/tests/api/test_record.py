@@ -1,5 +1,7 @@
 """DocTypes as forms: metadata, records, search and cards, with permissions."""
 
+import json
+
 import frappe
 
 from huf.ai.core.errors import UsageError
@@ -59,6 +61,11 @@ class TestRecords(SiteTestCase):
 		self.assertEqual([row.title for row in record.get_records(doctype, text=title[5:])], [title])
 		self.assertEqual(record.get_records(doctype, text=fee[4:]), [])
 		self.assertEqual([row["doctype"] for row in record.find(title)], [doctype])
+
+	def test_filters_that_do_not_fit_are_refused_with_a_reason(self):
+		for filters in ({"no_such": 1}, {"description": {"a": 1}}, {"description": ["between", 1]}, [None]):
+			with self.subTest(filters), self.assertRaises((UsageError, frappe.ValidationError)):
+				record.get_records("ToDo", filters=json.dumps(filters))
 
 	def test_single_doctype_cannot_be_listed(self):
 		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")

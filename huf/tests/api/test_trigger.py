@@ -282,6 +282,7 @@ class TestBacktest(TriggerTestCase):
 		schedule = {"trigger_type": "Schedule"}
 		for values in (
 			[1],
+			{"trigger_type": "Doc Event", "reference_doctype": ["ToDo"], "doc_event": "on_update"},
 			{**schedule, "scheduled_interval": "Sometimes"},
 			{**schedule, "scheduled_interval": "Daily", "starts_on": "soon"},
 			{**schedule, "scheduled_interval": "Yearly", "interval_count": 9_000},
