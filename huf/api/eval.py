@@ -54,7 +54,8 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
 	record = history.begin_eval(agent, model, times)
 	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
-	frappe.enqueue("huf.ai.evals.pending_changes.run_job", queue="long", timeout=3600, **values)
+	job = "huf.ai.evals.pending_changes.run_job"
+	frappe.enqueue(job, queue="long", timeout=3600, enqueue_after_commit=True, **values)
 	return {"enqueued": True, "eval": record}
 
 

@@ -1,6 +1,6 @@
 """Converts between stored times, which are naive in the site's time zone, and UTC."""
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,3 +16,8 @@ def from_utc(moment: datetime) -> datetime:
 	"""An aware time, or a naive one in UTC, as a stored time."""
 	aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 	return aware.astimezone(ZoneInfo(get_system_timezone())).replace(tzinfo=None)
+
+
+def subtract_seconds(recorded: datetime, seconds: float) -> datetime:
+	"""The stored time that many seconds earlier, also where clocks were set forward or back in between."""
+	return from_utc(to_utc(recorded) - timedelta(seconds=seconds))

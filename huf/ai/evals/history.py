@@ -1,6 +1,6 @@
 """Agent Eval Runs: the progress of an agent's queued eval, and the results of earlier ones."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import frappe
 from frappe import _
@@ -8,6 +8,7 @@ from frappe.utils import get_datetime, now, now_datetime
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import UsageError
+from huf.ai.core.times import subtract_seconds
 from huf.ai.evals.runner import CASE, CaseResult
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.storage.rows import clip, insert_row, update_row
@@ -91,7 +92,7 @@ def list_evals(agent: str) -> list:
 		order_by="creation desc",
 		limit_page_length=MAX_EVALS,
 	)
-	oldest = now_datetime() - timedelta(hours=MAX_HOURS)
+	oldest = subtract_seconds(now_datetime(), MAX_HOURS * 3600)
 	return [close_lost(row, oldest) for row in rows]
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import frappe
-from frappe.utils import add_to_date, now_datetime
+from frappe.utils import now_datetime
 
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import Listener
+from huf.ai.core.times import subtract_seconds
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
@@ -171,7 +172,7 @@ def settle_lost(now: datetime | None = None) -> list[str]:
 	abandoned = leases.read_abandoned_runs(now)
 	# Other runs must not wait for budget that lost calls have reserved.
 	settle_lost_runs(abandoned)
-	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
+	settle_abandoned_calls(subtract_seconds(now or now_datetime(), JOB_TIMEOUT_S))
 	answered = leases.read_answered_runs()
 	for run in answered:
 		leases.wake_run(run)

@@ -1,9 +1,11 @@
 """The progress and results of an agent's evals are recorded."""
 
+from datetime import datetime
 from unittest.mock import patch
 
 import frappe
 
+from huf.ai.core import times
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import history, pending_changes
 from huf.ai.evals.runner import RECORDED
@@ -21,6 +23,7 @@ class TestHistory(EvalTestCase):
 		with patch.object(frappe, "enqueue") as enqueue:
 			record = api.run(self.agent, 2, RECORDED)["eval"]
 		values = enqueue.call_args.kwargs
+		self.assertTrue(values["enqueue_after_commit"], "a worker must find the record")
 		frappe.db.commit()
 		self.assertEqual(values["record"], record)
 		pending_changes.run_job(
@@ -44,6 +47,15 @@ class TestHistory(EvalTestCase):
 		(stale,) = history.list_evals(self.agent)
 		self.assertEqual(stale.status, "Failed")
 		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
+
+	def test_an_eval_is_not_stale_because_clocks_were_set_forward(self):
+		record = history.begin_eval(self.agent, RECORDED, 1)
+		frappe.db.set_value(history.EVAL, record, "modified", "2027-03-28 01:59:00", update_modified=False)
+		with (
+			patch.object(times, "get_system_timezone", return_value="Europe/Berlin"),
+			patch.object(history, "now_datetime", return_value=datetime(2027, 3, 28, 3, 1)),
+		):
+			self.assertEqual(history.list_evals(self.agent)[0].status, "Queued")
 
 	def test_the_error_that_ends_an_eval_is_stored_on_its_record(self):
 		record = history.begin_eval(self.agent, "No such model", 1)

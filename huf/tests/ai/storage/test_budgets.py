@@ -1,10 +1,12 @@
 """Money and tokens are reserved before each call and settled after it; limits that stop a run are named."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.core import times
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import AgentRequest
@@ -171,6 +173,19 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(budget.reserved_cost, 0)
 		self.assertAlmostEqual(budget.cost, 0.01)
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"owner": user}, "status"), "Failed")
+
+	def test_a_call_outside_runs_is_not_lost_because_clocks_were_set_forward(self):
+		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, extra_cost=0.01)
+		with settings(user_daily_cost_limit=2), acting_as(user):
+			call = budgeted_call(worst)
+			call.__enter__()
+		frappe.db.set_value("Agent LLM Call", {"owner": user}, "started_at", "2027-03-28 01:59:00")
+		with patch.object(times, "get_system_timezone", return_value="Europe/Berlin"):
+			recover_runs(datetime(2027, 3, 28, 3, 1))
+			self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
+			recover_runs(datetime(2027, 3, 28, 4, 1))
+		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0)
+		call.__exit__(None, None, None)
 
 	def test_run_without_a_model_spends_no_budget(self):
 		agent = make_agent(daily_cost_limit=0.000001, daily_token_limit=1)
