@@ -18,6 +18,7 @@ from huf.ai.core.expressions import Limits, evaluate_expression, parse_expressio
 from huf.ai.core.templates import render_template
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.storage.rows import clip
+from huf.ai.triggers.condition_fields import find_field_names
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
@@ -166,6 +167,8 @@ def evaluate_condition(
 	parts, limits = split_conjunction(condition), Limits()
 	for place, part in enumerate(parts):
 		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
+		if error and not doc._unlogged.isdisjoint(find_field_names(part)):
+			error = error.partition(":")[0]  # the message may have the field's value
 		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
 		if error or not value:
 			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]

@@ -71,6 +71,10 @@ class TestWhoActs(TriggerTestCase):
 		(event,) = events_of(trigger, reference_name=case.name)
 		self.assertIn("title = 'Roof'", event.checks)
 		self.assertEqual((event.status, "4711" in event.checks + event.reason), ("Skipped", False))
+		broken = self.trigger(reference_doctype=CASE, condition="int(doc.get('fee'))", run_as="Administrator")
+		make_case(title="Roof", fee="S4711")
+		(event,) = events_of(broken)
+		self.assertEqual(event.reason, "The condition int(doc.get('fee')) failed: ValueError")
 
 	def test_saves_by_administrator_need_a_run_as_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
