@@ -156,12 +156,24 @@ class CaseDryRuns:
 				frappe.db.delete(doctype)
 
 	def insert_user(self) -> None:
-		"""Insert the rows alone: saving a User is slow and has effects that a case does not need."""
+		"""Insert the rows alone: saving a User is slow and has effects that a case does not need.
+
+		The user permissions of the author apply as well, unless that is a System Manager.
+		"""
 		user = {"doctype": "User", "name": self.user, "email": self.user, "first_name": "Eval", "enabled": 1}
 		frappe.get_doc({**user, "user_type": "System User"}).db_insert()
 		parent = {"parent": self.user, "parenttype": "User", "parentfield": "roles"}
 		for role in self.case.roles:
 			frappe.get_doc({"doctype": "Has Role", "role": role, **parent}).db_insert()
+		if self.setup_user != "Administrator":
+			self.copy_user_permissions()
+
+	def copy_user_permissions(self) -> None:
+		own = {"user": self.setup_user}
+		for name in frappe.get_all("User Permission", own, pluck="name", order_by="creation asc"):
+			limit = frappe.copy_doc(frappe.get_doc("User Permission", name))
+			limit.user = self.user
+			limit.db_insert()
 
 	def insert_mail(self) -> None:
 		"""Insert the mail, its mailbox, and the run that answers it."""

@@ -10,7 +10,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.storage.stops import add_stop, remove_stop
 from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import CUSTOMER, ORDER, make_doctypes
+from huf.tests.doctypes import CASE, CUSTOMER, ORDER, READER, TEAM, make_case, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -64,6 +64,21 @@ class TestCases(EvalTestCase):
 		faults = {each["case"]: each["faults"] for each in self.run_cases().as_dict()["cases"]}
 		self.assertEqual(faults["a good one"], [])
 		self.assertIn("this case cannot be read: Line 1: expect one of these", faults["broken"][0])
+
+	def test_roles_of_a_case_do_not_lift_the_user_permissions_of_its_author(self):
+		make_doctypes()
+		teams = [make(TEAM, title=unique("Team")).name for _ in range(2)]
+		cases = [make_case(title=unique("Roof"), team=team) for team in teams]
+		tool = make_tool("Get List", reference_doctype=CASE)
+		self.agent = make_agent(tools=(tool,))
+		manager = make_user("Huf Manager", READER)
+		make("User Permission", user=manager, allow=TEAM, for_value=teams[0])
+		answers = [{"call": tool, "with": {}}, {"say": "Done."}]
+		self.case({"says": "Done"}, roles=["Huf Manager", READER], answers=answers)
+		for user, count in ((manager, 1), ("Administrator", 2)):
+			with acting_as(user):
+				(call,) = self.run_cases().results[0].attempts[0].trace.calls
+			self.assertEqual([each.name in call.result for each in cases].count(True), count)
 
 	def test_cases_with_invalid_records_fail_without_affecting_the_others(self):
 		answers = [{"say": "Done."}]
