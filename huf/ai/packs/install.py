@@ -73,8 +73,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
 		seen.add(key)
 		install_entry(entry, rows.get(key), doc, report)
-	for key in [key for key in reversed(rows) if key not in seen]:
-		drop_entry(rows[key], doc, report)
+	drop_entries([rows[key] for key in reversed(rows) if key not in seen], doc, report)
 	doc.save()
 	return report
 
@@ -129,17 +128,33 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	report.made.append(f"{entry.doctype} {row.record_name}")
 
 
-def drop_entry(row, doc, report: InstallReport) -> None:
-	"""Delete a document that the pack no longer contains, unless people have changed it or use it."""
+def drop_entries(rows: list, doc, report: InstallReport) -> None:
+	"""Delete documents that the pack no longer contains, unless people have changed them or use them. Those
+	that need each other need more than one attempt.
+	"""
+	while rows:
+		used = [row for row in rows if not drop_entry(row, doc, report)]
+		if len(used) == len(rows):
+			break
+		rows = used
+	for row in rows:
+		label = f"{row.record_doctype} {row.record_name}"
+		report.kept.append(f"{label}: the pack no longer has it, but it is in use and is kept.")
+		doc.remove(row)
+
+
+def drop_entry(row, doc, report: InstallReport) -> bool:
+	"""False if the document stays because something uses it."""
 	label = f"{row.record_doctype} {row.record_name}"
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
 		if removing.is_user_record(row) or removing.find_user_records([row]):
 			report.kept.append(f"{label}: the pack no longer has it, but it was changed here and is kept.")
-		elif removing.delete_unless_used(row):
-			report.removed.append(label)
+		elif not removing.delete_unless_used(row):
+			return False
 		else:
-			report.kept.append(f"{label}: the pack no longer has it, but it is in use and is kept.")
+			report.removed.append(label)
 	doc.remove(row)
+	return True
 
 
 def format_report(report: InstallReport) -> Iterable[str]:

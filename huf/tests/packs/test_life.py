@@ -239,6 +239,20 @@ class TestUpdating(PackTestCase):
 		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
 		self.assertIn("but it was changed here", report.kept[0])
 
+	def test_agents_and_the_tools_that_call_them_are_dropped_together(self):
+		helper, tool = f"Helper {self.key}", f"ask_{self.key}"
+		first = f"{{agent_name: {self.agent}, instructions: Ask., tools: [{tool}]}}"
+		second = f"{{agent_name: {helper}, instructions: Help.}}"
+		ask = f"{{tool_name: {tool}, types: Run Agent, agent: {helper}, description: Ask}}"
+		head = f"pack: {self.name}\ntitle: Test\nversion: '1'\n"
+		self.put("pack.yaml", f"{head}agents: [{first}, {second}]\ntools: [{ask}]\n")
+		self.install()
+		self.put("pack.yaml", head)
+		report = self.install()
+		self.assertEqual(report.kept, [])
+		for doctype, name in (("Agent", self.agent), ("Agent", helper), ("Agent Tool Function", tool)):
+			self.assertFalse(frappe.db.exists(doctype, name))
+
 	def test_a_doctype_dropped_from_the_pack_is_deleted_if_empty(self):
 		empty = f"Pot {self.key}"
 		values = {"doctype": "DocType", "name": empty, "module": "Huf", "custom": 1}
