@@ -21,6 +21,8 @@ from huf.ai.tools.operations import METHODS, RESERVED_HEADERS, Operation
 from huf.ai.tools.schemas import closed_object
 
 MAX_OPERATIONS = 1_000
+MAX_SCHEMA_CHARS = 5_000_000
+"""Of all operations together, with what references lead to: checking them takes seconds."""
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_REFERENCES = 10
 """References that lead to references."""
@@ -62,10 +64,12 @@ def plan_tools(
 	"""
 	plans: list[PlannedTool] = []
 	refused: list[dict] = []
+	chars = 0
 	for path, method, item in iterate_operations(document):
 		key = f"{method.upper()} {strip_invisible(path)[:200]}"
-		if len(plans) + len(refused) >= MAX_OPERATIONS:
-			reason = _("Operations after the first {0} are left out.").format(MAX_OPERATIONS)
+		number = len(plans) + len(refused)
+		if number >= MAX_OPERATIONS or chars > MAX_SCHEMA_CHARS:
+			reason = _("Operations after the first {0} are left out.").format(number)
 			refused.append({"operation": key, "reason": reason})
 			break
 		try:
@@ -77,6 +81,7 @@ def plan_tools(
 			refused.append({"operation": key, "reason": _("It is not described as OpenAPI requires.")})
 		else:
 			plans.append(rename_tool(plan, prefix, [each.tool for each in plans]))
+			chars += len(plan.operation.as_json())
 	return plans, refused
 
 

@@ -3,6 +3,7 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
 
 import frappe
 
@@ -10,6 +11,7 @@ from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.setup import openapi_operations
 from huf.ai.setup.openapi_document import parse_document
 from huf.ai.setup.openapi_operations import plan_tools
 from huf.api import openapi
@@ -207,6 +209,17 @@ class TestPreview(ImportTestCase):
 		refused = plan_tools(parse_document(json.dumps(document)), base_url="https://a.example")[1]
 		reasons = {each["operation"]: each["reason"] for each in refused}
 		self.assertRegex(reasons["POST /orders"], "more than 30,000 characters|nested more")
+
+	def test_references_that_multiply_a_schema_leave_out_operations(self):
+		wide = {"type": "object", "properties": {f"field_{n}": {"type": "string"} for n in range(30)}}
+		body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Wide"}}}}
+		document = make_document()
+		document["components"]["schemas"]["Wide"] = wide
+		document["paths"] = {f"/{n}": {"post": {"requestBody": body}} for n in range(20)}
+		with patch.object(openapi_operations, "MAX_SCHEMA_CHARS", 5_000):
+			plans, refused = plan_tools(document, base_url="https://a.example")
+		self.assertTrue(0 < len(plans) < 20)
+		self.assertEqual(refused[0]["reason"], f"Operations after the first {len(plans)} are left out.")
 
 	def test_invalid_server_urls_and_arguments_are_refused_with_a_reason(self):
 		for server in ("http://[::1", "http://h.example:99999"):
