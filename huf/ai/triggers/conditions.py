@@ -204,8 +204,8 @@ def describe_fields(part: str, doc: Snapshot) -> str:
 		for node in ast.walk(ast.parse(part, mode="eval"))
 		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
 	)
-	shown = [field for field in fields if field in doc and field not in doc._unlogged]
-	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in shown)
+	visible = [field for field in fields if field in doc and field not in doc._unlogged]
+	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in visible)
 
 
 def describe_value(value) -> str:

@@ -176,9 +176,9 @@ def evaluate_for_document(trigger, source: SourceEvent, doc) -> TriggerEvent:
 		return evaluate_trigger(trigger, source)
 	reader = trigger.run_as or source.user
 	is_readable = reader == source.user or frappe.has_permission(doc.doctype, "read", doc=doc, user=reader)
-	shown = restrict_snapshot(source.doc, doc.meta, reader)
-	payload = shown.as_dict() if source.payload and is_readable else None
-	return evaluate_trigger(trigger, replace(source, doc=shown, payload=payload, is_readable=is_readable))
+	visible = restrict_snapshot(source.doc, doc.meta, reader)
+	payload = visible.as_dict() if source.payload and is_readable else None
+	return evaluate_trigger(trigger, replace(source, doc=visible, payload=payload, is_readable=is_readable))
 
 
 def build_document_event(doc, method: str, key: str | None = None) -> SourceEvent:
