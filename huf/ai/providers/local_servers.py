@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
@@ -26,7 +25,7 @@ OLLAMA_WINDOW = 4096
 HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
-READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
+READ_FAULTS = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration)
 
 
 @dataclass(frozen=True)
@@ -87,11 +86,9 @@ def fetch_server_models(base: str, key: str = "") -> list[str]:
 	try:
 		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
 			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]
-	except (URLError, OSError, ValueError, KeyError, TypeError, HTTPException):
+	except READ_FAULTS:
 		return []
-	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)][
-		:MAX_MODELS
-	]
+	return keep_chat_models(names)[:MAX_MODELS]
 
 
 class NoRedirects(HTTPRedirectHandler):
@@ -107,6 +104,10 @@ def fetch_models(server: LocalServer) -> list[str] | None:
 		names = server.read(fetch_json(server.base + server.path, timeout_s=TIMEOUT_S))
 	except READ_FAULTS:
 		return None
+	return keep_chat_models(names)
+
+
+def keep_chat_models(names: list[str]) -> list[str]:
 	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)]
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, TCPServer
 
 import frappe
 
@@ -92,6 +93,21 @@ class TestDiscovery(unittest.TestCase):
 			read = local_servers.known_servers()[2].read
 			server = local_servers.LocalServer("llama.cpp", json_server.base, "/models", read)
 			self.assertEqual(local_servers.fetch_models(server), names)
+
+	def test_a_server_that_does_not_speak_http_has_no_models_and_no_window(self):
+		class Greeting(BaseRequestHandler):
+			def handle(self):
+				self.request.recv(1000)
+				self.request.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+		server = enter(self, TCPServer(("127.0.0.1", 0), Greeting))
+		threading.Thread(target=server.serve_forever, daemon=True).start()
+		self.addCleanup(server.shutdown)
+		base = f"http://127.0.0.1:{server.server_address[1]}"
+		known = local_servers.LocalServer("Ollama", base, "/models", lambda body: [])
+		self.assertIsNone(local_servers.fetch_models(known))
+		self.assertEqual(local_servers.fetch_server_models(base), [])
+		self.assertEqual(local_servers.read_window(base, "small"), 0)
 
 
 class TestConnect(SiteTestCase):
