@@ -35,10 +35,10 @@ from huf.ai.providers.models import (
 	Prices,
 	UnsavedProvider,
 	estimate_max_tokens,
+	find_prefix,
 	hides_tools,
 	list_providers,
 	listed,
-	listed_answer,
 	listed_prices,
 	load_table,
 	read_model_facts,
@@ -56,7 +56,6 @@ __all__ = [
 ]
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
-PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
 HIDDEN_TOOLS = (
 	"%s read %d tokens, fewer than the tools of the run have: its server does not show them to the model. "
 	"Test the model again under Models."
@@ -134,7 +133,9 @@ def build_call_arguments(
 		fixed |= STREAMED
 	_setup_api_key(provider, unsaved.api_key if unsaved else read_key(provider), fixed, row)
 	table = listed(name)
-	answer_tokens = site.max_answer_tokens or int(min(settings.answer_tokens, listed_answer(name)))
+	answer_tokens = site.max_answer_tokens or min(
+		settings.answer_tokens, table.get("max_output_tokens") or settings.answer_tokens
+	)
 	prices = site.prices or listed_prices(name)
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
@@ -168,18 +169,14 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
 	head, slash, rest = model.partition("/")
-	if slash and is_known_provider(head):
+	if slash and head in list_providers():
 		return model
-	prefix = PREFIXES.get(name, name.replace(" ", "_"))
-	if not is_known_provider(prefix):
+	prefix = "ollama_chat" if name == "ollama" else find_prefix(name)
+	if prefix not in list_providers():
 		# A self-hosted server; those speak OpenAI's protocol.
 		return f"openai/{model}"
 	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
 	return f"{prefix}/{rest if slash and ALIASES.get(head.lower(), head.lower()) == name else model}"
-
-
-def is_known_provider(prefix: str) -> bool:
-	return prefix in list_providers()
 
 
 def _setup_api_key(
@@ -234,35 +231,18 @@ class ModelCall:
 	"""Errors with which the server rejected JSON schemas in this run; empty if it accepts them."""
 
 	async def complete(
-		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
-	) -> ModelReply:
-		"""Call the model once and return the whole reply; text is passed on while it streams. Raises
-		ModelError.
-		"""
-		return await self.request(messages, tools, on_text, max_tokens)
-
-	async def complete_json(
-		self, messages: list[dict], schema: dict, max_tokens: int | None = None
-	) -> ModelReply:
-		"""A reply that conforms to a JSON schema, if the server supports schemas. Raises ModelError."""
-		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-		if not self.refused_schemas:
-			try:
-				return await self.request(messages, [], ignore_text, max_tokens, {"response_format": form})
-			except ModelError as error:
-				if error.status not in SCHEMA_REFUSALS:
-					raise
-				self.refused_schemas.append(str(error))
-		return await self.request(messages, [], ignore_text, max_tokens)
-
-	async def request(
 		self,
 		messages: list[dict],
 		tools: list[Tool],
 		on_text: OnText,
-		max_tokens: int | None,
+		max_tokens: int | None = None,
 		options: Mapping[str, Any] | None = None,
 	) -> ModelReply:
+		"""Call the model once and return the whole reply; text is passed on while it streams. Raises
+		ModelError.
+
+		`options`: further LiteLLM arguments.
+		"""
 		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees), **(options or {})}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
@@ -294,6 +274,20 @@ class ModelCall:
 				fault, self.provider, self.model, retryable=answer.is_empty, usage=usage
 			)
 		return answer.to_reply(self.model, usage)
+
+	async def complete_json(
+		self, messages: list[dict], schema: dict, max_tokens: int | None = None
+	) -> ModelReply:
+		"""A reply that conforms to a JSON schema, if the server supports schemas. Raises ModelError."""
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+		if not self.refused_schemas:
+			try:
+				return await self.complete(messages, [], ignore_text, max_tokens, {"response_format": form})
+			except ModelError as error:
+				if error.status not in SCHEMA_REFUSALS:
+					raise
+				self.refused_schemas.append(str(error))
+		return await self.complete(messages, [], ignore_text, max_tokens)
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)

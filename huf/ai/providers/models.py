@@ -200,11 +200,6 @@ def listed(name: str) -> dict:
 	return table.get(name) or table.get(name.partition("/")[2]) or {}
 
 
-def listed_answer(name: str) -> float:
-	"""The maximum length of an answer in tokens; infinite if unknown."""
-	return listed(name).get("max_output_tokens") or float("inf")
-
-
 def listed_prices(name: str) -> Prices | None:
 	"""A model's prices in the table; None if it has none."""
 	row = listed(name)
@@ -259,10 +254,10 @@ def find_price(provider: str, model: str) -> dict | None:
 	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
 	if row is None:
 		return None
-	price = row["input_cost_per_token"]
-	costs = {"input": price, "output": row.get("output_cost_per_token") or 0}
-	costs["cached"] = row.get("cache_read_input_token_cost") or price
-	return {kind: round(cost * TOKENS_PER_PRICE, 6) for kind, cost in costs.items()}
+	prices = read_listed_prices(row)
+	return {
+		kind: round(getattr(prices, kind) * TOKENS_PER_PRICE, 6) for kind in ("input", "output", "cached")
+	}
 
 
 def list_provider_models(provider: str) -> list[str]:
