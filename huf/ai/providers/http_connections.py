@@ -209,13 +209,13 @@ def find_proxy(url: str) -> str | None:
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
-async def read_body(content: aiohttp.StreamReader, limit: int = MAX_BODY_BYTES) -> bytes:
+async def read_body(content: aiohttp.StreamReader) -> bytes:
 	"""The whole body. Raises AnswerTooLarge."""
 	pieces, size = [], 0
 	async for piece in content.iter_any():
 		size += len(piece)
-		if size > limit:
-			raise AnswerTooLarge(limit, "bytes")
+		if size > MAX_BODY_BYTES:
+			raise AnswerTooLarge(MAX_BODY_BYTES, "bytes")
 		pieces.append(piece)
 	return b"".join(pieces)
 

@@ -161,7 +161,7 @@ class ResponseGuard:
 		return ReadResult(end, parse_calls(body, self.tools, marked=True))
 
 	def read_fence(self, ended: bool) -> ReadResult:
-		info = match_at(FENCE_START, self.pending)
+		info = match_start(FENCE_START, self.pending)
 		begin = info.end()
 		if begin == len(self.pending) and not ended:
 			raise NeedsMoreText
@@ -201,7 +201,7 @@ class ResponseGuard:
 			return ReadResult(len(ACTION))
 		if before := BEFORE_CALLS.match(self.pending):
 			return self.read_after_action(before.end(), ended)
-		step = match_at(ACTION_LINE, self.pending)
+		step = match_start(ACTION_LINE, self.pending)
 		name = step[1].strip(" *`\"'")
 		if not self.may_be_name(name, closed=bool(step[2])):
 			return ReadResult(len(ACTION))
@@ -246,11 +246,11 @@ class ResponseGuard:
 		if text[0] == "<":
 			return True
 		if text[0] != "{":
-			name = match_at(NAME_START, text)[0]
+			name = match_start(NAME_START, text)[0]
 			return self.may_be_name(name, closed=len(name) < len(text)) or (
 				marked and "print".startswith(name)
 			)
-		key = match_at(FIRST_KEY, text)
+		key = match_start(FIRST_KEY, text)
 		if not key[2] and key.end() == len(text):
 			return self.wait_or_refuse(ended)
 		if not key[3]:
@@ -338,9 +338,9 @@ class ResponseGuard:
 		self.remove(len(self.pending) if end < 0 else end + len(closer))
 
 
-def match_at(pattern: re.Pattern[str], text: str, at: int = 0) -> re.Match[str]:
-	"""The match of a pattern that matches at any position."""
-	match = pattern.match(text, at)
+def match_start(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+	"""The match of a pattern that matches at the start of any text."""
+	match = pattern.match(text)
 	assert match is not None
 	return match
 

@@ -118,20 +118,16 @@ def all_or_none(found: list[TextCall | None]) -> list[TextCall]:
 
 def unwrap_calls(value: Any) -> list:
 	"""The calls in a wrapper object, or the object."""
-	wrapped = (value[key] for key in LIST_KEYS if is_object(value) and isinstance(value.get(key), list))
-	return next(wrapped, [value])
-
-
-def is_object(value: Any) -> bool:
-	return isinstance(value, dict)
+	known = value if isinstance(value, dict) else {}
+	return next((known[key] for key in LIST_KEYS if isinstance(known.get(key), list)), [value])
 
 
 def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
 	"""An object as a call; None if it is not one, such as a tool's description."""
-	if not is_object(value):
+	if not isinstance(value, dict):
 		return None
 	for key in WRAPPER_KEYS:
-		if is_object(value.get(key)):
+		if isinstance(value.get(key), dict):
 			value = {**{k: v for k, v in value.items() if k != key}, **value[key]}
 	names = ((key, find_tool_name(value.get(key), tools)) for key in NAME_KEYS)
 	named, tool = next(((key, name) for key, name in names if name), ("", None))
@@ -139,11 +135,11 @@ def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
 	if not tool or not (given or marked) or set(value) - {named, given} - EXTRA_KEYS:
 		return None
 	arguments = value.get(given)
-	if is_object(arguments) and {"type", "properties"} <= set(arguments):
+	if isinstance(arguments, dict) and {"type", "properties"} <= set(arguments):
 		return None
 	if isinstance(arguments, str):
 		return tool, arguments
-	if arguments is None or is_object(arguments):
+	if arguments is None or isinstance(arguments, dict):
 		return tool, json.dumps(arguments or {}, ensure_ascii=False)
 	return None
 
