@@ -143,9 +143,16 @@ def build_call_arguments(
 		# A small model may never stop.
 		fixed.setdefault("max_tokens", max(1, min(answer_tokens, window // LOCAL_ANSWER_SHARE)))
 	return ModelCall(
-		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
-		CallPath(row.call_way or CallPath.AUTOMATIC),
-		bool(sees),
+		provider=provider,
+		model=model,
+		fixed=fixed,
+		prices=prices,
+		retries=settings.model_retries,
+		answer_tokens=answer_tokens,
+		window=window,
+		is_local=bool(row.is_local),
+		call_path=CallPath(row.call_way or CallPath.AUTOMATIC),
+		sees=bool(sees),
 	)
 
 
