@@ -76,7 +76,6 @@ def mark_redone(undos: Sequence[str], undone: Sequence[Any]) -> None:
 
 	`undone`: the undos' changes that were undone; what the undos did to other documents stays.
 	"""
-	for document in {(row.reference_doctype, row.reference_name) for row in undone} if undos else ():
-		filters = dict(zip(("reference_doctype", "reference_name"), document, strict=True))
-		original = {"undone_by": ["in", undos], **filters}
+	for doctype, name in {(row.reference_doctype, row.reference_name) for row in undone} if undos else ():
+		original = {"undone_by": ["in", undos], "reference_doctype": doctype, "reference_name": name}
 		frappe.db.set_value(CHANGE, original, "undone_by", None, update_modified=False)

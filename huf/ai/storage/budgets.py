@@ -63,9 +63,7 @@ class Reservation:
 		}
 
 
-def reserve_budget(
-	limits: list[Limit], worst: WorstCase | None, now: datetime | None = None
-) -> Reservation | None:
+def reserve_budget(limits: list[Limit], worst: WorstCase | None) -> Reservation | None:
 	"""Reserve the worst case of a call, or as much of its answer as the limits allow; None if the call is
 	free.
 
@@ -76,7 +74,7 @@ def reserve_budget(
 	worst = check_measurable(limits, worst)
 	if not worst.tokens and not worst.cost:
 		return None
-	now = now or now_datetime()
+	now = now_datetime()
 	# Sorted by name: all workers lock the rows in the same order.
 	named = sorted((limit.budget(now), limit) for limit in limits)
 	for _ in range(MAX_ATTEMPTS):
@@ -289,9 +287,9 @@ def charge_reservations(calls: list) -> None:
 		)
 
 
-def count_run_start(user: str, agent: str, cap: Cap, now: datetime | None = None) -> None:
+def count_run_start(user: str, agent: str, cap: Cap) -> None:
 	"""Count a run that a user starts. Raises TooManyRuns if the hour's limit is used up."""
-	now, name, stamp = now or now_datetime(), digest("rate", user, agent), frappe.generate_hash(length=20)
+	now, name, stamp = now_datetime(), digest("rate", user, agent), frappe.generate_hash(length=20)
 	row = increment_run_count(name, int(cap.amount), now, stamp)
 	if row is None:
 		first = {"scope": "rate", "holder": user, "period": agent, "since": now, "runs": 0}

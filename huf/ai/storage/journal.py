@@ -184,8 +184,6 @@ class RunJournal:
 			"call_type": self.call_type,
 			"status": "Started",
 			"started_at": now(),
-		}
-		row |= {
 			"provider": self.provider,
 			"model": self.model,
 			**(reservation.as_row() if reservation else {}),

@@ -71,7 +71,7 @@ class Lease:
 		self.row = read_run_with_stops(self.run)
 		if self.row is None or self.row.worker != self.worker:
 			raise LeaseLost(self.run)
-		self.stops = parse_stops(self.row.stops) if self.row.stops else []
+		self.stops = parse_stops(self.row.stops)
 
 	def check_stops(self, tool: str | None = None, provider: str | None = None) -> None:
 		"""Raises RunHeld if a stop covers the run, or a call of `tool` or of a model of `provider`, as of the
@@ -327,7 +327,7 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	)
 
 
-def read_claimable_runs(now: datetime | None = None) -> list[str]:
+def read_claimable_runs() -> list[str]:
 	"""At most MAX_READ_RUNS that a worker may start: abandoned ones, then those of chats, then the oldest."""
 	queued = frappe.db.sql(
 		f"""select run.name from {BEGINNABLE}
@@ -335,7 +335,7 @@ def read_claimable_runs(now: datetime | None = None) -> list[str]:
 		limit {MAX_READ_RUNS}""",
 		pluck=True,
 	)
-	return [*read_abandoned_runs(now), *queued][:MAX_READ_RUNS]
+	return [*read_abandoned_runs(), *queued][:MAX_READ_RUNS]
 
 
 BEGINNABLE = """`tabAgent Run` run

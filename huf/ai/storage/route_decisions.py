@@ -18,6 +18,7 @@ from huf.ai.storage.rows import blank_rows, clip, delete_rows, digest, insert_ro
 DECISION = "Agent Route Decision"
 AGENT = "agent"
 MAX_TEXT_CHARS = 1_000
+MAX_OUTCOMES = 5_000
 MATCH_WINDOW_S = 3600
 """A decision is linked to a run for the same message within this time."""
 
@@ -49,9 +50,9 @@ def insert_decision(message: str, values: Mapping[str, Any]) -> str:
 	return insert_row(DECISION, row)
 
 
-def find_decision(message: str, user: str, now: datetime | None = None) -> RecordedDecision | None:
+def find_decision(message: str, user: str) -> RecordedDecision | None:
 	"""The user's recent decision for this message that has no run yet, or None."""
-	since = add_to_date(now or now_datetime(), seconds=-MATCH_WINDOW_S, as_datetime=True)
+	since = add_to_date(now_datetime(), seconds=-MATCH_WINDOW_S, as_datetime=True)
 	rows = frappe.get_all(
 		DECISION,
 		filters={
@@ -64,13 +65,10 @@ def find_decision(message: str, user: str, now: datetime | None = None) -> Recor
 		order_by="creation desc",
 		limit=1,
 	)
-	return next(
-		(
-			RecordedDecision(row.name, row.route, get_agent_score(row), tuple(json.loads(row.plan_hint)))
-			for row in rows
-		),
-		None,
-	)
+	if not rows:
+		return None
+	row = rows[0]
+	return RecordedDecision(row.name, row.route, get_agent_score(row), tuple(json.loads(row.plan_hint)))
 
 
 def get_agent_score(row: Mapping[str, Any]) -> float:
@@ -106,7 +104,7 @@ def read_last_route(conversation: str) -> tuple[str | None, bool]:
 	return (decided[0].route if decided else None), False
 
 
-def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
+def read_outcomes() -> list[tuple[float, bool]]:
 	"""[(agent score, whether the agent was needed)] of the newest decisions with a known outcome, to fit the
 	router.
 
@@ -121,7 +119,7 @@ def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
 		where decision.stage in ('heuristics', 'classifier', 'model')
 		and (decision.run is not null or decision.route = 'chat')
 		order by decision.creation desc limit %s""",
-		(limit,),
+		(MAX_OUTCOMES,),
 		as_dict=True,
 	)
 	return [as_outcome(row) for row in rows]

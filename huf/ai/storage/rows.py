@@ -1,6 +1,6 @@
 """Writes rows of Huf's own tables with one statement each, past validation, permissions and caches.
 
-`update_document` is for DocTypes that people save as well: it also clears Frappe's cached copy.
+`update_cached_row` is for DocTypes that people save as well: it also clears Frappe's cached copy.
 """
 
 import hashlib

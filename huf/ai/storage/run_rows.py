@@ -27,7 +27,8 @@ def insert_run(
 ) -> Lease:
 	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
-	`opening`: the messages that begin the transcript, see `opening.py`. With the journal they allow a replay.
+	`opening`: the messages that begin the transcript, see `recorded_run.Opening`. With the journal they allow
+	a replay.
 	"""
 	started = status is RunStatus.STARTED
 	worker, lease_until = new_worker(), lease_expiry()
