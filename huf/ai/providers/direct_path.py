@@ -174,10 +174,6 @@ class DirectPath:
 			return self.litellm.APIConnectionError(str(error), self.provider, self.model)
 		if isinstance(error, RefusedRequest):
 			error = self.config.get_error_class(error.message, error.status, error.headers)
-		return self.map_error(error)
-
-	def map_error(self, error: Exception) -> Exception:
-		"""The exception that LiteLLM raises for an error of its translation."""
 		try:
 			return self.litellm.exception_type(
 				model=self.model, original_exception=error, custom_llm_provider=self.provider

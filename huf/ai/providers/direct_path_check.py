@@ -9,6 +9,7 @@ import json
 import os
 import ssl
 from collections.abc import AsyncIterator
+from copy import deepcopy
 from typing import Any
 
 import httpx
@@ -93,8 +94,8 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 	template = None
 	for with_calls in (False, True):
 		sample: Any = samples[stream](with_calls)
-		request, theirs = await call_litellm_offline(path, client, deep_copy(arguments), sample)
-		found = learn_template(request, path.build_body(deep_copy(arguments)))
+		request, theirs = await call_litellm_offline(path, client, deepcopy(arguments), sample)
+		found = learn_template(request, path.build_body(deepcopy(arguments)))
 		if found is None or template not in (None, found):
 			return "The request differs from what LiteLLM sends."
 		template, ours = found, AnswerBuilder(ignore_text)
@@ -125,7 +126,7 @@ async def learn_from_path(path: DirectPath, template: RequestTemplate, kwargs: d
 	own = FREE_ARGUMENTS - {"response_format"}
 	limit = {"max_tokens": PROBE} if "max_tokens" in kwargs else {}
 	fixed = {name: value for name, value in kwargs.items() if name not in own} | limit
-	options = path.build_body(deep_copy({**fixed, "messages": MESSAGES}))
+	options = path.build_body(deepcopy({**fixed, "messages": MESSAGES}))
 	model = options.pop("model")
 	options.pop("messages")
 	options.pop("response_format", None)
@@ -135,7 +136,7 @@ async def learn_from_path(path: DirectPath, template: RequestTemplate, kwargs: d
 	call = LearnedCall(template, model, options, token_field, ciphers)
 	for tools in ({}, {"tools": TOOLS}):
 		arguments = {**fixed, **tools, "messages": MESSAGES}
-		if call.write_body(arguments) != template.serialize(path.build_body(deep_copy(arguments))):
+		if call.write_body(arguments) != template.serialize(path.build_body(deepcopy(arguments))):
 			return None
 		if not await reads_the_same(path, bool(kwargs.get("stream")), with_calls=bool(tools)):
 			return None
@@ -236,10 +237,6 @@ def summarize_answer(answer: AnswerBuilder) -> tuple:
 	cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
 	tokens = (usage.prompt_tokens, usage.completion_tokens, cached)
 	return answer.text, answer.reasoning, answer.calls, answer.finish_reason, tokens
-
-
-def deep_copy(kwargs: dict) -> dict:
-	return json.loads(json.dumps(kwargs))
 
 
 async def stream_lines(sample: list[str]) -> AsyncIterator[str]:

@@ -5,7 +5,6 @@ key.
 import re
 import socket
 from collections.abc import Iterator
-from functools import lru_cache
 
 from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError, add_details
@@ -62,7 +61,7 @@ def model_error(
 	`is_partly_displayed`: a reader has seen part of the answer, so the call must not be retried.
 	"""
 	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
-	reason = hide_secret(first_line(str(error)), secret)
+	reason = read_reason(error, secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
 	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
 	# Providers do not charge for refused requests; after any other error the usage is unknown.
@@ -106,18 +105,13 @@ def is_connection_error(error: Exception) -> bool:
 	return bool(CONNECTION_ERRORS & {cls.__name__ for cls in type(error).__mro__})
 
 
-def hide_secret(text: str, secret: str | None) -> str:
-	if secret:
-		text = text.replace(secret, HIDDEN)
-	return mask_secrets(text)
+def read_reason(error: Exception, secret: str | None) -> str:
+	"""The first line of an error's message, without API keys."""
+	line = CLIENT_DETAILS.sub("", str(error).strip().split("\n", 1)[0])
+	line = line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
+	return mask_secrets(line.replace(secret, HIDDEN) if secret else line)
 
 
-def first_line(text: str) -> str:
-	line = CLIENT_DETAILS.sub("", text.strip().split("\n", 1)[0])
-	return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
-
-
-@lru_cache(maxsize=1)
 def known_errors() -> tuple[type[Exception], ...]:
 	"""The exceptions that a failing provider or connection raises through LiteLLM."""
 	import aiohttp

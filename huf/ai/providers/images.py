@@ -21,8 +21,6 @@ def insert_images(messages: list[dict], supports_vision: bool) -> list[dict]:
 	"""Messages in OpenAI's format, with images as content parts, or with a note that the model cannot see
 	them.
 	"""
-	if not any(message.get("images") for message in messages):
-		return list(messages)
 	if not supports_vision:
 		return [drop_images(each, NO_VISION_NOTE) for each in messages]
 	left, sent = MAX_IMAGES_CHARS, []

@@ -67,7 +67,7 @@ def compact(text: str) -> str:
 def merge(matches: Iterable[Match]) -> list[Match]:
 	"""Sorted matches; overlapping ones are merged, so that no part of them stays unmasked."""
 	merged: list[Match] = []
-	for _, match in sorted(enumerate(matches), key=lambda each: (each[1].start, each[0])):
+	for match in sorted(matches, key=lambda each: each.start):
 		if not merged or match.start >= merged[-1].end:
 			merged.append(match)
 		elif match.end > merged[-1].end:

@@ -31,7 +31,7 @@ NUMERIC_DATE = re.compile(r"\d{1,2}([-./ ])\d{1,2}\1\d{4}")
 
 
 def is_phone(text: str) -> bool:
-	return not NUMERIC_DATE.match(text) and any(map(lambda region: is_possible_phone(text, region), REGIONS))
+	return not NUMERIC_DATE.match(text) and any(is_possible_phone(text, each) for each in REGIONS)
 
 
 def is_possible_phone(text: str, region: str) -> bool:
@@ -185,10 +185,11 @@ BORN_WORDS = re.compile(
 """A date of birth in words, or a year of birth."""
 BORN_AFTER = re.compile(r"(?: in [^\W\d_]+)? (?:geboren|geb\.|narozen[aý]?)\b")
 CONTEXT_CHARS, WORDS_CHARS = 40, 80
-Dates = frozenset[tuple[int, int, int]] | set[tuple[int, int, int]]
 
 
-def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) -> Iterator[tuple[int, int]]:
+def find_birth_dates(
+	text: str, spans: Sequence[tuple[int, int]], known: set[tuple[int, int, int]]
+) -> Iterator[tuple[int, int]]:
 	"""(start, end) of dates of birth in parts of a text: dates of records, and dates after a word such as
 	geb. or born, also in words.
 	"""

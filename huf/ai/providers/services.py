@@ -9,12 +9,8 @@ from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
 from huf.ai.core.event_loops import run_on_model_loop
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
-from huf.ai.providers.failures import first_line, hide_secret, known_errors, model_error
-from huf.ai.providers.litellm import (
-	_normalize_model_name,
-	_setup_api_key,
-	read_key,
-)
+from huf.ai.providers.failures import known_errors, model_error, read_reason
+from huf.ai.providers.litellm import _normalize_model_name, _setup_api_key, read_key
 from huf.ai.providers.litellm_module import load
 from huf.ai.providers.models import prices_of, read_model_facts
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
@@ -96,7 +92,7 @@ async def search_web(query: str, limit: int) -> list[dict]:
 	try:
 		answer = await run_on_model_loop(load().asearch(**kwargs))
 	except known_errors() as error:
-		reason = hide_secret(first_line(str(error)), key)
+		reason = read_reason(error, key)
 		raise ToolError(f"The web search by {settings.search_provider} failed: {reason}") from None
 	return [
 		{

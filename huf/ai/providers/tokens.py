@@ -82,9 +82,7 @@ def count_short_text(count: Callable[[str, str], int], model: str, text: str) ->
 
 
 def count_max_tokens(message: dict) -> int:
-	text = to_tokenized_text(message)
-	is_ascii = text.isascii()
-	return (len(text) if is_ascii else len(text.encode("utf-8", "replace"))) + count_overhead(message)
+	return len(to_tokenized_text(message).encode("utf-8", "replace")) + count_overhead(message)
 
 
 def count_overhead(message: dict) -> int:
