@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -13,7 +13,6 @@ CODES = ("en", "de", "es", "cs")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}")
 MAX_PHRASE_WORDS, MAX_KEY_CHARS = 4, 100
 DETECTION_TOKENS = 40
-MAX_CACHED_KEYS = 2048
 TOKEN = re.compile(
 	r"""["“„«`](?P<quoted>[^"“”„«»`\n]+)["“”»`]|(?P<mark>[:;,.!?=\n])"""
 	r"""|(?P<word>https?://[^\s"'<>]+|\w(?:[\w'’/.@+-]*\w)?)"""
@@ -76,10 +75,8 @@ class WordList:
 		]
 		self.phrases = {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
 		self.prefixes = {entry[:-1]: meaning for entry, meaning in entries if entry.endswith("*")}
-		self.get = lru_cache(maxsize=MAX_CACHED_KEYS)(self.find_meaning)
-		"""Cached, because words repeat in long texts."""
 
-	def find_meaning(self, key: str) -> str | None:
+	def get(self, key: str) -> str | None:
 		for phrase in (key, singular(key)):
 			if phrase in self.phrases:
 				return self.phrases[phrase]
