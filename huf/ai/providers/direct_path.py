@@ -43,28 +43,6 @@ class NullLogging:
 		return lambda *args, **kwargs: None
 
 
-class RawResponse:
-	"""A response body in the form that LiteLLM's translation expects. Raises ValueError if it is not a JSON
-	object.
-	"""
-
-	status_code = 200
-
-	def __init__(self, content: bytes):
-		self.content = content
-		self.headers: dict[str, str] = {}
-		self.parsed = json.loads(content)
-		if not isinstance(self.parsed, dict):
-			raise ValueError("The response is not a JSON object.")
-
-	@property
-	def text(self) -> str:
-		return self.content.decode("utf-8", "replace")
-
-	def json(self) -> dict:
-		return self.parsed
-
-
 class DirectPath:
 	"""Calls one model of one provider through LiteLLM's translation.
 
@@ -77,7 +55,6 @@ class DirectPath:
 		self.config = litellm.utils.ProviderConfigManager.get_provider_chat_config(
 			model=self.model, provider=litellm.LlmProviders(self.provider)
 		)
-		self.fix_messages = litellm.utils.validate_and_fix_openai_messages
 		self.options = lru_cache(maxsize=64)(self.make_options)
 
 	@property
@@ -105,9 +82,10 @@ class DirectPath:
 	def build_body(self, kwargs: dict) -> dict:
 		"""The request body for the arguments of a LiteLLM call."""
 		wanted = {key: value for key, value in kwargs.items() if key not in CALL_ONLY_ARGUMENTS}
+		messages = [dict(message) for message in kwargs["messages"]]
 		body = self.config.transform_request(
 			model=self.model,
-			messages=self.fix_messages([dict(message) for message in kwargs["messages"]]),
+			messages=self.litellm.utils.validate_and_fix_openai_messages(messages),
 			optional_params=pickle.loads(self.options(json.dumps(wanted))),  # noqa: S301 (made above, never stored)
 			litellm_params={"custom_llm_provider": self.provider, "api_base": self.base},
 			headers={},
@@ -117,10 +95,15 @@ class DirectPath:
 		return body
 
 	def parse_response(self, kwargs: dict, body: dict, content: bytes) -> Any:
-		"""A non-streamed response as LiteLLM's ModelResponse."""
+		"""A whole response as LiteLLM's ModelResponse. Raises ValueError if it is not a JSON object."""
+		import httpx
+
+		response = httpx.Response(200, content=content)
+		if not isinstance(response.json(), dict):
+			raise ValueError("The response is not a JSON object.")
 		return self.config.transform_response(
 			model=self.model,
-			raw_response=RawResponse(content),
+			raw_response=response,
 			model_response=self.litellm.ModelResponse(),
 			logging_obj=NullLogging(),
 			request_data=body,
