@@ -156,8 +156,7 @@ def read_xml(text: str, tools: ToolSchemas) -> list[TextCall]:
 	found = [(name, read_xml_parameters(body)) for name, body in XML_CALL.findall(text)]
 	if not found and (glm := GLM_CALL.search(text)):
 		found = [(glm[1], read_xml_parameters(glm[2]))]
-	calls = [to_xml_call(tool, body, tools) for name, body in found if (tool := find_tool_name(name, tools))]
-	return calls if len(calls) == len(found) else []
+	return all_or_none([to_xml_call(name, body, tools) for name, body in found])
 
 
 def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
@@ -183,12 +182,15 @@ def read_xml_parameters(body: str) -> dict[str, str] | str:
 	return found or body.strip()
 
 
-def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> TextCall:
+def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> TextCall | None:
+	tool = find_tool_name(name, tools)
+	if not tool:
+		return None
 	if isinstance(body, str):
-		return name, body or "{}"
-	fields = tools[name].get("properties") or {}
+		return tool, body or "{}"
+	fields = tools[tool].get("properties") or {}
 	typed = {key: convert_xml_value(value, fields.get(key) or {}) for key, value in body.items()}
-	return name, json.dumps(typed, ensure_ascii=False)
+	return tool, json.dumps(typed, ensure_ascii=False)
 
 
 def convert_xml_value(text: str, schema: dict) -> Any:
