@@ -43,8 +43,6 @@ ENTITY = re.compile(
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Invisible characters that break words."""
 NO_VALUES = RecordValues()
-
-
 NO_IMAGES = "Images are left out, because personal data in them cannot be masked. Say so where it matters."
 
 

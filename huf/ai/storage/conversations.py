@@ -24,8 +24,6 @@ MESSAGES_AFTER_S = 1.0
 them.
 """
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
-
-
 MAX_ID_CHARS = 140
 SHARED_OWNER = "Administrator"
 """Owner of shared conversations, so that only users who may see every conversation see them."""

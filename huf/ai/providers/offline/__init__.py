@@ -71,8 +71,7 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 	Args:
 		messages: the conversation in OpenAI's format, with at least one user message.
 		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
-			"effect"}, the values
-			of its Agent Tool Function.
+			"effect"}, the values of its Agent Tool Function.
 		today: the date that "tomorrow" is relative to; by default the server's.
 
 	Returns:
