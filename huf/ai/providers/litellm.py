@@ -37,6 +37,7 @@ from huf.ai.providers.models import (
 	estimate_max_tokens,
 	find_prefix,
 	hides_tools,
+	hosts_models_of,
 	list_providers,
 	listed,
 	listed_prices,
@@ -171,14 +172,16 @@ def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
 
 
 def _normalize_model_name(model: str, provider: str | None) -> str:
-	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are kept."""
+	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are
+	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is groq/openai/gpt-oss-120b.
+	"""
 	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
 	head, slash, rest = model.partition("/")
-	if slash and head in list_providers():
-		return model
 	prefix = "ollama_chat" if name == "ollama" else find_prefix(name)
+	if slash and head in list_providers() and not hosts_models_of(prefix, head):
+		return model
 	if prefix not in list_providers():
 		# A self-hosted server; those speak OpenAI's protocol.
 		return f"openai/{model}"

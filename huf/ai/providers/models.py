@@ -187,6 +187,11 @@ def list_providers() -> frozenset[str]:
 	return frozenset(PROVIDER.findall(found[1]) if found else ())
 
 
+def hosts_models_of(prefix: str, maker: str) -> bool:
+	"""Whether the table has models of a maker at this provider, such as groq/openai/gpt-oss-120b."""
+	return any(name.startswith(f"{prefix}/{maker}/") for name in load_table())
+
+
 def read_litellm_file(*names: str) -> str:
 	"""The text of one of LiteLLM's files; "" if it is missing."""
 	spec = find_spec("litellm")

@@ -89,7 +89,9 @@ class TestStall(LoopTestCase):
 			return ModelReply("What I have.")
 
 		larger = iter([None, FunctionModel(answer)])
-		outcome = self.run_loop(calls("look"), calls("look"), guards=[Stall()], escalate=lambda _: next(larger))
+		outcome = self.run_loop(
+			calls("look"), calls("look"), guards=[Stall()], escalate=lambda _: next(larger)
+		)
 		self.assertEqual((outcome.text, asked), ("What I have.", [1]))
 
 	def test_a_run_cancelled_at_the_nudge_keeps_no_nudge(self):

@@ -18,7 +18,7 @@ from huf.ai.providers.litellm import (
 	build_call_arguments,
 )
 from huf.ai.providers.litellm_module import load
-from huf.ai.providers.models import listed_prices
+from huf.ai.providers.models import list_provider_models, list_providers, listed_prices
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make, make_agent, make_model, make_tool, unique
@@ -40,6 +40,7 @@ NAMES = (
 	("qwen3.5:35b", "Ollama", "ollama_chat/qwen3.5:35b"),
 	("own-model", "Our Server", "openai/own-model"),
 	("qwen/qwen3-32b", "Qwen", "openai/qwen/qwen3-32b"),
+	("openai/gpt-oss-120b", "Groq", "groq/openai/gpt-oss-120b"),
 )
 
 
@@ -48,6 +49,14 @@ class TestLiteLLM(SiteTestCase):
 		for model, provider, name in NAMES:
 			with self.subTest(model, provider=provider):
 				self.assertEqual(_normalize_model_name(model, provider), name)
+
+	def test_a_model_that_a_provider_offers_is_called_at_that_provider(self):
+		for provider in list_providers() - {"ollama"}:
+			called = {
+				_normalize_model_name(model, provider).partition("/")[0]
+				for model in list_provider_models(provider)
+			}
+			self.assertLessEqual(called, {provider})
 
 	def test_agent_settings_and_the_provider_key_are_sent(self):
 		with ModelServer() as server:
