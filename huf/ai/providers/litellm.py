@@ -173,7 +173,8 @@ def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
 
 def _normalize_model_name(model: str, provider: str | None) -> str:
 	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are
-	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is groq/openai/gpt-oss-120b.
+	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is
+	groq/openai/gpt-oss-120b.
 	"""
 	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
 	if name == "openrouter":
