@@ -107,9 +107,8 @@ class CaseDryRuns:
 		fields = [*(check.get("values") or {}), *where]
 		if doctype in (store.MAIL, store.EVENT):
 			where = {"thread": self.run, **where}
+		check_where(doctype, where)
 		columns = frappe.get_meta(doctype).get_valid_columns()
-		if unknown := [name for name in where if name not in columns]:
-			raise frappe.ValidationError(f"{doctype} has no field {', '.join(unknown)}.")
 		fields = list(dict.fromkeys([*(name for name in fields if name in columns), "name", "modified"]))
 		frappe.db.rollback()
 		with acting_as(self.setup_user):
@@ -229,6 +228,17 @@ def find_setup_user() -> str:
 	Managers, else the session user.
 	"""
 	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
+
+
+def check_where(doctype: str, where: Mapping[str, Any]) -> None:
+	"""Raises ValidationError for what no record can match; Frappe ignores some of it."""
+	meta = frappe.get_meta(doctype)
+	if meta.issingle:
+		raise frappe.ValidationError(f"{doctype} has settings, and no records.")
+	if unknown := where.keys() - set(meta.get_valid_columns()):
+		raise frappe.ValidationError(f"{doctype} has no field {', '.join(sorted(unknown))}.")
+	if objects := [name for name, value in where.items() if isinstance(value, Mapping)]:
+		raise frappe.ValidationError(f"The value of {', '.join(objects)} is an object.")
 
 
 def list_checked_rows(doctype: str, where: Mapping, fields: Sequence[str]) -> list:
