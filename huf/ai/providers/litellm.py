@@ -34,6 +34,7 @@ from huf.ai.providers.models import (
 	CallPath,
 	Prices,
 	UnsavedProvider,
+	clean_provider,
 	estimate_max_tokens,
 	find_prefix,
 	hides_tools,
@@ -56,7 +57,6 @@ __all__ = [
 	"run",
 ]
 
-ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 HIDDEN_TOOLS = (
 	"%s read %d tokens, fewer than the tools of the run have: its server does not show them to the model. "
 	"Test the model again under Models."
@@ -176,7 +176,7 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is
 	groq/openai/gpt-oss-120b.
 	"""
-	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
+	name = clean_provider(provider)
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
 	head, slash, rest = model.partition("/")
@@ -187,7 +187,7 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 		# A self-hosted server; those speak OpenAI's protocol.
 		return f"openai/{model}"
 	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
-	return f"{prefix}/{rest if slash and ALIASES.get(head.lower(), head.lower()) == name else model}"
+	return f"{prefix}/{rest if slash and clean_provider(head) == name else model}"
 
 
 def _setup_api_key(

@@ -25,6 +25,8 @@ FILE = "model_prices_and_context_window_backup.json"
 PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", re.MULTILINE)
 PROVIDER = re.compile(r"^[ \t]+[A-Z][A-Z0-9_]* = \"([^\"]+)\"", re.MULTILINE)
 LONG_PRICE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
+"""Other names that people give providers."""
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 """Providers that have another name in the table."""
 
@@ -226,8 +228,14 @@ def prices_of(model: str, name: str) -> Prices | None:
 	return read_model_facts(model).prices or listed_prices(name)
 
 
+def clean_provider(provider: str | None) -> str:
+	"""The usual name of a provider in lower case: xai for Grok."""
+	name = (provider or "").strip().lower()
+	return ALIASES.get(name, name)
+
+
 def find_prefix(provider: str) -> str:
-	name = provider.strip().lower()
+	name = clean_provider(provider)
 	return NAMES.get(name, name.replace(" ", "_"))
 
 

@@ -86,5 +86,11 @@ def build_end_values(usage: Usage | None) -> dict:
 	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
 	if usage is None:
 		return {"status": "Failed"}
-	tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-	return {"status": "Success", **tokens, "cost": usage.cost or 0, "cost_known": int(usage.cost is not None)}
+	return {
+		"status": "Success",
+		"input_tokens": usage.input_tokens,
+		"cached_tokens": usage.cached_tokens,
+		"output_tokens": usage.output_tokens,
+		"cost": usage.cost or 0,
+		"cost_known": int(usage.cost is not None),
+	}

@@ -159,6 +159,11 @@ class TestModels(SiteTestCase):
 		self.assertIsNone(find_price("OpenAI", "no such model"))
 		self.assertIn("gemini-2.5-flash", list_provider_models("Google"))
 
+	def test_a_provider_under_another_usual_name_has_its_models_and_prices(self):
+		self.assertTrue(list_provider_models("Grok"))
+		self.assertEqual(list_provider_models("Grok"), list_provider_models("xAI"))
+		self.assertEqual(find_price("Claude", "claude-opus-4-5"), find_price("Anthropic", "claude-opus-4-5"))
+
 
 def make_model_on(server) -> str:
 	if server:

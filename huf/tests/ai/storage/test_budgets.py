@@ -9,7 +9,7 @@ from frappe.utils import now_datetime
 from huf.ai.core import times
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import AgentRequest, Usage
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import recover_runs, work_on
@@ -173,6 +173,14 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(budget.reserved_cost, 0)
 		self.assertAlmostEqual(budget.cost, 0.01)
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"owner": user}, "status"), "Failed")
+
+	def test_a_call_outside_runs_records_its_usage(self):
+		user = make_user("Huf User")
+		with acting_as(user), budgeted_call(WorstCase("m", 100, 10)) as used:
+			used.usage = Usage(90, 5, 60, 0.01)
+		fields = ["status", "input_tokens", "cached_tokens", "output_tokens", "cost"]
+		recorded = frappe.db.get_value("Agent LLM Call", {"owner": user}, fields)
+		self.assertEqual(recorded, ("Success", 90, 60, 5, 0.01))
 
 	def test_a_call_outside_runs_is_not_lost_because_clocks_were_set_forward(self):
 		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, extra_cost=0.01)
