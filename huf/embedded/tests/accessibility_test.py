@@ -18,6 +18,7 @@ FAULTS = """async (rules) => {
 	const { violations } = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
 	return violations.map(({ id, impact, nodes }) => [impact, id, nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]);
 }"""
+PHONE = {"width": 390, "height": 844}
 IS_WIDER = "() => document.documentElement.scrollWidth > innerWidth"
 REACHABLE = """() => {
 	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")];
@@ -85,9 +86,10 @@ class TestAccessibility(unittest.TestCase):
 		cls.show = enter(cls, open_showcase())
 		cls.browser = enter(cls, start_browser())
 
-	def test_axe_and_the_tab_key_find_no_fault_on_any_page(self):
+	def test_every_page_passes_axe_is_reached_by_tab_and_fits_a_phone(self):
 		"""Each page is opened once for all checks: opening it takes as long as checking it."""
 		with self.open_page() as page:
+			desktop = page.viewport_size
 			for one in PAGES:
 				self.show.open(page, one)
 				with self.subTest(one.name, check="axe, light"):
@@ -97,6 +99,10 @@ class TestAccessibility(unittest.TestCase):
 					page.locator("html[data-theme=dark]").wait_for(state="attached")
 					self.assertEqual(faults_of(page, COLOUR_RULES), [])
 				page.emulate_media(color_scheme="light")
+				with self.subTest(one.name, check="phone"):
+					page.set_viewport_size(PHONE)
+					self.assertFalse(page.evaluate(IS_WIDER))
+				page.set_viewport_size(desktop)
 				with self.subTest(one.name, check="tab key"):
 					self.check_tab_key(page)
 
@@ -109,13 +115,6 @@ class TestAccessibility(unittest.TestCase):
 		self.assertEqual(faulty, set())
 		reached = {stop["index"] for stop in focused}
 		self.assertEqual([tag for index, tag in enumerate(controls) if index not in reached], [])
-
-	def test_no_page_is_wider_than_a_phone(self):
-		with self.open_page(width=390, height=844) as page:
-			for one in PAGES:
-				with self.subTest(one.name):
-					self.show.open(page, one)
-					self.assertFalse(page.evaluate(IS_WIDER))
 
 	def test_popups_trap_focus_and_return_it_to_the_opener_on_escape(self):
 		with self.open_page() as page:
