@@ -208,10 +208,16 @@ def read_call_result(result: Any) -> dict:
 	left_out = [describe_block(each) for each in result.content if each.type != "text"]
 	structured = strip_invisible_json(result.structured_content)
 	found = {"text": text, "structured": structured, "left_out": left_out}
-	if structured is not None and read_json_or_text(text) in (structured, structured.get("result")):
+	if structured is not None and read_json_or_text(text) in unwrap_result(structured):
 		# Servers repeat structured content, or the value that it wraps, as text for older clients.
 		del found["text"]
 	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
+
+
+def unwrap_result(structured: Any) -> list:
+	"""Structured content, which may be any JSON, and the value that it wraps, if it is an object that does."""
+	wraps = isinstance(structured, dict) and "result" in structured
+	return [structured, structured["result"]] if wraps else [structured]
 
 
 def describe_block(block: Any) -> str:

@@ -90,6 +90,11 @@ class TestDefinitions(unittest.TestCase):
 			({"result": [1]}, "[1]", False),
 			({"count": 2}, "Found 2 notes: Anna, Eve", True),
 			({}, "Created note 5", True),
+			({}, "null", True),
+			([1, 2], "[1, 2]", False),
+			([1, 2], "Two notes", True),
+			("Done", "Done", False),
+			(3, "Three notes", True),
 		):
 			with self.subTest(text):
 				given = CallToolResult(content=[TextContent(text=text)], structured_content=structured)
