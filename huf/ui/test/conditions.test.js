@@ -40,7 +40,7 @@ test("what a person writes in another way is read as well", () => {
 });
 
 test("more than rows can say stays Python", () => {
-	const texts = ["doc.a == 1 or doc.b", "doc.a.b", "doc.a == doc.b", "len(doc.items) > 1", "now.day < 8", "doc.a == 'x", "(doc.a)", "doc.a == None"];
+	const texts = ["doc.a == 1 or doc.b", "doc.a.b", "doc.a == doc.b", "len(doc.items) > 1", "now.day < 8", "doc.a == 'x", "(doc.a)", "doc.a == None", "doc.a != ''", 'doc.a == "" and doc.b > 2', "'' in doc.a"];
 	for (const text of texts) assert.equal(readCondition(text), null, text);
 });
 

@@ -62,7 +62,9 @@ function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): 
 export function readCondition(text: string): ConditionRow[] | null {
 	const parts = splitParts(text.trim());
 	const rows = parts.map(readRow);
-	return rows.every((row) => row !== null) ? (rows as ConditionRow[]) : null;
+	// An empty text is a value in Python, but in a row it is one that is missing.
+	const isComplete = (row: ConditionRow | null) => row && (row.value || ALONE.includes(row.operator));
+	return rows.every(isComplete) ? (rows as ConditionRow[]) : null;
 }
 
 function readRow(part: string): ConditionRow | null {
