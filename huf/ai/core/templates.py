@@ -39,7 +39,7 @@ TEMPLATE_METHODS = {
 	dict: METHODS[dict] | {"update"},
 }
 TAG = re.compile(r"<[^<>]*>")
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?")
+LANGUAGE = re.compile(r"[A-Za-z]+([-_][A-Za-z0-9]+)*")
 WIDENING = {"batch", "center", "indent", "json", "slice", "tojson"}
 JOINING = {"indent", "join", "wordwrap"}
 PARSING = {"format_date", "format_datetime", "wordwrap"}

@@ -33,6 +33,8 @@ class TestPrompts(SiteTestCase):
 		name = os.path.relpath(file.with_suffix("").resolve(), frappe.get_app_path("huf", "translations"))
 		with self.assertRaisesRegex(UsageError, "is not a language"):
 			render_prompt(f"{{{{ _('Bob', '{name}') }}}}", {})
+		for language in ("pt-BR", "sr-Latn", "zh_Hant_TW", "es-419"):
+			self.assertTrue(render_prompt(f"{{{{ _('Currency', '{language}') }}}}", {}))
 		self.assertEqual(
 			render_prompt("{{ _('Currency', 'de') }} {{ _('Currency') }}", {}), "Währung Currency"
 		)

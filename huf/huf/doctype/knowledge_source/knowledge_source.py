@@ -83,9 +83,10 @@ class KnowledgeSource(Document):
 
 	def check_author(self):
 		"""Only a System Manager chooses what others may read: the numbers of items tell which documents match
-		the filters, and an embedding model's provider receives all texts.
+		the filters, and an embedding model's provider receives all texts. Any manager may disable a source.
 		"""
-		if "System Manager" in frappe.get_roles() or not any(map(self.has_value_changed, INDEXED_FIELDS)):
+		choices = [each for each in INDEXED_FIELDS if each != "disabled" or not self.disabled]
+		if "System Manager" in frappe.get_roles() or not any(map(self.has_value_changed, choices)):
 			return
 		doctype = self.reference_doctype
 		filtered = {field for field, *_rest in sources.parse_filters(self)}

@@ -339,4 +339,7 @@ class TestDocuments(SiteTestCase):
 		source = make_source(**hidden)
 		with acting_as(make_user("Huf Manager", EDITOR)):
 			make_source(index=False, reference_doctype=CASE, filters='{"status": "Open"}')
-			frappe.get_doc(SOURCE, source).update({"description": "Of a System Manager"}).save()
+			doc = frappe.get_doc(SOURCE, source).update({"description": "Of a System Manager"}).save()
+			doc.update({"disabled": 1}).save()
+			with self.assertRaises(frappe.PermissionError):
+				doc.update({"disabled": 0}).save()
