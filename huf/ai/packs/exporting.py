@@ -68,7 +68,9 @@ def export_pack(
 	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
-	used_doctypes = [each.reference_doctype for each in (*own_tools, *triggers)]
+	# Who may not read DocTypes exports triggers without those that they watch.
+	watched = triggers if frappe.has_permission("DocType", "read") else ()
+	used_doctypes = [each.reference_doctype for each in (*own_tools, *watched)]
 	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *filter(is_custom, used_doctypes)]))
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {

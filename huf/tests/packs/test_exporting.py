@@ -176,6 +176,19 @@ class TestExporting(PackTestCase):
 		with self.assertRaisesRegex(UsageError, "cannot be a pack's name. Use up to 40"):
 			export_pack("../mine")
 
+	def test_managers_export_triggers_without_the_doctypes_that_they_may_not_read(self):
+		agent = make("Agent", agent_name=f"Watcher {self.key}", instructions="Watch.").name
+		watch = {"trigger_type": "Doc Event", "reference_doctype": self.plant, "doc_event": "on_update"}
+		values = {"agent": agent, "prompt": "Go", "run_as": make_user("Huf User")}
+		trigger = make("Agent Trigger", trigger_name=f"Watch {self.key}", **watch, **values).name
+		self.assertIn("doctypes.json", export_pack("mine", agents=[agent]))
+		with acting_as(make_user("Huf Manager")):
+			files = export_pack("mine", agents=[agent])
+		self.assertIn(f"reference_doctype: {self.plant}", files["pack.yaml"])
+		self.assertNotIn("doctypes.json", files)
+		frappe.delete_doc("Agent Trigger", trigger)
+		frappe.db.commit()
+
 	def test_exporting_a_doctype_needs_permission(self):
 		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 			export_pack("mine", doctypes=[self.plant])
