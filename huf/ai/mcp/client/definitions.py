@@ -215,7 +215,7 @@ def read_call_result(result: Any) -> dict:
 
 
 def unwrap_result(structured: Any) -> list:
-	"""Structured content, which may be any JSON, and the value that it wraps, if it is an object that does."""
+	"""Structured content, which may be any JSON, and the value that it wraps, if it does."""
 	wraps = isinstance(structured, dict) and "result" in structured
 	return [structured, structured["result"]] if wraps else [structured]
 
