@@ -85,8 +85,9 @@ def is_same(before, after) -> bool:
 
 def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
-	unlogged = {df.fieldname for df in doc.meta.fields} - {df.fieldname for df in loggable_fields(doc.meta)}
-	return Snapshot(doc.as_dict(), before.as_dict() if before else None, frozenset(unlogged))
+	return Snapshot(
+		doc.as_dict(), before.as_dict() if before else None, frozenset(list_unlogged_fields(doc.meta))
+	)
 
 
 def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:
@@ -147,6 +148,16 @@ def loggable_fields(meta) -> list:
 	return [f for f in meta.fields if not f.permlevel and f.fieldtype not in HIDDEN | NO_VALUE]
 
 
+def list_unlogged_fields(meta) -> list[str]:
+	"""Fields that not every reader of the document may see, and tables whose rows have such fields."""
+	rows = {df.fieldname: frappe.get_meta(df.options).fields for df in meta.get_table_fields()}
+	return [
+		df.fieldname
+		for df in meta.fields
+		if any(each.permlevel or each.fieldtype in HIDDEN for each in (df, *rows.get(df.fieldname, ())))
+	]
+
+
 def loggable_values(doc: Snapshot, meta) -> dict:
 	"""{fieldname: value} of fields that have a value and that every reader of the document may see."""
 	values = {field.fieldname: doc.get(field.fieldname) for field in loggable_fields(meta)}
@@ -204,8 +215,12 @@ def describe_fields(part: str, doc: Snapshot) -> str:
 		for node in ast.walk(ast.parse(part, mode="eval"))
 		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
 	)
-	visible = [field for field in fields if field in doc and field not in doc._unlogged]
-	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in visible)
+	visible = {field: doc.get(field) for field in fields if field in doc and field not in doc._unlogged}
+	return ", ".join(
+		f"{field} = {describe_value(value)}"
+		for field, value in visible.items()
+		if not isinstance(value, list)
+	)
 
 
 def describe_value(value) -> str:

@@ -1,17 +1,19 @@
 """Runs of trigger events: their users, their chains, and their recovery after a lost worker."""
 
 import frappe
+from frappe.utils import now_datetime
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
+from huf.ai.triggers.conditions import evaluate_condition, take_snapshot
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents
 from huf.ai.triggers.runs import open_event_run, recover_events
 from huf.api.trigger import backtest, explain, fire
-from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
+from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes, make_order
 from huf.tests.factories import make_agent, make_user, unique
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
 
@@ -75,6 +77,18 @@ class TestWhoActs(TriggerTestCase):
 		make_case(title="Roof", fee="S4711")
 		(event,) = events_of(broken)
 		self.assertEqual(event.reason, "The condition int(doc.get('fee')) failed: ValueError")
+
+	def test_errors_of_rows_keep_their_message_unless_the_rows_have_hidden_fields(self):
+		make_doctypes()
+		agent, order = frappe.get_doc("Agent", make_agent()), make_order()
+		for doc, table, message in (
+			(agent, "chat_models", "IndexError: list index out of range"),
+			(order, "lines", "IndexError"),
+		):
+			checks, _error = evaluate_condition(
+				f"doc.{table} is not None and doc.{table}[99]", take_snapshot(doc), "x", now_datetime()
+			)
+			self.assertEqual([check.saw for check in checks], ["", message])
 
 	def test_saves_by_administrator_need_a_run_as_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
