@@ -114,8 +114,11 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	name = entries.get_entry_name(entry)
 	row = {"record_doctype": entry.doctype, "record_name": name, "entry": entries.get_entry_key(entry)}
 	if name and frappe.db.exists(entry.doctype, name):
-		if entry.doctype == "DocType":
-			raise UsageError(f"{entry.place}: there is a DocType {name} already, which is not of this pack.")
+		if entry.doctype == "DocType" and not has_same_fields(entry, name):
+			raise UsageError(
+				f"{entry.place}: there is a DocType {name} already, which is not of this pack and does not "
+				"have its fields. Rename one of them."
+			)
 		doc.append("records", {**row, "made": 0})
 		report.left.append(f"{entry.doctype} {name}: it was there before.")
 		return
@@ -126,6 +129,14 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	row.record_name = entries.insert_entry(entry).name
 	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name))
 	report.made.append(f"{entry.doctype} {row.record_name}")
+
+
+def has_same_fields(entry: PackEntry, name: str) -> bool:
+	"""Whether a DocType that was made on the site has all fields of the pack's, so that it can be used."""
+	known = {df.fieldname: df.fieldtype for df in frappe.get_meta(name).fields}
+	fields = entry.values.get("fields") or ()
+	wanted = {each.get("fieldname"): each.get("fieldtype") or "Data" for each in fields}
+	return bool(frappe.db.get_value("DocType", name, "custom")) and wanted.items() <= known.items()
 
 
 def drop_entries(rows: list, doc, report: InstallReport) -> None:

@@ -176,6 +176,24 @@ class TestExporting(PackTestCase):
 		with self.assertRaisesRegex(UsageError, "cannot be a pack's name. Use up to 40"):
 			export_pack("../mine")
 
+	def test_a_pack_uses_doctypes_that_the_site_has_with_the_same_fields(self):
+		agent = make("Agent", agent_name=f"Watcher {self.key}", instructions="Watch.").name
+		watch = {"trigger_type": "Doc Event", "reference_doctype": self.plant, "doc_event": "on_update"}
+		values = {"agent": agent, "prompt": "Go", "run_as": make_user("Huf User")}
+		trigger = make("Agent Trigger", trigger_name=f"Watch {self.key}", **watch, **values).name
+		files = export_pack(f"watch_{self.key}", agents=[agent])
+		for doctype, name in (("Agent Trigger", trigger), ("Agent", agent)):
+			frappe.delete_doc(doctype, name)
+		frappe.db.commit()
+		self.install_files(files)
+		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger, "reference_doctype"), self.plant)
+		remove_pack(f"watch_{self.key}")
+		self.assertTrue(frappe.db.exists("DocType", self.plant))
+		other = files["doctypes.json"].replace('"height"', '"width"')
+		self.assertNotEqual(other, files["doctypes.json"])
+		with self.assertRaisesRegex(UsageError, "does not have its fields"):
+			self.install_files({**files, "doctypes.json": other})
+
 	def test_managers_export_triggers_without_the_doctypes_that_they_may_not_read(self):
 		agent = make("Agent", agent_name=f"Watcher {self.key}", instructions="Watch.").name
 		watch = {"trigger_type": "Doc Event", "reference_doctype": self.plant, "doc_event": "on_update"}
