@@ -115,7 +115,7 @@ class TestAttachmentsPage(PageTestCase):
 			self.attach(page, NOTE)
 			page.reload()
 			page.get_by_test_id("attachment").get_by_role("link", name="note.txt").wait_for()
-			self.assertTrue(page.get_by_test_id("send").is_enabled())
+			page.locator("[data-testid=send]:enabled").wait_for()
 			with page.expect_response(lambda answer: answer.request.method == "DELETE") as deleted:
 				page.get_by_role("button", name="Remove note.txt").press("Enter")
 			self.assertEqual(deleted.value.status, 202)
