@@ -104,11 +104,13 @@ class Inbox:
 			return describe_folder_error(folder, error)
 		return None
 
-	def wait(self, seconds: float) -> bool:
-		"""Whether the server announces something new within `seconds`; False at once if it has no IDLE."""
-		if "IDLE" not in self.box.client.capabilities:
-			return False
-		return bool(self.box.idle.wait(timeout=seconds))
+	def wait(self, seconds: float) -> None:
+		"""Wait until the server announces something, for at most `seconds`; not at all if it has no IDLE.
+
+		What it announces is not returned: an announcement that arrives in two pieces is lost.
+		"""
+		if "IDLE" in self.box.client.capabilities:
+			self.box.idle.wait(timeout=seconds)
 
 	def command(self, command: str, *arguments) -> list:
 		status, answer = self.box.client.uid(command, *arguments)

@@ -223,7 +223,8 @@ def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
 		frappe.db.commit()
 		with open_inbox(account) as inbox:
 			taken = list(ingest_new(mailbox, inbox))
-			if seconds and inbox.wait(seconds):
+			if seconds:
+				inbox.wait(seconds)
 				taken += ingest_new(mailbox, inbox)
 			return taken
 	except InboxError as error:

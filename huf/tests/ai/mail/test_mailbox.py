@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
 import frappe
+from imap_tools.idle import IdleManager
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail import actions, drafts, inbox, intake, jobs, store
@@ -161,8 +162,21 @@ class TestMailbox(MailTestCase):
 			self.addCleanup(timer.cancel)
 			timer.start()
 		began = time.monotonic()
-		self.assertTrue(watch_mailbox(self.mailbox, 60))
+		self.assertTrue(watch_mailbox(self.mailbox, 60), self.last_error())
 		self.assertLess(time.monotonic() - began, 50)
+
+	def test_mail_whose_announcement_cannot_be_read_is_ingested(self):
+		poll = IdleManager.poll
+
+		def read_nothing(idle, timeout):
+			timer = threading.Timer(1, self.deliver, (1,))
+			timer.start()
+			poll(idle, timeout)
+			timer.join()
+			return []
+
+		with patch.object(IdleManager, "poll", read_nothing):
+			self.assertEqual(len(watch_mailbox(self.mailbox, 60)), 1)
 
 	def test_an_answer_from_a_mail_client_holds_the_reply_of_the_agent(self):
 		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Sent"}).save()
