@@ -50,7 +50,7 @@ def strip_tags(text: Any) -> str:
 
 
 def translate_text(text: str, lang: str | None = None, context: str | None = None) -> str:
-	"""Frappe's `_`, which reads the file that the language names, without names of other files."""
+	"""Frappe's `_` for language codes only: Frappe builds a file's path from the code."""
 	if lang and not LANGUAGE.fullmatch(lang):
 		raise ValueError(f"{lang!r} is not a language")
 	return frappe._(text, lang, context)

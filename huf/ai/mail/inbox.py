@@ -107,7 +107,7 @@ class Inbox:
 	def wait(self, seconds: float) -> None:
 		"""Wait until the server announces something, for at most `seconds`; not at all if it has no IDLE.
 
-		What it announces is not returned: an announcement that arrives in two pieces is lost.
+		Announcements are not returned: one that arrives in two pieces is lost.
 		"""
 		if "IDLE" in self.box.client.capabilities:
 			self.box.idle.wait(timeout=seconds)

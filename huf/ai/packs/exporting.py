@@ -45,7 +45,7 @@ SITE_FIELDS = {
 }
 SKIPPED_FIELD_TYPES = {"Section Break", "Column Break", "Tab Break", "Password", "HTML", "Button"}
 DEFINITIONS = ("DocType", "DocField", "DocPerm")
-"""A cleared value of these is not a person's."""
+"""Empty values of these are left out: they are unset, not cleared by a person."""
 MAX_RECORDS_PER_DOCTYPE = 5000
 
 
@@ -68,7 +68,7 @@ def export_pack(
 	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
-	# Who may not read DocTypes exports triggers without those that they watch.
+	# Users who may not read DocTypes export triggers without the DocTypes that they watch.
 	watched = triggers if frappe.has_permission("DocType", "read") else ()
 	used_doctypes = [each.reference_doctype for each in (*own_tools, *watched)]
 	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *filter(is_custom, used_doctypes)]))

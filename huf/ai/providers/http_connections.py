@@ -204,7 +204,7 @@ def close_sessions() -> None:
 
 @lru_cache(maxsize=256)
 def find_proxy(url: str) -> str | None:
-	"""The proxy configured in the environment for a URL. Cached: a look-up is a twentieth of a run's step."""
+	"""The proxy configured in the environment for a URL. Cached: a look-up costs a twentieth of a step."""
 	parts = urlsplit(url)
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 

@@ -26,7 +26,7 @@ PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", r
 PROVIDER = re.compile(r"^[ \t]+[A-Z][A-Z0-9_]* = \"([^\"]+)\"", re.MULTILINE)
 LONG_PRICE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
-"""Other names that people give providers."""
+"""Aliases under which users enter providers."""
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 """Providers that have another name in the table."""
 

@@ -14,7 +14,7 @@ CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
 GRANT = "oauth_grant"
 """Key of the OAuth tokens among a connection's secrets. Not a field of the DocType, so no form can set it."""
 REFRESH_S = 20
-"""How long a call that refreshes the tokens is waited for, if it was lost."""
+"""How long other calls wait for the one that refreshes the tokens, in case its worker is lost."""
 
 
 def read_offered(text: str | None) -> dict[str, ToolDefinition]:

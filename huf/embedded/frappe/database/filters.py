@@ -38,7 +38,7 @@ EMPTY_MOMENT = "0001-01-01 00:00:00.000000"
 """What Frappe's lists take an empty Datetime for."""
 COLUMN = re.compile(r"\w[\w .\-]*", re.ASCII)
 MAX_PATTERN_CHARS = 300
-"""SQLite's time for a pattern grows with its length times that of each text."""
+"""SQLite's matching time grows with the length of the pattern times that of the text."""
 
 
 @dataclass(frozen=True)

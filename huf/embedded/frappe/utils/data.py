@@ -275,8 +275,8 @@ def format_datetime(datetime_string, format_string: str | None = None) -> str | 
 
 
 def get_system_timezone() -> str:
-	"""The name of the zone of the site's configuration, else of the machine; one without a name is called by
-	its present offset.
+	"""The time zone of the site's configuration, else of the machine. A zone without a name is named by its
+	current offset.
 	"""
 	if zone := frappe.local.conf.time_zone:
 		return zone

@@ -82,8 +82,8 @@ class KnowledgeSource(Document):
 			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
 
 	def check_author(self):
-		"""Only a System Manager chooses what others may read: the numbers of items tell which documents match
-		the filters, and an embedding model's provider receives all texts. Any manager may disable a source.
+		"""Only a System Manager chooses what others may read: item counts reveal which documents match the
+		filters, and an embedding model's provider receives all texts. Any manager may disable a source.
 		"""
 		choices = [each for each in INDEXED_FIELDS if each != "disabled" or not self.disabled]
 		if "System Manager" in frappe.get_roles() or not any(map(self.has_value_changed, choices)):

@@ -30,11 +30,11 @@ export function operatorsOf(fieldtype: string): string[] {
 	return fieldtype ? OPERATORS.filter((each) => !(each in ORDER)) : OPERATORS;
 }
 
-/** Whether a number stands here whose comma the site would not read as meant. */
+/** Whether the value should be a number but cannot be read as one, such as 1,50. */
 export const isUnreadable = ({ operator, value }: ConditionRow, fieldtype = ""): boolean =>
 	Boolean(value.trim()) && !isNumeric(value) && (operator in ORDER || (operator in EQUALITY && NUMBERS.includes(fieldtype)));
 
-/** Whether it says something, but not all that it needs: the expression leaves it out. */
+/** Whether the row has some input, but not enough for the expression, which leaves it out. */
 export const isIncomplete = (row: ConditionRow, fieldtype = ""): boolean =>
 	Boolean(row.field || row.value) && !writeRow(row, fieldtype);
 

@@ -150,7 +150,7 @@ export function withoutSecrets(fields: Field[], tables: Meta["tables"], values: 
 	return kept;
 }
 
-/** Values that a browser has kept. It keeps no password, so those of rows are the stored ones: a row is sent whole. */
+/** Values kept in the browser, which keeps no passwords: rows get the stored ones, because a row is saved as a whole. */
 export function restoreValues(meta: FormMeta, kept: Values, saved: Values): Values {
 	const values = { ...saved, ...kept };
 	for (const { fieldname } of meta.fields.filter((field) => kindOf(field) === "table")) {

@@ -48,7 +48,7 @@ export function useRecordForm(doctype) {
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
 	/** Of requests to open a record: answers to earlier ones are out of date. */
 	let newest = 0;
-	/** What was asked for last: while a record is saved, the page may go on to another. */
+	/** The record requested last: while one is being saved, the page may move on to another. */
 	let wanted = "";
 
 	/**

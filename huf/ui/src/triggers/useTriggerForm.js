@@ -98,7 +98,7 @@ export function useTriggerForm() {
 		}
 	}
 
-	/** What has been typed since these values were sent stays. */
+	/** Shows the stored trigger, and keeps what was typed since these values were sent. */
 	function take(doc, sent) {
 		const typed = Object.entries(form.values).filter(([field, value]) => value !== sent[field]);
 		open(doc);
