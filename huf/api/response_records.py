@@ -1,5 +1,6 @@
 """Endpoints of OpenAI's Responses API for stored responses and conversations, which are read from runs."""
 
+import json
 import time
 from typing import Any
 
@@ -55,7 +56,7 @@ def describe_run(run: str) -> dict:
 	frappe.db.rollback()
 	row = frappe.get_doc("Agent Run", run)
 	created = to_utc(row.creation).timestamp()
-	fields = {"background": row.mode == "Background"}
+	fields = {"background": row.mode == "Background", **json.loads(row.client_fields or "{}")}
 	builder = ResponseBuilder(row.agent, run=run, asks=True, fields=fields, created_at=created)
 	status = STATUSES[row.status]
 	is_open = status in OPEN

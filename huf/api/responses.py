@@ -65,6 +65,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		builder, events = answer_approvals(given, fields)
 	else:
 		request = read_response_request(model, given, conversation, others, named.get("route"))
+		request = replace(request, client_fields=fields)
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
 		events = enqueue(request, builder) if is_background else follow_request(request)
 	if read_flag(stream, "stream"):

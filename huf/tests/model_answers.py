@@ -22,10 +22,12 @@ MODEL = "scripted"
 VECTOR_SIZE = 16  # numbers in one embedding
 
 
-def usage(prompt: int, completion: int, cached: int = 0) -> dict:
-	"""Token counts in OpenAI's format; `cached` is the part of `prompt` that was read from the cache."""
+def usage(prompt: int, completion: int, cached: int | None = None) -> dict:
+	"""Token counts in OpenAI's format; `cached` is the part of `prompt` that was read from the cache, None:
+	the server does not say.
+	"""
 	counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-	return counts | ({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {})
+	return counts | ({} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}})
 
 
 DEFAULT_USAGE = usage(100, 10)

@@ -105,7 +105,7 @@ class AgentRequest:
 	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
 	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
 	address; `message_files`: their contents. `choice`: the route that the caller chose. `from_chat`: the
-	agent has to take part in chats.
+	agent has to take part in chats. `client_fields`: fields of the caller's request that are stored for it.
 	"""
 
 	agent: str
@@ -128,6 +128,7 @@ class AgentRequest:
 	attachments: tuple[str, ...] = ()
 	message_files: MessageFiles = NO_FILES
 	from_chat: bool = False
+	client_fields: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -372,6 +373,7 @@ class RunResult:
 			"models": list(self.models),
 			"input_tokens": self.usage.input_tokens,
 			"output_tokens": self.usage.output_tokens,
+			"cached_tokens": self.usage.cached_tokens,
 			"total_cost": None if self.usage.unpriced_calls else self.usage.cost,
 			"steps": self.steps,
 			"duration_ms": self.duration_ms,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunStatus
+from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunResult, RunStatus, StopReason, Usage
 from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
@@ -19,16 +19,17 @@ POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """Intervals for the next event and the run's row, and how long the stream may be silent."""
 LAST_EVENT_GRACE_S = 0.3
 """The last event may follow the run's end on record by this long."""
+DELETED = "The run was deleted."
 
 
 def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 	"""Yield a run's events after number `after`, then new ones until the run ends or waits for a person.
 
 	Yields None in long silences. Events that are no longer cached are replayed from the journal: the replay
-	begins with a `run_started` that keeps no steps, and its events have no number. The caller checks
-	permissions.
+	begins with a `run_started` that keeps no steps, and its events have no number. A run that is deleted ends
+	as a failed one. The caller checks permissions.
 	"""
-	number, has_live_events, is_over = after, False, False
+	number, has_live_events, is_over, status = after, False, False, ""
 	next_record_poll, next_keepalive = 0.0, time.monotonic() + KEEPALIVE_S
 	while True:
 		if event := find_live_event(run, number + 1):
@@ -41,14 +42,14 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 			next_keepalive = time.monotonic() + KEEPALIVE_S
 			continue
 		if is_over:
-			yield from replay_events(run)
+			yield from replay_events(run) if status else [end_of_deleted(run)]
 			return
 		now = time.monotonic()
 		if now >= next_record_poll:
 			status, attempts = read_run_state(run)
 			# The last event follows the record by a moment, so look for it once more.
 			is_over, next_record_poll = status not in ACTIVE_STATUSES, now + RECORD_POLL_S
-			if number < first_event_number(attempts):
+			if status and number < first_event_number(attempts):
 				yield from () if has_live_events else replay_events(run, with_end=False)
 				number = first_event_number(attempts)
 		if now >= next_keepalive:
@@ -64,10 +65,17 @@ def is_paused(run: str, number: int) -> bool:
 
 
 def read_run_state(run: str) -> tuple[str, int]:
-	"""The current (status, attempts); the rollback ends the snapshot of this transaction."""
+	"""The current (status, attempts), ("", 1) for a deleted run; the rollback ends the snapshot of this
+	transaction.
+	"""
 	frappe.db.rollback()
-	row = frappe.db.get_value("Agent Run", run, ["status", "attempts"], as_dict=True)
-	return row.status, row.attempts or 1
+	status, attempts = frappe.db.get_value("Agent Run", run, ["status", "attempts"]) or ("", 1)
+	return status, attempts or 1
+
+
+def end_of_deleted(run: str) -> RunEvent:
+	result = RunResult(run, "", RunStatus.FAILED, StopReason.ERROR, "", DELETED, Usage(), 0, 0)
+	return RunEvent(EventKind.RUN_FINISHED, run, result.as_dict())
 
 
 def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:

@@ -115,8 +115,8 @@ def read_text_of_step(run: str, step: int) -> str:
 
 
 def parse_reply(row) -> ModelReply:
-	"""The ModelReply of an Agent LLM Call row."""
-	message = json.loads(row.response)
+	"""The ModelReply of an Agent LLM Call row; an empty one if retention has blanked it."""
+	message = json.loads(row.response or "{}")
 	reasons = message.get("reasons") or {}
 	calls = tuple(
 		CallRequest(

@@ -17,7 +17,16 @@ from huf.ai.storage.message_files import delete_message_files
 from huf.ai.storage.rows import blank_fields, blank_rows, delete_rows, process_in_batches
 
 SAVEPOINT = "huf_retention"
-RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims", "tool_calls_log")
+RUN_CONTENTS = (
+	"prompt",
+	"response",
+	"error_message",
+	"opening",
+	"plan",
+	"claims",
+	"tool_calls_log",
+	"client_fields",
+)
 CONTENTS = {
 	"Agent LLM Call": ("response", "reasoning", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message", "reason"),

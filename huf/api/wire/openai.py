@@ -33,7 +33,7 @@ def read_earlier_message(message: dict) -> dict | None:
 
 	A caller's system message counts as a user message: only the agent's own instructions are system messages.
 	"""
-	text = read_message_text(message) if message.get("content") else ""
+	text = read_message_text(message) if message.get("content") else str(message.get("refusal") or "")
 	if not text or message.get("role") not in ("user", "system", "developer", "assistant"):
 		return None
 	return {"role": "assistant" if message["role"] == "assistant" else "user", "content": text}
@@ -42,7 +42,7 @@ def read_earlier_message(message: dict) -> dict | None:
 def read_message_text(message: dict, image_text: str = OMITTED_IMAGE) -> str:
 	"""The text of a message, with `image_text` in place of each image."""
 	texts = [
-		str(part.get("text") or "") if part["type"] == "text" else image_text
+		image_text if part["type"] == IMAGE else str(part.get(part["type"]) or "")
 		for part in read_content_parts(message)
 	]
 	return "\n".join(filter(None, texts))
@@ -55,12 +55,12 @@ def read_image_urls(message: dict) -> list:
 
 
 def read_content_parts(message: dict) -> list[dict]:
-	"""The content as a list of text and image parts. Raises BadRequest."""
+	"""The content as a list of parts: texts, refusals (of earlier answers) and images. Raises BadRequest."""
 	content = message.get("content")
 	parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
 	if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
 		raise BadRequest(ONLY_TEXT_AND_IMAGES)
-	if any(part.get("type") not in ("text", IMAGE) for part in parts):
+	if any(part.get("type") not in ("text", "refusal", IMAGE) for part in parts):
 		raise BadRequest(ONLY_TEXT_AND_IMAGES)
 	return parts
 
@@ -174,4 +174,9 @@ def finish_reason(result: dict) -> str:
 
 def encode_usage(result: dict) -> dict:
 	sent, received = result["input_tokens"] or 0, result["output_tokens"] or 0
-	return {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+	return {
+		"prompt_tokens": sent,
+		"prompt_tokens_details": {"cached_tokens": result.get("cached_tokens") or 0},
+		"completion_tokens": received,
+		"total_tokens": sent + received,
+	}

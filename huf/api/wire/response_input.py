@@ -50,8 +50,6 @@ def to_chat_part(part: Any) -> Any:
 	kind = part.get("type") if isinstance(part, dict) else None
 	if kind in TEXT_TYPES:
 		return {"type": "text", "text": part.get("text")}
-	if kind == "refusal":
-		return {"type": "text", "text": part.get("refusal")}
 	return {"type": IMAGE, IMAGE: part.get("image_url")} if kind == "input_image" else part
 
 

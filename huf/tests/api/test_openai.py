@@ -98,9 +98,7 @@ class TestCompletions(OpenAITestCase):
 		message = {"role": "assistant", "content": "You have one.", "refusal": None}
 		choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
 		self.assertEqual(answer["choices"], [choice])
-		self.assertEqual(
-			answer["usage"], {"prompt_tokens": 150, "completion_tokens": 15, "total_tokens": 165}
-		)
+		self.assertEqual(answer["usage"], usage(150, 15, cached=0))
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "run_as"), self.user)
 
 	def test_model_call_streams_only_if_the_request_does(self):
@@ -110,7 +108,7 @@ class TestCompletions(OpenAITestCase):
 			self.assertEqual(bool(self.server.requests[-1].get("stream")), is_stream)
 
 	def test_stream_has_openai_chunks_and_final_usage(self):
-		self.server.script(text("Hello you.", usage=usage(50, 5)))
+		self.server.script(text("Hello you.", usage=usage(50, 5, cached=8)))
 		response = self.post(stream=True, stream_options={"include_usage": True})
 		self.assertEqual(response.mimetype, "text/event-stream")
 		chunks = self.chunks(response)
@@ -125,9 +123,7 @@ class TestCompletions(OpenAITestCase):
 		)
 		self.assertEqual([each["usage"] for each in chunks[:-1]], [None] * len(chunks[:-1]))
 		self.assertEqual(chunks[-1]["choices"], [])
-		self.assertEqual(
-			chunks[-1]["usage"], {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55}
-		)
+		self.assertEqual(chunks[-1]["usage"], usage(50, 5, cached=8))
 
 	def test_stream_omits_usage_without_include_usage(self):
 		self.server.script(text("Hello."))
@@ -215,6 +211,13 @@ class TestConversation(OpenAITestCase):
 			],
 		)
 		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.todo_agent})), 2)
+
+	def test_refusals_of_earlier_answers_are_read_as_their_text(self):
+		part = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+		for refused in (part, {"role": "assistant", "content": None, "refusal": "No."}):
+			self.server.script(text("I did."))
+			self.post(user("Do it."), refused, user("Why not?"))
+			self.assertEqual(self.server.requests[-1]["messages"][-2]["content"], "No.")
 
 	def test_images_of_earlier_messages_are_replaced_by_placeholders(self):
 		self.todo_agent = make_agent(make_model(self.server, vision="Yes"))

@@ -12,12 +12,13 @@ from huf.ai.chat import approvals, external
 from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
+from huf.ai.storage import retention
 from huf.api import responses
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.factories import make_agent, make_user, remove_stops
 from huf.tests.http import send
-from huf.tests.model_server import call, text, tool_call, tool_calls
+from huf.tests.model_server import call, text, tool_call, tool_calls, usage
 
 
 class TestResponses(OpenAITestCase):
@@ -44,6 +45,22 @@ class TestResponses(OpenAITestCase):
 			send(address, headers=self.headers).json["output"][0]["content"][0]["text"], "Hello."
 		)
 		self.assertEqual(send(address).status_code, 401)
+
+	def test_a_stored_response_repeats_fields_of_its_request_until_contents_are_blanked(self):
+		self.server.script(text("Hello."), text("Again.", usage=usage(50, 5, cached=8)))
+		first = self.create().json["id"]
+		fields = {"instructions": "Be brief.", "metadata": {"order": "7"}, "previous_response_id": first}
+		created = self.create(**fields).json
+		found = send(f"/v1/responses/{created['id']}", headers=self.headers).json
+		for response in (created, found):
+			run = response["metadata"].pop("run")
+			response["metadata"].pop("stop_reason")
+			self.assertEqual({name: response[name] for name in fields}, fields)
+			self.assertEqual(response["usage"]["input_tokens_details"]["cached_tokens"], 8)
+		retention.blank_runs([run])
+		frappe.db.commit()
+		found = send(f"/v1/responses/{created['id']}", headers=self.headers).json
+		self.assertEqual((found["instructions"], found["output"]), (None, []))
 
 	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
@@ -162,6 +179,20 @@ class TestResponses(OpenAITestCase):
 		last = json.loads(body.strip().rpartition("data: ")[2])
 		called, message = last["response"]["output"]
 		self.assertEqual((called["status"], message["content"][0]["text"]), ("completed", "None."))
+
+	def test_a_stream_of_a_run_that_is_deleted_ends_as_failed(self):
+		follow = event_stream.follow_run_events
+
+		def delete_and_follow(run):
+			frappe.db.delete("Agent Run", run)
+			frappe.db.commit()
+			return follow(run)
+
+		with patch.object(responses, "follow_run_events", delete_and_follow):
+			body = self.create(background=True, stream=True).get_data(as_text=True)
+		last = json.loads(body.strip().rpartition("data: ")[2])
+		self.assertEqual((last["type"], last["response"]["status"]), ("response.failed", "failed"))
+		self.assertEqual(last["response"]["error"]["message"], event_stream.DELETED)
 
 	def test_streaming_a_stored_response_is_refused(self):
 		self.server.script(text("Hello."))
