@@ -5,9 +5,12 @@ HUF_TEST_SITE names a site of a real bench instead; HUF_TEST_SITES is the bench'
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
@@ -51,6 +54,23 @@ def pytest_unconfigure(config):
 
 		frappe.destroy()
 		shutil.rmtree(_home, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items):
+	"""Tests of pages come first, so that each process starts its browser once."""
+	items.sort(key=lambda item: not is_page_test(item))
+
+
+def is_page_test(item) -> bool:
+	return item.get_closest_marker("browser") is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+	"""Close the browser before other tests, which may run an event loop in this thread."""
+	browser = sys.modules.get("huf.embedded.tests.browser")
+	if browser and not (nextitem and is_page_test(nextitem)):
+		browser.close_browser()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from huf.embedded.tests.browser import needs_browser, open_page, start_browser
+from huf.embedded.tests.browser import needs_browser, open_page
 from huf.embedded.tests.showcase import PAGES, open_showcase
 from huf.tests.base import enter
 
@@ -95,7 +95,6 @@ class TestAccessibility(unittest.TestCase):
 	@classmethod
 	def setUpClass(cls):
 		cls.show = enter(cls, open_showcase())
-		cls.browser = enter(cls, start_browser())
 
 	def test_every_page_passes_axe_is_reached_by_tab_and_fits_a_phone(self):
 		"""Each page is opened once for all checks: opening it takes as long as checking it."""
@@ -170,7 +169,7 @@ class TestAccessibility(unittest.TestCase):
 
 	@contextmanager
 	def open_page(self, **options):
-		with open_page(self.browser, self.show.server.url, **options) as page:
+		with open_page(self.show.server.url, **options) as page:
 			self.show.rest.sign_in(page)
 			yield page
 

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import ARGUMENTS, CHROMIUM, needs_browser
+from huf.embedded.tests.browser import get_browser, needs_browser
+from huf.tests.base import enter
 
 URL, USER, PASSWORD = (os.environ.get(f"HUF_BENCH_{key}") for key in ("URL", "USER", "PASSWORD"))
 USER_PASSWORD = "a good password 7"
@@ -22,23 +23,20 @@ USER_PASSWORD = "a good password 7"
 class BenchTestCase(unittest.TestCase):
 	@classmethod
 	def setUpClass(cls):
-		from playwright.sync_api import sync_playwright
-
-		cls.playwright = sync_playwright().start()
-		cls.addClassCleanup(cls.playwright.stop)
-		cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-		cls.addClassCleanup(cls.browser.close)
 		cls.people = {USER: cls.sign_in(USER, PASSWORD)}
 
 	@classmethod
 	def sign_in(cls, user: str, password: str) -> tuple:
 		"""(REST session, browser context) of a user. A REST session without pages needs no CSRF token."""
-		rest = cls.playwright.request.new_context(base_url=URL)
-		context = cls.browser.new_context(base_url=URL, viewport={"width": 1280, "height": 900})
-		for session in (rest, context.request):
-			answer = session.post("/api/method/login", form={"usr": user, "pwd": password})
+		contexts = [
+			enter(cls, get_browser().new_context(base_url=URL, viewport={"width": 1280, "height": 900}))
+			for _ in range(2)
+		]
+		for context in contexts:
+			answer = context.request.post("/api/method/login", form={"usr": user, "pwd": password})
 			assert answer.ok, f"{URL} refuses the login of {user}: {answer.text()}"
-		return rest, context
+		rest, context = contexts
+		return rest.request, context
 
 	@classmethod
 	def add_person(cls, email: str, *roles: str) -> None:

@@ -1,11 +1,12 @@
 """Headless Chromium on a running Huf, for page tests and screenshots."""
 
+import atexit
 import json
 import os
 import shutil
 import unittest
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -27,6 +28,8 @@ TIMEOUT_MS = 40_000
 """On a busy machine, a model's first call alone takes 15 s: a child process checks it with LiteLLM."""
 HARMLESS = ("Failed to load resource",)
 """Beginnings of console errors that are ignored: a 4xx response, which the page reports itself."""
+_kept: list = []
+_opened = ExitStack()
 
 
 def needs_browser(test):
@@ -34,30 +37,41 @@ def needs_browser(test):
 
 	Several processes share the cores during a test. The last line of pytest's output counts the reruns.
 	"""
-	return pytest.mark.flaky(reruns=1)(unittest.skipUnless(CHROMIUM, "Chromium is not installed")(test))
+	test = unittest.skipUnless(CHROMIUM, "Chromium is not installed")(test)
+	return pytest.mark.browser(pytest.mark.flaky(reruns=1)(test))
 
 
-@contextmanager
-def start_browser() -> Iterator:
-	"""Playwright's Browser. No event loop can run in its thread while it is open."""
+def get_browser():
+	"""Playwright's Browser, which this process keeps until `close_browser`: starting one takes longer than
+	most tests of pages. Its thread can have no other event loop meanwhile.
+	"""
 	from playwright.sync_api import sync_playwright
 
-	with sync_playwright() as playwright:
-		browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-		yield browser
-		browser.close()
+	if not _kept or not _kept[0].is_connected():
+		close_browser()
+		playwright = _opened.enter_context(sync_playwright())
+		_kept.append(playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS))
+		_opened.callback(_kept[0].close)
+	return _kept[0]
+
+
+@atexit.register
+def close_browser() -> None:
+	_kept.clear()
+	_opened.close()
 
 
 @contextmanager
 def open_page(
-	browser, url: str, width: int = 1280, height: int = 900, expected: str | None = None, **options
+	url: str, width: int = 1280, height: int = 900, expected: str | None = None, **options
 ) -> Iterator:
 	"""Playwright's Page in a fresh profile.
 
 	An error that the page logs fails the test at the end, unless it contains the `expected` text.
 	"""
 	size = {"width": width, "height": height}
-	with browser.new_context(base_url=url, viewport=size, reduced_motion="reduce", **options) as context:
+	new_context = get_browser().new_context
+	with new_context(base_url=url, viewport=size, reduced_motion="reduce", **options) as context:
 		page = context.new_page()
 		page.set_default_timeout(TIMEOUT_MS)
 		faults: list[str] = []
@@ -66,13 +80,6 @@ def open_page(
 		yield page
 	faults = [fault for fault in faults if expected is None or expected not in fault]
 	assert not faults, faults
-
-
-@contextmanager
-def open_browser(url: str, **options) -> Iterator:
-	"""A page in a new browser; options as for `open_page`."""
-	with start_browser() as browser, open_page(browser, url, **options) as page:
-		yield page
 
 
 def is_fault(line) -> bool:

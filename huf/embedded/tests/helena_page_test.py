@@ -2,14 +2,14 @@
 
 import unittest
 
-from huf.embedded.tests.browser import needs_browser, open_browser, say
+from huf.embedded.tests.browser import needs_browser, open_page, say
 from huf.embedded.tests.office import ANSWER_TIMEOUT_MS, CASE, DEADLINE, PROMPTS, SCRIPT, open_office
 
 
 @needs_browser
 class TestHelenaPage(unittest.TestCase):
 	def test_german_chat_cites_sources_and_creates_an_approved_deadline(self):
-		with open_office() as office, open_browser(office.server.url) as page:
+		with open_office() as office, open_page(office.server.url) as page:
 			page.set_default_timeout(ANSWER_TIMEOUT_MS)
 			office.model.script(*SCRIPT)
 			office.rest.sign_in(page)

@@ -20,7 +20,7 @@ from huf.ai.mail.jobs import process_mail
 from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.mail.review import check_servers, describe_mail
 from huf.embedded.cli import cli
-from huf.embedded.tests.browser import open_browser
+from huf.embedded.tests.browser import open_page
 from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.sites import PASSWORD, SiteTestCase, isolated
 from huf.tests.factories import make, make_model, make_user
@@ -143,7 +143,7 @@ class TestPharmacy(SiteTestCase):
 		frappe.db.commit()
 		server = Server(self.home, find_free_port())
 		self.addCleanup(server.stop)
-		with open_browser(server.url) as page:
+		with open_page(server.url) as page:
 			name, value = server.login(PASSWORD).split("=")
 			page.context.add_cookies([{"name": name, "value": value, "url": server.url}])
 			page.goto(f"/huf/runs/{run}")

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import TIMEOUT_MS, open_page, read_boot, start_browser
+from huf.embedded.tests.browser import TIMEOUT_MS, open_page, read_boot
 from huf.embedded.tests.sites import PASSWORD, make_site
 from huf.embedded.tests.warm_servers import WarmServer
 from huf.tests.base import enter
@@ -39,7 +39,6 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def setUpClass(cls):
-		cls.browser = None
 		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
 		cls.server = enter(cls, start_server(cls.home, **cls.environment))
@@ -63,9 +62,7 @@ class PageTestCase(unittest.TestCase):
 	@classmethod
 	def open_guest_page(cls, **options) -> AbstractContextManager:
 		"""A signed-out page in a fresh profile; options as for `browser.open_page`."""
-		if cls.browser is None:
-			cls.browser = enter(cls, start_browser())
-		return open_page(cls.browser, cls.server.url, **options)
+		return open_page(cls.server.url, **options)
 
 	@contextmanager
 	def open_page(self, address: str = "/huf/chat", user: str = ADMIN, **options) -> Iterator:

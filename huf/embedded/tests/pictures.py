@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from huf.embedded.tests.browser import open_browser, say, sign_in
+from huf.embedded.tests.browser import open_page, say, sign_in
 from huf.embedded.tests.office import ANSWER_TIMEOUT_MS, PROMPTS, SCRIPT, open_office
 from huf.embedded.tests.server_test import Server
 from huf.embedded.tests.showcase import PAGES, PageOf, Showcase, open_showcase
@@ -35,7 +35,7 @@ def take_readme_picture() -> None:
 	with tempfile.TemporaryDirectory(prefix="huf-pictures-") as home:
 		server = Server(Path(home), find_free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 		try:
-			with open_browser(server.url, width=1200, height=1150) as page:
+			with open_page(server.url, width=1200, height=1150) as page:
 				sign_in(page, PASSWORD)
 				say(page, "How many users are there?")
 				say(page, "Create a todo to call Anna tomorrow")
@@ -47,7 +47,7 @@ def take_readme_picture() -> None:
 
 def take_office_picture() -> None:
 	"""Helena answers from a case, statutes and judgments, and proposes a deadline."""
-	with open_office() as office, open_browser(office.server.url, width=1200, height=1340) as page:
+	with open_office() as office, open_page(office.server.url, width=1200, height=1340) as page:
 		page.set_default_timeout(ANSWER_TIMEOUT_MS)
 		# The first answer of a process is slow, and the picture shows the duration.
 		office.model.script(text("Hallo Katharina! Was kann ich für Sie tun?"), *SCRIPT)
@@ -67,7 +67,7 @@ def take_pages(pages: tuple[PageOf, ...]) -> None:
 	SHOTS.mkdir(exist_ok=True)
 	with open_showcase() as show:
 		for variant, options in VARIANTS.items():
-			with open_browser(show.server.url, **options) as page:
+			with open_page(show.server.url, **options) as page:
 				show.rest.sign_in(page)
 				for one in pages:
 					take_picture(show, page, one, SHOTS / f"{one.name}-{variant}.webp")

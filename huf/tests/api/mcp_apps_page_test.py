@@ -3,7 +3,7 @@
 import contextvars
 import json
 
-from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.browser import needs_browser, open_page
 from huf.tests.api.test_mcp_apps import APPS, AppsTestCase
 from huf.tests.doctypes import ORDER
 
@@ -45,7 +45,7 @@ class TestCardPage(AppsTestCase):
 		self.order.note = "<img src=x onerror=alert(1)>"
 		self.order.save()
 		pending = self.ask()
-		with open_browser("about:blank", expected="Content Security Policy") as page:
+		with open_page("about:blank", expected="Content Security Policy") as page:
 			card = self.open_card(page, pending)
 			card.get_by_text(f"{ORDER} {self.order.name}").wait_for()
 			self.assertEqual(card.locator("del").inner_text(), self.order.note)
@@ -69,7 +69,7 @@ class TestCardPage(AppsTestCase):
 		pending = self.ask()
 		self.order.reload()
 		self.order.update({"note": "other"}).save()
-		with open_browser("about:blank") as page:
+		with open_page("about:blank") as page:
 			card = self.open_card(page, pending)
 			card.get_by_role("button", name="Approve").click()
 			card.get_by_text("has changed since you saw it").wait_for()
@@ -80,7 +80,7 @@ class TestCardPage(AppsTestCase):
 		self.assertEqual(self.note(), "other")
 
 	def test_tool_result_without_a_draft_shows_no_card(self):
-		with open_browser("about:blank") as page:
+		with open_page("about:blank") as page:
 			card = self.open_card(page, {"content": [{"type": "text", "text": "Done"}]})
 			page.wait_for_function(
 				"window.seen.some((each) => each.method === 'ui/notifications/initialized')"

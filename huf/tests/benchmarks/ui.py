@@ -74,7 +74,7 @@ def measure() -> None:
 
 
 def measure_site(home: Path, base_url: str) -> None:
-	from huf.embedded.tests.browser import open_browser
+	from huf.embedded.tests.browser import open_page
 	from huf.embedded.tests.server_test import PYTHON, Server
 	from huf.embedded.tests.showcase import PASSWORD, Rest
 
@@ -86,11 +86,11 @@ def measure_site(home: Path, base_url: str) -> None:
 		rest.make("Agent", agent_name="Storyteller", model="bench")
 		fill = [*PYTHON, "--home", str(home), "execute", "huf.tests.benchmarks.ui.fill_conversation"]
 		subprocess.run(fill, check=True, capture_output=True, timeout=300)
-		print_first_page(open_browser, server.url, rest)
-		with open_browser(server.url) as page:
+		print_first_page(open_page, server.url, rest)
+		with open_page(server.url) as page:
 			rest.sign_in(page)
 			print_long_conversation(page, conversation_of(rest))
-		with open_browser(server.url) as page:
+		with open_page(server.url) as page:
 			rest.sign_in(page)
 			print_stream(page)
 	finally:
@@ -102,12 +102,12 @@ def conversation_of(rest) -> str:
 	return next(row["name"] for row in rows if row["title"] == TITLE)
 
 
-def print_first_page(open_browser, url: str, rest) -> None:
+def print_first_page(open_page, url: str, rest) -> None:
 	from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 
 	times = []
 	for _ in range(ROUNDS):
-		with open_browser(url) as page:
+		with open_page(url) as page:
 			rest.sign_in(page)
 			times.append(open_first_page(page))
 			javascript, everything = loaded_bytes(page)

@@ -114,7 +114,12 @@ class TestConnections(unittest.TestCase):
 		self.server = asyncio.run_coroutine_threadsafe(server, self.loop).result(5)
 		self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
 		self.addCleanup(thread.join, 5)
-		self.addCleanup(self.loop.call_soon_threadsafe, self.loop.stop)
+		self.addCleanup(self.loop.call_soon_threadsafe, self.stop)
+
+	def stop(self):
+		for task in asyncio.all_tasks(self.loop):
+			task.cancel()
+		self.loop.call_soon(self.loop.stop)
 
 	def test_idle_loops_are_limited_and_surplus_ones_closed_with_their_sessions(self):
 		count, together = event_loops.MAX_IDLE_LOOPS + 3, threading.Barrier(event_loops.MAX_IDLE_LOOPS + 3)
