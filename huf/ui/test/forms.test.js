@@ -62,6 +62,23 @@ test("a number that the site would read as another is not sent", async (context)
 	assert.equal(await saving, "A");
 });
 
+test("a record that is saved twice in short time is shown as saved long enough the second time, too", async (context) => {
+	context.mock.timers.enable({ apis: ["setTimeout"] });
+	const site = openSite(context);
+	const editor = useRecordForm("Shop");
+	await editor.open("A");
+	for (const pause of [2000, 1000]) {
+		editor.form.values.title = `Saved ${pause} ms before`;
+		const saving = editor.save();
+		site.answer();
+		await saving;
+		context.mock.timers.tick(pause);
+	}
+	assert.equal(editor.form.wasSaved, true);
+	context.mock.timers.tick(2000);
+	assert.equal(editor.form.wasSaved, false);
+});
+
 test("an address gives a new record no text in the place of rows", async (context) => {
 	openSite(context);
 	const editor = useRecordForm("Shop");

@@ -50,6 +50,7 @@ export function useRecordForm(doctype) {
 	let newest = 0;
 	/** The record requested last: while one is being saved, the page may move on to another. */
 	let wanted = "";
+	let savedTimer;
 
 	/**
 	 * Reads a stored record, or begins a new one with some given values, as far as it has such fields. `sent`: the values that
@@ -130,7 +131,8 @@ export function useRecordForm(doctype) {
 			await open(name, {}, sent);
 			invalidateAll();
 			form.wasSaved = true;
-			setTimeout(() => (form.wasSaved = false), 2500);
+			clearTimeout(savedTimer);
+			savedTimer = setTimeout(() => (form.wasSaved = false), 2500);
 			return name;
 		} catch (error) {
 			if (wanted !== saved) {
