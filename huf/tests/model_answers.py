@@ -47,12 +47,15 @@ class Answer:
 	delay: float = 0  # seconds before the first byte
 	pace: float = 0  # seconds between two streamed chunks
 	gate: Gate | None = None
+	gate_after: int = 0  # chunks of a stream sent before the gate
 	cut_after: int | None = None  # chunks sent before the connection is cut
 	stall_after: int | None = None  # chunks sent before it stops sending
 
 
 class Gate:
-	"""Holds one answer back: `reached` is set when the request arrives, `open()` releases the answer."""
+	"""Holds one answer back, or its rest `after_chunks` of a stream: `reached` is set when it waits, `open()`
+	releases it.
+	"""
 
 	def __init__(self) -> None:
 		self.reached = threading.Event()
@@ -61,8 +64,8 @@ class Gate:
 	def open(self) -> None:
 		self.opened.set()
 
-	def __call__(self, answer: Answer) -> Answer:
-		return replace(answer, gate=self)
+	def __call__(self, answer: Answer, after_chunks: int = 0) -> Answer:
+		return replace(answer, gate=self, gate_after=after_chunks)
 
 
 Scripted = Answer | Callable[[dict], Answer]

@@ -141,13 +141,16 @@ class ModelServer:
 		"""Holds an answer back as scripted. Raises ConnectionError if the server closes meanwhile."""
 		if answer.delay:
 			self.closing.wait(answer.delay)
-		if answer.gate:
-			self._gates.append(answer.gate)
-			answer.gate.reached.set()
-			if not self.closing.is_set():  # close() sets this before it opens the gates
-				answer.gate.opened.wait()
+		if answer.gate and not answer.gate_after:
+			self.wait_at(answer.gate)
 		if self.closing.is_set():
 			raise ConnectionError("the server ends")
+
+	def wait_at(self, gate: Gate) -> None:
+		self._gates.append(gate)
+		gate.reached.set()
+		if not self.closing.is_set():  # close() sets this before it opens the gates
+			gate.opened.wait()
 
 
 def _refusal(message: str) -> Answer:
@@ -265,6 +268,8 @@ class _Connection(BaseHTTPRequestHandler):
 		for sent, chunk in enumerate(chunks):
 			if sent in (answer.cut_after, answer.stall_after):
 				return self.break_off(answer)
+			if answer.gate and sent == answer.gate_after > 0:
+				self.server.model.wait_at(answer.gate)
 			self.send_event(json.dumps(chunk))
 			if answer.pace:
 				self.server.model.closing.wait(answer.pace)

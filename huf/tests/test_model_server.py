@@ -246,6 +246,19 @@ class Waiting(unittest.TestCase):
 			thread.join(10)
 		self.assertEqual(answers[0].choices[0].message.content, "Hello")
 
+	def test_a_gate_holds_the_rest_of_a_stream_until_it_is_opened(self):
+		gate, seen = Gate(), []
+		with ModelServer() as server:
+			server.script(gate(text("Hello there", chunk_size=4), after_chunks=2))
+			thread = threading.Thread(target=stream, args=(server, seen))
+			thread.start()
+			self.assertTrue(gate.reached.wait(10))
+			gate.open()
+			thread.join(10)
+		self.assertEqual(
+			"".join(chunk.choices[0].delta.content or "" for chunk in seen if chunk.choices), "Hello there"
+		)
+
 	def test_stopping_the_server_ends_waiting_requests(self):
 		for answer in (slow(3600, text("late")), Gate()(text("never")), stall(text("half"))):
 			with self.subTest(answer), ModelServer() as server:

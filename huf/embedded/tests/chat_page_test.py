@@ -1,6 +1,6 @@
 """The chat page: sign-in, offline answers, choice of agent and model, routing, streaming and history."""
 
-from huf.embedded.tests.browser import needs_browser, say, sign_in
+from huf.embedded.tests.browser import TIMEOUT_MS, needs_browser, say, sign_in
 from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
@@ -58,7 +58,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.url, address)
 			self.assertIn("List my open todos", page.get_by_test_id("message-user").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
-			self.assertTrue(page.get_by_test_id("conversation-item").count())
+			page.get_by_test_id("conversation-item").first.wait_for()
 
 	def test_auto_route_shows_the_routing_decision_before_and_after_a_reload(self):
 		with ModelServer() as model, self.open_guest_page() as page:
@@ -86,18 +86,24 @@ class TestChatPage(PageTestCase):
 	def test_reload_during_an_answer_resumes_its_stream_without_duplicates(self):
 		answer = " ".join(f"Sentence {number}." for number in range(40))
 		with ModelServer() as model, self.open_guest_page() as page:
-			gate = Gate()
-			model.script(tool_call("list_users", {"limit": 1}), gate(text(answer, chunk_size=8, pace=0.03)))
+			rest = Gate()
+			model.script(
+				tool_call("list_users", {"limit": 1}),
+				rest(text(answer, chunk_size=8, pace=0.03), after_chunks=20),
+			)
 			self.use_model(model)
 			sign_in(page, PASSWORD)
 			page.get_by_test_id("composer").fill("Tell me a story")
 			page.get_by_test_id("send").click()
-			page.get_by_test_id("tool-call").wait_for()
-			gate.open()
-			page.get_by_test_id("message-agent").get_by_text("Sentence 3.").wait_for()
+			said = page.get_by_test_id("message-agent")
+			said.filter(has_text="Sentence 3.").wait_for()
 			page.reload()
-			page.get_by_test_id("message-agent").get_by_text("Sentence 20.").wait_for()
+			said.filter(has_text="Sentence 3.").wait_for()
 			self.assertEqual(page.get_by_test_id("run-footer").count(), 0)
+			# The rest arrives while the page loads.
+			page.reload(wait_until="commit")
+			rest.open()
+			said.filter(has_text="Sentence 39.").wait_for()
 			page.get_by_test_id("run-footer").wait_for()
 			shown = page.get_by_test_id("message-agent").last.inner_text()
 			self.assertEqual(" ".join(shown.split()).count(answer), 1)
@@ -185,13 +191,14 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_text("Message 0.", exact=True).count(), 0)
 			page.get_by_test_id("thread").focus()
 			first = page.get_by_test_id("message-user").filter(has_text="How many users are there?")
-			for _ in range(100):
+			for _ in range(TIMEOUT_MS // 100):
 				page.keyboard.press("Home")
 				if first.count():
 					break
 				page.wait_for_timeout(100)
 			first.wait_for()
-			self.assertEqual(page.get_by_test_id("older-place").count(), 0)
+			page.get_by_test_id("older-place").wait_for(state="detached")
+			page.get_by_text("Message 0.", exact=True).wait_for()
 			self.assertEqual(page.get_by_text("Message 0.", exact=True).count(), 1)
 
 	def add_messages(self, conversation: str, count: int) -> None:
