@@ -134,9 +134,10 @@ def build_server(folder: str):
 			return CallToolResult(
 				content=[TextContent(type="text", text=json.dumps(data))], structured_content=data
 			)
-		for part in range(1, read_state().get("parts", 0) + 1):
-			await asyncio.sleep(0.6)
-			await context.session.report_progress(part, total=4, message=f"Part {part}")
+		parts = read_state().get("parts", 0)
+		for part in range(1, parts + 1):
+			await asyncio.sleep(0.1)
+			await context.session.report_progress(part, total=parts, message=f"Part {part}")
 		await asyncio.sleep(read_state().get("pause", 0))
 		found = read_state().get("result", f"3 notes about {params.arguments.get('query')}")
 		return CallToolResult(content=[TextContent(type="text", text=found)])

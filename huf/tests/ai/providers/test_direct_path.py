@@ -148,10 +148,10 @@ class TestBothWays(SiteTestCase):
 	):
 		with ModelServer() as server:
 			model = self.connect(server, stream, **options)
-			model = replace(model, fixed={**model.fixed, "timeout": timeout})
 			# The first call is checked against LiteLLM; later ones can take any path.
 			server.script(text("Hi."))
 			complete(model, list(tools))
+			model = replace(model, fixed={**model.fixed, "timeout": timeout})
 			self.assertIsNotNone(find_learned(model.fixed))
 			results = []
 			for path in CALL_PATHS:

@@ -88,9 +88,9 @@ class TestSideBySide(SideBySideTestCase):
 	def test_timeout_of_a_run_cancels_its_child_runs(self):
 		children = [self.make_child() for _ in range(2)]
 		for server, _ in children:
-			# Not scripted: on a busy machine a model may not be called within the second.
+			# Not scripted: on a busy machine a model may not be called in time.
 			server.forever(slow(20, text("Too late.")))
-		agent = self.make_agent(*(tool for _, tool in children), run_timeout=1)
+		agent = self.make_agent(*(tool for _, tool in children), run_timeout=3)
 		self.server.script(tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]))
 		result = run_agent_sync(agent, "Have it done")
 		self.assertEqual(result["stop_reason"], "timeout")

@@ -3,10 +3,12 @@
 import json
 import sys
 import time
+from unittest.mock import patch
 
 import frappe
 
 from huf.ai.agents.tool_factory import create_tool
+from huf.ai.core import progress
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
@@ -282,17 +284,19 @@ class TestRuns(ConnectionTestCase):
 
 	def test_progress_from_the_server_renews_the_timeout_and_is_streamed(self):
 		server = enter(self, McpServer("stream"))
-		self.connect(server, ["search.notes"], timeout=1)
+		self.connect(server, ["search.notes"], timeout=2)
+		enter(self, patch.object(progress, "PAUSE_S", 0))
 		agent = make_agent(make_model(self.model), (self.name_of("search.notes"),))
-		for parts, status in ((4, "Success"), (0, "Failed")):
-			server.set(parts=parts, pause=0 if parts else 3)
+		# The server reports a part every 0.1 seconds.
+		for parts, status in ((24, "Success"), (0, "Failed")):
+			server.set(parts=parts, pause=0 if parts else 5)
 			self.model.script(tool_call(self.name_of("search.notes"), {"query": "Anna"}), text("Three."))
 			events = [
 				event for event in stream_agent(AgentRequest(agent, unique("Look"), self.user)) if event
 			]
-			progress = [event.data for event in events if event.kind is EventKind.PROGRESS]
-			lines = [(each["text"], each["fraction"]) for each in progress if "fraction" in each]
-			self.assertEqual(lines, [(f"Part {n}", n / 4) for n in range(1, parts + 1)])
+			reports = [event.data for event in events if event.kind is EventKind.PROGRESS]
+			lines = [(each["text"], each["fraction"]) for each in reports if "fraction" in each]
+			self.assertEqual(lines, [(f"Part {n}", n / parts) for n in range(1, parts + 1)])
 			call = frappe.get_last_doc("Agent Tool Call", {"run": events[-1].run})
 			self.assertEqual(call.status, status, call.result)
 
