@@ -28,14 +28,21 @@ class TestThreadPool(unittest.TestCase):
 		self.assertEqual(pool.submit(int, "7").result(10), 7)
 
 	def test_idle_threads_end_while_one_keeps_working(self):
-		pool, together = self.make(8), threading.Barrier(8)
-		for each in [pool.submit(together.wait, 10) for _ in range(8)]:
-			each.result(10)
+		pool, together = self.make(8), threading.Barrier(9)
+		tasks = [pool.submit(together.wait, 30) for _ in range(8)]
 		self.assertEqual(pool.threads, 8)
-		deadline = time.monotonic() + 10
-		while pool.threads > 1 and time.monotonic() < deadline:
-			pool.submit(time.sleep, 0.001).result(10)
-		self.assertEqual(pool.threads, 1)
+		together.wait(30)
+		for each in tasks:
+			each.result(30)
+
+		def count() -> int:
+			time.sleep(0.001)
+			return pool.threads
+
+		deadline = time.monotonic() + 60
+		while (left := pool.submit(count).result(30)) > 1 and time.monotonic() < deadline:
+			pass
+		self.assertEqual(left, 1)
 		while pool.threads and time.monotonic() < deadline:
 			time.sleep(0.05)
 		self.assertEqual((pool.threads, pool.idle), (0, []))
@@ -50,13 +57,15 @@ class TestThreadPool(unittest.TestCase):
 			time.sleep(0.001)
 
 	def test_shutdown_finishes_or_cancels_queued_tasks_and_refuses_new_ones(self):
-		pool = self.make(1)
-		tasks = [pool.submit(time.sleep, 0.05), pool.submit(int, "7")]
+		pool, proceed = self.make(1), threading.Event()
+		tasks = [pool.submit(proceed.wait, 30), pool.submit(int, "7")]
 		pool.shutdown(wait=False)
+		proceed.set()
 		self.assertEqual(tasks[1].result(10), 7)
 		with self.assertRaises(RuntimeError):
 			pool.submit(int)
-		cancelled = self.make(1)
-		tasks = [cancelled.submit(time.sleep, 0.05), cancelled.submit(int)]
+		cancelled, proceed = self.make(1), threading.Event()
+		tasks = [cancelled.submit(proceed.wait, 30), cancelled.submit(int)]
 		cancelled.shutdown(cancel_futures=True)
+		proceed.set()
 		self.assertTrue(tasks[1].cancelled())

@@ -125,20 +125,20 @@ class TestClients(OAuthTestCase):
 		self.url = self.url.replace(self.slug, slug)
 
 		async def work(client):
-			call = asyncio.ensure_future(client.call_tool("slow_compute", {"seconds": 20}))
+			call = asyncio.ensure_future(client.call_tool("slow_compute", {"seconds": 60}))
 			run = await asyncio.to_thread(self.find_started_run)
+			began = time.monotonic()
 			cancel = f"{self.base}/api/method/huf.api.run.cancel"
 			headers = {"Authorization": self.headers["Authorization"].replace("Bearer", "token")}
 			requests.post(cancel, json={"run": run}, headers=headers).raise_for_status()
-			return await call
+			return await call, time.monotonic() - began
 
-		started = time.monotonic()
-		result = self.use(work, "2025-11-25")
-		self.assertLess(time.monotonic() - started, 15)
+		result, seconds = self.use(work, "2025-11-25")
+		self.assertLess(seconds, 15)
 		self.assertTrue(result.is_error)
 
 	def find_started_run(self) -> str:
-		for _ in range(100):
+		for _ in range(600):
 			frappe.db.rollback()
 			if run := frappe.db.get_value(
 				"Agent Tool Call", {"tool": "slow_compute", "status": "Started"}, "run"

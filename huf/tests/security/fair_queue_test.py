@@ -80,8 +80,8 @@ class TestFairQueue(SiteTestCase):
 		self.addCleanup(self.worker.stop)
 		while len(samples.SEEN) < 20:
 			time.sleep(0.005)
-		before = samples.SEEN.count(self.ann)
 		self.enqueue(self.bob)
+		before = samples.SEEN.count(self.ann)
 		while self.bob not in samples.SEEN:
 			time.sleep(0.002)
 		between = samples.SEEN.index(self.bob) - before
