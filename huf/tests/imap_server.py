@@ -156,7 +156,7 @@ class ImapServer:
 
 	def __exit__(self, *_):
 		self.process.terminate()
-		self.process.wait(10)
+		self.process.wait(60)
 		self.process.stderr.close()
 		shutil.rmtree(self.home, ignore_errors=True)
 
@@ -171,7 +171,7 @@ class ImapServer:
 		return OAUTH_2_3.format(settings=settings)
 
 	def wait(self) -> None:
-		deadline = time.monotonic() + 10
+		deadline = time.monotonic() + 60
 		while True:
 			try:
 				with socket.create_connection(("127.0.0.1", self.port), 1) as found:

@@ -64,7 +64,7 @@ class TestMailActions(PageTestCase):
 		)
 		page = enter(self, self.open_page("/huf/mail"))
 		failed = page.locator("[data-testid=mail-item][data-status=Failed]").filter(has_text=subject)
-		failed.wait_for(timeout=30_000)
+		failed.wait_for()
 		failed.click()
 		page.locator("[data-testid=mail][data-status=Failed] header").get_by_text(NO_CATEGORY).wait_for()
 		return page

@@ -1,6 +1,6 @@
 """A mailbox and a rule are set up on the page; an incoming mail gets a draft, which is approved and sent."""
 
-from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.browser import TIMEOUT_MS, needs_browser
 from huf.embedded.tests.mail_test import Postman
 from huf.embedded.tests.pages import PageTestCase, choose
 from huf.tests.authorization_server import AuthorizationServer
@@ -125,7 +125,7 @@ class TestMailPage(PageTestCase):
 		"""The server receives the mail by itself."""
 		page.get_by_test_id("view-mails").click()
 		item = page.locator("[data-testid=mail-item][data-status=Done]")
-		item.wait_for(timeout=30_000)
+		item.wait_for()
 		self.assertIn("Reply waiting", item.inner_text())
 		page.goto("/huf")
 		page.get_by_test_id("waiting").get_by_test_id("reply-item").wait_for()
@@ -142,7 +142,7 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("approve").click()
 		page.locator("[data-testid=draft][data-status=Sent]").wait_for()
 		page.locator("[data-kind=queued]").wait_for()
-		tries = 100
+		tries = TIMEOUT_MS // 100
 		while not postman.mails and tries:
 			page.wait_for_timeout(100)
 			tries -= 1

@@ -74,7 +74,7 @@ class Server:
 		"""Seconds it took to end on SIGTERM."""
 		began = time.perf_counter()
 		self.process.send_signal(signal.SIGTERM)
-		self.process.wait(10)
+		self.process.wait(60)
 		self.process.stdout.close()
 		return time.perf_counter() - began
 
