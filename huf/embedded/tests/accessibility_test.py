@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from huf.embedded.tests.browser import needs_browser, open_page
+from huf.embedded.tests.browser import needs_browser, open_page, resize
 from huf.embedded.tests.showcase import PAGES, open_showcase
 from huf.tests.base import enter
 
@@ -19,11 +19,6 @@ FAULTS = """async (rules) => {
 	return violations.map(({ id, impact, nodes }) => [impact, id, nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]);
 }"""
 PHONE = {"width": 390, "height": 844}
-IS_LAID_OUT = """async (width) => {
-	// Listeners of a media query run before the next frame is drawn, what they change is in the one after it.
-	for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
-	return innerWidth === width;
-}"""
 IS_WIDER = "() => document.documentElement.scrollWidth > innerWidth"
 REACHABLE = """() => {
 	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")];
@@ -73,12 +68,6 @@ def faults_of(page, rules: Sequence[str] = RULES) -> list[str]:
 		for impact, rule, nodes in page.evaluate(FAULTS, rules)
 		if impact in SERIOUS
 	]
-
-
-def resize(page, size: dict[str, int]) -> None:
-	"""Resize the viewport and wait until the page has changed its layout."""
-	page.set_viewport_size(size)
-	page.wait_for_function(IS_LAID_OUT, arg=size["width"])
 
 
 def close_dialog(page) -> None:
@@ -152,6 +141,7 @@ class TestAccessibility(unittest.TestCase):
 			opener = page.get_by_test_id("show-sidebar")
 			opener.press("Enter")
 			page.get_by_role("dialog").wait_for()
+			page.wait_for_function(IS_WITHIN, arg="dialog")
 			self.assertEqual(faults_of(page), [])
 			for _ in range(20):
 				page.keyboard.press("Tab")

@@ -130,3 +130,16 @@ def reach(page, item) -> None:
 def wait_to_hear(page) -> None:
 	"""Wait until the page receives realtime events of its site."""
 	page.locator("html[data-realtime=connected]").wait_for(state="attached")
+
+
+IS_LAID_OUT = """async (width) => {
+	// Listeners of a media query run before the next frame is drawn, what they change is in the one after it.
+	for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
+	return innerWidth === width;
+}"""
+
+
+def resize(page, size: dict[str, int]) -> None:
+	"""Resize the viewport and wait until the page has changed its layout."""
+	page.set_viewport_size(size)
+	page.wait_for_function(IS_LAID_OUT, arg=size["width"])

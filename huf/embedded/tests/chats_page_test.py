@@ -115,7 +115,9 @@ class TestChatsPage(PageTestCase):
 				say(page, "Draw it")
 				picture = page.get_by_test_id("diagram").locator("img")
 				picture.wait_for()
-				self.assertGreater(picture.evaluate("(each) => each.naturalWidth"), 100)
+				self.assertGreater(
+					picture.evaluate("async (img) => (await img.decode(), img.naturalWidth)"), 100
+				)
 				self.assertIn("Paid?", picture.get_attribute("alt"))
 				self.assertIn("Ship", unquote(picture.get_attribute("src")))
 				self.assertEqual(page.get_by_test_id("diagram").count(), 1)
@@ -186,6 +188,7 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("share-add").click()
 				page.get_by_text("can read and write").wait_for()
 				reader.reload()
+				reader.get_by_test_id("run-footer").wait_for()
 				say(reader, "List the notes")
 				page.reload()
 				self.open_share(page)

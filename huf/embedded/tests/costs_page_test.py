@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from huf.embedded.tests.accessibility_test import faults_of
-from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.browser import needs_browser, resize, say
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -48,7 +48,7 @@ class TestCostsPage(PageTestCase):
 				page.get_by_test_id("costs-from").fill("2020-01-01")
 				page.get_by_text("There were no runs in this period.").wait_for()
 				self.assertEqual(faults_of(page), [])
-				page.set_viewport_size({"width": 360, "height": 740})
+				resize(page, {"width": 360, "height": 740})
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
 
 	def read_costs(self, page) -> list[float]:

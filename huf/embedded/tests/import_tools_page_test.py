@@ -21,6 +21,7 @@ class TestImportToolsPage(PageTestCase):
 		cls.add_user(CLERK, "Huf User")
 
 	def setUp(self):
+		super().setUp()
 		self.service = ThreadingHTTPServer(("127.0.0.1", 0), Service)
 		self.service.requests, self.service.document = [], make_document()
 		threading.Thread(target=self.service.serve_forever, args=(0.02,), daemon=True).start()

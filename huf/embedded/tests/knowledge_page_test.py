@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.browser import needs_browser, resize, say
 from huf.embedded.tests.pages import PageTestCase, choose
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -115,9 +115,11 @@ def take_pictures(page, name: str) -> None:
 	"""Check that the page fits its width in each look; save pictures if HUF_PICTURES names a folder."""
 	usual, folder = page.viewport_size, os.environ.get("HUF_PICTURES")
 	for look, size in (("light", usual), ("dark", usual), ("phone", {"width": 390, "height": 844})):
-		page.set_viewport_size(size)
-		page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+		resize(page, size)
+		theme = "dark" if look == "dark" else "light"
+		page.emulate_media(color_scheme=theme)
+		page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
 		assert not page.evaluate(TOO_WIDE), f"{name} is wider than {size['width']} pixels"
 		if folder:
 			page.screenshot(path=Path(folder) / f"{name}-{look}.png", full_page=True)
-	page.set_viewport_size(usual)
+	resize(page, usual)

@@ -83,6 +83,7 @@ class TestTriggersPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("field-condition").input_value(), python)
 			page.get_by_test_id("create-off").click()
 			page.get_by_test_id("view-settings").click()
+			page.get_by_test_id("condition-row").nth(1).wait_for()
 			self.assertEqual(page.get_by_test_id("condition-row").count(), 2)
 			self.assertEqual(page.get_by_test_id("condition-value").nth(0).input_value(), "High")
 			page.get_by_test_id("remove-condition").nth(1).click()

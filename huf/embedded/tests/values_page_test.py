@@ -34,6 +34,7 @@ class TestValues(PageTestCase):
 			links.nth(1).wait_for()
 			self.assertEqual(links.all_inner_texts(), [first, second])
 			in_table = page.get_by_test_id("tool-result").locator(f"a[data-record='{first}']")
+			in_table.nth(1).wait_for()
 			self.assertEqual(in_table.all_inner_texts(), [first, "Call Anna"])
 			reach(page, links.first)
 			card = page.get_by_test_id("record-card")
