@@ -56,3 +56,25 @@ class TestPeoplePage(PageTestCase):
 			and entry["user"] == "owner@office.example"
 		]
 		self.assertEqual(changes, [["roles"], ["enabled"]])
+
+	def test_role_change_is_shown_although_the_search_before_it_is_answered_later(self):
+		self.add_user("petra@office.example", "Huf User")
+		held = []
+
+		def hold_first(route):
+			route.continue_() if held else held.append((route, route.fetch()))
+
+		with self.open_page("/huf/people") as page:
+			row = page.locator('[data-testid=person][data-name="petra@office.example"]')
+			row.get_by_test_id("person-open").click()
+			row.get_by_test_id("usable-agents").wait_for()
+			page.route("**/*huf.api.people.get_people?*text=petra*", hold_first)
+			with page.expect_request("**/*huf.api.people.get_people?*text=petra*"):
+				page.get_by_test_id("people-search").fill("petra@")
+			row.get_by_test_id("role-Huf Manager").check()
+			row.get_by_test_id("save-roles").click()
+			row.get_by_text("Use agents, Set up agents").wait_for()
+			route, answer = held[0]
+			with page.expect_event("requestfinished", lambda request: request == route.request):
+				route.fulfill(response=answer)
+			row.get_by_text("Use agents, Set up agents").wait_for()

@@ -82,6 +82,22 @@ test("of two readings the newer one counts, even when the older one answers late
 	assert.equal(query.data, "newer");
 });
 
+test("what changes while it is read for the first time is read again", async (context) => {
+	for (const change of [() => invalidate("home"), invalidateAll]) {
+		const waiting = [];
+		const queryFn = () => new Promise((resolve) => waiting.push(resolve));
+		const query = setUp(context, () => useData({ queryKey: ["home"], queryFn }));
+		await until(() => waiting.length === 1);
+		const changed = change();
+		await until(() => waiting.length === 2);
+		waiting[0]("before");
+		waiting[1]("after");
+		await changed;
+		assert.deepEqual([query.data, query.error, query.isFetching], ["after", null, false]);
+		queryClient.clear();
+	}
+});
+
 test("after a write the page's queries are read again and the others are dropped", async (context) => {
 	let count = 0;
 	const query = setUp(context, () => useData({ queryKey: ["agents"], queryFn: async () => ++count }));

@@ -4,6 +4,7 @@
  */
 import {
 	type InfiniteData,
+	type Query,
 	QueryClient,
 	type QueryKey,
 	useInfiniteQuery,
@@ -60,10 +61,17 @@ export function useList<Item extends object>({
 }
 
 /** Marks queries as out of date; those that are on the page are read again. Resolves when they have been. */
-export const invalidate = (...queryKey: unknown[]): Promise<void> => queryClient.invalidateQueries({ queryKey });
+export const invalidate = (...queryKey: unknown[]): Promise<void> => readAgain({ queryKey });
 
 /** A record was written or deleted: whatever the page shows is read again, and what it does not show is dropped. */
 export function invalidateAll(): Promise<void> {
 	queryClient.removeQueries({ type: "inactive" });
-	return queryClient.invalidateQueries();
+	return readAgain({});
+}
+
+/** The client takes a first reading under way for the new one, but its answer may be older than the change: it begins anew. */
+function readAgain(filters: { queryKey?: unknown[] }): Promise<void> {
+	const isFirst = ({ state }: Query) => state.fetchStatus === "fetching" && state.data === undefined;
+	queryClient.cancelQueries({ ...filters, type: "active", predicate: isFirst }, { revert: false, silent: true });
+	return queryClient.invalidateQueries(filters);
 }
