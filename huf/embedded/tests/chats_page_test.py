@@ -25,6 +25,7 @@ class TestChatsPage(PageTestCase):
 			say(page, "How many users are there?")
 			say(page, "List my open todos")
 			address = page.url
+			page.get_by_test_id("conversation-item").first.wait_for()
 			listed = page.get_by_test_id("conversation-item").count()
 			reach(page, page.get_by_test_id("message-user").last)
 			page.get_by_test_id("edit").last.click()

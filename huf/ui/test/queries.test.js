@@ -88,12 +88,13 @@ test("what changes while it is read for the first time is read again", async (co
 		const queryFn = () => new Promise((resolve) => waiting.push(resolve));
 		const query = setUp(context, () => useData({ queryKey: ["home"], queryFn }));
 		await until(() => waiting.length === 1);
-		const changed = change();
-		await until(() => waiting.length === 2);
+		const changed = Promise.all([change(), change()]);
 		waiting[0]("before");
+		await until(() => waiting.length === 2);
+		assert.equal(query.data, "before");
 		waiting[1]("after");
 		await changed;
-		assert.deepEqual([query.data, query.error, query.isFetching], ["after", null, false]);
+		assert.deepEqual([query.data, query.error, query.isFetching, waiting.length], ["after", null, false, 2]);
 		queryClient.clear();
 	}
 });

@@ -69,9 +69,16 @@ export function invalidateAll(): Promise<void> {
 	return readAgain({});
 }
 
-/** The client takes a first reading under way for the new one, but its answer may be older than the change: it begins anew. */
-function readAgain(filters: { queryKey?: unknown[] }): Promise<void> {
+/**
+ * The client takes a first reading under way for the new one, but its answer may be older than the change: another one follows
+ * it. It is not begun anew, or what changes often would never be shown.
+ */
+async function readAgain(filters: { queryKey?: unknown[] }): Promise<void> {
 	const isFirst = ({ state }: Query) => state.fetchStatus === "fetching" && state.data === undefined;
-	queryClient.cancelQueries({ ...filters, type: "active", predicate: isFirst }, { revert: false, silent: true });
-	return queryClient.invalidateQueries(filters);
+	const follow = async ({ promise, queryKey }: Query) => {
+		await promise?.catch(() => {});
+		await queryClient.refetchQueries({ queryKey, exact: true, type: "active" }, { cancelRefetch: false });
+	};
+	const first = queryClient.getQueryCache().findAll({ ...filters, type: "active", predicate: isFirst });
+	await Promise.all([queryClient.invalidateQueries(filters), ...first.map(follow)]);
 }
