@@ -59,21 +59,17 @@ class TestPeoplePage(PageTestCase):
 
 	def test_role_change_during_a_slow_search_is_shown(self):
 		self.add_user("petra@office.example", "Huf User")
-		held = []
-
-		def hold_first(route):
-			route.continue_() if held else held.append((route, route.fetch()))
-
+		address, held = "**/*huf.api.people.get_people?*text=petra*", []
+		before = self.call("/api/method/huf.api.people.get_people?text=petra")
 		with self.open_page("/huf/people") as page:
 			row = page.locator('[data-testid=person][data-name="petra@office.example"]')
 			row.get_by_test_id("person-open").click()
 			row.get_by_test_id("usable-agents").wait_for()
-			page.route("**/*huf.api.people.get_people?*text=petra*", hold_first)
-			with page.expect_request("**/*huf.api.people.get_people?*text=petra*"):
+			page.route(address, lambda route: route.continue_() if held else held.append(route))
+			with page.expect_request(address):
 				page.get_by_test_id("people-search").fill("petra@")
 			row.get_by_test_id("role-Huf Manager").check()
 			with page.expect_request("**/*huf.api.people.get_usable_agents*"):
 				row.get_by_test_id("save-roles").click()
-			route, answer = held[0]
-			route.fulfill(response=answer)
+			held[0].fulfill(json=before)
 			row.get_by_text("Use agents, Set up agents").wait_for()
