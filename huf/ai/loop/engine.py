@@ -152,7 +152,7 @@ class AgentLoop:
 		"""Send the answer back to the model if the review objects, once per run."""
 		if not self.review or self.refused is not None or self.last_chance:
 			return False
-		if not (objection := self.review(reply.text)):
+		if not (objection := self.review(step, reply.text)):
 			return False
 		self.refused = reply.text
 		self.emit(EventKind.TEXT_VOID, {"step": step})

@@ -23,8 +23,10 @@ LargerModel = Callable[[bool], tuple[str | None, str] | None]
 
 The argument says whether the current one is unreachable.
 """
-Review = Callable[[str], str | None]
-"""Returns a message that says why the model must revise its answer, or None."""
+Review = Callable[[int, str], str | None]
+"""`(step, answer)`: returns a message that says why the model must revise its answer, or None. The same
+whenever it is called, because a resumed run calls it again.
+"""
 
 
 class Journal(Protocol):

@@ -61,6 +61,7 @@ MAX_PROMPT_CHARS = 20_000
 OBJECTION = (
 	"Your answer was not sent yet, because no result of your tools confirms this:\n{}\n\n"
 	"Do what is missing with your tools if it was asked for, or correct the answer. "
+	"What you did earlier in this conversation is done: do not do it again, but say that it was earlier. "
 	"Then write the whole answer again, without a word about this check."
 )
 
@@ -227,10 +228,11 @@ def looks_like_name(code: str) -> bool:
 	)
 
 
-def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
+def check_run(run: str, answer: str, opening: list[dict], step: int | None = None) -> list[dict]:
 	"""The claims of an answer, each with the calls that prove it; see `Claim.as_dict`.
 
-	`opening`: the messages that began the run. Numbers of its instructions are known.
+	`opening`: the messages that began the run. Numbers of its instructions are known. `step`: that of the
+	answer, if the run may have made calls since.
 	Takes two statements, and some milliseconds for answers of usual length.
 	"""
 	if not answer:
@@ -238,13 +240,13 @@ def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
 	users = [message for message in opening if message["role"] == "user"]
 	given = text_of(users[-1]) if users else ""
 	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
-	evidence = Evidence(read_run_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
+	evidence = Evidence(read_run_calls(run, step), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
 
 
-def build_correction(run: str, answer: str, opening: list[dict]) -> str | None:
-	"""A message that asks the model to correct the unconfirmed claims of its answer, or None."""
-	claims = list_unconfirmed(run, answer, opening)
+def build_correction(run: str, answer: str, opening: list[dict], step: int) -> str | None:
+	"""A message that asks the model to correct the unconfirmed claims of its answer in a step, or None."""
+	claims = list_unconfirmed(run, answer, opening, step)
 	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
 
 
@@ -254,10 +256,9 @@ def list_unconfirmed_claims(run: str, text: str) -> list[str]:
 	return list_unconfirmed(run, text, read_opening(opening))
 
 
-def list_unconfirmed(run: str, text: str, opening: list[dict]) -> list[str]:
-	return list(
-		dict.fromkeys(each["text"] for each in check_run(run, text, opening) if not each["confirmed"])
-	)
+def list_unconfirmed(run: str, text: str, opening: list[dict], step: int | None = None) -> list[str]:
+	claims = check_run(run, text, opening, step)
+	return list(dict.fromkeys(each["text"] for each in claims if not each["confirmed"]))
 
 
 def text_of(message: dict) -> str:
@@ -265,11 +266,15 @@ def text_of(message: dict) -> str:
 	return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def read_run_calls(run: str) -> tuple[CallEvidence, ...]:
-	"""The tool calls of a run in order, with the documents that each changed."""
+def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
+	"""The tool calls of a run (before a `step`) in order, with the documents that each changed.
+
+	Without those that got an earlier call's result: they did nothing.
+	"""
+	earlier = {"step": ["<", step]} if step else {}
 	rows = frappe.get_all(
 		"Agent Tool Call",
-		{"run": run},
+		{"run": run, "cached": 0, **earlier},
 		["name", "tool", "effect", "status", "arguments", "result"],
 		order_by="step asc, position asc",
 	)

@@ -178,7 +178,7 @@ def choose_review(run: OpenRun) -> Review | None:
 	doc = run.manager.agent_doc
 	if not (doc.strict_receipts and doc.agent_tool):
 		return None
-	return lambda answer: build_correction(run.name, answer, run.messages)
+	return lambda step, answer: build_correction(run.name, answer, run.messages, step)
 
 
 def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:

@@ -17,7 +17,8 @@ from huf.ai.core.types import ENDED_STATUSES, Call, Effect, ModelReply, Outcome,
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
 from huf.ai.loop.model import FreeModel, Model
-from huf.ai.loop.run_context import NoJournal, RunContext
+from huf.ai.loop.run_context import NoJournal, Review, RunContext
+from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.messages import add_file_reader
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
@@ -75,15 +76,16 @@ class Replay:
 def replay(run: str) -> Replay:
 	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
 	row, recorded = read_ended_run(run), read_recorded(run)
-	journal = ReplayJournal(recorded)
+	journal, opening = ReplayJournal(recorded), read_opening(row.opening, is_exact=True)
 	outcome = run_coroutine(
 		run_loop(
-			read_opening(row.opening, is_exact=True),
+			opening,
 			recorded_tools(recorded),
 			NoModel(),
 			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
 			journal=journal,
 			escalate=journal.escalate,
+			review=recorded_review(run, recorded, opening),
 		)
 	)
 	outcome = as_it_ended(outcome, row)
@@ -95,6 +97,16 @@ def step_cap(row, recorded: RecordedRun) -> StepCap:
 	if row.stop_reason == StopReason.MAX_STEPS.value:
 		return StepCap(row.steps, SUM_UP)
 	return StepCap(len(recorded.replies))
+
+
+def recorded_review(run: str, recorded: RecordedRun, opening: list[dict]) -> Review:
+	"""Sends back the answer after which the run went on."""
+
+	def review(step: int, answer: str) -> str | None:
+		is_refused = step + 1 in recorded.replies
+		return build_correction(run, answer, opening, step) if is_refused else None
+
+	return review
 
 
 def recorded_tools(recorded: RecordedRun) -> list[Tool]:

@@ -11,7 +11,7 @@ from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
-from huf.tests.model_server import ModelServer, error, text, tool_call
+from huf.tests.model_server import ModelServer, call, error, text, tool_call, tool_calls
 
 
 class TestAnswers(SiteTestCase):
@@ -42,6 +42,11 @@ class TestAnswers(SiteTestCase):
 		result = self.run_agent(text("Done! I created the todo. There are 12 enabled users."))
 		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False, False])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unconfirmed_claims"), 3)
+
+	def test_a_call_that_got_an_earlier_result_does_not_count_as_another_effect(self):
+		calls = [call(self.tool, {"description": unique("Call Anna")})] * 2
+		result = self.run_agent(tool_calls(calls), text("x"), text("I created two todos."))
+		self.assertEqual([claim["why"] for claim in result["claims"]], ["number two"])
 
 	def test_claims_of_a_truncated_answer_are_checked(self):
 		result = self.run_agent(text("I created the todo. Then I", finish_reason="length"))

@@ -4,10 +4,12 @@ import frappe
 
 from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.model_input import read_model_input
+from huf.ai.runs.replay import replay
 from huf.tests.doctypes import ORDER, make_order
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool
-from huf.tests.model_server import call, text, tool_calls
+from huf.tests.model_server import call, text, tool_call, tool_calls
 
 
 class TestTurns(DraftTestCase):
@@ -75,3 +77,17 @@ class TestTurns(DraftTestCase):
 		self.assertEqual((again.status.value, self.note()), ("Waiting", "new"))
 		self.approve_call(again.as_dict())
 		self.assertEqual((self.go_on(result["run"]).response, self.note()), ("Done.", "newer"))
+
+	def test_an_approved_call_is_made_although_later_calls_confirm_the_refused_answer(self):
+		create, claim = make_tool("Create Document", reference_doctype="ToDo"), "I created the todo."
+		agent = self.make_agent(create, self.update, strict_receipts=1)
+		change = call(self.update, {"name": self.order.name, "values": {"note": "new"}})
+		answers = [text(claim), tool_call(create, {"description": "Call Anna"}), tool_calls([change])]
+		result = self.start(*answers, text("I created the todo and updated the order."), agent=agent)
+		self.approve_call(result)
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.response, ended.steps), ("I created the todo and updated the order.", 4))
+		self.assertEqual((self.note(), self.draft(result).status), ("new", "Applied"))
+		self.assertTrue(replay(result["run"]).identical)
+		sent = read_model_input(result["run"], 2)["messages"]
+		self.assertEqual(sent[-2]["content"], claim)
