@@ -197,6 +197,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		messages, recorded = read_opening(row.opening), read_recorded(name)
 		counts = row.attempts, row.lost_workers
 		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts, mode)
+	check_access(row, conversations)
 	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)
@@ -205,6 +206,14 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
 	)
+
+
+def check_access(row, conversations: ConversationManager) -> None:
+	"""Raises PermissionError for a queued run of a user with whom its conversation is no longer shared."""
+	owner = frappe.db.get_value("Agent Conversation", row.conversation, "owner")
+	# Conversations of triggers belong to no user.
+	if owner not in (None, row.run_as) and not row.trigger:
+		conversations.check_conversation(row.conversation)
 
 
 def read_routed(row) -> Routed | None:

@@ -8,7 +8,7 @@ from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_messag
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.queue import enqueue_run
+from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.tools.taint import find_origins
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
@@ -216,6 +216,18 @@ class TestConversation(SiteTestCase):
 			self.assertEqual(chat.get_conversations(), [])
 			with self.assertRaises(frappe.PermissionError):
 				get_agent_chat_messages(self.name)
+
+	def test_a_message_queued_before_unsharing_does_not_read_the_conversation(self):
+		with acting_as(self.owner):
+			conversation.share(self.name, self.other, write=True)
+		with acting_as(self.other):
+			run = enqueue_run(AgentRequest(self.agent, "Repeat it all", self.other, self.name)).name
+		with acting_as(self.owner):
+			conversation.unshare(self.name, self.other)
+			self.say("My salary is 12345", self.name)
+		result = work_on(run)
+		self.assertEqual((result.status.value, result.response), ("Failed", ""))
+		self.assertIn("no conversation", result.error)
 
 	def test_conversation_can_be_shared_only_with_another_chat_user(self):
 		without_role = make_user()
