@@ -121,7 +121,12 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	queueing the run.
 	"""
 	request = route_task(route_request(request))
-	result = await end_here(start_run(request), listeners)
+	try:
+		run = start_run(request)
+	except ConversationBusy:
+		frappe.db.rollback()
+		raise
+	result = await end_here(run, listeners)
 	agent = find_takeover(request, result.as_dict())
 	return await run_to_end(agent, listeners) if agent else result
 

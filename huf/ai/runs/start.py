@@ -78,7 +78,7 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 
 def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = False) -> OpenRun:
 	request, manager = admit_request(request, status)
-	request, conversations = choose_conversation(request, manager, is_separate)
+	request, conversations = choose_conversation(request, manager, status, is_separate)
 	conversation = conversations.conversation or ""
 	if request.routed and request.routed.replaces:
 		conversations.remove_messages(request.routed.replaces)
@@ -118,9 +118,13 @@ def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentReques
 
 
 def choose_conversation(
-	request: AgentRequest, manager: AgentManager, is_separate: bool
+	request: AgentRequest, manager: AgentManager, status: RunStatus, is_separate: bool
 ) -> tuple[AgentRequest, ConversationManager]:
-	"""Choose or prepare the conversation; the request is returned with its files attached to it."""
+	"""Choose or prepare the conversation; the request is returned with its files attached to it.
+
+	Raises ConversationBusy for a run that cannot begin, before anything is written: what the caller has
+	written, such as files, is still there for a queued run.
+	"""
 	files = NO_FILES
 	if request.attachments:
 		files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
@@ -134,6 +138,8 @@ def choose_conversation(
 		is_active=not is_separate,
 	)
 	check_channel(request)
+	if status is RunStatus.STARTED and not conversations.is_new and leases.is_occupied(conversation):
+		raise ConversationBusy(BUSY)
 	if files.files:
 		request = replace(request, message_files=attach_files(conversation, files, request.user))
 	return request, conversations

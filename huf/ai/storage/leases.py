@@ -249,6 +249,17 @@ def claim_conversation(conversation: str, run: str, now: datetime | None = None)
 	return frappe.db.get_value("Agent Conversation", conversation, "active_run", for_update=True) == run
 
 
+def is_occupied(conversation: str) -> bool:
+	"""Whether a run is active in a conversation. Locks nothing: `claim_conversation` decides."""
+	rows = frappe.db.sql(
+		"""select 1 from `tabAgent Conversation` conversation
+		join `tabAgent Run` run on run.name = conversation.active_run where conversation.name = %s
+		and (run.status = 'Waiting' or (run.status = 'Started' and run.lease_until >= %s))""",
+		(conversation, lease_time()),
+	)
+	return bool(rows)
+
+
 def read_active_run(conversation: str) -> str | None:
 	"""The active run of a conversation, as last committed and locked against changes."""
 	rows = frappe.db.sql(

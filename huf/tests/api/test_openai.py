@@ -265,6 +265,19 @@ class TestConversation(OpenAITestCase):
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(busy.headers["x-should-retry"], "false")
 
+	def test_an_image_is_kept_if_the_conversation_waits_for_a_person(self):
+		self.todo_agent = self.agent
+		self.server.script(self.change("new"))
+		options = {"metadata": {"conversation_id": "c5"}}
+		self.post(**options)
+		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+			busy = self.post(user([{"type": "text", "text": "What is it?"}, picture(PICTURE)]), **options)
+		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
+		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		attachments = frappe.db.get_value("Agent Message", {"run": run.name, "role": "user"}, "attachments")
+		(file,) = json.loads(attachments)
+		self.assertTrue(frappe.db.exists("File", file["name"]))
+
 	def test_conversation_id_of_another_user_gives_no_access(self):
 		self.server.script(text("Anna."), text("I do not know."))
 		self.post(user("My secret"), headers={"X-Conversation-Id": "c3"})

@@ -45,8 +45,8 @@ class TestAuto(SiteTestCase):
 		self.tool = make_tool("Get List", reference_doctype="ToDo")
 		self.agent = make_agent(make_model(self.server), (self.tool,))
 
-	def send(self, prompt: str, route: str | None = "auto") -> dict:
-		return messages.send_agent_chat_message(self.agent, prompt, route=route)
+	def send(self, prompt: str, route: str | None = "auto", conversation: str | None = None) -> dict:
+		return messages.send_agent_chat_message(self.agent, prompt, conversation, route=route)
 
 	def get_decision(self, run: str):
 		return frappe.get_last_doc("Agent Route Decision", {"run": run})
@@ -193,6 +193,9 @@ class TestAuto(SiteTestCase):
 			start_run(AgentRequest(self.agent, "Busy", "Administrator", conversation))
 		first = next(messages.stream_chat(self.agent, SIMPLE, conversation, route="auto"))
 		self.assertEqual(first.kind, EventKind.RUN_QUEUED)
+		queued = self.send(SIMPLE, conversation=conversation)
+		for run in (first.run, queued["run"]):
+			self.assertEqual(self.get_decision(run).route, "agent", "it belongs to the task in progress")
 
 	def test_stream_of_an_escalated_message_shows_only_the_agent_answer(self):
 		self.server.script(text(NEEDS_SEARCH), text("Bern."))
