@@ -3,8 +3,9 @@
 `start.py`, `execution.py` and `finish.py` do the work.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 import frappe
 
@@ -28,6 +29,8 @@ from huf.ai.runs.routing import (
 	route_task,
 )
 from huf.ai.runs.start import OpenRun, start_run
+
+Started = TypeVar("Started")
 
 
 @frappe.whitelist(methods=["POST"])
@@ -95,14 +98,35 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 	"""
 	with acting_as(request.user):
 		request = route_task(route_request(request))
-		try:
-			run = start_run(request)
-		except ConversationBusy:
-			queued = enqueue_run(replace(request, mode=Mode.BACKGROUND))
-			return describe_open(queued, RunStatus.QUEUED, queued.recorded)
-		result = run_coroutine(end_here(run, listeners))
-		agent = find_takeover(request, result.as_dict())
-		return run_agent(agent, listeners) if agent else result
+		result = end_or_describe(*start_or_queue(request), listeners)
+		agent = take_over(request, result.as_dict(), start_or_queue)
+		return end_or_describe(*agent, listeners) if agent else result
+
+
+def start_or_queue(request: AgentRequest) -> tuple[OpenRun, bool]:
+	"""(the run, whether it begins here)"""
+	try:
+		return start_run(request), True
+	except ConversationBusy:
+		return enqueue_run(replace(request, mode=Mode.BACKGROUND)), False
+
+
+def end_or_describe(run: OpenRun, begins: bool, listeners: Iterable[Listener]) -> RunResult:
+	if begins:
+		return run_coroutine(end_here(run, listeners))
+	return describe_open(run, RunStatus.QUEUED, run.recorded)
+
+
+def take_over(request: AgentRequest, ended: dict, start: Callable[[AgentRequest], Started]) -> Started | None:
+	"""The agent's run that `start` returns, if it takes over from a chat; None if the chat's answer stays,
+	also because the agent's run cannot start.
+	"""
+	agent = find_takeover(request, ended)
+	try:
+		return start(agent) if agent else None
+	except (UsageError, frappe.PermissionError):
+		frappe.db.rollback()
+		return None
 
 
 async def end_here(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -127,8 +151,8 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 		frappe.db.rollback()
 		raise
 	result = await end_here(run, listeners)
-	agent = find_takeover(request, result.as_dict())
-	return await run_to_end(agent, listeners) if agent else result
+	agent = take_over(request, result.as_dict(), start_run)
+	return await end_here(agent, listeners) if agent else result
 
 
 def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[RunEvent | None, None, None]:
@@ -152,10 +176,10 @@ def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent
 		for event in events:
 			run = event.run if event else run
 			ended = event.data if event and event.kind is EventKind.RUN_FINISHED else None
-			if event and ended and (agent := find_takeover(request, ended)):
-				yield from held.void(event)
+			if event and ended and (agent := take_over(request, ended, open_run)):
 				run = None
-				yield from stream_run(agent)
+				yield from held.void(event)
+				yield from stream_open_run(agent)
 				return
 			if event and event.kind is EventKind.RUN_QUEUED:
 				yield event
@@ -173,8 +197,7 @@ def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent
 def take_over_unread(request: AgentRequest, run: str) -> None:
 	"""Queue the agent's run if the chat needs it and its client has disconnected."""
 	for ended in describe_runs([run], is_checked=True).values():
-		if agent := find_takeover(request, ended):
-			enqueue_run(agent)
+		take_over(request, ended, enqueue_run)
 
 
 def open_run(request: AgentRequest) -> OpenRun:
@@ -186,7 +209,10 @@ def open_run(request: AgentRequest) -> OpenRun:
 
 
 def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
-	run = open_run(request)
+	yield from stream_open_run(open_run(request))
+
+
+def stream_open_run(run: OpenRun) -> Generator[RunEvent | None, None, None]:
 	if run.mode is Mode.BACKGROUND:
 		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 		return
