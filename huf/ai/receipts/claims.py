@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import frappe
@@ -154,6 +155,7 @@ def is_proof(kind: str, call: CallEvidence) -> bool:
 	return bool(call.kinds & PROVEN_BY[kind]) and (kind not in NAMED_KINDS or names_kind(kind, call.text))
 
 
+@lru_cache(maxsize=8)
 def names_kind(kind: str, text: str) -> bool:
 	return any(
 		pattern.search(text)

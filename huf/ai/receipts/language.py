@@ -39,7 +39,7 @@ NOT_DONE = re.compile(
 	r"|\bnothing\b|\bnobody\b|\bnone\b|\bno \w+ (?:was|were|has|have|is|are)\b|\bwant|\bshall\b"
 	r"|\byet\b|\bwaiting\b"
 	r"|\bnicht\b|\bkeine?\w*\b|\bnie(?:mals)?\b|\bkonnte|\bkann\b|\bkönn|\bwerde\b|\bwürde"
-	r"|\bsoll|\bmöchte|\bmuss\b"
+	r"|\bsoll|\bmöchte|\bmuss\b|\bhätten?\b"
 	r"|\bwenn\b|\bfalls\b|\bsobald\b|\bbevor\b|\bfehlgeschlagen|\bnichts\b|\bniemand\b|\bwird\b"
 	r"|\bnoch zu\b|\bobald\b"
 	r"|\bno (?:he|se|ha|fue|fueron|pude|puedo|está|están|hay)\b|\bnunca\b|\bpued[eo]|\bpodr"
@@ -54,6 +54,15 @@ NOT_DONE = re.compile(
 	re.IGNORECASE,
 )
 """In a clause: what it says was not done, or not yet."""
+OF_NOTHING = re.compile(
+	r"\s*no\b|\s*(?:\w+\s+){0,3}(?:nothing|nobody|none|no one|neither|nichts|niemand\w*|keine?\w*"
+	r"|nada|nadie|ning[uú]n\w*|nic|nikoho|nikomu|žádn\w+)\b"
+	r"|.*\b(?:if|once|unless|wenn|falls|sobald)\b",
+	re.IGNORECASE,
+)
+"""After "I created": nothing was, or only on a condition. Other negations there describe the object."""
+NEGATED = re.compile(r"\bno\s+(?:(?:me|te|se|les?|l[oa]s?|nos)\s+){0,2}(?:(?:he|hemos)\s+)?$", re.IGNORECASE)
+"""Directly before a Spanish verb: "no la he creado"."""
 EXISTENCE_NONE = re.compile(
 	r"\b(?:there (?:are|is|were) no|no open|you have no|has no|have no|found no|found nothing"
 	r"|nothing found)\b"
@@ -140,15 +149,17 @@ WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 def is_verb(word: str) -> bool:
 	"""Whether a word is a verb form in one of the languages, or the first word of one."""
 	return any(
-		pattern.match(word) or word in first_words(pattern.pattern)
+		pattern.match(word) or first_words(pattern.pattern).fullmatch(word)
 		for patterns in verb_patterns().values()
 		for _, pattern in patterns
 	)
 
 
 @cache
-def first_words(pattern: str) -> frozenset[str]:
-	return frozenset(form.partition(" ")[0] for form in re.split(r"[|():]", pattern) if " " in form)
+def first_words(pattern: str) -> re.Pattern:
+	"""A pattern of the first words of verb forms of several words."""
+	forms = (form.partition(" ") for form in re.split(r"[|():]", pattern))
+	return re.compile("|".join(first for first, space, _ in forms if space) or r"(?!)", re.IGNORECASE)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -184,20 +195,29 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 			is_first = bool(re.search(FIRST_PERSON[language], clause, re.IGNORECASE))
 			# "I created it and sent it": the second clause has the subject of the first.
 			subject[language] = subject[language] or is_first
-			if NOT_DONE.search(clause):
+			if NOT_DONE.search(clause) and not is_first:
 				continue
 			for kind, pattern in patterns:
 				for match in pattern.finditer(clause):
+					if is_denied(clause[: match.start()], clause[match.end() :]):
+						continue
 					claimed = judge(language, clause, match, is_first, subject[language])
 					if claimed is not None:
 						found[kind] = found.get(kind, False) or claimed
 	return list(found.items())
 
 
+def is_denied(before: str, after: str) -> bool:
+	"""Whether the words around a verb say that it was not done, or not yet."""
+	return bool(NOT_DONE.search(before) or NEGATED.search(before) or OF_NOTHING.match(after))
+
+
 def judge(language: str, clause: str, match: re.Match, is_first: bool, is_continued: bool) -> bool | None:
 	"""True: the author claims it; False: the author reports it; None: it is not a claim."""
 	before, after = clause[: match.start()], clause[match.end() :]
-	if re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
+	# Before "creé", a Spanish "la" is no article but the object.
+	is_adjective = not match[0].endswith(("é", "í"))
+	if is_adjective and re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
 		return None
 	if is_first:
 		return True

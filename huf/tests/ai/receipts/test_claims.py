@@ -87,6 +87,32 @@ class TestClaims(unittest.TestCase):
 		unmarked = [f"{run} | {answer}" for run, answer in answers if not is_marked(run, answer, self.runs)]
 		self.assertEqual(unmarked, [])
 
+	def test_negations_behind_the_verb_describe_the_object(self):
+		for answer in (
+			"I deleted the records that were outdated.",
+			"I have created the task so you can relax.",
+			"I sent the mail to the customer who should pay.",
+			"He eliminado las tareas que no están pendientes.",
+			"Ya la creé.",
+			"He dado de alta al cliente.",
+			"Ich habe Anna Bescheid gegeben.",
+			"Smazal jsem faktury které nejsou zaplaceny.",
+		):
+			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
+
+	def test_denials_are_no_claims(self):
+		for answer in (
+			"I deleted no records.",
+			"I sent it to nobody.",
+			"I would have created it.",
+			"Gelöscht habe ich nichts.",
+			"Ich hätte die Mail gesendet.",
+			"No la he creado.",
+			"No envié el correo.",
+			"Nesmazal jsem nic.",
+		):
+			self.assertFalse(is_marked("nothing", answer, self.runs), answer)
+
 	def test_at_most_four_of_two_hundred_true_answers_are_marked(self):
 		answers = read_answers("true_answers.txt")
 		self.assertEqual(len(answers), 200)
