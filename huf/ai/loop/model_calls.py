@@ -3,7 +3,7 @@ help, and records each try.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
@@ -188,10 +188,14 @@ def renew_call_ids(reply: ModelReply, messages: Sequence[dict]) -> ModelReply:
 	result by its ID. Some servers number the calls of each reply anew, or give all the same ID.
 	"""
 	known = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
-	calls = []
+	calls, renewed = [], dict[str, Iterator[str]]()
 	for call in reply.calls:
-		numbered = (f"{call.id}_{number}" for number in count(2))
+		numbered = renewed.setdefault(call.id, number_ids(call.id))
 		call_id = next(each for each in chain([call.id], numbered) if each not in known)
 		known.add(call_id)
 		calls.append(replace(call, id=call_id))
 	return replace(reply, calls=tuple(calls))
+
+
+def number_ids(call_id: str) -> Iterator[str]:
+	yield from (f"{call_id}_{number}" for number in count(2))

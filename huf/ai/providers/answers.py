@@ -23,8 +23,8 @@ MAX_ANSWER_CHARS = 2_000_000
 """Text and arguments together. More than any model writes at once, and the most that the journal stores of a
 call.
 """
-CALL_CHARS = 100
-"""Added to the length of a call's name and arguments."""
+CALL_CHARS = 1_000
+"""Added to the length of a call's name and arguments, because each call is recorded."""
 MAX_REASONING_CHARS = 50_000
 """Reasoning beyond this is neither streamed nor stored: it serves people only, and they read no more."""
 

@@ -7,8 +7,10 @@ from huf.ai.core.errors import ModelError
 from huf.ai.core.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Cancelled, StepCap
+from huf.ai.loop.model_calls import renew_call_ids
 from huf.ai.loop.run_context import NoJournal
 from huf.tests.ai.loop.models import FunctionModel
+from huf.tests.measuring import time_thread
 
 REQUEST = [{"role": "user", "content": "Hi"}]
 
@@ -54,6 +56,12 @@ class TestLoop(unittest.TestCase):
 			each["tool_call_id"]: each["content"] for each in outcome.messages if each["role"] == "tool"
 		}
 		self.assertEqual(answered, {"0": "2", "0_2": "4", "0_3": "6"})
+
+	def test_many_calls_with_the_same_id_are_renamed_within_two_seconds(self):
+		reply = ModelReply("", (CallRequest("{", "double", "{}"),) * 10_000)
+		renewed: list[ModelReply] = []
+		self.assertLess(time_thread(lambda: renewed.append(renew_call_ids(reply, []))), 2)
+		self.assertEqual(len({call.id for call in renewed[0].calls}), 10_000)
 
 	def test_an_answer_cut_at_its_limit_is_not_a_success(self):
 		outcome = run(ModelReply("Half an ans", finish_reason="length"))
