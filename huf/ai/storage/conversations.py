@@ -244,7 +244,8 @@ class ConversationManager:
 			order_by="sequence desc",
 			limit=limit,
 		)
-		return to_model_messages(rows[::-1])
+		# Leave out messages that the retention policy has blanked.
+		return to_model_messages([row for row in rows[::-1] if row.content is not None])
 
 	def persist_conversation(self) -> None:
 		"""Commit, so that other connections and open pages see the messages."""

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from huf.ai.chat import approvals
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
+from huf.ai.storage import retention
 from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import make_order
@@ -139,6 +140,18 @@ class TestStream(FrontEndTestCase):
 		messages = events[1]["messages"]
 		self.assertEqual([each["role"] for each in messages], ["user", "assistant", "tool", "assistant"])
 		self.assertEqual(messages[1]["toolCalls"][0]["function"]["name"], self.tool)
+
+	def test_joined_thread_leaves_out_messages_that_retention_has_blanked(self):
+		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."), text("Two."))
+		self.stream(("user", "How many?"))
+		retention.blank_runs(frappe.get_all("Agent Run", pluck="name", order_by="creation desc", limit=1))
+		frappe.db.commit()
+		self.stream(("user", "And now?"))
+		events = read_events(self.stream())
+		self.assertEqual(
+			[each["type"] for each in events], ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+		)
+		self.assertEqual([each["content"] for each in events[1]["messages"]], ["And now?", "Two."])
 
 	def test_invalid_ag_ui_request_is_refused(self):
 		refused = post("/copilotkit/stream", json={"threadId": "t"}, headers=self.headers)

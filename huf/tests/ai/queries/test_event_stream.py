@@ -1,9 +1,12 @@
 """The events of a run are replayed for readers who join later; permission checks are left to the caller."""
 
+import frappe
+
 from huf.ai.chat import approvals
 from huf.ai.core.events import EventKind
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage import retention
 from huf.ai.storage.drafts import read_draft
 from huf.ai.storage.events import NUMBERS_PER_ATTEMPT
 from huf.tests.drafting import DraftTestCase
@@ -18,6 +21,13 @@ class TestEventStream(DraftTestCase):
 			events = list(follow_run_events(run, after=9 * NUMBERS_PER_ATTEMPT))
 		self.assertEqual([events[0].kind, events[-1].kind], [EventKind.RUN_STARTED, EventKind.RUN_FINISHED])
 		self.assertEqual(events[-1].data["response"], "Hello.")
+
+	def test_run_whose_contents_retention_has_blanked_is_replayed_to_its_end(self):
+		run = self.start(text("Hello."))["run"]
+		retention.blank_runs([run])
+		frappe.db.commit()
+		events = list(follow_run_events(run, after=9 * NUMBERS_PER_ATTEMPT))
+		self.assertEqual(events[-1].kind, EventKind.RUN_FINISHED)
 
 	def test_stream_of_a_resumed_run_ends_at_its_current_state(self):
 		run = self.start(self.change("new"), self.change("newer"), text("Done."))["run"]
