@@ -12,7 +12,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.types import DraftStatus
+from huf.ai.core.types import DraftStatus, RunStatus
 from huf.ai.runs.admission import acting_as, check_agent_enabled
 from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
@@ -107,15 +107,17 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 
 
 def cancel_run(run: str) -> None:
-	"""Ask a run, and those it called, to end; a waiting one is resumed for that. Commits."""
+	"""Ask a run, and those it called, to end; one without a worker gets one for that. Commits."""
 	request_cancel(run)
 	drafts.expire_pending(run, f"{frappe.session.user} cancelled the run")
 	for child in leases.read_children(run):
 		cancel_run(child)
-	is_waiting = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
+	status = frappe.db.get_value("Agent Run", run, "status")
 	frappe.db.commit()
-	if is_waiting:
+	if status == RunStatus.WAITING.value:
 		wake(run)
+	elif status == RunStatus.QUEUED.value:
+		enqueue_work(run)
 
 
 def end_runs_of(conversation: str) -> None:

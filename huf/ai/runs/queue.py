@@ -78,10 +78,12 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	if stop := stops.find_stop_of_run(run):
 		hold_unstarted(run, stop, now)
 		return None
-	conversation = frappe.db.get_value("Agent Run", run, "conversation")
+	row = frappe.db.get_value("Agent Run", run, ["conversation", "cancel_requested"])
+	conversation, is_cancelled = row or (None, 0)
 	for _ in range(CLAIM_ATTEMPTS):
 		try:
-			if not conversation or leases.claim_conversation(conversation, run, now):
+			# A cancelled run only ends, also behind one that waits for a person.
+			if is_cancelled or not conversation or leases.claim_conversation(conversation, run, now):
 				return leases.acquire_lease(run, now)
 		except frappe.QueryDeadlockError:
 			# A run of the conversation is ending: it locks its own row first, while a claim locks the
