@@ -14,6 +14,10 @@ from huf.ai.runs.routing import decide_and_record, get_route_model
 from huf.ai.storage import route_decisions
 from huf.ai.storage.route_decisions import RecordedDecision
 
+NOT_ALLOWED = (
+	"You may not use the agent that answers here. "
+	"A Huf Manager can choose another one in Huf Settings, or allow you to use it."
+)
 NO_AGENT = (
 	"There is no agent here that you may use. "
 	"A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
@@ -70,11 +74,15 @@ def decide_for_run(message: str, conversation: str | None, has_attachments: bool
 
 
 def choose_agent(user: str) -> str:
-	"""The agent of Huf Settings, else the first one allowed in chats that the user may use. Raises
-	UsageError.
+	"""The agent of Huf Settings, else the first one allowed in chats that the user may use.
+
+	Raises UsageError, or PermissionError without the agent's name, which the user may not see.
 	"""
 	if chosen := get_settings().router_agent:
-		return admission.admit(chosen, user).name
+		try:
+			return admission.admit(chosen, user).name
+		except frappe.PermissionError:
+			raise frappe.PermissionError(NOT_ALLOWED) from None
 	agents = admission.list_usable_agents(user, {"allow_chat": 1})
 	if not agents:
 		raise UsageError(NO_AGENT)

@@ -256,9 +256,10 @@ class TestAgentRun(RoutingTestCase):
 
 	def test_agent_run_without_a_usable_agent_is_refused(self):
 		with ModelServer() as server:
-			self.use_agent(server, roles=[{"role": "System Manager"}])
+			agent = self.use_agent(server, roles=[{"role": "System Manager"}])
 			answer = self.ask(RUN, self.BODY)
 		self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
+		self.assertNotIn(agent, answer.get_data(as_text=True))
 		self.set_settings(router_agent=None)
 		for agent in frappe.get_all("Agent", {"allow_chat": 1}, pluck="name", order_by="name asc"):
 			frappe.db.set_value("Agent", agent, "allow_chat", 0)
