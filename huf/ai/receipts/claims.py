@@ -242,7 +242,8 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 	users = [message for message in opening if message["role"] == "user"]
 	given = text_of(users[-1]) if users else ""
 	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
-	evidence = Evidence(read_run_calls(run, step), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
+	background = "\n".join(others)[:MAX_PROMPT_CHARS]
+	evidence = Evidence(read_run_calls(run, step), given[:MAX_PROMPT_CHARS], background)
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
 
 
