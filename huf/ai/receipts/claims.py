@@ -247,9 +247,14 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
 
 
-def build_correction(run: str, answer: str, opening: list[dict], step: int) -> str | None:
-	"""A message that asks the model to correct the unconfirmed claims of its answer in a step, or None."""
-	claims = list_unconfirmed(run, answer, opening, step)
+def build_correction(
+	run: str, answer: str, opening: list[dict], step: int, was_sent_back: bool = False
+) -> str | None:
+	"""A message that asks the model to correct the unconfirmed claims of its answer in a step.
+
+	None if there are none, unless it `was_sent_back` for some before the run was resumed.
+	"""
+	claims = list_unconfirmed(run, answer, opening, step) or [answer[:300]] * was_sent_back
 	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
 
 

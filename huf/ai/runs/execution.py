@@ -174,11 +174,13 @@ async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter
 
 
 def choose_review(run: OpenRun) -> Review | None:
-	"""With strict receipts, an answer with unconfirmed claims goes back to the model once."""
-	doc = run.manager.agent_doc
-	if not (doc.strict_receipts and doc.agent_tool):
+	"""With strict receipts, an answer with unconfirmed claims goes back to the model once. One that went back
+	before the run was resumed does so again, whatever has changed since.
+	"""
+	doc, sent_back = run.manager.agent_doc, run.recorded.sent_back
+	if not sent_back and not (doc.strict_receipts and doc.agent_tool):
 		return None
-	return lambda step, answer: build_correction(run.name, answer, run.messages, step)
+	return lambda step, answer: build_correction(run.name, answer, run.messages, step, step in sent_back)
 
 
 def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:

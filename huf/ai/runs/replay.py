@@ -101,12 +101,10 @@ def step_cap(row, recorded: RecordedRun) -> StepCap:
 
 def recorded_review(run: str, recorded: RecordedRun, opening: list[dict]) -> Review:
 	"""Sends back the answer after which the run went on."""
-
-	def review(step: int, answer: str) -> str | None:
-		is_refused = step + 1 in recorded.replies
-		return build_correction(run, answer, opening, step) if is_refused else None
-
-	return review
+	sent_back = recorded.sent_back
+	return lambda step, answer: (
+		build_correction(run, answer, opening, step, True) if step in sent_back else None
+	)
 
 
 def recorded_tools(recorded: RecordedRun) -> list[Tool]:

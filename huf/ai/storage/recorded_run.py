@@ -50,6 +50,11 @@ class RecordedRun:
 		return next((reply.text for _, reply in sorted(self.replies.items(), reverse=True) if reply.text), "")
 
 	@property
+	def sent_back(self) -> set[int]:
+		"""The steps whose answers went back to the model, so that the run went on."""
+		return {step for step, reply in self.replies.items() if not reply.calls and step + 1 in self.replies}
+
+	@property
 	def usage(self) -> Usage:
 		return sum((reply.usage for reply in self.replies.values()), self.spent)
 

@@ -84,6 +84,7 @@ class TestTurns(DraftTestCase):
 		change = call(self.update, {"name": self.order.name, "values": {"note": "new"}})
 		answers = [text(claim), tool_call(create, {"description": "Call Anna"}), tool_calls([change])]
 		result = self.start(*answers, text("I created the todo and updated the order."), agent=agent)
+		frappe.get_doc("Agent", agent).update({"strict_receipts": 0}).save()
 		self.approve_call(result)
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.response, ended.steps), ("I created the todo and updated the order.", 4))
