@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from huf.ai.core.errors import ModelError, RunStopped
 from huf.ai.core.events import Emit, EventKind
-from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool
+from huf.ai.core.types import ANSWER_TOOL, ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.model import Escalate, Model, no_larger_model
 from huf.ai.loop.model_calls import ModelCaller, TranscriptView
 from huf.ai.loop.run_context import Approve, Journal, NoJournal, Review, ignore
 from huf.ai.loop.tool_calls import ToolRunner, prepare
 
-FINAL_ANSWER = "final_answer"
-"""Name of a tool by which models return their answer."""
 CUT_BY = {
 	"length": (StopReason.CONTEXT_BUDGET, None),
 	"repetition": (StopReason.STALLED, "The model repeated itself without end, so its answer was stopped."),
@@ -117,7 +115,7 @@ class AgentLoop:
 			# Its calls are not made: their arguments may be cut as well.
 			reason, why = CUT_BY[reply.finish_reason]
 			return end(add_answer(self.outcome, reply.text), reason, reply.cut_by or why)
-		if not reply.calls and self.send_back(step, reply):
+		if not reply.calls and self.send_back(step, reply.text, reply.message):
 			return None
 		if self.last_chance or not reply.calls:
 			return finish(self.outcome, reply.text, self.last_chance)
@@ -148,16 +146,18 @@ class AgentLoop:
 		if self.last_chance:
 			self.outcome.messages.pop()
 
-	def send_back(self, step: int, reply: ModelReply) -> bool:
-		"""Send the answer back to the model if the review objects, once per run."""
+	def send_back(self, step: int, answer: str, *messages: dict) -> bool:
+		"""Send the answer back to the model if the review objects, once per run. `messages`: those of the
+		answer that are not in the transcript yet.
+		"""
 		if not self.review or self.refused is not None or self.last_chance:
 			return False
-		if not (objection := self.review(step, reply.text)):
+		if not (objection := self.review(step, answer)):
 			return False
-		self.refused = reply.text
+		self.refused = answer
 		self.emit(EventKind.TEXT_VOID, {"step": step})
-		self.outcome.text, self.outcome.is_recorded = reply.text, False
-		self.outcome.messages += [reply.message, {"role": "user", "content": objection}]
+		self.outcome.text, self.outcome.is_recorded = answer, False
+		self.outcome.messages += [*messages, {"role": "user", "content": objection}]
 		return True
 
 	def keep_refused(self, refused: str) -> Outcome:
@@ -171,9 +171,11 @@ class AgentLoop:
 		if reply.text:
 			self.outcome.text, self.outcome.is_recorded = reply.text, True
 		self.outcome.turns.append(tool_results)
-		given = next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None)
+		given = next((r for r in tool_results if r.ok and r.call.request.name == ANSWER_TOOL), None)
 		self.outcome.messages += [reply.message, *(each.as_message() for each in tool_results)]
-		return finish(self.outcome, given.text) if given else None
+		if not given or self.send_back(step, given.text):
+			return None
+		return finish(self.outcome, given.text)
 
 
 def finish(outcome: Outcome, text: str, last_chance: Verdict | None = None) -> Outcome:

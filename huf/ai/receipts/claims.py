@@ -10,6 +10,7 @@ from itertools import islice
 import frappe
 
 from huf.ai.core.arguments import parse_result
+from huf.ai.core.types import ANSWER_TOOL
 from huf.ai.receipts.evidence import CallEvidence, Evidence, parse_number
 from huf.ai.receipts.language import (
 	EXISTENCE_NONE,
@@ -275,14 +276,14 @@ def text_of(message: dict) -> str:
 
 
 def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
-	"""The tool calls of a run (before a `step`) in order, with the documents that each changed.
+	"""The tool calls of a run (up to a `step`) in order, with the documents that each changed.
 
-	Without those that got an earlier call's result: they did nothing.
+	Without those that did nothing: they got an earlier call's result, or returned the answer itself.
 	"""
-	earlier = {"step": ["<", step]} if step else {}
+	earlier = {"step": ["<=", step]} if step else {}
 	rows = frappe.get_all(
 		"Agent Tool Call",
-		{"run": run, "cached": 0, **earlier},
+		{"run": run, "cached": 0, "tool": ["!=", ANSWER_TOOL], **earlier},
 		["name", "tool", "effect", "status", "arguments", "result"],
 		order_by="step asc, position asc",
 	)

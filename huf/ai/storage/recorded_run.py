@@ -12,7 +12,15 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, ToolResult, Usage
+from huf.ai.core.types import (
+	ANSWER_TOOL,
+	Call,
+	CallRequest,
+	CallStatus,
+	ModelReply,
+	ToolResult,
+	Usage,
+)
 from huf.ai.storage.conversations import to_model_messages
 from huf.ai.storage.history import History, read_message_rows
 
@@ -52,7 +60,13 @@ class RecordedRun:
 	@property
 	def sent_back(self) -> set[int]:
 		"""The steps whose answers went back to the model, so that the run went on."""
-		return {step for step, reply in self.replies.items() if not reply.calls and step + 1 in self.replies}
+		by_tool = {
+			row.step
+			for row in self.calls.values()
+			if row.tool == ANSWER_TOOL and row.status == CallStatus.SUCCESS.value
+		}
+		answered = {step for step, reply in self.replies.items() if not reply.calls} | by_tool
+		return {step for step in answered if step + 1 in self.replies}
 
 	@property
 	def usage(self) -> Usage:

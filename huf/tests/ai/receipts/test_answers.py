@@ -9,6 +9,7 @@ from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs.entry import run_agent_sync, stream_agent
+from huf.ai.runs.replay import replay
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, call, error, text, tool_call, tool_calls
@@ -119,6 +120,17 @@ class TestStrictReceipts(SiteTestCase):
 		events = self.stream(text(self.LIE), text(self.LIE))
 		self.assertEqual(self.join_text(events), self.LIE)
 		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [False])
+
+	def test_an_answer_by_the_tool_final_answer_is_returned_and_does_not_confirm_itself(self):
+		doc = frappe.get_doc("Agent", self.agent)
+		doc.append("agent_tool", {"tool": "final_answer"})
+		doc.save()
+		answer = tool_call("final_answer", {"answer": "Done! There are 12 todos."})
+		events = self.stream(answer, answer)
+		result = events[-1].data
+		self.assertEqual((result["response"], result["steps"]), ("Done! There are 12 todos.", 2))
+		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False])
+		self.assertTrue(replay(result["run"]).identical)
 
 	def test_first_answer_is_shown_when_the_correction_call_fails(self):
 		events = self.stream(text(self.LIE), error(400, "broken"))
