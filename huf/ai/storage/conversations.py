@@ -191,7 +191,8 @@ class ConversationManager:
 
 	def remove_messages(self, run: str) -> None:
 		"""Remove a run's messages because another run answers instead. Does not commit."""
-		frappe.db.delete("Agent Message", {"run": run})
+		# Branches keep their copies.
+		frappe.db.delete("Agent Message", {"run": run, "conversation": self.conversation})
 		newest = frappe.db.get_value(
 			"Agent Message", {"conversation": self.conversation}, "sequence", order_by="sequence desc"
 		)

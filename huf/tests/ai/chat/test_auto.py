@@ -17,6 +17,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.routing import HeldChat, find_takeover
 from huf.ai.runs.start import start_run
+from huf.api import conversation
 from huf.tests.api.test_mcp import META, REVISION
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
@@ -127,6 +128,18 @@ class TestAuto(SiteTestCase):
 				result = self.stream()[-1].data if is_streamed else self.send(SIMPLE)
 			self.assertEqual((result["status"], result["response"]), ("Success", NEEDS_SEARCH))
 			self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, NEEDS_SEARCH])
+
+	def test_a_branch_made_before_the_agent_takes_over_keeps_the_chat_answer(self):
+		branches: list[str] = []
+
+		def branch(result):
+			branches.append(conversation.branch(result["conversation"], result["run"]))
+
+		self.server.script(text(NEEDS_SEARCH), text("Bern."))
+		with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(branch)):
+			result = self.send(SIMPLE)
+		self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, "Bern."])
+		self.assertEqual(self.read_conversation(branches[0])[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_agent_takes_over_after_the_stream_client_disconnects(self):
 		self.server.script(text(f"Bern is one. {NEEDS_SEARCH}", pace=0.02, chunk_size=6), text("Bern."))
