@@ -146,6 +146,10 @@ def continue_in_background(run: str) -> dict:
 	row = frappe.get_doc("Agent Run", run)
 	if row.stop_reason not in (StopReason.MAX_STEPS.value, StopReason.TIMEOUT.value):
 		raise UsageError("Only a run that used up its steps or its time can continue in the background.")
+	of_conversation = {"conversation": row.conversation}
+	newest = frappe.db.get_value("Agent Run", of_conversation, "name", order_by="creation desc")
+	if row.conversation and newest != run:
+		raise UsageError("The conversation has gone on since this run. Reload the page.")
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))

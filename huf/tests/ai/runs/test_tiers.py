@@ -123,6 +123,8 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual(last.data["stop_reason"], "max_steps")
 		queued = continue_in_background(last.run)
 		self.assertEqual(queued["conversation"], last.data["conversation"])
+		with self.assertRaisesRegex(UsageError, "has gone on"):
+			continue_in_background(last.run)
 		self.assertEqual(work_on(queued["run"]).response, "Now I know.")
 
 	def test_finished_run_cannot_be_continued(self):
