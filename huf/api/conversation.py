@@ -88,9 +88,10 @@ def get_shares(conversation: str):
 def share(conversation: str, user: str, write: bool = False):
 	"""Let a user read a chat, and with `write` continue it. Returns what `get_shares` returns."""
 	name = shareable(conversation)
-	wanted = user.strip()
-	if wanted in ("Guest", "Administrator") or not frappe.db.get_value("User", wanted, "enabled"):
-		raise UsageError(f"There is no user {wanted!r}. Enter the e-mail address they sign in with.")
+	# As it is stored: databases may find a name in any case.
+	wanted = frappe.db.get_value("User", {"name": user.strip(), "enabled": 1}, "name")
+	if wanted in (None, "Guest", "Administrator"):
+		raise UsageError(f"There is no user {user.strip()!r}. Enter the e-mail address they sign in with.")
 	if wanted == frappe.db.get_value("Agent Conversation", name, "owner"):
 		raise UsageError(f"The chat already belongs to {wanted}.")
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):

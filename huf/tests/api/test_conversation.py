@@ -232,7 +232,7 @@ class TestConversation(SiteTestCase):
 	def test_conversation_can_be_shared_only_with_another_chat_user(self):
 		without_role = make_user()
 		with acting_as(self.owner):
-			for user in ("nobody@example.com", "Guest", self.owner, without_role):
+			for user in ("nobody@example.com", "Guest", self.owner, self.owner.upper(), without_role):
 				with self.assertRaises(UsageError, msg=user):
 					conversation.share(self.name, user)
 
