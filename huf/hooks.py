@@ -31,6 +31,14 @@ _PRIVATE_DOCTYPES = (
 	"Agent Mail Event",
 	"MCP Grant",
 )
+# Huf writes these by SQL. A manager who may share them could otherwise give the right to write them.
+_RECORDS = (
+	*(name for name in _PRIVATE_DOCTYPES if name not in ("Agent Conversation", "MCP Grant")),
+	"Agent Draft",
+	"Agent Eval Run",
+	"Agent Mail",
+	"Agent Stop",
+)
 # Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
 # 15 a "*" function of has_permission that returns True overrides the hooks of all other apps, and on Frappe
 # 16 one that returns None denies.
@@ -114,6 +122,7 @@ doc_events = {
 		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _clear_trigger_cache)
 		for name in ("Agent", "Agent Trigger")
 	},
+	**dict.fromkeys(_RECORDS, {"validate": "huf.permissions.refuse_change"}),
 	"File": {"validate": "huf.ai.knowledge.changes.check_file"},
 	# Mail that Frappe's own Email Accounts receive and send.
 	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},

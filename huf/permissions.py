@@ -34,6 +34,12 @@ def or_null(condition: str) -> str:
 	return f"({condition} or null)"
 
 
+def refuse_change(doc, method: str | None = None) -> None:
+	"""Document event of records that only Huf writes: a share may grant anybody the right to save them."""
+	if not doc.is_new():
+		frappe.throw(frappe._("Only Huf changes this record."), frappe.PermissionError)
+
+
 def has_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
 	user = user or frappe.session.user
 	return is_manager(user) or doc.owner == user

@@ -3,6 +3,7 @@
 import json
 
 import frappe
+from frappe.share import add_docshare
 
 from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
@@ -97,6 +98,19 @@ class TestAccess(DraftTestCase):
 				self.assertRaises(frappe.PermissionError, doc.save)
 				with self.assertRaises(frappe.PermissionError):
 					frappe.delete_doc("Agent Draft", self.name)
+
+	def test_a_share_with_write_access_changes_no_record_of_a_run(self):
+		run = self.result["run"]
+		call = frappe.get_all("Agent LLM Call", {"run": run}, pluck="name")[0]
+		for doctype, name, values in (
+			("Agent Draft", self.name, {"status": "Approved", "answered_by": self.approver}),
+			("Agent Run", run, {"run_as": "Administrator"}),
+			("Agent LLM Call", call, {"response": "{}"}),
+		):
+			with self.subTest(doctype), acting_as(self.manager):
+				add_docshare(doctype, name, self.manager, write=1)
+				doc = frappe.get_doc(doctype, name).update(values)
+				self.assertRaises(frappe.PermissionError, doc.save)
 
 	def test_approval_with_another_digest_is_refused(self):
 		with acting_as(self.approver), self.assertRaisesRegex(UsageError, "Look at it again"):
