@@ -20,6 +20,7 @@ from huf.ai.dry_run.diff import compare_states, read_document_state
 from huf.ai.dry_run.isolation import isolated
 from huf.ai.storage.rows import clip_line, digest
 from huf.ai.tools.fields import list_readable_fields
+from huf.ai.tools.workflows import find_workflow
 
 Key = tuple[str, str]
 """DocType and name of a document."""
@@ -189,18 +190,30 @@ def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
 
 
 def compute_digest(outcome: DryRunResult) -> str:
-	"""A digest of all changes and the number of mails; equal for equal changes, whatever provisional names
-	and times they contain.
+	"""A digest of all changes, the documents that they submit and the number of mails; equal for equal
+	changes, whatever provisional names and times they contain.
 	"""
 	changes = outcome.changes()
 	new = find_provisional_names(changes)
-	comparable = [to_comparable_change(change, new) for change in changes]
+	comparable = [to_comparable_change(each, new) | describe_whole(each, outcome) for each in changes]
 	mails = [outcome.kept["mails"]] if "mails" in outcome.kept else []
 	text = to_canonical_json([comparable, sorted(outcome.tables), *mails])
 	for name, stand_in in new.items():
 		if len(name) >= MIN_REPLACED_NAME_CHARS:
 			text = text.replace(name, stand_in)
 	return digest(text)
+
+
+def describe_whole(change: dict, outcome: DryRunResult) -> dict:
+	"""{whole: the document before} where it is submitted, cancelled or moved in its workflow: an approval
+	concerns all of it.
+	"""
+	workflow = find_workflow(change["doctype"])
+	decides = {"docstatus", workflow and workflow.workflow_state_field}
+	before = outcome.before.get((change["doctype"], change["name"]))
+	if not before or decides.isdisjoint(each["fieldname"] for each in change["fields"]):
+		return {}
+	return {"whole": [before["fields"], before["tables"]]}
 
 
 def find_provisional_names(changes: list[dict]) -> dict[str, str]:
