@@ -23,6 +23,10 @@ class ToolError(Exception):
 	"""For the model: becomes the tool result of the call that failed."""
 
 
+class OutcomeUnknown(ToolError):
+	"""A call failed after it was sent, so that it may have been carried out."""
+
+
 class PreviewRefused(ToolError):
 	"""A dry run was about to act outside its transaction, so its effect cannot be previewed."""
 

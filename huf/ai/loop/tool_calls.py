@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
-from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
+from huf.ai.core.errors import OutcomeUnknown, RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.event_loops import Finished
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.json_text import ResultText
@@ -74,7 +74,7 @@ async def perform(
 		try:
 			finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
 			status, text, origins = read_finished(finished)
-		except (ToolTimeout, RunStopped) as error:
+		except (OutcomeUnknown, ToolTimeout, RunStopped) as error:
 			stopped = isinstance(error, RunStopped)
 			status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
 	if call.tool.origin and call.tool.origin not in origins:
@@ -84,12 +84,12 @@ async def perform(
 
 
 def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]:
-	"""The result for what a tool returned or raised. Raises RunPaused."""
+	"""The result for what a tool returned or raised. Raises RunPaused and OutcomeUnknown."""
 	try:
 		result = finished.result()
 		origins = result.origins if isinstance(result, ResultText) else ()
 		return CallStatus.SUCCESS, to_record(result), origins
-	except RunPaused:
+	except (OutcomeUnknown, RunPaused):
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
 		return CallStatus.FAILED, to_record(describe_error(error)), ()

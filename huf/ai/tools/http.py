@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from huf.ai.core.arguments import HIDDEN, to_text
 from huf.ai.core.contacts import record_contact
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import OutcomeUnknown, ToolError
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.text_decoding import decode_bytes
@@ -22,6 +22,7 @@ MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECT_STATUSES = {301, 302, 303, 307, 308}
+MAY_BE_DONE = "Whether it carried out the request is not known: find out before you send it again."
 TEXT_TYPES = (
 	"text/",
 	"application/json",
@@ -66,7 +67,8 @@ async def send_request(
 		timeout: seconds for the whole call
 		before_each: awaited with each URL before it is requested, redirects included; may raise
 
-	Raises ToolError for an address that may not be reached, a time-out or a response that is too large.
+	Raises ToolError for an address that may not be reached, a time-out or a response that is too large;
+	OutcomeUnknown where the service may have carried out the request nevertheless.
 	"""
 	import aiohttp
 
@@ -80,15 +82,24 @@ async def send_request(
 		socket_factory=make_socket_factory(allow_private), limit=1, force_close=True
 	)
 	limits = aiohttp.ClientTimeout(total=timeout)
+	begun: list[str] = []
+
+	async def begin(each: str) -> None:
+		if before_each:
+			await before_each(each)
+		begun.append(each)
+
 	try:
 		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
 			query = {key: to_text(value) for key, value in (params or {}).items()}
 			tied_base_url = base_url if headers else None
-			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, before_each)
-	except asyncio.TimeoutError:
-		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
-	except (aiohttp.ClientError, OSError, ValueError) as error:
-		raise to_tool_error(error, url) from None
+			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, begin)
+	except (ToolError, asyncio.TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+		failure = to_tool_error(error, url, timeout)
+		unsent = (aiohttp.ClientConnectorError, aiohttp.InvalidURL)
+		if method == "GET" or not begun or (len(begun) == 1 and isinstance(error, unsent)):
+			raise failure from None
+		raise OutcomeUnknown(f"{str(failure).rstrip('.')}. {MAY_BE_DONE}") from None
 
 
 def describe_request(
@@ -110,13 +121,12 @@ def describe_request(
 	return {"method": method, "url": whole, "headers": dict.fromkeys(headers, HIDDEN), "body": body}
 
 
-async def follow_redirects(session, method, url, tied_base_url, headers, params, body, before_each) -> dict:
+async def follow_redirects(session, method, url, tied_base_url, headers, params, body, begin) -> dict:
 	"""Send, and follow redirects, each checked like the first URL; with `tied_base_url` only within its
 	origin.
 	"""
 	for _ in range(MAX_REDIRECTS + 1):
-		if before_each:
-			await before_each(url)
+		await begin(url)
 		record_contact("http", host_of(url))
 		options = {"headers": headers, "params": params or None, "allow_redirects": False}
 		if body is not None:
@@ -208,7 +218,11 @@ def extract_nat64_address(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | 
 	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64_NETWORK else None
 
 
-def to_tool_error(error: BaseException, url: str) -> ToolError:
+def to_tool_error(error: BaseException, url: str, timeout: float = 0) -> ToolError:
+	if isinstance(error, ToolError):
+		return error
+	if isinstance(error, asyncio.TimeoutError):
+		return ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.")
 	seen: BaseException | None = error
 	while seen is not None:
 		inner = [seen, *getattr(seen, "exceptions", ())]

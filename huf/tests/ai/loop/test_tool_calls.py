@@ -4,8 +4,8 @@ import asyncio
 import unittest
 
 from huf.ai.core.arguments import mask_secrets, parse_arguments
-from huf.ai.core.errors import ToolError
-from huf.ai.core.types import CallRequest, Effect, Tool
+from huf.ai.core.errors import OutcomeUnknown, ToolError
+from huf.ai.core.types import CallRequest, CallStatus, Effect, Tool
 from huf.ai.loop.tool_calls import perform, prepare
 
 SCHEMA = {
@@ -56,16 +56,26 @@ class TestPrepare(unittest.TestCase):
 		self.assertFalse(tool_result.ok)
 		self.assertIn("No such thing.", tool_result.text)
 
+	def test_an_external_call_that_failed_after_it_was_sent_is_unknown(self):
+		def fail(arguments):
+			raise OutcomeUnknown("The service hung up.")
+
+		for effect, status in ((Effect.EXTERNAL, CallStatus.UNKNOWN), (Effect.WRITE, CallStatus.FAILED)):
+			call = prepare((request("search", '{"query": "x"}'),), {"search": tool(fail, effect)})[0]
+			tool_result = asyncio.run(perform(call))
+			self.assertEqual(tool_result.status, status)
+			self.assertIn("The service hung up.", tool_result.text)
+
 
 def request(name, arguments):
 	return CallRequest("call_1", name, arguments)
 
 
-def tool(function) -> Tool:
+def tool(function, effect: Effect = Effect.READ) -> Tool:
 	async def run(arguments):
 		return function(arguments)
 
-	return Tool("search", "Search", SCHEMA, Effect.READ, run)
+	return Tool("search", "Search", SCHEMA, effect, run)
 
 
 class TestMasking(unittest.TestCase):

@@ -5,7 +5,7 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import OutcomeUnknown, ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.tools import http
 from huf.tests.base import SiteTestCase
@@ -24,6 +24,15 @@ class Echo(BaseHTTPRequestHandler):
 
 	def do_POST(self):
 		body = self.rfile.read(int(self.headers["Content-Length"]))
+		self.server.seen.append((self.path, body))
+		if self.path == "/hang-up":
+			self.close_connection = True
+			return
+		if self.path == "/away":
+			self.send_response(303)
+			self.send_header("Location", "http://elsewhere.example/")
+			self.end_headers()
+			return
 		self.answer({"got": json.loads(body), "key": self.headers.get("X-Key")})
 
 	def answer(self, value=None):
@@ -63,6 +72,17 @@ class TestHttpTools(SiteTestCase):
 	def test_a_post_sends_its_body_and_headers(self):
 		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
 		self.assertEqual(answer["body"], {"got": {"a": 1}, "key": "k"})
+
+	def test_outcome_of_a_post_that_was_sent_and_has_no_answer_is_unknown(self):
+		tied = {"base_url": self.url, "headers": {"X-Key": "k"}, "body": {}}
+		for path in ("/hang-up", "/away", "/huge"):
+			with self.subTest(path), self.assertRaisesRegex(OutcomeUnknown, "is not known"):
+				self.request("POST", path, **tied)
+		self.assertEqual([path for path, _ in self.server.seen], ["/hang-up", "/away", "/huge"])
+		for url in ("http://127.0.0.1:1/", "http://no-such-host.invalid/", "ftp://x"):
+			with self.subTest(url), self.assertRaises(ToolError) as caught:
+				self.request("POST", url, body={})
+			self.assertNotIsInstance(caught.exception, OutcomeUnknown, "nothing was sent")
 
 	def test_request_with_headers_cannot_reach_another_host(self):
 		with self.assertRaisesRegex(ToolError, "may only call"):
