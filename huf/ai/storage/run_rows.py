@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.types import AgentRequest, Outcome, RunStatus
+from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
@@ -168,6 +170,12 @@ def end_children(run: str, reason: str) -> None:
 		request_cancel(child)
 		expire_pending(child, reason)
 		leases.wake_run(child)
+
+
+def refuse_deletion(call: Any) -> None:
+	"""Refuse to delete a call of a run that has not ended: a worker would make it again."""
+	if call.run and frappe.db.get_value("Agent Run", call.run, "status") in OPEN_STATUSES:
+		raise UsageError("The run of this call has not ended. Cancel the run before you delete the call.")
 
 
 def is_cancel_cached(run: str) -> bool:

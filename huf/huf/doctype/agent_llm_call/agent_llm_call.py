@@ -1,5 +1,8 @@
 from frappe.model.document import Document
 
+from huf.ai.storage.run_rows import refuse_deletion
+
 
 class AgentLLMCall(Document):
-	pass
+	def on_trash(self):
+		refuse_deletion(self)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.chat.approvals import approve_call, expire_drafts
+from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
@@ -45,6 +45,20 @@ class TestDeletedRecords(DraftTestCase):
 		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
 		draft = self.draft(result)
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The conversation was deleted"))
+
+	def test_calls_of_a_waiting_run_cannot_be_deleted(self):
+		read = make_tool("Get List", reference_doctype="ToDo")
+		agent = self.make_agent(read, self.update)
+		result = self.start(tool_call(read, {}), self.change("new"), agent=agent)
+		calls = {doctype: {"run": result["run"]} for doctype in ("Agent Tool Call", "Agent LLM Call")}
+		for doctype, filters in calls.items():
+			for name in frappe.get_all(doctype, filters, pluck="name"):
+				with self.subTest(doctype), self.assertRaisesRegex(UsageError, "has not ended"):
+					frappe.delete_doc(doctype, name)
+		cancel_run(result["run"])
+		self.go_on(result["run"])
+		for doctype, filters in calls.items():
+			frappe.delete_doc(doctype, frappe.db.get_value(doctype, filters))
 
 	def test_deleting_a_conversation_cancels_its_queued_run_before_a_model_call(self):
 		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
