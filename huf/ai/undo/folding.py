@@ -26,6 +26,7 @@ class Conflict:
 
 	`path`: () for the whole document, (fieldname,), (table, row) or (table, row, fieldname). `restored` would
 	be put back, `written` was left by the run, `current` is there now. A missing document or row is None.
+	`by`: who has changed it, if that is not the document's last editor.
 	"""
 
 	path: tuple[str, ...]
@@ -33,6 +34,7 @@ class Conflict:
 	written: Any
 	current: Any
 	can_restore: bool = True
+	by: str | None = None
 
 
 @dataclass

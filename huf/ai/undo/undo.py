@@ -5,7 +5,7 @@ unless the caller decides to restore it; what cannot be restored must be left by
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import frappe
@@ -25,6 +25,12 @@ from huf.ai.undo.scope import UndoScope, UndoSelection, list_triggers, read_scop
 
 Decisions = Mapping[str, str]
 """By key of a conflict or of a document (see `to_key`): keep or restore. The key "*" is for all others."""
+ADDED: Mapping[str, tuple[str, str, dict]] = {
+	"Comment": ("reference_doctype", "reference_name", {"comment_type": "Comment"}),
+	"File": ("attached_to_doctype", "attached_to_name", {}),
+	"ToDo": ("reference_type", "reference_name", {}),
+}
+"""DocTypes whose documents Frappe deletes with the one that they name: these fields, and more filters."""
 CHANGED = "What this undo would do has changed since you saw it. Look at it again."
 NOTHING = "There is nothing to undo: these runs changed no document, or it was undone before."
 
@@ -124,7 +130,8 @@ def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> li
 	by_document: dict[tuple[str, str], list[Any]] = {}
 	for row in found.changes:
 		by_document.setdefault((row.reference_doctype, row.reference_name), []).append(row)
-	return [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
+	plans = [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
+	return [keep_added(plan, set(by_document), decisions) for plan in plans]
 
 
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
@@ -135,6 +142,34 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	content = next((row.file_content for row in rows if row.file_content), None)
 	target = Target(doctype, name, current, folded.target, content)
 	return DocumentPlan(target, tuple(folded.conflicts), is_kept(doctype, name, decisions))
+
+
+def keep_added(plan: DocumentPlan, changed: set[tuple[str, str]], decisions: Decisions) -> DocumentPlan:
+	"""The plan, with a conflict if it deletes a document to which others have added something.
+
+	`changed`: the documents that the undone runs have changed.
+	"""
+	target = plan.target
+	added = list_added(target, changed) if target.action == "delete" else []
+	if not added:
+		return plan
+	counts = {doctype: sum(each == doctype for each, _ in added) for doctype, _ in added}
+	others = [each for each in plan.conflicts if each.path]
+	known = next((each for each in plan.conflicts if not each.path), Conflict((), None, {}, {}))
+	conflict = replace(known, current={**known.current, **counts}, by=added[-1][1])
+	if PathDecisions(target.doctype, target.name, decisions).get((), KEEP) != RESTORE:
+		target = replace(target, wanted=target.current)
+	return replace(plan, target=target, conflicts=(*others, conflict))
+
+
+def list_added(target: Target, changed: set[tuple[str, str]]) -> list[tuple[str, str]]:
+	"""(DocType, owner) of what a deletion of a document would take along and no undone run has made."""
+	found = []
+	for doctype, (doctype_field, name_field, more) in ADDED.items():
+		filters = {doctype_field: target.doctype, name_field: target.name, **more}
+		rows = frappe.get_all(doctype, filters, ["name", "owner"], order_by="creation asc")
+		found += [(doctype, row.owner) for row in rows if (doctype, str(row.name)) not in changed]
+	return found
 
 
 def list_undone(found: UndoScope, plans: list[DocumentPlan]) -> list[Any]:
@@ -249,7 +284,7 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"restored": conflict.restored,
 		"written": conflict.written,
 		"current": conflict.current,
-		"changed_by": stamp[0] if stamp else None,
+		"changed_by": conflict.by or (stamp[0] if stamp else None),
 		"changed_at": str(stamp[1]) if stamp else None,
 		"can_restore": conflict.can_restore,
 		"decision": PathDecisions(target.doctype, target.name, decisions).get(conflict.path, KEEP),

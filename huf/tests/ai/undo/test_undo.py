@@ -26,7 +26,7 @@ from huf.tests.ai.undo.runs import (
 	undo,
 )
 from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, controller, make_case, make_order
-from huf.tests.factories import make_file, make_tool, make_user, unique
+from huf.tests.factories import make, make_file, make_tool, make_user, unique
 
 
 class TestKinds(UndoTestCase):
@@ -267,6 +267,29 @@ class TestConflicts(UndoTestCase):
 		self.assertTrue(frappe.db.exists("ToDo", name))
 		undo(run, **{f"ToDo/{name}": "restore"})
 		self.assertFalse(frappe.db.exists("ToDo", name))
+
+	def test_a_created_document_that_others_have_added_to_is_kept(self):
+		other = make_user(EDITOR)
+		added = {
+			"Comment": {"reference_doctype": CASE, "comment_type": "Comment", "content": "Call first"},
+			"File": {"attached_to_doctype": CASE, "file_name": "a.txt", "content": "theirs"},
+			"ToDo": {"reference_type": CASE, "description": "Look at it"},
+		}
+		for doctype, values in added.items():
+			with self.subTest(doctype):
+				run = self.run_calls((CREATE, CASE, {"title": "New"}))
+				(name,) = changed_names(run)
+				own = self.run_calls((ATTACH, CASE, {"name": name, "file_name": "own.txt", "content": name}))
+				field = "attached_to_name" if doctype == "File" else "reference_name"
+				doc = make(doctype, **values, **{field: name})
+				doc.db_set("owner", other)
+				frappe.db.commit()
+				preview = undo(run, own)["preview"]
+				conflict = next(each for each in preview["conflicts"] if each["doctype"] == CASE)
+				self.assertEqual((conflict["current"], conflict["changed_by"]), ({doctype: 1}, other))
+				self.assertTrue(frappe.db.exists(CASE, name) and frappe.db.exists(doctype, doc.name))
+				undo(run, **{f"{CASE}/{name}": "restore"})
+				self.assertFalse(frappe.db.exists(CASE, name))
 
 	def test_document_deleted_by_a_user_is_an_unrestorable_conflict(self):
 		case = make_case(amount=1)
