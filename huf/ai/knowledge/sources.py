@@ -128,7 +128,7 @@ def read_url(url: str) -> tuple[str | None, list[Part]]:
 	if page["status"] >= 400 or page["body"] is None:
 		reason = f"status {page['status']}" if page["status"] >= 400 else f"type {page['content_type']}"
 		raise UsageError(f"{url} could not be read: {reason}.")
-	title, text = web.read_page(page["body"], page["content_type"])
+	title, text, _ = web.read_page(page["body"], page["content_type"])
 	return title or url, split_markdown(strip_control_chars(text))
 
 

@@ -29,6 +29,8 @@ HEADERS = {
 ROBOTS_TTL_S = 3600
 MAX_ROBOTS_BYTES = 500_000
 MAX_TEXT_CHARS = 100_000
+MAX_TAGS = 40_000
+"""Of a page, whose reading takes seconds then; the rest is left out. With 500,000 it takes minutes."""
 MARKUP = re.compile(
 	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
 )
@@ -75,8 +77,8 @@ async def open_url(url: str) -> dict:
 		raise ToolError(f"{http.host_of(url)} answered with status {page['status']}.")
 	if page["body"] is None:
 		raise ToolError(f"{url} is of the type {page['content_type']}. Only text can be opened.")
-	title, text = await asyncio.to_thread(read_page, page["body"], page["content_type"])
-	more = {"more": True} if len(text) > MAX_TEXT_CHARS else {}
+	title, text, is_cut = await asyncio.to_thread(read_page, page["body"], page["content_type"])
+	more = {"more": True} if is_cut or len(text) > MAX_TEXT_CHARS else {}
 	return {"url": page["url"], "title": title, "text": text[:MAX_TEXT_CHARS], **more, "untrusted": True}
 
 
@@ -87,8 +89,8 @@ def extract_text(content: str) -> dict:
 	Args:
 		content: The HTML or text
 	"""
-	title, text = read_page(content, "text/html" if MARKUP.search(content) else "text/plain")
-	return {"title": title, "text": text}
+	title, text, is_cut = read_page(content, "text/html" if MARKUP.search(content) else "text/plain")
+	return {"title": title, "text": text, **({"more": True} if is_cut else {})}
 
 
 async def check_robots(url: str) -> None:
@@ -117,14 +119,16 @@ async def fetch_robots(origin: str) -> str:
 	return rules
 
 
-def read_page(body: Any, content_type: str) -> tuple[str | None, str]:
-	"""(title, readable text). Runs in another thread, so it must not use frappe."""
+def read_page(body: Any, content_type: str) -> tuple[str | None, str, bool]:
+	"""(title, readable text, whether more is left out). Runs in another thread, so it must not use frappe."""
 	if not isinstance(body, str):
-		return None, json.dumps(body, ensure_ascii=False)
+		return None, json.dumps(body, ensure_ascii=False), False
 	if "html" not in content_type:
-		return None, re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+", " ", body)).strip()
+		return None, re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+", " ", body)).strip(), False
 	import trafilatura
 
+	parts = body.split("<", MAX_TAGS + 1)
+	body, is_cut = "<".join(parts[: MAX_TAGS + 1]), len(parts) > MAX_TAGS + 1
 	main = trafilatura.extract(body, output_format="markdown", include_comments=False)
 	about = trafilatura.extract_metadata(body)
-	return about.title if about else None, main or trafilatura.html2txt(body)
+	return about.title if about else None, main or trafilatura.html2txt(body), is_cut

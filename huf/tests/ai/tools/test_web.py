@@ -14,7 +14,7 @@ from huf.ai.tools import registry
 from huf.ai.tools.answer import final_answer
 from huf.ai.tools.sandbox import execute_code
 from huf.ai.tools.sources import read_sources
-from huf.ai.tools.web import extract_text, open_url, web_search
+from huf.ai.tools.web import MAX_TAGS, extract_text, open_url, web_search
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model
@@ -74,6 +74,12 @@ class TestOpenUrl(SiteTestCase):
 			run_coroutine(open_url(self.site.add("/a", "one\n\n\n\ntwo", "text/plain")))["text"], "one\n\ntwo"
 		)
 		self.assertEqual(run_coroutine(open_url(self.site.answer_json("/b", {"a": 1})))["text"], '{"a": 1}')
+
+	def test_a_page_with_too_many_tags_is_read_in_part(self):
+		for page, is_whole in (("<p>word" * 39_000, True), ("<p>word" * 60_000, False)):
+			found = extract_text(page)
+			self.assertEqual("more" not in found, is_whole)
+			self.assertLessEqual(found["text"].count("word"), MAX_TAGS)
 
 	def test_http_error_status_is_reported(self):
 		with self.assertRaisesRegex(ToolError, "status 404"):
