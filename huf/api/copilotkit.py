@@ -5,7 +5,6 @@ The server's history counts: of a client's messages only the last is read, if it
 named in the URL (?agent=NAME), in `forwardedProps.agent` or as `agent`; by default the site's agent answers.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from huf.ai.chat.external import (
 )
 from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.events import RunEvent
+from huf.ai.core.json_text import parse_json
 from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.event_stream import follow_run_events
@@ -82,7 +82,7 @@ def describe_call(result: RunResult) -> dict:
 def read_call_error(text: str | None) -> str | None:
 	"""The message of a failed call, whose record is what a model reads: {"error": message}."""
 	try:
-		return json.loads(text or "")["error"]
+		return parse_json(text or "")["error"]
 	except (ValueError, TypeError, KeyError):
 		return text
 

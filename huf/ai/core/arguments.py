@@ -127,7 +127,7 @@ def to_text(result: Any) -> str:
 def parse_result(text: str | None) -> Any:
 	"""The value that `to_text` rendered: parsed JSON, else the text itself; None for no text."""
 	try:
-		return json.loads(text or "null")
+		return parse_json(text or "null")
 	except ValueError:
 		return text
 

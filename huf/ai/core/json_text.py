@@ -70,7 +70,7 @@ def is_empty_result(text: str) -> bool:
 	if not text or len(text) > MAX_EMPTY_CHARS:
 		return not text
 	try:
-		result = json.loads(text)
+		result = parse_json(text)
 	except ValueError:
 		return not text.strip()
 	if isinstance(result, dict) and result:

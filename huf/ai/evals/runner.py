@@ -17,6 +17,7 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.json_text import parse_json
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -274,7 +275,7 @@ def build_trace(outcome: Outcome) -> Trace:
 def build_traced_call(tool_result: ToolResult) -> TracedCall:
 	call = tool_result.call
 	try:
-		arguments = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments
+		arguments = parse_json(call.request.arguments or "{}") if call.arguments is None else call.arguments
 	except ValueError:
 		arguments = {}
 	return TracedCall(call.request.name, arguments, tool_result.ok, tool_result.text)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunResult, RunStatus, StopReason, Usage
 from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.conversations import shorten_id
@@ -108,9 +109,9 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 
 def replay_call(run: str, request: CallRequest, call) -> Iterator[RunEvent]:
 	call_data = {"step": call.step, "call_id": shorten_id(request.id), "tool": call.tool}
-	arguments = (
-		frappe.parse_json(call.arguments) if (call.arguments or "").startswith("{") else call.arguments
-	)
+	arguments = call.arguments
+	if (arguments or "").startswith("{"):
+		arguments = read_json_or_text(arguments)
 	reason = {"reason": request.reason} if request.reason else {}
 	started = {**call_data, "effect": call.effect, "arguments": arguments, **reason}
 	yield RunEvent(EventKind.TOOL_STARTED, run, started)

@@ -3,7 +3,6 @@
 A replay calls no model, runs no tool and opens no connection: everything comes from the journal.
 """
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from frappe import _
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ENDED_STATUSES, Call, Effect, ModelReply, Outcome, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
@@ -215,10 +215,7 @@ def compare(left: dict | None, right: dict | None) -> dict:
 
 def read(arguments: str):
 	"""Parse arguments if they are JSON, so that spacing makes no difference."""
-	try:
-		return json.loads(arguments or "{}")
-	except ValueError:
-		return arguments
+	return read_json_or_text(arguments or "{}")
 
 
 def read_ended_run(run: str):

@@ -3,12 +3,12 @@
 Tools whose results have another form add a list `sources`.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import frappe
 
+from huf.ai.core.json_text import parse_json
 from huf.ai.tools.types import KNOWLEDGE
 
 MAX_SOURCES = 50
@@ -43,7 +43,7 @@ def read_sources(result: str | None) -> list[dict]:
 	A passage also has its number, source, link and position; its own text and score stay in the result.
 	"""
 	try:
-		found = find_sources(json.loads(result or ""))
+		found = find_sources(parse_json(result or ""))
 	except ValueError:
 		return []
 	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MAX_SOURCES]

@@ -1,10 +1,10 @@
 """Words answers from tool results, and adds nothing to them."""
 
 import html
-import json
 import re
 from typing import Any
 
+from huf.ai.core.json_text import parse_json
 from huf.ai.providers.offline.steps import PlannedCall
 from huf.ai.providers.offline.tools import TITLE_FIELDS
 
@@ -50,7 +50,7 @@ def word_data(data: Any, call: PlannedCall) -> str:
 def read_result(content: str) -> tuple[Any, str | None]:
 	"""A tool message as (data, error). {"error": ...}, {"success": false} and "Error ..." are errors."""
 	try:
-		data = json.loads(content)
+		data = parse_json(content)
 	except ValueError:
 		return content, content if content.lower().startswith(("error", "traceback")) else None
 	is_error = isinstance(data, dict) and (data.get("error") or data.get("success") is False)

@@ -2,7 +2,10 @@
 
 import unittest
 
+from huf.ai.core.arguments import parse_result
 from huf.ai.core.json_text import MAX_JSON_LEVELS, is_empty_result, make_encodable, parse_json
+from huf.ai.providers.offline.answers import read_result
+from huf.ai.tools.sources import read_sources
 
 
 class TestEmptyResults(unittest.TestCase):
@@ -29,6 +32,11 @@ class TestEmptyResults(unittest.TestCase):
 			'{"results": [], "empty": false}',
 		):
 			self.assertFalse(is_empty_result(text), text)
+
+	def test_results_that_are_nested_too_deeply_are_text(self):
+		for text in ("[" * 5_000, '{"a":' * 900 + "1" + "}" * 900):
+			self.assertFalse(is_empty_result(text))
+			self.assertEqual((parse_result(text), read_sources(text), read_result(text)[0]), (text, [], text))
 
 
 class TestTextFromOutside(unittest.TestCase):
