@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 import frappe
+
+from huf.ai.core.contacts import list_urls
 
 NAMES = ("name", "names")
 """Arguments that name existing documents."""
@@ -25,6 +28,7 @@ class SecondPerson:
 		if not self.amount_field:
 			return True
 		amounts = [*find_values(arguments, (self.amount_field,)), *self.read_stored(arguments)]
+		amounts += find_in_queries(list_urls(arguments), self.amount_field)
 		if arguments.get("fieldname") == self.amount_field:
 			amounts.append(arguments.get("value"))
 		return not amounts or any(self.is_above(each) for each in amounts)
@@ -53,6 +57,12 @@ class SecondPerson:
 			return not abs(float(amount)) <= self.above
 		except (TypeError, ValueError):
 			return True
+
+
+def find_in_queries(urls: Iterable[str], name: str) -> list[str]:
+	"""The values of a parameter in the queries of addresses."""
+	queries = (url.partition("?")[2].partition("#")[0] for url in urls)
+	return [value for each in queries for key, value in parse_qsl(each, True) if key == name]
 
 
 def find_values(value: Any, keys: tuple[str, ...]) -> Iterator[Any]:

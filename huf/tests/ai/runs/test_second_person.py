@@ -140,6 +140,13 @@ class TestSecondPerson(DraftTestCase):
 		self.assertFalse(rule.is_needed({**change, "value": 10}))
 		self.assertFalse(rule.is_needed({**change, "fieldname": "title"}))
 
+	def test_amount_in_the_query_of_an_address_is_compared_with_the_limit(self):
+		rule = SecondPerson("amount", 100)
+		body = {"body": {"amount": 5}}
+		self.assertTrue(rule.is_needed({"url": "/pay?to=x&amount=99999", **body}))
+		self.assertTrue(rule.is_needed({"url": "/pay?amount=", **body}))
+		self.assertFalse(rule.is_needed({"url": "/pay?amount=7", **body}))
+
 	def test_amounts_that_cannot_be_compared_count_as_above_the_limit(self):
 		rule = SecondPerson("amount", 100)
 		for amount in ("a lot", None, {"of": "money"}, float("nan"), "1e9", -5000):
