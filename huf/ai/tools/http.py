@@ -159,23 +159,23 @@ async def read_http_response(response) -> dict:
 
 
 def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
-	"""The URL to call. A path, or any URL if `tied`, stays on the base URL's scheme, host and port.
+	"""The URL to call, on the base URL's scheme, host and port if there is one. Raises ToolError.
 
-	Raises ToolError.
+	`tied`: the call carries credentials, so that a redirect stays there too.
 	"""
 	is_path = bool(base_url) and "://" not in url
 	try:
 		whole = urljoin(f"{base_url.rstrip('/')}/", url.lstrip("/") if is_path else url) if base_url else url
 		is_address = urlsplit(whole).scheme in ("http", "https") and bool(urlsplit(whole).hostname)
 		# A path such as "\t//evil.example" leads to another host, because urlsplit drops the tab.
-		leaves = is_address and base_url and (tied or is_path) and origin_of(whole) != origin_of(base_url)
+		leaves = is_address and base_url and origin_of(whole) != origin_of(base_url)
 	except ValueError:
 		raise ToolError(f"{url!r} is not an http(s) address.") from None
 	if not is_address:
 		raise ToolError(f"{whole!r} is not an http(s) address.")
 	if base_url and leaves:
 		record_contact("http", host_of(whole), refused=True)
-		why = "carries credentials and may only call" if tied else "takes only paths of"
+		why = "carries credentials and may only call" if tied else "takes only addresses of"
 		raise ToolError(f"This tool {why} {host_of(base_url)}.")
 	return whole
 

@@ -133,6 +133,14 @@ class TestHttpTools(SiteTestCase):
 			self.request(url="http://[", base_url=self.url)
 		self.assertEqual(self.other.seen, [])
 
+	def test_call_with_a_base_url_cannot_choose_another_host(self):
+		with self.assertRaisesRegex(ToolError, "takes only addresses of"):
+			self.request(url=f"{self.other_url}/?d=secret", base_url=self.url)
+		with self.assertRaisesRegex(ToolError, "takes only addresses of"):
+			http.describe_request("GET", self.other_url, base_url=self.url)
+		self.assertEqual(self.other.seen, [])
+		self.assertEqual(self.request(url=f"{self.url}/a", base_url=self.url)["status"], 200)
+
 	def test_unknown_charset_is_decoded_as_utf_8(self):
 		self.server.kind = "text/plain; charset=no-such-charset"
 		self.assertIn("path", self.request(url="/a", base_url=self.url)["body"])
