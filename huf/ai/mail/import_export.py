@@ -13,10 +13,12 @@ from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import Profile, read_config, write_config
 from huf.ai.mail.dispatch import RULE, preprocessor_names, read_positions, read_rules, rule_to_fields
 from huf.ai.mail.rules import Rule, find_unreachable, plan_positions
+from huf.ai.providers.models import load_table
 from huf.ai.tools import registry
 
 PROVIDERS = {
 	"gemini": "Google",
+	"vertex_ai-language-models": "Google",
 	"openai": "OpenAI",
 	"anthropic": "Anthropic",
 	"mistral": "Mistral",
@@ -90,9 +92,10 @@ def ensure_model(name: str) -> str:
 
 
 def guess_provider(model: str) -> str:
-	"""The name of the AI Provider for a model, from the prefix of its name."""
+	"""The name of the AI Provider for a model: from the prefix of its name, else from LiteLLM's table."""
 	prefix = model.partition("/")[0].lower()
-	return PROVIDERS.get(prefix, prefix.title())
+	listed = load_table().get(model, {}).get("litellm_provider", "") if "/" not in model else ""
+	return PROVIDERS.get(prefix) or PROVIDERS.get(listed) or prefix.title()
 
 
 def ensure_tool(name: str, profile: Profile) -> str:

@@ -207,7 +207,9 @@ def plan_positions(names: Sequence[str], rows: Sequence[RulePosition]) -> dict[s
 def check_rule(rule: Rule) -> None:
 	"""Raises UsageError for a rule that can never work as intended."""
 	if not rule.match:
-		raise UsageError(f"The rule {rule.name} has no condition. A rule for every mail says all: true.")
+		raise UsageError(
+			f"The rule {rule.name} has no condition. To match every mail, tick Every Mail (in YAML: all: true)."
+		)
 	for name, wanted in rule.match.items():
 		check_rule_condition(rule.name, name, wanted)
 	if rule.route is MailRoute.AGENT and not rule.profile:

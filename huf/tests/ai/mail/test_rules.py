@@ -5,7 +5,7 @@ import unittest
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import read_config, write_config
-from huf.ai.mail.import_export import import_config
+from huf.ai.mail.import_export import guess_provider, import_config
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.rules import (
 	MailRoute,
@@ -208,6 +208,16 @@ class TestFile(unittest.TestCase):
 		)
 		self.assertEqual((pharmacy.max_iterations, pharmacy.tools[-1]), (10, "escalate"))
 		self.assertEqual(read_config(write_config(config.rules, config.profiles)), config)
+
+	def test_provider_of_a_model_is_taken_from_its_prefix_or_the_price_table(self):
+		for model, provider in (
+			("gemini/gemini-2.5-pro", "Google"),
+			("gemini-2.5-pro", "Google"),
+			("gpt-4.1-mini", "OpenAI"),
+			("claude-sonnet-4-5", "Anthropic"),
+			("house/large", "House"),
+		):
+			self.assertEqual(guess_provider(model), provider, model)
 
 	def test_missing_profile_fields_get_defaults(self):
 		(profile,) = read_config("agent: {profiles: {p: {system_prompt_file: p.txt, tools: []}}}").profiles
