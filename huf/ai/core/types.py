@@ -175,6 +175,7 @@ class ModelReply:
 	cut_by: str = ""  # the limit that cut it, in words
 	reasoning: str = ""  # for people to read; never part of a message
 	masked: dict[str, int] | None = None  # how many values of each kind were masked in the run so far
+	took_s: float = field(default=0, compare=False)  # from the request to the end of the answer
 
 	@cached_property
 	def message(self) -> dict:

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import json
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -72,6 +73,11 @@ class AnswerBuilder:
 		self.guard = None if tools is None else ResponseGuard(tools, on_text, self.keep_reasoning)
 		self.repetition = None if tools is None else RepetitionWatch()
 		self.on_text = on_text
+		self.began = time.perf_counter()
+
+	def begin(self) -> None:
+		"""The request is sent now: learning how to call the model, which can take seconds, has ended."""
+		self.began = time.perf_counter()
 
 	@property
 	def text(self) -> str:
@@ -180,7 +186,8 @@ class AnswerBuilder:
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(self.list_calls())
 		reasoning = make_encodable(self.reasoning).strip()
-		reply = ModelReply(self.text, calls, usage, self.finish_reason, model, reasoning=reasoning)
+		took = time.perf_counter() - self.began
+		reply = ModelReply(self.text, calls, usage, self.finish_reason, model, reasoning=reasoning, took_s=took)
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 

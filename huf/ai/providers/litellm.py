@@ -339,10 +339,12 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, call_path: CallPath) -> Non
 
 		learned = find_learned(kwargs) or await learn_apart(kwargs)
 		if learned and (body := learned.write_body(kwargs)) is not None:
+			answer.begin()
 			return await learned.complete(body, kwargs, answer, partial(load_path, kwargs))
 		found = await learn_direct_path(kwargs)
 		if not isinstance(found, str):
 			path, template = found
+			answer.begin()
 			return await path.complete(template, kwargs, answer)
 		if call_path is CallPath.DIRECT:
 			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
@@ -361,7 +363,9 @@ async def load_path(kwargs: dict):
 
 
 async def call_litellm(kwargs: dict, answer: AnswerBuilder) -> None:
-	response = await load().acompletion(**kwargs)
+	acompletion = load().acompletion
+	answer.begin()
+	response = await acompletion(**kwargs)
 	if kwargs.get("stream"):
 		await answer.read_stream(response)
 	else:

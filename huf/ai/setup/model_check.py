@@ -90,9 +90,8 @@ def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None)
 	"""Call the model without retries; the cost counts towards budgets. Commits."""
 	call = litellm.build_call_arguments(provider, model, {"max_tokens": ANSWER_TOKENS}, False, unsaved)
 	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
-	began = time.perf_counter()
 	reply = complete_within_budget(quick.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(quick))
-	speed = reply.usage.output_tokens / (time.perf_counter() - began)
+	speed = reply.usage.output_tokens / reply.took_s
 	if reply.calls:
 		return CheckedModel(reply, NATIVE, speed, NOTES[NATIVE])
 	# Chance does not decide what a weak model is found to do.

@@ -1,7 +1,11 @@
 """Model setup: connecting a provider and model in one step, prices, and a check by real model calls."""
 
+import asyncio
+from unittest.mock import patch
+
 import frappe
 
+from huf.ai.providers import learning_process
 from huf.ai.providers.models import find_price, list_provider_models
 from huf.api import model
 from huf.tests.base import SiteTestCase, keep_default_model
@@ -138,6 +142,15 @@ class TestModels(SiteTestCase):
 		row = frappe.get_doc("AI Model", name)
 		self.assertEqual((row.tool_calls, row.without_tool_calls, row.ask_before_writes), ("Native", 0, 0))
 		self.assertTrue(row.checked_at)
+
+	def test_speed_of_a_model_leaves_out_the_time_to_learn_its_first_call(self):
+		async def learn_slowly(kwargs):
+			await asyncio.sleep(2)
+
+		with ModelServer() as server, patch.object(learning_process, "learn_apart", learn_slowly):
+			server.script(tool_call("take_note", {"text": "OK"}))
+			self.assertTrue(model.check(name := make_model_on(server))["ok"])
+		self.assertGreater(frappe.db.get_value("AI Model", name, "tokens_per_second"), 5)
 
 	def test_model_without_tool_calls_uses_the_planner_with_a_note(self):
 		plan = text('{"tool": "take_note", "arguments": {"text": "OK"}}')
