@@ -7,6 +7,7 @@ from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
 MANAGER = "manager@example.com"
+FITS = "() => [...document.querySelectorAll('main *')].every((each) => !each.matches('.overflow-y-auto') || each.scrollWidth <= each.clientWidth)"
 
 
 @needs_browser
@@ -104,6 +105,11 @@ class TestAgentsPage(PageTestCase):
 			page.wait_for_url("**/huf/new-record/DocType")
 			page.get_by_test_id("field-name").or_(page.get_by_test_id("save")).first.wait_for()
 			self.assertEqual(page.get_by_test_id("maker-ask").count(), 0)
+
+	def test_page_of_an_agent_does_not_scroll_sideways_on_a_phone_in_german(self):
+		with self.open_page("/huf/agents/Office%20Assistant", width=390, height=844, locale="de-DE") as page:
+			page.get_by_test_id("agent-memory").wait_for()
+			self.assertTrue(page.evaluate(FITS))
 
 	def test_agent_form_is_read_only_for_users_without_the_manager_role(self):
 		self.add_user(CLERK, "Huf User")

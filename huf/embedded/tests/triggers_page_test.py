@@ -7,6 +7,7 @@ from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 AGENT, PAGE = "Office Assistant", "/huf/triggers"
 MANAGER = "manager@office.example"
+HAS_VALUE = "([field, value]) => document.querySelector(`[data-testid=field-${field}]`).value === value"
 
 
 @needs_browser
@@ -32,6 +33,24 @@ class TestTriggersPage(PageTestCase):
 			page.get_by_test_id("run-trigger").click()
 			page.get_by_test_id("trigger-events").wait_for()
 			self.assertTrue(page.url.endswith("/huf/triggers/Count%20users"))
+
+	def test_whole_names_typed_into_link_fields_are_chosen_without_the_list(self):
+		with self.open_page("/huf/new-trigger") as page:
+			page.get_by_test_id("field-trigger_name").fill("By keyboard")
+			page.get_by_test_id("type-Manual").click()
+			for field, typed, chosen in (("agent", AGENT.lower(), AGENT), ("run_as", ADMIN, ADMIN)):
+				page.get_by_test_id(f"field-{field}").click()
+				page.keyboard.insert_text(typed)
+				page.keyboard.press("Tab")
+				page.wait_for_function(HAS_VALUE, arg=[field, chosen])
+			page.get_by_test_id("field-run_as").click()
+			page.get_by_test_id("field-run_as").fill("Guest")
+			page.get_by_test_id("link-choice").first.wait_for()
+			page.keyboard.press("Escape")
+			page.get_by_test_id("create").click()
+			page.get_by_test_id("events-empty").wait_for()
+		stored = self.call("/api/resource/Agent%20Trigger/By%20keyboard")["data"]
+		self.assertEqual((stored["agent"], stored["run_as"]), (AGENT, ADMIN))
 
 	def test_document_trigger_is_backtested_enabled_and_fired(self):
 		self.save_todo("Before it was there", priority="High")

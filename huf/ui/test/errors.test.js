@@ -9,6 +9,10 @@ test("messages of the site become sentences", () => {
 	assert.equal(serverMessage({ exception: "frappe.exceptions.ValidationError: Title is missing" }), "Title is missing");
 });
 
+test("only tags are taken out of a message", () => {
+	assert.equal(serverMessage({ _server_messages: packed("Not like '<', '>', <i>1</i> < 2") }), "Not like '<', '>', 1 < 2");
+});
+
 test("the name of an exception is not shown to people", async () => {
 	const body = { exc_type: "PermissionError", exception: "frappe.exceptions.PermissionError" };
 	const error = await readError(new Response(JSON.stringify(body), { status: 403 }), async () => true);

@@ -90,7 +90,7 @@ const linesOf = (html: unknown): string[] =>
 
 function plainText(html: unknown): string {
 	return String(html ?? "")
-		.replace(/<[^>]*>/g, " ")
+		.replace(/<\/?[a-z][^>]*>/gi, " ")
 		.replace(/\s+/g, " ")
 		.trim();
 }
