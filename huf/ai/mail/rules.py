@@ -208,7 +208,7 @@ def check_rule(rule: Rule) -> None:
 	"""Raises UsageError for a rule that can never work as intended."""
 	if not rule.match:
 		raise UsageError(
-			f"The rule {rule.name} has no condition. To match every mail, tick Every Mail (in YAML: all: true)."
+			f"The rule {rule.name} has no condition. For all mail, tick Every Mail (in YAML: all: true)."
 		)
 	for name, wanted in rule.match.items():
 		check_rule_condition(rule.name, name, wanted)

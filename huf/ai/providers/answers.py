@@ -186,8 +186,8 @@ class AnswerBuilder:
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(self.list_calls())
 		reasoning = make_encodable(self.reasoning).strip()
-		took = time.perf_counter() - self.began
-		reply = ModelReply(self.text, calls, usage, self.finish_reason, model, reasoning=reasoning, took_s=took)
+		took_s, reason = time.perf_counter() - self.began, self.finish_reason
+		reply = ModelReply(self.text, calls, usage, reason, model, reasoning=reasoning, took_s=took_s)
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 

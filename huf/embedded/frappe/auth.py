@@ -14,6 +14,7 @@ from frappe import _, proxies
 from frappe.core.doctype.activity_log.activity_log import add_authentication_log
 from frappe.login_attempts import api_secrets, logins
 from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
+from frappe.translate import find_browser_language
 from frappe.utils.data import cint, now_datetime
 from frappe.utils.password import check_password, get_decrypted_password
 
@@ -64,6 +65,7 @@ class LoginManager:
 		self.is_login = frappe.local.request.path in LOGIN_PATHS
 		if self.is_login:
 			frappe.local.session = guest_session()
+			frappe.local.lang = find_browser_language() or frappe.local.lang
 		else:
 			self.resume()
 
@@ -155,7 +157,8 @@ class LoginManager:
 		row = frappe.db.get_value("User", self.user, fields, as_dict=True) or frappe._dict()
 		self.full_name = row.full_name or row.first_name or self.user
 		self.user_type, self.user_image = row.user_type or "Website User", row.user_image
-		frappe.local.lang = row.language or frappe.local.lang
+		browser = find_browser_language() if self.user == "Guest" else None
+		frappe.local.lang = row.language or browser or frappe.local.lang
 
 	def answer(self, message: str):
 		"""What login and logout say: where to go, and who one is now."""

@@ -31,5 +31,19 @@ def get_all_translations(lang: str, apps: tuple[str, ...]) -> dict[str, str]:
 	return messages
 
 
+@lru_cache(maxsize=1)
+def list_languages() -> frozenset[str]:
+	"""Languages into which the texts of frappe are translated, and English."""
+	files = Path(frappe.get_app_path("frappe", "translations")).glob("*.csv")
+	return frozenset(["en", *(file.stem for file in files)])
+
+
+def find_browser_language() -> str | None:
+	"""The first language of the request's Accept-Language that there is. As on Frappe, for guests."""
+	tags = frappe.local.request.accept_languages.values()
+	wanted = (tag.replace("_", "-").split("-")[0].lower() for tag in tags)
+	return next((each for each in wanted if each in list_languages()), None)
+
+
 def clear_cache():
 	get_all_translations.cache_clear()

@@ -1,5 +1,6 @@
 """Texts of Desk scripts, reports, cards, charts and fields are translated into each language of Huf."""
 
+import ast
 import csv
 import json
 import re
@@ -29,6 +30,7 @@ FRAPPE_WORDS = {
 		"Reports",
 	),
 	*("Run", "Huf", "Field", "Before", "Submitted", "Cancelled", "Deleted", "Webhook"),
+	*("Create", "Delete", "Submit", "Cancel", "{0} {1} not found"),
 }
 
 
@@ -40,6 +42,19 @@ def find_words() -> set[str]:
 	workspace = json.loads((APP / "huf/workspace/huf/huf.json").read_text())
 	rows = (row for part in ("links", "shortcuts", "number_cards", "charts") for row in workspace[part])
 	return found | {row["label"] for row in rows}
+
+
+def find_messages() -> set[str]:
+	"""Texts that the app's modules translate, such as errors of forms."""
+	found = set()
+	for package in ("ai", "api", "huf", "www"):
+		for file in (APP / package).rglob("*.py"):
+			calls = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call))
+			for call in calls:
+				name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+				if name == "_" and call.args and isinstance(call.args[0], ast.Constant):
+					found.add(call.args[0].value)
+	return found
 
 
 def find_field_words() -> set[str]:
@@ -66,7 +81,7 @@ class TestWordsOfTheDesk(unittest.TestCase):
 			with self.subTest(language):
 				rows = read("translations", f"{language}.csv")
 				translated = {source for source, text in rows if text}
-				self.assertEqual(find_words() - FRAPPE_WORDS - translated, set())
+				self.assertEqual((find_words() | find_messages()) - FRAPPE_WORDS - translated, set())
 				frappe_texts = dict(read("embedded", "frappe", "translations", f"{language}.csv"))
 				self.assertEqual(find_field_words() - set(frappe_texts) - translated, set())
 				self.assertEqual(len(rows), len(translated), "a word is listed twice or has no translation")

@@ -50,6 +50,25 @@ class TestSessions(SiteTestCase):
 		self.assertIn("HttpOnly", header)
 		self.assertIn("SameSite=Lax", header)
 
+	def test_guests_read_pages_and_errors_in_the_language_of_their_browser(self):
+		for wanted, language, words in (
+			("de-AT,de;q=0.9,en;q=0.5", "de", "Passwort vergessen?"),
+			("fr, es;q=0.8", "es", "¿Olvidó su contraseña?"),
+			("en-GB, de;q=0.5", "en", "Forgot password?"),
+			("fr", "en", "Forgot password?"),
+			("../../x", "en", "Forgot password?"),
+		):
+			with self.subTest(wanted):
+				page = Browser().open("/login", headers={"Accept-Language": wanted}).text
+				self.assertIn(f'<html lang="{language}">', page)
+				self.assertIn(words, page)
+		data = {"usr": "Administrator", "pwd": "wrong"}
+		answer = Browser().post("/api/method/login", data=data, headers={"Accept-Language": "de"})
+		self.assertIn("Benutzername oder Passwort ist falsch", answer.json["message"])
+		headers = {"Accept-Language": "de", "Accept": "text/html"}
+		page = self.admin().open("/nothing-here", headers=headers).text
+		self.assertIn('<html lang="en">', page)
+
 	def test_login_ignores_a_session_id_chosen_by_the_client(self):
 		browser = Browser()
 		browser.client.set_cookie("sid", "chosen-by-an-attacker")
