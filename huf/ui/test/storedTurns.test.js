@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { joinTurns } from "../src/lib/joinTurns.ts";
 import { buildTurns } from "../src/lib/storedTurns.ts";
 import { call, result, said, draftOf } from "./messages.js";
 
@@ -113,6 +114,24 @@ test("what a waiting run has said and done in its step is there again after a re
 	);
 	const received = [...messages, said("agent", "I change both.", { step: 2, name: "m" })];
 	assert.equal(buildTurns(received, { R1: { status: "Waiting" } }, [], timeline)[1].parts.length, 2);
+});
+
+test("answers stand after their own messages, also of messages that were queued", () => {
+	const messages = [
+		said("user", "First", { sequence: 1 }),
+		said("agent", "I look.", { sequence: 2, step: 1 }),
+		said("user", "Second", { run: "R2", sequence: 3 }),
+		said("agent", "One", { sequence: 4, step: 2 }),
+		said("user", "Third", { run: "R3", sequence: 5 }),
+		said("agent", "Two", { run: "R2", sequence: 6 }),
+		said("agent", "Three", { run: "R3", sequence: 7 }),
+	];
+	const told = (turns) => turns.map((turn) => turn.text || turn.parts.map((part) => part.text).join(" "));
+	const turns = buildTurns(messages);
+	assert.deepEqual(told(turns), ["First", "I look. One", "Second", "Two", "Third", "Three"]);
+	assert.deepEqual([turns[1].first, turns[1].last], [2, 4]);
+	const [earlier, later] = [buildTurns(messages.slice(0, 3)), buildTurns(messages.slice(3))];
+	assert.deepEqual(told(joinTurns(earlier, later)).slice(0, 3), ["First", "I look. One", "Second"]);
 });
 
 test("a message that waits for the run before it is queued, and has no answer yet", () => {

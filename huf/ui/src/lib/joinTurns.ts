@@ -1,17 +1,17 @@
 /** Puts turns that were read later, or again, together with those that are shown. */
-import { findReasoning, findTool, type Part, type Turn } from "./turns.ts";
+import { type AgentTurn, findReasoning, findTool, type Part, type Turn } from "./turns.ts";
 
 /**
  * Turns of an earlier part of a conversation before those of a later one. A run that lies on the border is one turn: what
  * both know of it is not repeated. Those of the later part stay the objects they are.
  */
 export function joinTurns(earlier: Turn[], later: Turn[]): Turn[] {
-	const [before, after] = [earlier.at(-1), later[0]];
-	if (before?.role !== "agent" || after?.role !== "agent" || !before.run || before.run !== after.run)
-		return [...earlier, ...later];
+	const after = later[0];
+	const before = earlier.find((turn) => turn.role === "agent" && turn.run && turn.run === (after as AgentTurn)?.run);
+	if (before?.role !== "agent" || after?.role !== "agent") return [...earlier, ...later];
 	after.parts = joinParts(before.parts, after.parts);
 	after.first = before.first ?? after.first;
-	return [...earlier.slice(0, -1), ...later];
+	return [...earlier.map((turn) => (turn === before ? after : turn)), ...later.slice(1)];
 }
 
 function joinParts(earlier: Part[], later: Part[]): Part[] {
@@ -34,7 +34,7 @@ function joinParts(earlier: Part[], later: Part[]): Part[] {
 export function turnsBefore(known: Turn[], turns: Turn[]): Turn[] {
 	const start = turns[0]?.first;
 	const earlier = start ? known.filter((turn) => turn.first && turn.first < start) : [];
-	return earlier.length && earlier.at(-1)!.last! >= start! - 1 ? earlier : [];
+	return Math.max(...earlier.map((turn) => turn.last || 0)) >= start! - 1 ? earlier : [];
 }
 
 /** Turns that were read again are shown in the place of those before: what the reader has opened or begun in them stays. */

@@ -31,12 +31,12 @@ export function buildTurns(
 ): Turn[] {
 	const turns: Turn[] = [];
 	for (const message of messages) {
-		if (message.role === "user") turns.push(storedUserTurn(message));
+		let turn: Turn;
+		if (message.role === "user") turns.push((turn = storedUserTurn(message)));
 		else if (message.role === "system" && message.kind === "Message") {
-			turns.push({ key: message.name, role: "note", text: message.content, first: null, last: null });
-		} else addStored(agentTurnFor(turns, message), message);
+			turns.push((turn = { key: message.name, role: "note", text: message.content, first: null, last: null }));
+		} else addStored((turn = agentTurnFor(turns, message)), message);
 		const { sequence = null } = message;
-		const turn = turns.at(-1)!;
 		turn.first ??= sequence;
 		turn.last = sequence;
 	}
@@ -65,11 +65,17 @@ function withSilentRuns(turns: Turn[], runs: Record<string, Run>): Turn[] {
 	);
 }
 
+/** A run answers after its prompt, even if the next message was sent, and queued, before it had answered. */
 function agentTurnFor(turns: Turn[], message: Message): AgentTurn {
 	const last = turns.at(-1);
 	if (last?.role === "agent" && (!last.run || !message.run || last.run === message.run)) return last;
-	const turn = newAgentTurn(message.name, message.run || null);
-	turns.push(turn);
+	const run = message.run || null;
+	const known = run && turns.find((turn) => isAgentTurn(turn) && turn.run === run);
+	if (known) return known as AgentTurn;
+	const turn = newAgentTurn(message.name, run);
+	let place = run ? turns.findIndex((each) => each.role === "user" && each.run === run) + 1 : 0;
+	while (place && turns[place]?.role === "agent") place++;
+	turns.splice(place || turns.length, 0, turn);
 	return turn;
 }
 
