@@ -25,28 +25,32 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	"""A new chat of the user with the messages before a run, and those of the run if `keep`; returns its
 	name.
 
-	The messages still name their runs: data that these have read counts in the branch as well. Raises
+	A run that was queued begins after the answers of the runs before it, although its prompt stands before
+	them. The messages still name their runs: data that these have read counts in the branch as well. Raises
 	UsageError.
 	"""
-	of_run = {"conversation": source.name, "run": run}
-	order = "sequence desc" if keep else "sequence asc"
-	border = frappe.get_all("Agent Message", of_run, pluck="sequence", order_by=order, limit=1)
-	if not border:
+	filters = {"conversation": source.name}
+	rows = frappe.get_all(
+		"Agent Message", filters, MESSAGE_FIELDS, order_by="sequence asc", limit_page_length=0
+	)
+	begun: dict = {}
+	for row in rows:
+		begun.setdefault(row.run or row.sequence, row.sequence)
+	if run not in begun:
 		raise UsageError("This message is no longer part of the conversation. Reload the page.")
 	if keep and not frappe.db.get_value("Agent Run", run, "ended_at"):
 		raise UsageError("Wait until the run has ended, or stop it.")
-	filters = {"conversation": source.name, "sequence": ["<=" if keep else "<", border[0]]}
-	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
 	# Leave out runs that have not ended: their answers will go to the original chat.
-	not_ended = set(read_open_runs(source.name))
-	rows = [row for row in rows if row.run not in not_ended]
+	left_out = set(read_open_runs(source.name)) | (set() if keep else {run})
+	is_before = {key for key, sequence in begun.items() if sequence <= begun[run]} - left_out
+	rows = [row for row in rows if (row.run or row.sequence) in is_before]
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.create_conversation(source.title)
 	mark_conversations([manager.conversation], (source.origin or "").splitlines())
 	for row in rows:
 		row.attachments = copy_files(manager.conversation, row.attachments, user)
 	if rows:
-		manager.add_messages([dict(row) for row in rows])
+		manager.add_messages([{field: row[field] for field in COPIED} for row in rows])
 	return manager.conversation
 
 

@@ -136,6 +136,19 @@ class TestConversation(SiteTestCase):
 			branch = conversation.branch(self.name, self.second["run"])
 		self.assertEqual(self.said(branch, self.owner), ["Paint the fence 100% green", "Then the door"])
 
+	def test_edit_of_a_queued_message_keeps_the_answer_before_it(self):
+		with acting_as(self.owner):
+			# The second message was sent before the first one had its answer.
+			answer = {"run": self.first["run"], "role": "agent"}
+			frappe.db.set_value("Agent Message", answer, "sequence", 99)
+			frappe.db.commit()
+			edited = conversation.edit(self.name, self.second["run"])
+			branch = conversation.branch(self.name, self.first["run"])
+			messages = [get_agent_chat_messages(each)["messages"] for each in (edited, branch)]
+		for each in messages:
+			self.assertEqual([message.role for message in each], ["user", "agent"])
+			self.assertEqual({message.run for message in each}, {self.first["run"]})
+
 	def test_search_without_read_permission_is_refused(self):
 		user = frappe.get_doc("User", self.owner)
 		user.roles = []
