@@ -241,12 +241,12 @@ class ConversationManager:
 		rows = frappe.get_all(
 			"Agent Message",
 			filters=filters,
-			fields=["role", "kind", "content", "run", "step", "tool_call_id"],
+			fields=["sequence", "role", "kind", "content", "run", "step", "tool_call_id"],
 			order_by="sequence desc",
 			limit=limit,
 		)
 		# Leave out messages that the retention policy has blanked.
-		return to_model_messages([row for row in rows[::-1] if row.content is not None])
+		return to_model_messages(sort_by_run([row for row in rows[::-1] if row.content is not None]))
 
 	def persist_conversation(self) -> None:
 		"""Commit, so that other connections and open pages see the messages."""
@@ -297,6 +297,18 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 			history[-1]["tool_calls"].append(to_openai_call(row))
 			pending.append({"role": "tool", "tool_call_id": row.tool_call_id, "content": results[call]})
 	return history + pending
+
+
+def sort_by_run(rows: list) -> list:
+	"""Each run's messages together: a message that was queued is stored before the answers that precede it.
+
+	A run whose prompt is not among the rows began before them.
+	"""
+	begun: dict[str | int, int] = {}
+	for row in rows:
+		is_answer = row.run and row.role not in ("user", "system")
+		begun.setdefault(row.run or row.sequence, 0 if is_answer else row.sequence)
+	return sorted(rows, key=lambda row: begun[row.run or row.sequence])
 
 
 def to_openai_call(row) -> dict:

@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.types import PAST
-from huf.ai.storage.conversations import to_model_messages
+from huf.ai.storage.conversations import sort_by_run, to_model_messages
 from huf.ai.storage.rows import clip_line, update_row
 
 SUMMARY_GONE = "The beginning of the conversation is no longer stored."
@@ -67,7 +67,7 @@ def read_history(conversation: str, limit: int, without: Sequence[str] = ()) -> 
 	if is_long:
 		earlier.append(describe_skipped_messages(conversation, until, rows[0].sequence, without))
 	# Leave out messages that the retention policy has blanked.
-	rows = [row for row in rows if row.content is not None]
+	rows = sort_by_run([row for row in rows if row.content is not None])
 	return History(
 		to_model_messages(rows, with_files=True),
 		[row.sequence for row in rows],
@@ -161,7 +161,7 @@ def read_unsummarised(
 def render_for_summary(rows: list, max_chars: int) -> str:
 	"""Messages as lines, in `max_chars` characters; each line gets the same share."""
 	share = max_chars // len(rows)
-	return "\n".join(clip_line(render_message_line(row), share) for row in rows)
+	return "\n".join(clip_line(render_message_line(row), share) for row in sort_by_run(rows))
 
 
 def render_message_line(row) -> str:

@@ -21,7 +21,7 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
-from huf.ai.storage.conversations import to_model_messages
+from huf.ai.storage.conversations import sort_by_run, to_model_messages
 from huf.ai.storage.history import History, read_message_rows
 
 STEP_CALL_TYPE = "agent"
@@ -178,9 +178,10 @@ def open_with_history(
 	"""The opening of a run with that history of its conversation, none of which is of `without_runs`."""
 	if not past.messages:
 		return Opening(messages, messages, past.is_long)
-	first, last = past.sequences[0], past.sequences[-1]
+	first, last = min(past.sequences), max(past.sequences)
 	earlier = {"conversation": conversation, "first": first, "last": last, "count": len(past.sequences)}
-	stored = {"messages": messages, "earlier": {**earlier, "without_runs": [*without_runs]}}
+	earlier |= {"without_runs": [*without_runs], "by_run": True}
+	stored = {"messages": messages, "earlier": earlier}
 	return Opening([*messages[:-1], *past.messages, messages[-1]], stored, past.is_long)
 
 
@@ -197,13 +198,19 @@ def read_opening(stored: str | None, is_exact: bool = False) -> list[dict]:
 
 
 def read_earlier(
-	conversation: str, first: int, last: int, count: int, without_runs: list[str], is_exact: bool
+	conversation: str,
+	first: int,
+	last: int,
+	count: int,
+	without_runs: list[str],
+	is_exact: bool,
+	by_run: bool = False,
 ) -> list[dict]:
 	"""Messages `first` to `last` of a conversation in OpenAI's format. `is_exact`: raises UsageError if one
-	is missing.
+	is missing. `by_run` is false in records of earlier versions, whose messages are in the order of storage.
 	"""
 	found = read_message_rows(conversation, first - 1, without_runs, "sequence asc", last - first + 1)
 	rows = [row for row in found if row.sequence <= last and row.content is not None]
 	if is_exact and len(rows) != count:
 		raise UsageError(_("Earlier messages of the conversation of this run are no longer stored."))
-	return to_model_messages(rows, with_files=True)
+	return to_model_messages(sort_by_run(rows) if by_run else rows, with_files=True)

@@ -63,6 +63,12 @@ class TestWaiting(DraftTestCase):
 		prompts = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "user"]
 		self.assertEqual(prompts, ["Change the order", "And the price?"])
 		self.assertEqual(work_on(again.run).response, "Today.")
+		sent = [
+			each.get("content") for each in self.server.requests[-1]["messages"] if each["role"] != "tool"
+		]
+		texts = ["Changed.", "And the price?", "It costs two.", "And the date?"]
+		self.assertEqual(sent[-6:], ["Change the order", None, *texts])
+		self.assertTrue(replay(again.run).identical)
 
 	def test_a_queued_message_can_be_cancelled_while_the_run_before_it_waits(self):
 		waiting = self.start_change("new", "Changed.")
