@@ -118,6 +118,10 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("field-agent_name").wait_for()
 			self.assertEqual(page.locator("input:visible:enabled, textarea:visible:enabled").count(), 0)
 			self.assertEqual(page.get_by_test_id("section-agents").count(), 0)
+			page.goto("/huf/agents")
+			item = page.locator("[data-testid=agent-item][data-name=Guarded]").inner_text()
+			self.assertNotIn("run", item)
+			self.assertNotIn("trigger", item)
 		with self.assertRaises(HTTPError) as error:
 			self.call("/api/method/huf.api.agent.get_versions?agent=Guarded", user=CLERK)
 		self.assertEqual(error.exception.code, 403)
