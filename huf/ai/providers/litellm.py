@@ -137,7 +137,7 @@ def build_call_arguments(
 	answer_tokens = site.max_answer_tokens or min(
 		settings.answer_tokens, table.get("max_output_tokens") or settings.answer_tokens
 	)
-	prices = site.prices or listed_prices(name)
+	prices = site.prices or (Prices(0.0, 0.0, 0.0) if row.is_local else listed_prices(name))
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
 	if row.is_local:

@@ -38,6 +38,10 @@ class TestModels(SiteTestCase):
 		free = {"input": 0.0, "output": 0.0, "cached": 0.0}
 		self.assertEqual((row["provider"], row["price"]), (provider, free))
 		self.assertNotIn(SECRET, str(listed))
+		calls = frappe.get_all(
+			"Agent LLM Call", {"model": name}, ["cost", "cost_known"], order_by="creation asc"
+		)
+		self.assertEqual([(call.cost, call.cost_known) for call in calls], [(0, 1), (0, 1)])
 
 	def test_nothing_is_stored_before_the_test_passes(self):
 		provider, name = unique("Provider"), unique("model")
