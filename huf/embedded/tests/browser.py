@@ -33,12 +33,28 @@ _opened = ExitStack()
 
 
 def needs_browser(test):
-	"""Skip without Chromium; rerun a failed test once.
+	"""Skip without Chromium; rerun a failed test once, also one of whose subtests has failed.
 
 	Several processes share the cores during a test. The last line of pytest's output counts the reruns.
 	"""
+	test.subTest = fail_with_subtest
 	test = unittest.skipUnless(CHROMIUM, "Chromium is not installed")(test)
 	return pytest.mark.browser(pytest.mark.flaky(reruns=1)(test))
+
+
+@contextmanager
+def fail_with_subtest(test: unittest.TestCase, *arguments, **parameters) -> Iterator[None]:
+	"""`TestCase.subTest` whose failure also fails the test, at its end: pytest reruns no subtests."""
+	with unittest.TestCase.subTest(test, *arguments, **parameters):
+		try:
+			yield
+		except unittest.SkipTest:
+			raise
+		except Exception:
+			if "has_failed" not in vars(test):
+				test.has_failed = True
+				test.addCleanup(test.fail, "a subtest has failed")
+			raise
 
 
 def get_browser():
