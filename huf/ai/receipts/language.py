@@ -55,8 +55,10 @@ NOT_DONE = re.compile(
 )
 """In a clause: what it says was not done, or not yet."""
 OF_NOTHING = re.compile(
-	r"\s*no\b|\s*(?:\w+\s+){0,3}(?:nothing|nobody|none|no one|neither|nichts|niemand\w*|keine?\w*"
+	r"\s*(?:no|not(?! only))\b"
+	r"|\s*(?:\w+\s+){0,3}(?:nothing|nobody|none|no one|neither|nichts|niemand\w*|keine?\w*"
 	r"|nada|nadie|ning[uú]n\w*|nic|nikoho|nikomu|žádn\w+)\b"
+	r"|\s+(?:habe|hatte|haben|hatten)\s+(?:ich|wir)\b.*\b(?:nichts?|niemand\w*|keine?\w*)\b"
 	r"|.*\b(?:if|once|unless|wenn|falls|sobald)\b",
 	re.IGNORECASE,
 )
@@ -188,28 +190,31 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 	found: dict[str, bool] = {}
 	subject = {language: False for language in FIRST_PERSON}
 	for clause in split_clauses(sentence):
-		if DONE.search(clause) and not NOT_DONE.search(clause):
+		denial = NOT_DONE.search(clause)
+		if DONE.search(clause) and not denial:
 			found.setdefault("done", True)
 			continue
 		for language, patterns in verb_patterns().items():
 			is_first = bool(re.search(FIRST_PERSON[language], clause, re.IGNORECASE))
 			# "I created it and sent it": the second clause has the subject of the first.
 			subject[language] = subject[language] or is_first
-			if NOT_DONE.search(clause) and not is_first:
+			if denial and not is_first:
 				continue
 			for kind, pattern in patterns:
-				for match in pattern.finditer(clause):
+				for match in pattern.finditer(clause, 0, denial.start() if denial else len(clause)):
+					if found.get(kind):
+						break
 					if is_denied(clause[: match.start()], clause[match.end() :]):
 						continue
 					claimed = judge(language, clause, match, is_first, subject[language])
 					if claimed is not None:
-						found[kind] = found.get(kind, False) or claimed
+						found[kind] = claimed
 	return list(found.items())
 
 
 def is_denied(before: str, after: str) -> bool:
-	"""Whether the words around a verb say that it was not done, or not yet."""
-	return bool(NOT_DONE.search(before) or NEGATED.search(before) or OF_NOTHING.match(after))
+	"""Whether the words directly around a verb say that it was not done."""
+	return bool(NEGATED.search(before) or OF_NOTHING.match(after))
 
 
 def judge(language: str, clause: str, match: re.Match, is_first: bool, is_continued: bool) -> bool | None:

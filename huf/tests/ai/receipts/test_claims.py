@@ -105,13 +105,19 @@ class TestClaims(unittest.TestCase):
 			"I deleted no records.",
 			"I sent it to nobody.",
 			"I would have created it.",
+			"I deleted not a single record.",
 			"Gelöscht habe ich nichts.",
+			"Gesendet habe ich die Mail an Anna noch nicht.",
 			"Ich hätte die Mail gesendet.",
 			"No la he creado.",
 			"No envié el correo.",
 			"Nesmazal jsem nic.",
 		):
 			self.assertFalse(is_marked("nothing", answer, self.runs), answer)
+
+	def test_a_clause_of_many_verbs_is_checked_within_a_second(self):
+		answer = "I " + "created " * 1_300
+		self.assertLess(time_thread(lambda: is_marked("nothing", answer, self.runs)), MAX_SECONDS)
 
 	def test_at_most_four_of_two_hundred_true_answers_are_marked(self):
 		answers = read_answers("true_answers.txt")
