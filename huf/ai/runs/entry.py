@@ -20,7 +20,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open
-from huf.ai.runs.queue import end_run_async, enqueue_run
+from huf.ai.runs.queue import end_run_async, enqueue_run, enqueue_work
 from huf.ai.runs.routing import (
 	HeldChat,
 	find_takeover,
@@ -29,6 +29,7 @@ from huf.ai.runs.routing import (
 	route_task,
 )
 from huf.ai.runs.start import OpenRun, start_run
+from huf.ai.storage.leases import release_leases
 
 Started = TypeVar("Started")
 
@@ -178,8 +179,7 @@ def stream_chat_run(request: AgentRequest, can_void: bool) -> Generator[RunEvent
 			ended = event.data if event and event.kind is EventKind.RUN_FINISHED else None
 			if event and ended and (agent := take_over(request, ended, open_run)):
 				run = None
-				yield from held.void(event)
-				yield from stream_open_run(agent)
+				yield from stream_open_run(agent, held.void(event))
 				return
 			if event and event.kind is EventKind.RUN_QUEUED:
 				yield event
@@ -212,9 +212,16 @@ def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 	yield from stream_open_run(open_run(request))
 
 
-def stream_open_run(run: OpenRun) -> Generator[RunEvent | None, None, None]:
+def stream_open_run(run: OpenRun, first: Iterable[RunEvent] = ()) -> Generator[RunEvent | None, None, None]:
+	"""The events of an open run after those that come `first`."""
 	if run.mode is Mode.BACKGROUND:
-		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
+		yield from [*first, RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))]
 		return
-	yield None
+	try:
+		yield from [*first, None]
+	except GeneratorExit:
+		# Nothing of it was done yet, so a worker does it.
+		release_leases([run.lease])
+		enqueue_work(run.name)
+		raise
 	yield from iterate(lambda put: end_here(run, [put]))

@@ -152,6 +152,19 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(self.read_conversation(run.conversation)[0], [SIMPLE, "Bern."])
 		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 2)
 
+	def test_agent_answers_if_the_client_disconnects_before_its_run_begins(self):
+		for items_read in (0, 1):
+			self.server.script(
+				text(f"Bern is one. {NEEDS_SEARCH} Wait.", pace=0.03, chunk_size=6), text("Bern.")
+			)
+			events = messages.stream_chat(self.agent, SIMPLE, route="auto")
+			next(event for event in events if event and event.kind is EventKind.TEXT_VOID)
+			self.assertEqual([next(events) for _ in range(items_read)], [None] * items_read)
+			events.close()
+			run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+			self.assertEqual((run.status, run.route), ("Queued", "agent"))
+			self.assertEqual(work_on(run.name).response, "Bern.")
+
 	def test_disconnect_during_the_agent_answer_starts_no_further_run(self):
 		self.server.script(text(NEEDS_SEARCH), text("Bern is one. Rome", pace=0.02, chunk_size=6))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
