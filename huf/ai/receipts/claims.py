@@ -4,20 +4,18 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 
 import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import ANSWER_TOOL
-from huf.ai.receipts.evidence import CallEvidence, Evidence, parse_number
+from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence, parse_number
 from huf.ai.receipts.language import (
 	EXISTENCE_NONE,
 	NUMBER_WORDS,
 	find_effects,
 	split_sentences,
-	verb_patterns,
 )
 from huf.ai.storage.agent_changes import CHANGE
 from huf.ai.storage.recorded_run import read_opening
@@ -35,11 +33,7 @@ PROVEN_BY = {
 	"cancel": {"cancel", "update", "delete"},
 }
 """Kinds of effect on record that prove a claimed one."""
-NAMED_KINDS = ("cancel", "submit")
-"""Kinds that an update may have, depending on its values."""
 DATED = re.compile(r"\b(?:19|20)\d\d\b|\bby\s+\S+@|\b\d{1,2}[./]\s?\d{1,2}[./]")
-STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove")
-"""Kinds whose state a document can hold, such as a status."""
 NUMBER = re.compile(
 	r"(?<![\w#./-])[-−]?(\d{1,3}(?:[.,\u00a0 ’']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?![\w/]|-\w|[.:]\d)"
 )
@@ -153,22 +147,12 @@ def is_proof(kind: str, call: CallEvidence) -> bool:
 	"""Whether a call did it; where it did something wider, its values must name the effect."""
 	if kind in call.kinds:
 		return True
-	return bool(call.kinds & PROVEN_BY[kind]) and (kind not in NAMED_KINDS or names_kind(kind, call.text))
-
-
-@lru_cache(maxsize=8)
-def names_kind(kind: str, text: str) -> bool:
-	return any(
-		pattern.search(text)
-		for patterns in verb_patterns().values()
-		for each, pattern in patterns
-		if each == kind
-	)
+	return bool(call.kinds & PROVEN_BY[kind]) and (kind not in NAMED_KINDS or kind in call.named_kinds)
 
 
 def is_state_of_record(kind: str, sentence: str, evidence: Evidence) -> bool:
 	"""Whether a sentence describes a document that was read, such as "The order was cancelled on 3 May"."""
-	return bool(DATED.search(sentence)) or (kind in STATE_KINDS and names_kind(kind, evidence.text))
+	return bool(DATED.search(sentence)) or kind in evidence.states
 
 
 # --- numbers ---
@@ -255,7 +239,9 @@ def build_correction(
 
 	None if there are none, unless it `was_sent_back` for some before the run was resumed.
 	"""
-	claims = list_unconfirmed(run, answer, opening, step) or [answer[:300]] * was_sent_back
+	claims = list_unconfirmed(run, answer, opening, step)
+	if was_sent_back and not claims:
+		claims = [answer[:300]]
 	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from huf.ai.core.arguments import to_text
+from huf.ai.receipts.language import find_named_kinds
 
 MAX_NUMBER = 1e300
 MAX_TEXT_CHARS = 100_000
@@ -34,6 +35,10 @@ NOUNS = frozenset(
 NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 NAME_PARTS = re.compile(r"_and_|And(?=[A-Z])")
 SEND_DOCTYPES = ("Communication", "Email Queue", "Agent Mail", "Comment", "Notification Log")
+NAMED_KINDS = ("cancel", "submit")
+"""Kinds that an update may have, depending on its values."""
+STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove")
+"""Kinds whose state a document can hold, such as a status."""
 RECIPIENT_KEYS = {"to", "recipient", "recipients", "email", "cc", "phone", "channel"}
 
 
@@ -56,6 +61,10 @@ class CallEvidence:
 	@cached_property
 	def text(self) -> str:
 		return f"{to_text(self.arguments)}\n{to_text(self.result)}"[:MAX_TEXT_CHARS]
+
+	@cached_property
+	def named_kinds(self) -> frozenset[str]:
+		return find_named_kinds(self.text, NAMED_KINDS)
 
 	@cached_property
 	def kinds(self) -> frozenset[str]:
@@ -117,6 +126,10 @@ class Evidence:
 		parts += [f"{doctype} {name}" for call in self.calls for doctype, name, _ in call.changes]
 		parts += [call.tool for call in self.calls]
 		return "\n".join([*parts, self.given, self.background])[:MAX_TEXT_CHARS].lower()
+
+	@cached_property
+	def states(self) -> frozenset[str]:
+		return find_named_kinds(self.text, STATE_KINDS)
 
 	@cached_property
 	def numbers(self) -> frozenset[float]:

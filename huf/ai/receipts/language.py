@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -142,6 +143,16 @@ def verb_patterns() -> dict[str, list[tuple[str, re.Pattern]]]:
 		]
 		for language, kinds in verbs.items()
 	}
+
+
+def find_named_kinds(text: str, kinds: Sequence[str]) -> frozenset[str]:
+	"""Those of the kinds of effect that a text names, in any language."""
+	return frozenset(
+		kind
+		for patterns in verb_patterns().values()
+		for kind, pattern in patterns
+		if kind in kinds and pattern.search(text)
+	)
 
 
 WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")

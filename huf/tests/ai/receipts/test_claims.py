@@ -119,6 +119,14 @@ class TestClaims(unittest.TestCase):
 		answer = "I " + "created " * 1_300
 		self.assertLess(time_thread(lambda: is_marked("nothing", answer, self.runs)), MAX_SECONDS)
 
+	def test_claims_over_many_large_calls_are_checked_within_a_second(self):
+		calls = [
+			CallEvidence(f"c{n}", "update_order", "write", True, {"note": f"lorem ipsum {n} " * 4_000}, {})
+			for n in range(20)
+		]
+		answer = "I submitted the order. I cancelled the order. " * 50
+		self.assertLess(time_thread(lambda: check_answer(answer, Evidence(calls))), MAX_SECONDS)
+
 	def test_at_most_four_of_two_hundred_true_answers_are_marked(self):
 		answers = read_answers("true_answers.txt")
 		self.assertEqual(len(answers), 200)
