@@ -1,14 +1,17 @@
 """Runs that wait for approval survive lost workers, and end when they are cancelled or expire."""
 
 from datetime import timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.chat import approvals
 from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, recover_runs, work_on
 from huf.ai.storage import leases
 from huf.tests.base import end_open_runs
@@ -83,6 +86,17 @@ class TestWorkers(DraftTestCase):
 		self.assertEqual(self.draft(result).status, "Expired")
 		active = frappe.db.get_value("Agent Conversation", result["conversation"], "active_run")
 		self.assertFalse(active)
+
+	def test_a_queued_message_can_be_cancelled_while_the_run_before_it_waits(self):
+		waiting = self.start_change("new", "Changed.")
+		request = AgentRequest(self.agent, "And the price?", self.user, waiting["conversation"])
+		queued = run_agent(request)
+		with patch.object(approvals, "enqueue_work", work_on), acting_as(self.user):
+			cancel_run(queued.run)
+		self.assertEqual(frappe.db.get_value("Agent Run", queued.run, "status"), "Cancelled")
+		with acting_as(self.user):
+			approve_call(waiting["draft"]["draft"], waiting["draft"]["digest"])
+		self.assertEqual(self.go_on(waiting["run"]).response, "Changed.")
 
 	def test_unattended_run_uses_the_approver_of_its_trigger_else_of_its_agent(self):
 		boss, chief = make_user("Huf User"), make_user("Huf User")

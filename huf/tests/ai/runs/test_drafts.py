@@ -70,17 +70,6 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual(sent[-6:], ["Change the order", None, *texts])
 		self.assertTrue(replay(again.run).identical)
 
-	def test_a_queued_message_can_be_cancelled_while_the_run_before_it_waits(self):
-		waiting = self.start_change("new", "Changed.")
-		request = AgentRequest(self.agent, "And the price?", self.user, waiting["conversation"])
-		queued = run_agent(request)
-		with acting_as(self.user):
-			cancel_run(queued.run)
-		self.assertEqual(work_on(queued.run).status.value, "Cancelled")
-		with acting_as(self.user):
-			approve_call(waiting["draft"]["draft"], waiting["draft"]["digest"])
-		self.assertEqual(self.go_on(waiting["run"]).response, "Changed.")
-
 	def test_a_stream_ends_with_the_draft(self):
 		self.server.script(self.change("new"))
 		events = [e for e in stream_agent(AgentRequest(self.agent, "Change it", self.user, channel="s")) if e]
