@@ -143,11 +143,14 @@ def stream_chat(
 
 def continue_in_background(run: str) -> dict:
 	"""Continue a run that used up its steps or its time in the background; returns {run, conversation}."""
-	row = frappe.get_doc("Agent Run", run)
+	# A request of another tab waits for the lock, and then finds the run of the first.
+	row = frappe.get_doc("Agent Run", run, for_update=True)
 	if row.stop_reason not in (StopReason.MAX_STEPS.value, StopReason.TIMEOUT.value):
 		raise UsageError("Only a run that used up its steps or its time can continue in the background.")
 	of_conversation = {"conversation": row.conversation}
-	newest = frappe.db.get_value("Agent Run", of_conversation, "name", order_by="creation desc")
+	newest = frappe.db.get_value(
+		"Agent Run", of_conversation, "name", order_by="creation desc", for_update=True
+	)
 	if row.conversation and newest != run:
 		raise UsageError("The conversation has gone on since this run. Reload the page.")
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
