@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinTurns } from "../src/lib/joinTurns.ts";
+import { joinTurns, turnsBefore } from "../src/lib/joinTurns.ts";
 import { buildTurns } from "../src/lib/storedTurns.ts";
 import { call, result, said, draftOf } from "./messages.js";
 
@@ -126,12 +126,20 @@ test("answers stand after their own messages, also of messages that were queued"
 		said("agent", "Two", { run: "R2", sequence: 6 }),
 		said("agent", "Three", { run: "R3", sequence: 7 }),
 	];
+	const runs = { R1: { status: "Success" } };
 	const told = (turns) => turns.map((turn) => turn.text || turn.parts.map((part) => part.text).join(" "));
 	const turns = buildTurns(messages);
 	assert.deepEqual(told(turns), ["First", "I look. One", "Second", "Two", "Third", "Three"]);
 	assert.deepEqual([turns[1].first, turns[1].last], [2, 4]);
 	const [earlier, later] = [buildTurns(messages.slice(0, 3)), buildTurns(messages.slice(3))];
 	assert.deepEqual(told(joinTurns(earlier, later)).slice(0, 3), ["First", "I look. One", "Second"]);
+	const whole = told(turns);
+	for (let border = 1; border < messages.length; border++) {
+		const newest = buildTurns(messages.slice(border));
+		assert.deepEqual(told(joinTurns(buildTurns(messages.slice(0, border), runs), newest)), whole, `older ${border}`);
+		const again = buildTurns(messages.slice(border));
+		assert.deepEqual(told(joinTurns(turnsBefore(buildTurns(messages), again), again)), whole, `again ${border}`);
+	}
 });
 
 test("a message that waits for the run before it is queued, and has no answer yet", () => {

@@ -1,17 +1,23 @@
 /** Puts turns that were read later, or again, together with those that are shown. */
-import { type AgentTurn, findReasoning, findTool, type Part, type Turn } from "./turns.ts";
+import { addTurn, findAgentTurn, findReasoning, findTool, type Part, type Turn } from "./turns.ts";
 
 /**
  * Turns of an earlier part of a conversation before those of a later one. A run that lies on the border is one turn: what
  * both know of it is not repeated. Those of the later part stay the objects they are.
  */
 export function joinTurns(earlier: Turn[], later: Turn[]): Turn[] {
-	const after = later[0];
-	const before = earlier.find((turn) => turn.role === "agent" && turn.run && turn.run === (after as AgentTurn)?.run);
-	if (before?.role !== "agent" || after?.role !== "agent") return [...earlier, ...later];
-	after.parts = joinParts(before.parts, after.parts);
-	after.first = before.first ?? after.first;
-	return [...earlier.map((turn) => (turn === before ? after : turn)), ...later.slice(1)];
+	const turns = [...earlier];
+	for (const turn of later) {
+		const before = turn.role === "agent" ? findAgentTurn(turns, turn.run) : undefined;
+		if (turn.role !== "agent" || !before) {
+			addTurn(turns, turn);
+			continue;
+		}
+		turn.parts = joinParts(before.parts, turn.parts);
+		turn.first = before.first ?? turn.first;
+		turns[turns.indexOf(before)] = turn;
+	}
+	return turns;
 }
 
 function joinParts(earlier: Part[], later: Part[]): Part[] {

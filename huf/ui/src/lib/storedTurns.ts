@@ -4,7 +4,9 @@ import type { Draft } from "../api/types/drafts.ts";
 import type { Run, Step, Timeline } from "../api/types/runs.ts";
 import { parseJson } from "./json.ts";
 import {
+	addTurn,
 	type AgentTurn,
+	findAgentTurn,
 	findTool,
 	isAgentTurn,
 	isOver,
@@ -65,17 +67,14 @@ function withSilentRuns(turns: Turn[], runs: Record<string, Run>): Turn[] {
 	);
 }
 
-/** A run answers after its prompt, even if the next message was sent, and queued, before it had answered. */
 function agentTurnFor(turns: Turn[], message: Message): AgentTurn {
 	const last = turns.at(-1);
 	if (last?.role === "agent" && (!last.run || !message.run || last.run === message.run)) return last;
 	const run = message.run || null;
-	const known = run && turns.find((turn) => isAgentTurn(turn) && turn.run === run);
-	if (known) return known as AgentTurn;
+	const known = findAgentTurn(turns, run);
+	if (known) return known;
 	const turn = newAgentTurn(message.name, run);
-	let place = run ? turns.findIndex((each) => each.role === "user" && each.run === run) + 1 : 0;
-	while (place && turns[place]?.role === "agent") place++;
-	turns.splice(place || turns.length, 0, turn);
+	addTurn(turns, turn);
 	return turn;
 }
 

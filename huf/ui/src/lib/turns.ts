@@ -125,6 +125,18 @@ export function newToolPart(callId: string, tool: unknown): ToolPart {
 
 export const isAgentTurn = (turn: Turn): turn is AgentTurn => turn.role === "agent";
 
+export function findAgentTurn(turns: Turn[], run: string | null): AgentTurn | undefined {
+	return run ? turns.filter(isAgentTurn).find((turn) => turn.run === run) : undefined;
+}
+
+/** A run answers after its prompt, even if the next message was sent, and queued, before it had answered. */
+export function addTurn(turns: Turn[], turn: Turn): void {
+	const run = isAgentTurn(turn) && turn.run;
+	let place = run ? turns.findIndex((each) => each.role === "user" && each.run === run) + 1 : 0;
+	while (place && turns[place]?.role === "agent") place++;
+	turns.splice(place || turns.length, 0, turn);
+}
+
 export function findTool(turn: AgentTurn, callId: string): ToolPart | undefined {
 	return turn.parts.find((part): part is ToolPart => part.type === "tool" && part.callId === callId);
 }
