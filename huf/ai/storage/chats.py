@@ -8,7 +8,7 @@ import frappe
 from frappe.share import add_docshare, remove
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.conversations import ConversationManager, sort_by_run
 from huf.ai.storage.history import MESSAGE_FIELDS
 from huf.ai.storage.leases import read_open_runs
 from huf.ai.storage.message_files import copy_files
@@ -30,20 +30,18 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	UsageError.
 	"""
 	filters = {"conversation": source.name}
-	rows = frappe.get_all(
-		"Agent Message", filters, MESSAGE_FIELDS, order_by="sequence asc", limit_page_length=0
+	rows = sort_by_run(
+		frappe.get_all("Agent Message", filters, MESSAGE_FIELDS, order_by="sequence asc", limit_page_length=0)
 	)
-	begun: dict = {}
-	for row in rows:
-		begun.setdefault(row.run or row.sequence, row.sequence)
-	if run not in begun:
+	places = [place for place, row in enumerate(rows) if row.run == run]
+	if not places:
 		raise UsageError("This message is no longer part of the conversation. Reload the page.")
 	if keep and not frappe.db.get_value("Agent Run", run, "ended_at"):
 		raise UsageError("Wait until the run has ended, or stop it.")
+	before = rows[: places[-1] + 1 if keep else places[0]]
 	# Leave out runs that have not ended: their answers will go to the original chat.
-	left_out = set(read_open_runs(source.name)) | (set() if keep else {run})
-	is_before = {key for key, sequence in begun.items() if sequence <= begun[run]} - left_out
-	rows = [row for row in rows if (row.run or row.sequence) in is_before]
+	not_ended = set(read_open_runs(source.name))
+	rows = sorted((row for row in before if row.run not in not_ended), key=lambda row: row.sequence)
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.create_conversation(source.title)
 	mark_conversations([manager.conversation], (source.origin or "").splitlines())

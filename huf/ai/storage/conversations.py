@@ -241,7 +241,7 @@ class ConversationManager:
 		rows = frappe.get_all(
 			"Agent Message",
 			filters=filters,
-			fields=["sequence", "role", "kind", "content", "run", "step", "tool_call_id"],
+			fields=["role", "kind", "content", "run", "step", "tool_call_id"],
 			order_by="sequence desc",
 			limit=limit,
 		)
@@ -300,15 +300,19 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 
 
 def sort_by_run(rows: list) -> list:
-	"""Each run's messages together: a message that was queued is stored before the answers that precede it.
-
-	A run whose prompt is not among the rows began before them.
+	"""Each prompt directly before the answers of its run: one that was queued is stored before the answers
+	of the runs before it.
 	"""
-	begun: dict[str | int, int] = {}
+	ordered: list = []
+	waiting: list = []
 	for row in rows:
-		is_answer = row.run and row.role not in ("user", "system")
-		begun.setdefault(row.run or row.sequence, 0 if is_answer else row.sequence)
-	return sorted(rows, key=lambda row: begun[row.run or row.sequence])
+		if row.role == "user":
+			waiting.append(row)
+			continue
+		place = next((place for place, prompt in enumerate(waiting, 1) if prompt.run == row.run), 0)
+		ordered += [*waiting[:place], row]
+		waiting = waiting[place:]
+	return ordered + waiting
 
 
 def to_openai_call(row) -> dict:

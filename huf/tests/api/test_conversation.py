@@ -35,6 +35,12 @@ class TestConversation(SiteTestCase):
 			messages = get_agent_chat_messages(name)["messages"]
 		return [each.content for each in messages if each.role == "user"]
 
+	def send_second_before_first_answer(self) -> None:
+		for sequence, result in ((98, self.first), (99, self.second)):
+			answer = {"run": result["run"], "role": "agent"}
+			frappe.db.set_value("Agent Message", answer, "sequence", sequence)
+		frappe.db.commit()
+
 	def test_search_finds_words_in_titles_and_messages_with_an_excerpt(self):
 		with acting_as(self.owner):
 			(row,) = conversation.search("FENCE 100%")
@@ -138,16 +144,24 @@ class TestConversation(SiteTestCase):
 
 	def test_edit_of_a_queued_message_keeps_the_answer_before_it(self):
 		with acting_as(self.owner):
-			# The second message was sent before the first one had its answer.
-			answer = {"run": self.first["run"], "role": "agent"}
-			frappe.db.set_value("Agent Message", answer, "sequence", 99)
-			frappe.db.commit()
+			self.send_second_before_first_answer()
 			edited = conversation.edit(self.name, self.second["run"])
 			branch = conversation.branch(self.name, self.first["run"])
 			messages = [get_agent_chat_messages(each)["messages"] for each in (edited, branch)]
 		for each in messages:
 			self.assertEqual([message.role for message in each], ["user", "agent"])
 			self.assertEqual({message.run for message in each}, {self.first["run"]})
+
+	def test_branch_after_a_queued_message_keeps_the_answer_of_a_deleted_run(self):
+		self.send_second_before_first_answer()
+		frappe.delete_doc("Agent Run", self.first["run"], ignore_permissions=True)
+		frappe.db.commit()
+		with acting_as(self.owner):
+			branch = conversation.branch(self.name, self.second["run"])
+			messages = get_agent_chat_messages(branch)["messages"]
+		first, second = None, self.second["run"]
+		told = [(message.role, message.run) for message in messages]
+		self.assertEqual(told, [("user", first), ("user", second), ("agent", first), ("agent", second)])
 
 	def test_search_without_read_permission_is_refused(self):
 		user = frappe.get_doc("User", self.owner)

@@ -3,7 +3,7 @@ import frappe.client
 import frappe.share
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.conversations import ConversationManager, to_model_messages
+from huf.ai.storage.conversations import ConversationManager, sort_by_run, to_model_messages
 from huf.ai.storage.leases import claim_conversation
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.tests.base import SiteTestCase
@@ -42,6 +42,22 @@ class TestAgentConversation(SiteTestCase):
 	def test_history_leaves_out_tool_results_without_their_call(self):
 		rows = [make_row("Tool Result", "r", "c1"), make_row("Message", "Done.")]
 		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
+
+	def test_answers_are_read_after_their_own_prompts_and_keep_their_order(self):
+		for stored, read in (
+			("1? 2? 1! 2!", "1? 1! 2? 2!"),
+			("1? 2? 3? 1! 1! 3!", "1? 1! 1! 2? 3? 3!"),  # the second one was cancelled
+			("2? 1! 2!", "1! 2? 2!"),  # the first prompt is further back than what was read
+			("1? 1! 2! 3? 3!", "1? 1! 2! 3? 3!"),  # the second prompt was deleted
+			("? 2? ! 2!", "? ! 2? 2!"),  # the first run was deleted
+		):
+			with self.subTest(stored):
+				rows = [make_turn(each) for each in stored.split()]
+				self.assertEqual([row.said for row in sort_by_run(rows)], read.split())
+		tool_result = make_turn("1!")
+		tool_result.role = "system"
+		rows = [make_turn("2?"), tool_result, make_turn("2!")]
+		self.assertEqual([row["said"] for row in sort_by_run(rows)], ["1!", "2?", "2!"])
 
 	def test_long_external_ids_map_to_distinct_reusable_sessions(self):
 		agent = self.conversations.agent_name
@@ -95,3 +111,8 @@ def make_row(kind, content, tool_call_id=None):
 		"step": 1,
 	}
 	return frappe._dict(values)
+
+
+def make_turn(said: str):
+	"""A prompt ("1?") or an answer ("1!") of the run 1; "?" and "!" name no run."""
+	return frappe._dict(said=said, run=said[:-1] or None, role="user" if said[-1] == "?" else "agent")
