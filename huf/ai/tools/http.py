@@ -96,7 +96,8 @@ async def send_request(
 			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, begin)
 	except (ToolError, asyncio.TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
 		failure = to_tool_error(error, url, timeout)
-		unsent = (aiohttp.ClientConnectorError, aiohttp.InvalidURL)
+		# A host name that cannot exist is a UnicodeError.
+		unsent = (aiohttp.ClientConnectorError, aiohttp.InvalidURL, UnicodeError)
 		if method == "GET" or not begun or (len(begun) == 1 and isinstance(error, unsent)):
 			raise failure from None
 		raise OutcomeUnknown(f"{str(failure).rstrip('.')}. {MAY_BE_DONE}") from None

@@ -79,7 +79,7 @@ class TestHttpTools(SiteTestCase):
 			with self.subTest(path), self.assertRaisesRegex(OutcomeUnknown, "is not known"):
 				self.request("POST", path, **tied)
 		self.assertEqual([path for path, _ in self.server.seen], ["/hang-up", "/away", "/huge"])
-		for url in ("http://127.0.0.1:1/", "http://no-such-host.invalid/", "ftp://x"):
+		for url in ("http://127.0.0.1:1/", "http://no-such-host.invalid/", "http://a..b/", "ftp://x"):
 			with self.subTest(url), self.assertRaises(ToolError) as caught:
 				self.request("POST", url, body={})
 			self.assertNotIsInstance(caught.exception, OutcomeUnknown, "nothing was sent")
