@@ -1,5 +1,6 @@
 """The four-eyes rule of a tool: somebody other than the run's user must approve its calls."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -60,8 +61,9 @@ class SecondPerson:
 
 
 def find_in_queries(urls: Iterable[str], name: str) -> list[str]:
-	"""The values of a parameter in the queries of addresses."""
-	queries = (url.partition("?")[2].partition("#")[0] for url in urls)
+	"""The values of a parameter in the queries of addresses, from which a request drops tabs and line breaks."""
+	sent = (re.sub(r"[\t\r\n]", "", url) for url in urls)
+	queries = (url.partition("?")[2].partition("#")[0] for url in sent)
 	return [value for each in queries for key, value in parse_qsl(each, True) if key == name]
 
 

@@ -145,6 +145,7 @@ class TestSecondPerson(DraftTestCase):
 		body = {"body": {"amount": 5}}
 		self.assertTrue(rule.is_needed({"url": "/pay?to=x&amount=99999", **body}))
 		self.assertTrue(rule.is_needed({"url": "/pay?amount=", **body}))
+		self.assertTrue(rule.is_needed({"url": "/pay?am\tou\nnt=99999", **body}))
 		self.assertFalse(rule.is_needed({"url": "/pay?amount=7", **body}))
 
 	def test_amounts_that_cannot_be_compared_count_as_above_the_limit(self):
