@@ -52,6 +52,22 @@ class TestTriggersPage(PageTestCase):
 		stored = self.call("/api/resource/Agent%20Trigger/By%20keyboard")["data"]
 		self.assertEqual((stored["agent"], stored["run_as"]), (AGENT, ADMIN))
 
+	def test_part_of_a_name_is_not_chosen_because_the_site_does_not_answer(self):
+		with self.open_page("/huf/new-trigger") as page:
+			page.get_by_test_id("type-Manual").click()
+			page.get_by_test_id("field-run_as").click()
+			page.keyboard.insert_text(ADMIN)
+			page.keyboard.press("Tab")
+			page.wait_for_function(HAS_VALUE, arg=["run_as", ADMIN])
+			page.route("**/*search_link*", lambda route: route.abort())
+			page.get_by_test_id("field-run_as").click()
+			page.get_by_test_id("field-run_as").fill("Gue")
+			page.get_by_test_id("link-choice").first.wait_for()
+			page.get_by_test_id("field-trigger_name").click()
+			page.get_by_test_id("link-choice").first.wait_for(state="detached")
+			page.wait_for_timeout(300)
+			self.assertEqual(page.get_by_test_id("field-run_as").input_value(), ADMIN)
+
 	def test_document_trigger_is_backtested_enabled_and_fired(self):
 		self.save_todo("Before it was there", priority="High")
 		with self.open_page(PAGE) as page:
