@@ -61,7 +61,8 @@ class SecondPerson:
 
 
 def find_in_queries(urls: Iterable[str], name: str) -> list[str]:
-	"""The values of a parameter in the queries of addresses, from which a request drops tabs and line breaks."""
+	"""The values of a parameter in the queries of addresses."""
+	# A request leaves out tabs and line breaks.
 	sent = (re.sub(r"[\t\r\n]", "", url) for url in urls)
 	queries = (url.partition("?")[2].partition("#")[0] for url in sent)
 	return [value for each in queries for key, value in parse_qsl(each, True) if key == name]

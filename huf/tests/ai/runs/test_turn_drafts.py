@@ -1,4 +1,6 @@
-"""Several calls of one turn that need approval: drafts are shown together, and each answer is applied."""
+"""Several calls of one turn that need approval: drafts are shown together, and each answer is applied. What has
+changed between the approval and the call is shown again.
+"""
 
 import frappe
 
@@ -92,3 +94,23 @@ class TestTurns(DraftTestCase):
 		self.assertTrue(replay(result["run"]).identical)
 		sent = read_model_input(result["run"], 2)["messages"]
 		self.assertEqual(sent[-2]["content"], claim)
+
+	def test_submission_of_a_document_changed_after_the_approval_needs_approval_again(self):
+		submit = make_tool("Submit Document", reference_doctype=ORDER, requires_approval=1)
+		result = self.start(
+			tool_call(submit, {"name": self.order.name}), text("Done."), agent=self.make_agent(submit)
+		)
+		self.approve_call(result)
+		doc = frappe.get_doc(ORDER, self.order.name)
+		doc.update({"lines": [{"item": "anvil", "qty": 900}]}).save()
+		again = self.go_on(result["run"])
+		self.assertEqual((again.status.value, self.order_docstatus()), ("Waiting", 0))
+		row = self.draft(result)
+		with acting_as(self.user):
+			approve_call(row.name, row.digest)
+		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
+		self.assertEqual(self.order_docstatus(), 1)
+
+	def order_docstatus(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.get_value(ORDER, self.order.name, "docstatus")
