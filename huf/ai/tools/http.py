@@ -164,7 +164,7 @@ def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
 
 	`tied`: the call carries credentials, so that a redirect stays there too.
 	"""
-	is_path = bool(base_url) and "://" not in url
+	is_path = bool(base_url) and "://" not in url.partition("?")[0]
 	try:
 		whole = urljoin(f"{base_url.rstrip('/')}/", url.lstrip("/") if is_path else url) if base_url else url
 		is_address = urlsplit(whole).scheme in ("http", "https") and bool(urlsplit(whole).hostname)
@@ -177,7 +177,7 @@ def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
 	if base_url and leaves:
 		record_contact("http", host_of(whole), refused=True)
 		why = "carries credentials and may only call" if tied else "takes only addresses of"
-		raise ToolError(f"This tool {why} {host_of(base_url)}.")
+		raise ToolError(f"This tool {why} {urlsplit(base_url).scheme}://{host_of(base_url)}.")
 	return whole
 
 

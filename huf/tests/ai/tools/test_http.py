@@ -140,6 +140,12 @@ class TestHttpTools(SiteTestCase):
 			http.describe_request("GET", self.other_url, base_url=self.url)
 		self.assertEqual(self.other.seen, [])
 		self.assertEqual(self.request(url=f"{self.url}/a", base_url=self.url)["status"], 200)
+		with self.assertRaisesRegex(ToolError, "of https://shop.example.$"):
+			http.resolve_url("http://shop.example/a", "https://shop.example/api", tied=False)
+
+	def test_path_with_an_address_in_its_query_is_below_the_base_url(self):
+		answer = self.request(url="/a?next=https://elsewhere.example/", base_url=f"{self.url}/api")
+		self.assertEqual(answer["body"], {"path": "/api/a?next=https://elsewhere.example/"})
 
 	def test_unknown_charset_is_decoded_as_utf_8(self):
 		self.server.kind = "text/plain; charset=no-such-charset"
