@@ -76,7 +76,7 @@ async def perform(
 			status, text, origins = read_finished(finished)
 		except (OutcomeUnknown, ToolTimeout, RunStopped) as error:
 			stopped = isinstance(error, RunStopped)
-			status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
+			status, text, origins = status_of_abandoned(call), to_record(describe_error(error)), ()
 	if call.tool.origin and call.tool.origin not in origins:
 		origins = (*origins, call.tool.origin)
 	duration_ms = round((time.monotonic() - started) * 1000)

@@ -58,13 +58,14 @@ class TestPrepare(unittest.TestCase):
 
 	def test_an_external_call_that_failed_after_it_was_sent_is_unknown(self):
 		def fail(arguments):
-			raise OutcomeUnknown("The service hung up.")
+			raise OutcomeUnknown("The service hung up. \ud83d Authorization: Bearer abcdef123456")
 
 		for effect, status in ((Effect.EXTERNAL, CallStatus.UNKNOWN), (Effect.WRITE, CallStatus.FAILED)):
 			call = prepare((request("search", '{"query": "x"}'),), {"search": tool(fail, effect)})[0]
 			tool_result = asyncio.run(perform(call))
 			self.assertEqual(tool_result.status, status)
-			self.assertIn("The service hung up.", tool_result.text)
+			self.assertIn("The service hung up. ?", tool_result.text)
+			self.assertNotIn("abcdef123456", tool_result.text)
 
 
 def request(name, arguments):
