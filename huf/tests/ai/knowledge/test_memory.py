@@ -188,9 +188,8 @@ class TestMemory(MemoryTestCase):
 		for values in (row, {"owner": self.user, "channel": "mail"}):
 			result = self.run_as(self.user, text("Hello."))
 			frappe.db.set_value("Agent Conversation", result["conversation"], values)
-			frappe.db.set_value(
-				"Agent Run", result["run"], {"status": "Queued", "attempts": 0, "lease_until": None}
-			)
+			queued = {"status": "Queued", "attempts": 0, "lease_until": None, "trigger": "A trigger"}
+			frappe.db.set_value("Agent Run", result["run"], queued)
 			frappe.db.commit()
 			self.server.script(text("Hello again."))
 			work_on(result["run"])
