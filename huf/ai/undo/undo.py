@@ -109,7 +109,7 @@ def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[li
 	plans = make_plans(found, decisions, lock=True)
 	targets = list_targets(plans)
 	prefix, _, difference = approved.partition(".")
-	if prefix != digest_plans(found, decisions):
+	if prefix != digest_plans(found, plans, decisions):
 		raise UsageError(CHANGED)
 
 	def work() -> list[Restored]:
@@ -223,9 +223,11 @@ def check_decisions(decisions: Decisions | str | None) -> Decisions:
 	return read
 
 
-def digest_plans(found: UndoScope, decisions: Decisions) -> str:
-	"""Identifies which changes are undone with which decisions."""
-	return digest(to_canonical_json([sorted(row.name for row in found.changes), dict(decisions)]))[:12]
+def digest_plans(found: UndoScope, plans: list[DocumentPlan], decisions: Decisions) -> str:
+	"""Identifies which changes are undone with which decisions, and what others have added."""
+	added = [conflict.current for plan in plans for conflict in plan.conflicts if conflict.by]
+	text = to_canonical_json([sorted(row.name for row in found.changes), dict(decisions), added])
+	return digest(text)[:12]
 
 
 # --- description ---
@@ -251,7 +253,7 @@ def describe_undo(
 	unreadable = [each for each in problems if not may_read(each.doctype, each.name)]
 	return {
 		"runs": list(found.runs),
-		"digest": f"{digest_plans(found, decisions)}.{preview.digest}",
+		"digest": f"{digest_plans(found, plans, decisions)}.{preview.digest}",
 		"difference": preview.as_dict(),
 		"conflicts": [each for each in conflicts if each],
 		"problems": [

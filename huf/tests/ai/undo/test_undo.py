@@ -291,6 +291,20 @@ class TestConflicts(UndoTestCase):
 				undo(run, **{f"{CASE}/{name}": "restore"})
 				self.assertFalse(frappe.db.exists(CASE, name))
 
+	def test_what_others_add_after_the_preview_is_shown_before_it_is_deleted(self):
+		run = self.run_calls((CREATE, CASE, {"title": "New"}))
+		(name,) = changed_names(run)
+		edit(CASE, name, title="Edited")
+		scope, chosen = UndoSelection((run,)), {f"{CASE}/{name}": "restore"}
+		seen = preview_undo(scope, chosen)
+		comment = {"reference_doctype": CASE, "comment_type": "Comment", "content": "Call first"}
+		make("Comment", **comment, reference_name=name)
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "Look at it again"):
+			apply_undo(scope, seen["digest"], chosen)
+		apply_undo(scope, preview_undo(scope, chosen)["digest"], chosen)
+		self.assertFalse(frappe.db.exists(CASE, name))
+
 	def test_document_deleted_by_a_user_is_an_unrestorable_conflict(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
