@@ -31,7 +31,7 @@ _PRIVATE_DOCTYPES = (
 	"Agent Mail Event",
 	"MCP Grant",
 )
-# Huf writes these by SQL. A manager who may share them could otherwise give the right to write them.
+# Huf writes these by SQL. A manager who may share them could otherwise grant write access.
 _RECORDS = (
 	*(name for name in _PRIVATE_DOCTYPES if name not in ("Agent Conversation", "MCP Grant")),
 	"Agent Draft",

@@ -146,7 +146,7 @@ def verb_patterns() -> dict[str, list[tuple[str, re.Pattern]]]:
 
 
 def find_named_kinds(text: str, kinds: Sequence[str]) -> frozenset[str]:
-	"""Those of the kinds of effect that a text names, in any language."""
+	"""Which of these kinds of effect a text names, in any language."""
 	return frozenset(
 		kind
 		for patterns in verb_patterns().values()

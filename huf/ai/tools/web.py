@@ -30,7 +30,7 @@ ROBOTS_TTL_S = 3600
 MAX_ROBOTS_BYTES = 500_000
 MAX_TEXT_CHARS = 100_000
 MAX_TAGS = 40_000
-"""Of a page, whose reading takes seconds then; the rest is left out. With 500,000 it takes minutes."""
+"""Tags of a page that are read, within seconds; 500,000 would take minutes. The rest is left out."""
 MARKUP = re.compile(
 	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
 )

@@ -39,7 +39,7 @@ def list_languages() -> frozenset[str]:
 
 
 def find_browser_language() -> str | None:
-	"""The first language of the request's Accept-Language that there is. As on Frappe, for guests."""
+	"""The first available language of a guest's Accept-Language header, as on Frappe."""
 	tags = frappe.local.request.accept_languages.values()
 	wanted = (tag.replace("_", "-").split("-")[0].lower() for tag in tags)
 	return next((each for each in wanted if each in list_languages()), None)
