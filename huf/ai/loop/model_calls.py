@@ -198,4 +198,4 @@ def renew_call_ids(reply: ModelReply, messages: Sequence[dict]) -> ModelReply:
 
 
 def number_ids(call_id: str) -> Iterator[str]:
-	yield from (f"{call_id}_{number}" for number in count(2))
+	return (f"{call_id}_{number}" for number in count(2))

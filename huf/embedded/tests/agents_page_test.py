@@ -7,7 +7,10 @@ from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
 MANAGER = "manager@example.com"
-FITS = "() => [...document.querySelectorAll('main *')].every((each) => !each.matches('.overflow-y-auto') || each.scrollWidth <= each.clientWidth)"
+FITS = """() => {
+	const scrollers = [...document.querySelectorAll("main .overflow-y-auto")];
+	return scrollers.every((each) => each.scrollWidth <= each.clientWidth);
+}"""
 
 
 @needs_browser

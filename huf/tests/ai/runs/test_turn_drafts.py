@@ -1,5 +1,6 @@
-"""Several calls of one turn that need approval: drafts are shown together, and each answer is applied. What has
-changed between the approval and the call is shown again.
+"""Several calls of one turn that need approval: drafts are shown together, and each answer is applied.
+
+What has changed between the approval and the call is shown again.
 """
 
 import frappe
