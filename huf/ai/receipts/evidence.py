@@ -14,6 +14,8 @@ MAX_TEXT_CHARS = 100_000
 """Of all results together; what was read last counts first."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
 PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
+STAMPED_TIME = re.compile(r"\d\d:\d\d:\d\d\.\d+")
+"""When a record was written, to the fraction of a second: chance numbers that nobody states."""
 NAME_HINTS = {
 	word: kind
 	for kind, words in {
@@ -155,6 +157,7 @@ class Evidence:
 
 def read_numbers(text: str) -> set[float]:
 	"""Every number in a text, in each way it may be read: 1.234,5 as well as the parts of 2026-11-22."""
+	text = STAMPED_TIME.sub("", text)
 	found: set[float] = {float(part[:15]) for part in PLAIN_NUMBER.findall(text)}
 	for written in NUMBER.findall(text):
 		found.update(parse_number(written))

@@ -138,6 +138,13 @@ class TestClaims(unittest.TestCase):
 		self.assertEqual((claim.is_confirmed, claim.receipts), (True, ("call0",)))
 		self.assertEqual(claim.documents, (("ToDo", "t9z8y7x6w5"),))
 
+	def test_minutes_and_seconds_of_a_change_prove_no_number(self):
+		result = {"name": "t9z8y7x6w5", "creation": "2026-11-26 14:02:33.032481"}
+		created = Evidence((CallEvidence("c", "create_todo", "create", True, {}, result),))
+		for number, is_proven in (("two", False), ("33", False), ("26", True)):
+			claims = check_answer(f"There are {number} todos.", created)
+			self.assertEqual([claim.is_confirmed for claim in claims], [is_proven], number)
+
 	def test_list_item_numbers_are_not_claims(self):
 		self.assertEqual(check_answer("1. Is it late?\n2. Shall I move it?", self.runs["created"]), [])
 

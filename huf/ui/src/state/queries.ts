@@ -70,8 +70,8 @@ export function invalidateAll(): Promise<void> {
 }
 
 /**
- * The client takes a first reading under way for the new one, but its answer may be older than the change: another one follows
- * it. It is not begun anew, or what changes often would never be shown.
+ * A first fetch in flight is followed by another, because its response may be older than the change. Restarting it instead
+ * could mean that data that changes often never shows.
  */
 async function readAgain(filters: { queryKey?: unknown[] }): Promise<void> {
 	const isFirst = ({ state }: Query) => state.fetchStatus === "fetching" && state.data === undefined;
