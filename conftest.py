@@ -1,4 +1,4 @@
-"""pytest runs on an embedded site of its own, made anew for each run and each pytest-xdist process.
+"""pytest runs on an embedded site of its own, a new one in each run and each pytest-xdist process.
 
 HUF_TEST_SITE names a site of a real bench instead; HUF_TEST_SITES is the bench's folder `sites`.
 """
@@ -25,8 +25,14 @@ if not REAL_SITE:
 
 def pytest_configure(config):
 	is_controller = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-	if not is_controller and not config.option.collectonly:
+	if config.option.collectonly:
+		return
+	if not is_controller:
 		open_site()
+	elif not REAL_SITE:
+		from huf.embedded.tests.sites import make_template
+
+		make_template()
 
 
 def open_site():
@@ -40,9 +46,10 @@ def open_site():
 		frappe.init(site=REAL_SITE, sites_path=".")
 	else:
 		from huf.embedded import site
+		from huf.embedded.tests.sites import make_site
 
 		_home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		site.create(_home, "admin")
+		make_site(_home)
 		frappe.init(site.SITE, sites_path=str(_home / "sites"), force=True)
 	frappe.connect()
 	frappe.flags.in_test = True

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from huf.embedded.tests.sites import PASSWORD, make_site
 from huf.tests.model_server import ModelServer, text, tool_call
 
 HEAVY = ("litellm", "agents", "openai", "aiohttp")
@@ -15,14 +16,12 @@ SERVE = """
 import sys, huf.embedded
 huf.embedded.install()
 import frappe, frappe.app
-from pathlib import Path
 from werkzeug.test import Client
 from huf.embedded import site
 
-site.create(Path(sys.argv[1]), "a good password 7")
 frappe.app._site, frappe.app._sites_path = site.SITE, sys.argv[1] + "/sites"
 client = Client(frappe.app.application)
-client.post("/api/method/login", data={"usr": "Administrator", "pwd": "a good password 7"})
+client.post("/api/method/login", data={"usr": "Administrator", "pwd": sys.argv[2]})
 paths = ("/huf", "/api/method/huf.api.agent.get_agents", "/api/resource/Agent")
 for path in (*paths, "/api/method/huf.api.chat.get_conversations"):
 	assert client.get(path).status_code in (200, 404), path
@@ -32,13 +31,10 @@ import huf.ai.agent_integration, huf.api.chat
 RUN = """
 import sys, huf.embedded
 huf.embedded.install()
-from pathlib import Path
 from huf.embedded import site
 from frappe.site_local import opened
 
-home, base_url = Path(sys.argv[1]), sys.argv[2]
-if base_url:
-	site.create(home, "a good password 7")
+base_url = sys.argv[2]
 with opened(site.SITE, sys.argv[1] + "/sites"):
 	import frappe
 	from huf.ai.agent_integration import run_agent_sync
@@ -62,9 +58,7 @@ class TestLazyImports(unittest.TestCase):
 		self.assertEqual(self.list_imported("import huf"), [])
 
 	def test_web_worker_without_model_calls_loads_no_model_client(self):
-		home = tempfile.mkdtemp(prefix="huf-test-")
-		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-		self.assertEqual(self.list_imported(SERVE, home), [])
+		self.assertEqual(self.list_imported(SERVE, self.make_home(), PASSWORD), [])
 
 	def test_the_script_that_takes_pictures_can_be_imported(self):
 		command = [sys.executable, "-c", "import huf.embedded.tests.pictures"]
@@ -76,14 +70,19 @@ class TestLazyImports(unittest.TestCase):
 		self.assertIn("litellm", self.list_imported(read.format(["frappe", "worker", "--queue", "long"])))
 
 	def test_a_run_loads_neither_litellm_nor_the_sdk(self):
-		home = tempfile.mkdtemp(prefix="huf-test-")
-		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		home = self.make_home()
 		with ModelServer() as server:
 			server.script(*[tool_call("find_todos", {}), text("None.")] * 2)
 			for base_url in (server.base_url, ""):
 				self.assertEqual(self.list_imported(RUN, home, base_url), ["aiohttp"])
 			sent = [json.loads(body) | {"messages": None} for body in server.bodies]
 			self.assertEqual([list(sent[0].items())] * 4, [list(each.items()) for each in sent])
+
+	def make_home(self) -> str:
+		home = tempfile.mkdtemp(prefix="huf-test-")
+		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		make_site(Path(home))
+		return home
 
 	def list_imported(self, code: str, *arguments: str) -> list[str]:
 		"""The heavy packages that are loaded after this code has run in a new process."""

@@ -15,7 +15,7 @@ from huf.ai.core.types import Effect
 from huf.ai.tools import registry
 from huf.ai.tools.custom_functions import build_user_context
 from huf.install import record_offered_tools, refresh_definitions
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 
 RATES = '''
 from typing import Literal
@@ -45,7 +45,7 @@ class TestToolFiles(SiteTestCase):
 		super().setUp()
 		self.app = f"huf_test_app_{frappe.generate_hash(length=8)}"
 		self.rates, self.sales = f"rates_{self.app[-8:]}", f"sales_{self.app[-8:]}"
-		self.root = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.root = Path(enter(self, tempfile.TemporaryDirectory(prefix="huf-test-")))
 		self.write("__init__.py", "")
 		self.write("hooks.py", f'huf_tools = ["{self.app}.elsewhere"]')
 		self.write("elsewhere.py", SALES.format(name=self.sales))
