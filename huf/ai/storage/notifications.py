@@ -35,3 +35,8 @@ def list_notifications(user: str, limit: int) -> list:
 def mark_read(user: str, name: str) -> None:
 	if frappe.db.get_value(NOTIFICATION, name, "for_user") == user:
 		frappe.db.set_value(NOTIFICATION, name, "read", 1, update_modified=False)
+
+
+def delete_notifications(runs: list[str]) -> None:
+	"""Delete what users were told of runs, such as their answers. Does not commit."""
+	frappe.db.delete(NOTIFICATION, {"document_type": "Agent Run", "document_name": ["in", runs]})

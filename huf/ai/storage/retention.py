@@ -14,6 +14,7 @@ from huf.ai.core.types import ENDED_STATUSES
 from huf.ai.storage import route_decisions
 from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_message_files
+from huf.ai.storage.notifications import delete_notifications
 from huf.ai.storage.rows import blank_fields, blank_rows, delete_rows, process_in_batches
 
 SAVEPOINT = "huf_retention"
@@ -80,6 +81,7 @@ def process_old_runs(
 
 
 def blank_runs(runs: list[str]) -> None:
+	delete_notifications(runs)
 	blank_summaries("Agent Run", {"name": ["in", runs]})
 	delete_message_files({"run": ["in", runs]})
 	for doctype, fields in CONTENTS.items():
@@ -101,4 +103,5 @@ def delete_run(run: str) -> bool:
 		frappe.clear_last_message()
 		blank_runs([run])
 		return False
+	delete_notifications([run])
 	return True

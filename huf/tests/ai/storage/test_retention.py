@@ -10,6 +10,7 @@ from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import start_run
+from huf.ai.storage.notifications import notify_user
 from huf.ai.storage.retention import apply_retention
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
@@ -55,6 +56,17 @@ class TestRetention(SiteTestCase):
 		self.assertNotIn(SECRET, self.messages(conversation))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "title"))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "summary"))
+
+	def test_notifications_with_answers_go_with_the_contents_and_with_the_run(self):
+		for contents, runs in ((30, 0), (0, 30)):
+			notify_user("Administrator", "Plan: Success", f"About {SECRET}.", "Agent Run", self.result["run"])
+			other = notify_user("Administrator", "Another run", "", "Agent Run", unique("other"))
+			self.set_retention(contents, runs)
+			apply_retention(in_days(31))
+			with self.subTest(contents=contents, runs=runs):
+				about = {"document_type": "Agent Run", "document_name": self.result["run"]}
+				self.assertFalse(frappe.db.exists("Notification Log", about))
+				self.assertTrue(frappe.db.exists("Notification Log", other))
 
 	def test_linked_run_is_blanked_instead_of_deleted_until_the_link_is_gone(self):
 		link = {"fieldname": "run", "fieldtype": "Link", "label": "Run", "options": "Agent Run"}
