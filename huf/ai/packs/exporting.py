@@ -52,7 +52,7 @@ MAX_RECORDS_PER_DOCTYPE = 5000
 def export_pack(
 	name: str, agents: Iterable[str] = (), doctypes: Iterable[str] = (), with_records: bool = False
 ) -> dict[str, str]:
-	"""The files of a pack as {path: text}.
+	"""The files of a pack as {path: text}, with the agents that these agents call.
 
 	Raises UsageError for what a pack cannot contain, PermissionError for what the user may not read.
 	"""
@@ -61,7 +61,7 @@ def export_pack(
 			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits "
 			"and _, with a letter first."
 		)
-	docs = [get_readable_doc("Agent", each) for each in agents]
+	docs = read_agents(agents)
 	agent_names = [doc.name for doc in docs]
 	prompt_files = name_prompt_files(agent_names)
 	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]
@@ -80,7 +80,7 @@ def export_pack(
 		"roles": sorted(collect_roles([*docs, *own_tools], definitions)),
 		"tools": [dump_document(tool) for tool in own_tools],
 		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in docs],
-		"triggers": [dump_document(each) for each in triggers],
+		"triggers": [dump_trigger(each) for each in triggers],
 		"mail": RULES_FILE if rules else None,
 	}
 	files = {prompt_files[doc.name]: doc.instructions or "" for doc in docs}
@@ -94,6 +94,19 @@ def export_pack(
 	if cases := [case for each in agent_names for case in dump_cases(each)]:
 		files[EVALS_FILE] = to_yaml(cases)
 	return files
+
+
+def read_agents(names: Iterable[str]) -> list:
+	"""The agents, and those that they call."""
+	wanted = [*names]
+	found: dict[str, Any] = {}
+	for name in wanted:  # grows
+		doc = get_readable_doc("Agent", name)
+		if doc.name not in found:
+			found[doc.name] = doc
+			tools = [get_readable_doc(TOOL, row.tool) for row in doc.agent_tool]
+			wanted += [tool.agent for tool in tools if tool.agent]
+	return [*found.values()]
 
 
 def read_pack_contents(pack: str) -> tuple[list[str], list[str]]:
@@ -152,6 +165,11 @@ def dump_agent(agent, file: str) -> dict:
 	slots = [dump_document(row) for row in agent.agent_tool]
 	tools = [slot["tool"] if len(slot) == 1 else slot for slot in slots]
 	return {**dump_document(agent), "instructions_file": file, "tools": tools}
+
+
+def dump_trigger(trigger) -> dict:
+	"""A trigger that acts for a user is off until somebody there chooses one, and enters a webhook's secret."""
+	return {**dump_document(trigger), **({"disabled": 1} if trigger.run_as else {})}
 
 
 def add_linked_doctypes(names: Iterable[str]) -> list[str]:

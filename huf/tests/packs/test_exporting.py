@@ -104,6 +104,41 @@ class TestExporting(PackTestCase):
 		self.assertEqual(what_there_is(), without)
 		self.assertGreater(before["tabAgent"], without["tabAgent"])
 
+	def test_an_agent_is_exported_with_the_agents_that_it_calls(self):
+		names = [self.agent]
+		for place in ("Middle", "Top"):
+			values = {"tool_name": f"ask_{place.lower()}_{self.key}", "agent": names[-1], "description": "Ask"}
+			tool = make("Agent Tool Function", types="Run Agent", **values).name
+			values = {"agent_name": f"{place} {self.key}", "instructions": "Ask."}
+			names.append(make("Agent", agent_tool=[{"tool": tool}], **values).name)
+		files = export_pack("mine", agents=names[-1:])
+		agents = yaml.safe_load(files["pack.yaml"])["agents"]
+		self.assertEqual({each["agent_name"] for each in agents}, set(names))
+		self.assertIn("evals.yaml", files)
+
+	def test_triggers_that_lose_their_user_or_secret_are_exported_turned_off(self):
+		agent = make("Agent", agent_name=f"Clerk {self.key}", instructions="Work.").name
+		for values in (
+			{"trigger_type": "Schedule", "cron": "0 8 * * *", "prompt": "Go"},
+			{"trigger_type": "Webhook", "webhook_secret": "s" * 16},
+			{"trigger_type": "Doc Event", "reference_doctype": "ToDo", "doc_event": "on_update"},
+		):
+			name = f"{values['trigger_type']} {self.key}"
+			make("Agent Trigger", trigger_name=name, agent=agent, run_as="Administrator", **values)
+		names = frappe.get_all("Agent Trigger", {"agent": agent}, pluck="name", order_by="name asc")
+		files = export_pack(f"clerk_{self.key}", agents=[agent])
+		for doctype, name in (*(("Agent Trigger", each) for each in names), ("Agent", agent)):
+			frappe.delete_doc(doctype, name)
+		frappe.db.commit()
+		self.install_files(files)
+		self.addCleanup(remove_pack, f"clerk_{self.key}")
+		for name in names:
+			trigger = frappe.get_doc("Agent Trigger", name)
+			self.assertEqual((trigger.disabled, trigger.run_as), (1, None))
+			if trigger.trigger_type != "Doc Event":
+				trigger.disabled = 0
+				self.assertRaises(frappe.ValidationError, trigger.save)
+
 	def test_each_agent_has_its_own_file_of_instructions(self):
 		names = [f"Sales {self.key}", f"sales-{self.key}", f"sales/{self.key}"]
 		for name in names:

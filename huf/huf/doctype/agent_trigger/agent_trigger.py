@@ -123,7 +123,7 @@ class AgentTrigger(Document):
 				)
 			)
 		secret = self.webhook_secret or ""
-		if not secret:
+		if not secret and not self.disabled:
 			frappe.throw(_("Enter or generate a webhook secret. Without one, every delivery is refused."))
 		if len(secret) < MIN_SECRET_CHARS and secret.strip("*"):
 			frappe.throw(_("The secret needs at least {0} characters.").format(MIN_SECRET_CHARS))
@@ -142,17 +142,22 @@ class AgentTrigger(Document):
 			frappe.throw(str(error))
 
 	def check_run_as(self):
-		"""Only a System Manager may choose another user, and Administrator must be named explicitly."""
+		"""Only a System Manager may choose another user, and Administrator must be named explicitly.
+
+		A trigger of a pack has no user until somebody turns it on.
+		"""
 		user = frappe.session.user
 		if not self.run_as and self.trigger_type in NEEDS_RUN_AS:
-			if user in EXPLICIT_RUN_AS_USERS:
+			if user not in EXPLICIT_RUN_AS_USERS:
+				self.run_as = user
+			elif not self.disabled:
 				frappe.throw(
 					_(
 						"Choose Run As. An agent gets the permissions of {0} only if you select that user."
 					).format(user)
 				)
-			self.run_as = user
-		if self.trigger_type == "Doc Event" and not self.run_as and not has_other_users():
+		is_off_or_chosen = self.disabled or self.run_as
+		if self.trigger_type == "Doc Event" and not is_off_or_chosen and not has_other_users():
 			frappe.throw(
 				_("Choose Run As. Administrator is the only user here, and starts no agent unless chosen.")
 			)
