@@ -48,7 +48,7 @@ def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int
 	try:
 		with partial.open("wb") as out:
 			with encrypted(out, passphrase) if passphrase else plain(out) as stream:
-				write_zip(home, stream)
+				write_zip(home, stream, partial)
 			out.flush()
 			os.fsync(out.fileno())
 		partial.replace(target)
@@ -57,17 +57,18 @@ def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int
 	return target.stat().st_size
 
 
-def write_zip(home: Path, out: IO[bytes]) -> None:
+def write_zip(home: Path, out: IO[bytes], itself: Path) -> None:
+	"""Write the members; `itself` is the file that is being written, which may lie in the site."""
 	folder = site.site_path(home)
 	hashes: dict[str, str] = {}
 	with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
-		add_files(package, folder, hashes)
+		add_files(package, folder, hashes, itself)
 		with tempfile.TemporaryDirectory(dir=folder) as copies:
 			for name in filter(lambda name: (folder / name).exists(), DATABASES):
 				copy_database(folder / name, Path(copies, name))
 				add_file(package, Path(copies, name), name, hashes)
 		# Files added while the others were copied, to which the database may refer.
-		add_files(package, folder, hashes)
+		add_files(package, folder, hashes, itself)
 		add_apps(package, home, hashes)
 		add_file(package, folder / "site_config.json", "site_config.json", hashes)
 		if (folder.parent / COMMON).exists():
@@ -83,15 +84,15 @@ def copy_database(source: Path, target: Path) -> None:
 		copy.execute("PRAGMA journal_mode=DELETE")
 
 
-def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str]) -> None:
+def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str], itself: Path) -> None:
 	for part in FOLDERS:
 		for path in sorted((folder / part).rglob("*")):
 			name = path.relative_to(folder).as_posix()
-			if path.is_file() and name not in hashes:
-				try:
+			try:
+				if path.is_file() and name not in hashes and not path.samefile(itself):
 					add_file(package, path, name, hashes)
-				except FileNotFoundError:
-					continue  # deleted meanwhile
+			except FileNotFoundError:
+				continue  # deleted meanwhile
 
 
 def add_apps(package: zipfile.ZipFile, home: Path, hashes: dict[str, str]) -> None:

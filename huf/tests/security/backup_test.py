@@ -1,6 +1,7 @@
 """The commands `huf backup`, `restore`, `doctor` and `rotate-keys`, also on a site under write load."""
 
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -70,6 +71,19 @@ class TestMaintenance(unittest.TestCase):
 		for path in (module, common):
 			self.assertEqual((target / path.relative_to(self.home)).read_text(), path.read_text())
 		self.assertFalse((site.site_path(target) / "apps").exists())
+
+	def test_a_backup_into_the_site_does_not_contain_itself(self):
+		import resource  # not on Windows
+
+		file = site.site_path(self.home) / "private/files/site.backup"
+		(file.parent / "big.bin").write_bytes(os.urandom(3 * backup.CHUNK_BYTES))
+		limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+		self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, limit)
+		resource.setrlimit(resource.RLIMIT_FSIZE, (20 * backup.CHUNK_BYTES, limit[1]))
+		result = self.huf("backup", file)
+		self.assertEqual(result.exit_code, 0, result.output)
+		with zipfile.ZipFile(file) as package:
+			self.assertFalse([name for name in package.namelist() if "backup" in name])
 
 	def test_an_interrupted_first_start_begins_anew(self):
 		home = self.folder / "new"
