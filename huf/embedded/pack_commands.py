@@ -1,11 +1,14 @@
 """The commands `huf import`, `huf remove`, `huf export` and `huf packs`: packs, and mail rules as a file."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from huf.embedded.cli import cli, connected
 from huf.embedded.mail_commands import export_rules, import_rules, write_files
+
+OPTIONAL_FILES = ("doctypes.json", "records.json", "evals.yaml")
 
 
 @cli.command("import")
@@ -92,5 +95,14 @@ def export_things(home, target, agents, doctypes, pack, records):
 			files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
 		except UsageError as error:
 			raise click.ClickException(str(error)) from None
+		refuse_left_files(target, files)
 		write_files(target, files)
 		click.echo(f"Wrote {', '.join(sorted(files))} to {target}.")
+
+
+def refuse_left_files(target: Path, files: Collection[str]) -> None:
+	"""Records of another export, say, would become part of this pack."""
+	if left := [name for name in OPTIONAL_FILES if name not in files and (target / name).exists()]:
+		raise click.ClickException(
+			f"{target} has {', '.join(left)} of another export. Delete it, or name another folder."
+		)

@@ -136,6 +136,17 @@ class TestCommandLine(SiteTestCase):
 		self.assertEqual(site.read_config(folder).keys(), {"encryption_key", "installed_apps"})
 		self.assertIn("has a site already", self.run_huf("init", home=home).output)
 
+	def test_an_export_refuses_a_folder_with_records_of_another_export(self):
+		agent, folder = make_agent(), self.home / "my_pack"
+		folder.mkdir()
+		(folder / "records.json").write_text("[]")
+		words = ("export", str(folder), "--agent", agent)
+		self.assert_refused(self.run_huf(*words), "records.json")
+		self.assertFalse((folder / "pack.yaml").exists())
+		(folder / "records.json").unlink()
+		for _ in range(2):
+			self.assertEqual(self.run_huf(*words).exit_code, 0)
+
 	def test_imports_of_binary_files_are_refused_with_the_file_name(self):
 		file = self.home / "picture.json"
 		file.write_bytes(b"\xff\xfe\x00")
