@@ -139,16 +139,17 @@ def only_server(home: Path, url: str, advice: str) -> Iterator[None]:
 	from filelock import FileLock, Timeout
 
 	home.mkdir(parents=True, exist_ok=True)
-	lock, note = FileLock(home / "server.lock"), home / "server.json"
+	lock, note, process = FileLock(home / "server.lock"), home / "server.json", os.getpid()
 	try:
 		lock.acquire(timeout=0)
 	except Timeout:
 		raise CannotStart(f"{_who_runs(home, note)}\n{advice}") from None
 	try:
-		note.write_text(json.dumps({"pid": os.getpid(), "url": url}))
+		note.write_text(json.dumps({"pid": process, "url": url}))
 		yield
 	finally:
-		note.unlink(missing_ok=True)
+		if os.getpid() == process:  # gunicorn's worker ends here too
+			note.unlink(missing_ok=True)
 		lock.release()
 
 

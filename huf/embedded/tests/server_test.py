@@ -1,5 +1,6 @@
 """The command `huf` in real processes: starting twice, taken ports, passwords, API keys and stopping."""
 
+import contextlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from pathlib import Path
 import requests
 import simple_websocket
 
+from huf.embedded.server import CannotStart, only_server
 from huf.tests.ports import find_free_port
 
 PYTHON = [sys.executable, "-m", "huf.embedded"]
@@ -115,6 +117,18 @@ class TestServer(unittest.TestCase):
 		self.assertEqual(result.returncode, 1)
 		self.assertIn(str(self.server.process.pid), result.stderr)
 		self.assertIn(self.server.url, result.stderr)
+
+	def test_a_worker_that_ends_leaves_the_note_about_the_server(self):
+		with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as stack:
+			stack.enter_context(only_server(Path(home), "http://here", ""))
+			if not (child := os.fork()):
+				try:
+					stack.close()
+				finally:
+					os._exit(0)
+			os.waitpid(child, 0)
+			with self.assertRaisesRegex(CannotStart, "http://here"), only_server(Path(home), "", ""):
+				pass
 
 	def test_taken_port_is_refused_with_a_suggested_port(self):
 		with tempfile.TemporaryDirectory() as home:

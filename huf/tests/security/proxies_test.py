@@ -1,5 +1,7 @@
 """Proxy headers are accepted only from peers that the site's configuration trusts."""
 
+import contextlib
+import io
 import json
 
 import frappe
@@ -49,6 +51,17 @@ class TestAddress(ProxyTestCase):
 		self.assertEqual(self.address(PROXY, X_Forwarded_For=f"{CLIENT}, 10.9.9.9"), CLIENT)
 		self.assertEqual(self.address(PROXY, X_Forwarded_For="<script>"), PROXY)
 		self.assertEqual(self.address(PROXY), PROXY)
+
+	def test_trusted_proxies_may_be_one_text(self):
+		for text in (PROXY, f"192.0.2.1, {PROXY}"):
+			self.configure(trusted_proxies=text)
+			self.assertEqual(self.address(PROXY, X_Forwarded_For=CLIENT), CLIENT)
+
+	def test_an_invalid_proxy_is_named_in_the_output_of_the_server(self):
+		self.configure(trusted_proxies=["10.0.0.0/99"])
+		with contextlib.redirect_stderr(io.StringIO()) as output:
+			self.assertEqual(self.open("/login", PROXY).status_code, 500)
+		self.assertIn("10.0.0.0/99", output.getvalue())
 
 	def test_only_a_trusted_proxy_can_set_the_forwarded_protocol(self):
 		self.configure(trusted_proxies=[PROXY])

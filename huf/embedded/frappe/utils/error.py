@@ -14,13 +14,14 @@ def get_traceback(with_context: bool = False) -> str:
 
 
 def try_to_log_error(title: str):
-	"""Roll back and commit an Error Log row for the current exception. If that fails, print a line."""
+	"""Roll back and commit an Error Log row for the current exception. If that fails, print both errors."""
+	logged = sys.exc_info()[1]
 	try:
 		frappe.db.rollback()
 		frappe.log_error(title=title[:140])
 		frappe.db.commit()
 	except Exception as error:  # logging must not hide the error that is being logged
-		print(f"{title} failed, and there is no Error Log of it: {error}", file=sys.stderr)
+		print(f"{title} failed: {logged!r}. There is no Error Log of it: {error}", file=sys.stderr)
 
 
 def log_error(title=None, message=None, reference_doctype=None, reference_name=None, *, defer_insert=False):
