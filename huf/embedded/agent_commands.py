@@ -23,7 +23,7 @@ def import_agent(home, file, is_dry_run):
 
 		try:
 			report = import_agents(read_text(file), is_dry_run)
-		except (OSError, UsageError, frappe.ValidationError) as error:
+		except (OSError, UsageError, frappe.ValidationError, frappe.NameError) as error:
 			raise click.ClickException(f"{file}: {error}") from None
 		frappe.db.commit()
 		click.echo("\n".join(format_report(report, is_dry_run)))

@@ -28,6 +28,7 @@ WHOLE_ADDRESS = re.compile(
 )
 """An address that is not a part of something else, such as a@b.example@c.example or jörg@b.example."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+NO_TAGS = str.maketrans("", "", "<>")
 
 
 DOMAIN_CODECS = frozenset(("idna", "punycode"))

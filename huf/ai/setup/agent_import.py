@@ -13,7 +13,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.text_decoding import strip_control_chars
+from huf.ai.core.text_decoding import NO_TAGS, strip_control_chars
 from huf.ai.setup.tool_templates import find_free_name
 
 AGENT, MODEL = "Agent", "AI Model"
@@ -67,7 +67,8 @@ def import_agent(exported: ExportedAgent) -> dict[str, Any]:
 	wanted, instructions, listed = map(
 		strip_control_chars, (exported.name, exported.instructions, exported.model)
 	)
-	name = find_free_name(AGENT, " ".join(wanted.split())[:MAX_NAME_CHARS] or _("Imported agent"))
+	wanted = " ".join(wanted.translate(NO_TAGS).split())[:MAX_NAME_CHARS]
+	name = find_free_name(AGENT, wanted or _("Imported agent"))
 	model, unmapped = find_model(listed), list(exported.unmapped)
 	if exported.model and not model:
 		unmapped.append(
@@ -198,6 +199,7 @@ def parse_agent_builder(text: str) -> tuple[list[ExportedAgent], list[str]]:
 	}
 	texts |= {each.name: read_returned_text(each) for each in tree.body if isinstance(each, ast.FunctionDef)}
 	calls: list[Any] = [each for each in ast.walk(tree) if is_call(each, "Agent")]
+	check_agent_count(len(calls))
 	agents = [
 		read_sdk_agent({word.arg: word.value for word in each.keywords if word.arg}, texts) for each in calls
 	]

@@ -5,7 +5,7 @@ from frappe import _
 from frappe.utils import get_fullname, today
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.text_decoding import strip_control_chars
+from huf.ai.core.text_decoding import NO_TAGS, strip_control_chars
 from huf.ai.storage import notifications
 from huf.ai.storage.users import list_users_with_role
 
@@ -15,7 +15,6 @@ MAX_ASKED = 20
 SYSTEM_MANAGER = "System Manager"
 NEW_DOCTYPE = ("DocType", "new")
 """The document that the notification links to: the Desk and the page open the form of a new one."""
-NO_TAGS = str.maketrans("", "", "<>")
 
 
 def request_doctype(request: str) -> list[str]:

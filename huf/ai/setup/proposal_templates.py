@@ -68,8 +68,8 @@ def read_cron_time(text: str) -> str:
 	"""Minute and hour of a cron expression."""
 	found = re.search(WORDS["time"], text)
 	hour, minute = (int(found[1]), int(found[2] or 0)) if found else (DEFAULT_HOUR, 0)
-	if found and found[3] == "pm" and hour < 12:
-		hour += 12
+	if found and found[3] and hour <= 12:
+		hour = hour % 12 + (12 if found[3] == "pm" else 0)
 	return f"{minute} {hour}" if hour < 24 and minute < 60 else f"0 {DEFAULT_HOUR}"
 
 

@@ -117,6 +117,10 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 		self.assertEqual((first["name"], first["instructions"]), ("4711", "Be kind ?"))
 		self.assertEqual(second["name"], "a?")
 
+	def test_signs_that_no_name_may_have_are_left_out(self):
+		code = 'x = Agent(name="Mail <Support>", instructions="Answer.")'
+		self.assertEqual(import_agents(code, True)["agents"][0]["name"], "Mail Support")
+
 	def test_import_requires_permission_to_create_agents(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, import_agents, BUILDER)

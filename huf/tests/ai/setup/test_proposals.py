@@ -102,6 +102,8 @@ class TestProposals(SiteTestCase):
 			("Cada semana a las 10 marca los ToDo viejos", "0 10 * * 1", ["list", "read", "update"]),
 			("Každý den v 6 uprav ToDo", "0 6 * * *", ["list", "read", "update"]),
 			("Close done to-dos monthly at 5 pm", "0 17 1 * *", ["list", "read", "update"]),
+			("Every day at 12 am list the to-dos", "0 0 * * *", ["list", "read"]),
+			("Every day at 12:30 pm list the to-dos", "30 12 * * *", ["list", "read"]),
 			("Tell me which to-dos are open", None, ["list", "read"]),
 		):
 			with self.subTest(sentence):
@@ -109,6 +111,13 @@ class TestProposals(SiteTestCase):
 				trigger = proposal["trigger"]
 				self.assertEqual(trigger and trigger["cron"], cron)
 				self.assertEqual([each["kinds"] for each in proposal["tools"]], [kinds])
+
+	def test_a_name_is_not_cut_inside_a_time_or_a_number(self):
+		for sentence, name in (
+			("Each morning at 7:30 list to-dos: the open ones", "Each morning at 7:30 list to-dos"),
+			("Find to-dos above 1.5 hours. Then tell me", "Find to-dos above 1.5 hours"),
+		):
+			self.assertEqual(propose_agent(sentence)["name"], name)
 
 	def test_sentence_about_a_new_record_proposes_an_after_insert_trigger(self):
 		trigger = propose_agent("When a new ToDo comes in, check its date")["trigger"]
