@@ -6,7 +6,7 @@ from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import read_json, read_text_list
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider, supports_vision
@@ -124,10 +124,15 @@ def create(
 	`huf.ai.setup.agents.make_agent`.
 	"""
 	values, by_doctype = read_json(values, "values"), read_json(doctypes or {}, "doctypes")
-	names = read_json(agents or [], "agents")
-	if not (isinstance(values, dict) and isinstance(by_doctype, dict) and isinstance(names, list)):
-		raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
-	return make_agent(values, by_doctype, names, bool(needs_approval))
+	names = read_text_list(agents or [], "agents")
+	if not (isinstance(values, dict) and isinstance(by_doctype, dict)):
+		raise UsageError("values and doctypes must be JSON objects.")
+	for table in frappe.get_meta("Agent").get_table_fields():
+		rows = values.get(table.fieldname) or []
+		if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+			raise UsageError(f"{table.fieldname} must be a list of objects.")
+	kinds = {doctype: read_text_list(given, doctype) for doctype, given in by_doctype.items()}
+	return make_agent(values, kinds, names, bool(needs_approval))
 
 
 @frappe.whitelist(methods=["POST"])

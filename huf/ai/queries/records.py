@@ -174,9 +174,7 @@ def read_record(doctype: str, name: str) -> dict:
 
 	`untrusted`: where outside content in it came from, until somebody trusts it; else None.
 	"""
-	doc = frappe.get_doc(doctype, name)
-	doc.check_permission("read")
-	doc.apply_fieldlevel_read_permissions()
+	doc = load_readable(doctype, name)
 	files = frappe.get_all(
 		"File",
 		filters={"attached_to_doctype": doctype, "attached_to_name": name},
@@ -192,13 +190,20 @@ def read_record(doctype: str, name: str) -> dict:
 	}
 
 
+def load_readable(doctype: str, name: str):
+	"""A record with the fields that the user may read. Raises PermissionError, DoesNotExistError."""
+	frappe.get_meta(doctype)  # get_doc raises ImportError for a DocType that is gone
+	doc = frappe.get_doc(doctype, name)
+	doc.check_permission("read")
+	doc.apply_fieldlevel_read_permissions()
+	return doc
+
+
 def read_card(doctype: str, name: str, language: str | None = None) -> dict:
 	"""{doctype, title, fields: [{label, value}]} of a record, `doctype` and labels translated: the columns of
 	its list that have a value. Raises PermissionError.
 	"""
-	doc = frappe.get_doc(doctype, name)
-	doc.check_permission("read")
-	doc.apply_fieldlevel_read_permissions()
+	doc = load_readable(doctype, name)
 	meta = describe_doctype(doctype, language)
 	labels = {field["fieldname"]: field.get("label") or field["fieldname"] for field in meta["fields"]}
 	values = {field: doc.get(field) for field in meta["columns"] if field in labels}

@@ -15,6 +15,7 @@ def trust_record(doctype: str, name: str) -> bool:
 	"""
 	if is_outsider(frappe.session.user):
 		raise frappe.PermissionError(NOT_FOR_OUTSIDERS)
+	frappe.get_meta(doctype)  # get_doc raises ImportError for a DocType that is gone
 	frappe.get_doc(doctype, name).check_permission("write")
 	is_cleared = clear_record(doctype, name, frappe.session.user)
 	frappe.db.commit()

@@ -226,10 +226,19 @@ class TestCreate(SiteTestCase):
 		self.assertEqual(again["tools"], [tool.name])
 
 	def test_refused_create_leaves_no_agent(self):
-		wrong = ({"doctypes": {"ToDo": ["burn"]}}, {"agents": '{"a": 1}'}, {"doctypes": '["ToDo"]'})
+		wrong = (
+			{"doctypes": {"ToDo": ["burn"]}},
+			{"agents": '{"a": 1}'},
+			{"doctypes": '["ToDo"]'},
+			{"doctypes": {"ToDo": 5}},
+			{"doctypes": {"ToDo": [{}]}},
+			{"agents": [{}]},
+			{"values": {"agent_name": "Never", "agent_tool": "x"}},
+			{"values": {"agent_name": "Never", "agent_tool": [1]}},
+		)
 		for given in wrong:
 			with self.subTest(given), self.assertRaises(UsageError):
-				api.create({"agent_name": "Never"}, **given)
+				api.create(**{"values": {"agent_name": "Never"}, **given})
 		frappe.set_user("Administrator")
 		frappe.set_user(make_user("Huf User"))
 		with self.assertRaises(frappe.PermissionError):

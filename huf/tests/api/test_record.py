@@ -69,6 +69,12 @@ class TestRecords(SiteTestCase):
 			with self.subTest(filters), self.assertRaises(refusals):
 				record.get_records("ToDo", filters=json.dumps(filters))
 
+	def test_records_of_a_doctype_that_is_gone_are_not_found(self):
+		# The DocType of a removed pack, say, in an old link.
+		for read in (record.get_record, record.get_card, record.trust_record):
+			with self.subTest(read.__name__):
+				self.assertRaises(frappe.DoesNotExistError, read, "No Such DocType", "x")
+
 	def test_single_doctype_cannot_be_listed(self):
 		self.assertRaisesRegex(UsageError, "has one record", record.get_records, "Huf Settings")
 
