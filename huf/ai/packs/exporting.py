@@ -168,7 +168,7 @@ def dump_agent(agent, file: str) -> dict:
 
 
 def dump_trigger(trigger) -> dict:
-	"""A trigger that acts for a user is off until somebody there chooses one, and enters a webhook's secret."""
+	"""A trigger that acts for a user is turned off, because its user and its secret are left out."""
 	return {**dump_document(trigger), **({"disabled": 1} if trigger.run_as else {})}
 
 

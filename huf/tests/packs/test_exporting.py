@@ -107,7 +107,11 @@ class TestExporting(PackTestCase):
 	def test_an_agent_is_exported_with_the_agents_that_it_calls(self):
 		names = [self.agent]
 		for place in ("Middle", "Top"):
-			values = {"tool_name": f"ask_{place.lower()}_{self.key}", "agent": names[-1], "description": "Ask"}
+			values = {
+				"tool_name": f"ask_{place.lower()}_{self.key}",
+				"agent": names[-1],
+				"description": "Ask",
+			}
 			tool = make("Agent Tool Function", types="Run Agent", **values).name
 			values = {"agent_name": f"{place} {self.key}", "instructions": "Ask."}
 			names.append(make("Agent", agent_tool=[{"tool": tool}], **values).name)
