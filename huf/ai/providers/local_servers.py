@@ -25,7 +25,16 @@ OLLAMA_WINDOW = 4096
 HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
-READ_FAULTS = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration)
+READ_FAULTS = (
+	OSError,
+	HTTPException,
+	ValueError,
+	OverflowError,
+	KeyError,
+	TypeError,
+	AttributeError,
+	StopIteration,
+)
 
 
 @dataclass(frozen=True)
@@ -82,8 +91,8 @@ def fetch_server_models(base: str, key: str = "") -> list[str]:
 	if not HTTP_ADDRESS.match(base):
 		return []
 	headers = {"Authorization": f"Bearer {key}"} if key else {}
-	request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
 	try:
+		request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
 		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
 			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]
 	except READ_FAULTS:
@@ -101,10 +110,9 @@ class NoRedirects(HTTPRedirectHandler):
 def fetch_models(server: LocalServer) -> list[str] | None:
 	"""Names of the server's chat models; None if it does not answer."""
 	try:
-		names = server.read(fetch_json(server.base + server.path, timeout_s=TIMEOUT_S))
+		return keep_chat_models(server.read(fetch_json(server.base + server.path, timeout_s=TIMEOUT_S)))
 	except READ_FAULTS:
 		return None
-	return keep_chat_models(names)
 
 
 def keep_chat_models(names: list[str]) -> list[str]:
@@ -113,7 +121,10 @@ def keep_chat_models(names: list[str]) -> list[str]:
 
 def is_local_address(url: str | None) -> bool:
 	"""Whether a URL names this machine or a private network. Does not resolve host names."""
-	host = (urlsplit(url or "").hostname or "").lower()
+	try:
+		host = (urlsplit(url or "").hostname or "").lower()
+	except ValueError:  # of an open bracket, say
+		return False
 	try:
 		return not ipaddress.ip_address(host).is_global
 	except ValueError:

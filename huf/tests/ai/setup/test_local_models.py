@@ -4,6 +4,7 @@ import json
 import threading
 import time
 import unittest
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseRequestHandler, TCPServer
 
@@ -72,6 +73,16 @@ class TestWindow(unittest.TestCase):
 	def test_slow_response_of_a_local_server_is_awaited(self):
 		base = JsonServer(self, {"/v1/models": LLAMA_CPP}, local_servers.TIMEOUT_S + 0.2).base
 		self.assertEqual(local_servers.read_window(base, "small"), 8192)
+
+	def test_answers_and_addresses_that_make_no_sense_are_no_server(self):
+		names = JsonServer(self, {"/v1/models": {"data": [{"id": None}]}}).base
+		window = JsonServer(self, {"/props": {"default_generation_settings": {"n_ctx": float("inf")}}}).base
+		self.assertEqual(local_servers.read_window(window, "small"), 0)
+		read = partial(local_servers.read_column, "data", "id")
+		server = local_servers.LocalServer("LM Studio", names, "/models", read)
+		self.assertIsNone(local_servers.fetch_models(server))
+		self.assertEqual(local_servers.fetch_server_models("http://[x"), [])
+		self.assertFalse(local_servers.is_local_address("http://[x"))
 
 	def test_private_addresses_are_local_and_public_ones_are_not(self):
 		for url in (
