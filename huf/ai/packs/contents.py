@@ -22,9 +22,9 @@ RECORDS = 2
 INSTALL_ORDER = {
 	"Role": 0,
 	"DocType": 1,
-	TOOL: 3,
-	"AI Provider": 4,
-	"AI Model": 5,
+	"AI Provider": 3,
+	"AI Model": 4,
+	TOOL: 5,
 	"Agent": 6,
 	RULE: 7,
 	"Agent Trigger": 8,
@@ -56,8 +56,9 @@ def list_entries(pack: Pack, source: PackSource, made: set[tuple[str, str]]) -> 
 		*read_eval_entries(pack),
 	]
 	agents = [entry for entry in found if entry.doctype == "Agent"]
-	tools = {entry.values.get("tool_name") for entry in found if entry.doctype == TOOL}
-	found += [*find_offered_tools(agents, tools, made), *find_missing_models(agents, made)]
+	tools = [entry for entry in found if entry.doctype == TOOL]
+	names = {entry.values.get("tool_name") for entry in tools}
+	found += [*find_offered_tools(agents, names, made), *find_missing_models([*agents, *tools], made)]
 	return in_install_order(mark_agent_tools(found, {entry.values.get("agent_name") for entry in agents}))
 
 
@@ -119,10 +120,10 @@ def find_offered_tools(
 	return list(more.values())
 
 
-def find_missing_models(agents: list[PackEntry], made: set[tuple[str, str]]) -> list[PackEntry]:
-	"""Models that the agents name and the site lacks, with their providers (still without a key)."""
+def find_missing_models(users: list[PackEntry], made: set[tuple[str, str]]) -> list[PackEntry]:
+	"""Models that agents and tools name and the site lacks, with their providers (still without a key)."""
 	more = {}
-	for entry in agents:
+	for entry in users:
 		choices = [row["model"] for row in entry.values.get("chat_models") or ()]
 		for model in filter(None, (entry.values.get("model"), *choices)):
 			if not frappe.db.exists("AI Model", model) or ("AI Model", model) in made:

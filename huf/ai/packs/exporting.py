@@ -229,6 +229,8 @@ def dump_records(doctype: str) -> Iterable[dict]:
 		)
 	named = (meta.autoname or "").startswith(("field:", "format:"))
 	docs = {name: get_readable_doc(doctype, name) for name in found}
+	for doc in docs.values():
+		doc.apply_fieldlevel_read_permissions()
 	own = [df.fieldname for df in meta.fields if df.fieldtype == "Link" and df.options == doctype]
 	for name in sort_by_links({name: [doc.get(field) for field in own] for name, doc in docs.items()}):
 		yield {

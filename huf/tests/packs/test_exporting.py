@@ -161,6 +161,37 @@ class TestExporting(PackTestCase):
 		self.assertIn(model, files["pack.yaml"])
 		self.assertNotIn(provider, files["pack.yaml"])
 
+	def test_the_model_of_a_tool_is_made_where_the_pack_is_installed(self):
+		model = make("AI Model", model_name=unique("openai/whisper"), provider=self.make_provider()).name
+		values = {"types": "Speech to Text", "model": model, "description": "Hear"}
+		tool = make("Agent Tool Function", tool_name=f"hear_{self.key}", **values).name
+		values = {"instructions": "Listen.", "agent_tool": [{"tool": tool}]}
+		agent = make("Agent", agent_name=f"Listener {self.key}", **values).name
+		files = export_pack(f"hear_{self.key}", agents=[agent])
+		for doctype, name in (("Agent", agent), ("Agent Tool Function", tool), ("AI Model", model)):
+			frappe.delete_doc(doctype, name)
+		frappe.db.commit()
+		self.install_files(files)
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", tool, "model"), model)
+		remove_pack(f"hear_{self.key}")
+		self.assertFalse(frappe.db.exists("AI Model", model))
+
+	def make_provider(self) -> str:
+		return make("AI Provider", provide_name=unique("Cloud"), api_key="sk-1234567890").name
+
+	def test_values_above_the_permission_level_of_the_user_are_not_exported(self):
+		fields = [
+			{"fieldname": "title", "fieldtype": "Data", "label": "Title", "unique": 1},
+			{"fieldname": "pay", "fieldtype": "Data", "label": "Pay", "permlevel": 1},
+		]
+		values = {"module": "Huf", "custom": 1, "autoname": "field:title", "permissions": [MANAGER]}
+		doctype = make("DocType", name=f"Salary {self.key}", fields=fields, **values).name
+		make(doctype, title="Anna", pay="5,000")
+		with acting_as(make_user("System Manager", "Huf Manager")):
+			records = export_pack("mine", doctypes=[doctype], with_records=True)["records.json"]
+		self.assertEqual(json.loads(records), [{"doctype": doctype, "title": "Anna"}])
+		drop_doctypes([doctype])
+
 	def test_linked_doctypes_and_records_come_before_those_that_need_them(self):
 		garden, visit = f"Garden {self.key}", f"Visit {self.key}"
 		link = {"fieldname": "above", "fieldtype": "Link", "label": "Above", "options": garden}
