@@ -1,5 +1,6 @@
 """The commands `huf audit`, `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
 
+import errno
 import os
 import sys
 from contextlib import contextmanager
@@ -51,7 +52,8 @@ def backup(home, file, encrypted):
 	if file.exists():
 		raise click.ClickException(f"{file} exists already. Choose another name.")
 	passphrase = read_passphrase(encrypted, confirm=True)
-	size = write_backup(home, file, passphrase)
+	with naming_full_disk(file):
+		size = write_backup(home, file, passphrase)
 	click.echo(f"Wrote {file}, {size / 1e6:.1f} MB.")
 	if not passphrase:
 		click.echo(
@@ -72,10 +74,22 @@ def restore(home, file, encrypted):
 			f"{home} has a site. Restore into another home: huf --home <folder> restore {file}"
 		)
 	try:
-		manifest = restore_backup(file, home, read_passphrase(encrypted, confirm=False))
+		with naming_full_disk(home):
+			manifest = restore_backup(file, home, read_passphrase(encrypted, confirm=False))
 	except BackupFault as error:
 		raise click.ClickException(f"{file} was not restored. {error}") from None
 	click.echo(f"Restored the site of {manifest['made']} (Huf {manifest['huf']}) into {home}.")
+
+
+@contextmanager
+def naming_full_disk(target: Path):
+	"""Name what is written in the error of a full disk, which names what is read, or nothing."""
+	try:
+		yield
+	except OSError as error:
+		if error.errno in (errno.ENOSPC, errno.EDQUOT):
+			error.filename = str(target)
+		raise
 
 
 def read_passphrase(encrypted: bool, confirm: bool) -> str | None:

@@ -1,5 +1,6 @@
 """The commands `huf backup`, `restore`, `doctor` and `rotate-keys`, also on a site under write load."""
 
+import errno
 import json
 import os
 import shutil
@@ -84,6 +85,19 @@ class TestMaintenance(unittest.TestCase):
 		self.assertEqual(result.exit_code, 0, result.output)
 		with zipfile.ZipFile(file) as package:
 			self.assertFalse([name for name in package.namelist() if "backup" in name])
+
+	def test_a_full_disk_is_named_by_the_place_that_is_written(self):
+		self.assertEqual(self.huf("backup", self.file).exit_code, 0)
+		full, other = OSError(errno.ENOSPC, "No space left on device", "/source"), self.folder / "other"
+		for command, place, name in (
+			(("backup", other), other, "write_zip"),
+			(("restore", self.file), other, "decrypt_file"),
+		):
+			with self.subTest(command[0]), mock.patch.object(backup, name, side_effect=full):
+				output = self.huf(*command, home=other if command[0] == "restore" else None).output
+				self.assertEqual(
+					output, f"Error: {place}: The disk is full. Free some space, then try again.\n"
+				)
 
 	def test_an_interrupted_first_start_begins_anew(self):
 		home = self.folder / "new"
