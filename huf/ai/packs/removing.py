@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 
 import frappe
+from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
@@ -188,7 +189,9 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 				lines += delete_row(row, own)
 	except frappe.LinkExistsError as error:
 		frappe.db.rollback()
-		raise UsageError(f"Something that is not the pack's needs it: {error}") from None
+		# Of what can be disabled, the last error says only that.
+		reason = strip_html(str(error.__context__ or error)).strip()
+		raise UsageError(f"Something that is not the pack's needs it: {reason}") from None
 	return lines
 
 

@@ -305,6 +305,16 @@ class TestRemoving(PackTestCase):
 		tool.delete()
 		frappe.db.commit()
 
+	def test_refused_removal_names_what_needs_the_pack(self):
+		self.install()
+		values = {"agent": self.agent, "trigger_type": "Manual", "prompt": "Go"}
+		trigger = make("Agent Trigger", trigger_name=f"Press {self.key}", **values)
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, f"^[^<]*{trigger.name}"):
+			remove_pack(self.name)
+		trigger.delete()
+		frappe.db.commit()
+
 	def test_removing_a_pack_takes_its_role_from_users(self):
 		self.install()
 		user = make_user(self.role)
