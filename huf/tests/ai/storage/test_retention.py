@@ -7,6 +7,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.queries.run_store import AgentRunRecord, RunStore
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import start_run
@@ -56,6 +57,13 @@ class TestRetention(SiteTestCase):
 		self.assertNotIn(SECRET, self.messages(conversation))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "title"))
 		self.assertIsNone(frappe.db.get_value("Agent Conversation", conversation, "summary"))
+
+	def test_runs_that_other_front_ends_stored_are_blanked_too(self):
+		record = AgentRunRecord(frappe.generate_hash(length=10), SECRET, "completed", f"About {SECRET}.")
+		RunStore().save(record)
+		self.set_retention(contents=30, runs=0)
+		apply_retention(in_days(31))
+		self.assertNotIn(SECRET, frappe.as_json(frappe.get_doc("Agent Run", record.run_id).as_dict()))
 
 	def test_notifications_with_answers_go_with_the_contents_and_with_the_run(self):
 		for contents, runs in ((30, 0), (0, 30)):
