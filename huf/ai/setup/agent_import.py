@@ -141,6 +141,8 @@ def read_n8n_agent(node: Mapping, parts: list[tuple[str, dict]]) -> ExportedAgen
 	instructions = str(options.get("systemMessage") or parameters.get("systemMessage") or "")
 	agent = ExportedAgent(str(node["name"]), instructions.removeprefix("="))
 	check_expressions(agent)
+	if node.get("disabled"):
+		agent.settings["disabled"] = 1
 	if isinstance(options.get("maxIterations"), int):
 		agent.settings["max_iterations"] = options["maxIterations"]
 	list_others(agent, options, ("systemMessage", "maxIterations"))

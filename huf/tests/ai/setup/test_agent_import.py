@@ -34,6 +34,12 @@ class TestImport(SiteTestCase):
 			self.assertIn(part, lines)
 		self.assertEqual(report["unmapped"], ["When a message comes (chatTrigger)"])
 
+	def test_an_agent_that_is_turned_off_stays_off(self):
+		node = {"name": unique("Off"), "type": N8N_AGENT, "disabled": True}
+		(made,) = import_agents(json.dumps({"nodes": [node], "connections": {}}))["agents"]
+		self.assertEqual(made["settings"], {"disabled": 1})
+		self.assertEqual(frappe.db.get_value("Agent", made["name"], "disabled"), 1)
+
 	def test_duplicate_name_is_changed_and_missing_model_is_reported(self):
 		workflow = json.dumps(make_workflow("no-such-model"))
 		first, second = (import_agents(workflow)["agents"][0] for _ in range(2))
