@@ -10,7 +10,6 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 
 from huf.ai.core.text_decoding import (
-	EMAIL_ADDRESS,
 	decode_bytes,
 	decode_header_value,
 	read_addresses,
@@ -26,8 +25,8 @@ MAX_STRIPPED_CHARS = 50_000
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
-ADDRESS_AS_NAME = re.compile(rf"<?{EMAIL_ADDRESS.pattern}>?\s{{0,10}}(?=<[^<>\s]{{1,640}}>)")
-"""An address where the name belongs, as in a@b.example <c@d.example>."""
+NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.)*"|"[^<]*|\([^()]*\)')
+"""Encoded words, quoted texts (one that is not closed reaches to the next <) and comments."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,17 @@ def parse_message(raw: bytes) -> MailMessage:
 
 def read_address_headers(values: list[str]) -> tuple[tuple[str, str], ...]:
 	"""(name, address) of undecoded values. An address that somebody put into a name does not count."""
-	texts = [ADDRESS_AS_NAME.sub("", unfold_header_value(value)) for value in values]
+	texts = [unfold_header_value(value) for value in values]
 	found = read_addresses(*texts) or read_addresses(*map(decode_header_value, values))
-	return tuple((decode_header_value(name), address) for name, address in found)
+	names = {address: decode_header_value(name) for name, address in found}
+	outside_names = [address for text in texts for _name, address in read_addresses(remove_names(text))]
+	return tuple((names.get(address, ""), address) for address in outside_names or names)
+
+
+def remove_names(text: str) -> str:
+	"""The addresses of a header without what stands before their < >."""
+	entries = re.split("[,;]", NAME_PARTS.sub(" ", text))
+	return ", ".join(entry[max(entry.rfind("<"), 0) :] for entry in entries)
 
 
 def just_addresses(found: tuple[tuple[str, str], ...]) -> tuple[str, ...]:

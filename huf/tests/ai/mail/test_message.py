@@ -52,6 +52,27 @@ class TestSamples(unittest.TestCase):
 				message = parse_message(raw.encode())
 				self.assertEqual((message.subject, message.text), ("A question", "Hello, Zoë"))
 
+	def test_an_address_within_a_name_is_neither_sender_nor_recipient(self):
+		for name in (
+			"<boss@office.example> x",
+			"boss@office.example (x)",
+			'boss@office.example "x"',
+			"boss@office.example:",
+			'"boss@office.example, x"',
+			"=?utf-8?q?boss@office.example,?=",
+			'"boss@office.example, x',
+		):
+			with self.subTest(name):
+				value = f"{name} <mallory@evil.example>"
+				message = parse_message(f"From: {value}\r\nReply-To: {value}\r\n\r\nHi".encode())
+				self.assertEqual(
+					(message.sender, message.reply_to), ("mallory@evil.example", ("mallory@evil.example",))
+				)
+		several = b'To: "Novak, Anna" <anna@a.example>, bob@b.example; Carl <carl@c.example>\r\n\r\nHi'
+		self.assertEqual(
+			set(parse_message(several).to), {"anna@a.example", "bob@b.example", "carl@c.example"}
+		)
+
 	def test_quoted_text_is_part_of_text_but_not_of_new_text(self):
 		answers = [sample for sample in all_samples() if sample.name.startswith("answer_")]
 		for sample in answers:
