@@ -5,11 +5,13 @@ Both read copies of values (`doc`, `now`, `user`; the prompt a few more) and can
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import frappe
+from frappe.utils import get_datetime, getdate
 from jinja2 import Environment, TemplateSyntaxError
 from jinja2.nodes import Extends, FromImport, Import, Include
 
@@ -25,6 +27,11 @@ MAX_VALUE_CHARS = 60
 MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
+PARSERS: dict[str, Callable[[str], Any]] = {
+	"Date": getdate,
+	"Datetime": get_datetime,
+	"Time": lambda value: get_datetime(f"1970-01-01 {value}") - datetime(1970, 1, 1),
+}
 OTHER_TEMPLATES = (Extends, FromImport, Import, Include)
 TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}}
 """Templates get values only: who writes a trigger must not read past permissions."""
@@ -86,8 +93,27 @@ def is_same(before, after) -> bool:
 def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
 	return Snapshot(
-		doc.as_dict(), before.as_dict() if before else None, frozenset(list_unlogged_fields(doc.meta))
+		read_values(doc), read_values(before) if before else None, frozenset(list_unlogged_fields(doc.meta))
 	)
+
+
+def read_values(doc) -> dict:
+	"""A document's values. Dates and times are objects, as the database returns them: forms send text."""
+	values = doc.as_dict()
+	parse_moments(values, doc.meta)
+	for df in doc.meta.get_table_fields():
+		for row in values.get(df.fieldname) or ():
+			parse_moments(row, frappe.get_meta(df.options))
+	return values
+
+
+def parse_moments(values: dict, meta) -> None:
+	types = {df.fieldname: df.fieldtype for df in meta.fields}
+	for name, fieldtype in {"creation": "Datetime", "modified": "Datetime", **types}.items():
+		value = values.get(name)
+		if fieldtype in PARSERS and value and isinstance(value, str):
+			with suppress(ValueError, OverflowError, frappe.ValidationError):  # the database will refuse it
+				values[name] = PARSERS[fieldtype](value)
 
 
 def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:

@@ -1,11 +1,13 @@
 """Document events: a save starts exactly one run for each matching trigger, and none otherwise."""
 
 import json
+from datetime import timedelta
 
 import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
+from huf.ai.triggers.conditions import parse_moments
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import get_doc_event_agents, run_agent_for_doc, run_hooked_agents
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
@@ -31,6 +33,21 @@ class TestFiring(TriggerTestCase):
 			"Agent Trigger", trigger.name, ["last_execution", "last_error"], as_dict=True
 		)
 		self.assertTrue(shown.last_execution and not shown.last_error)
+
+	def test_dates_are_compared_alike_for_text_from_a_form_and_stored_values(self):
+		trigger = self.trigger(condition="doc.date > now.date() and doc.modified <= now")
+		with acting_as(self.user):
+			doc = todo(date="2999-01-01")
+			stored = frappe.get_doc("ToDo", doc.name)
+			stored.description = "Another thing"
+			stored.save()
+		self.assertEqual([event.status for event in events_of(trigger)], ["Queued", "Queued"])
+
+	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
+		meta = frappe._dict(fields=[frappe._dict(fieldname=name, fieldtype="Time") for name in ("at", "to")])
+		values = {"at": "09:30:00", "to": "soon"}
+		parse_moments(values, meta)
+		self.assertEqual(values, {"at": timedelta(hours=9, minutes=30), "to": "soon"})
 
 	def test_job_is_enqueued_after_the_commit(self):
 		trigger = self.trigger()
