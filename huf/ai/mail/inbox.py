@@ -141,10 +141,14 @@ def describe_folder_error(folder: str, error: Exception) -> str:
 
 
 def open_mailbox(account: Account) -> BaseMailBox:
-	box = open_connection(account)
+	try:
+		box = open_connection(account)
+	except UnicodeError as error:  # no host can have this name
+		raise OSError(str(error)) from None
 	if account.token:
 		return box.xoauth2(account.user, account.token, initial_folder=None)
-	return box.login(account.user, account.password, initial_folder=None)
+	login = box.login if (account.user + account.password).isascii() else box.login_utf8
+	return login(account.user, account.password, initial_folder=None)
 
 
 def open_connection(account: Account) -> BaseMailBox:

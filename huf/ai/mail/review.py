@@ -227,7 +227,7 @@ def check_smtp(mailbox) -> str | None:
 					mailbox.smtp_user, mailbox.get_password("smtp_password", raise_exception=False) or ""
 				)
 			server.noop()
-	except (OSError, smtplib.SMTPException) as error:
+	except (OSError, UnicodeError, smtplib.SMTPException) as error:
 		message = f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used."
 		return add_details(f"{message} Check the SMTP host, port, security and login.", error)
 	return None

@@ -144,6 +144,12 @@ class TestNoServer(DraftingTestCase):
 		self.enable()
 		self.assertIsNone(api.test_mailbox(self.mailbox)[1]["error"])
 
+	def test_the_mailbox_test_reports_a_host_that_cannot_exist(self):
+		host = "mail..office.example"
+		name, _address = make_mailbox(self.user, imap_host=host, smtp_host=host, smtp_port=25)
+		for tested in api.test_mailbox(name):
+			self.assertIn("Check the", tested["error"])
+
 	def test_smtp_settings_of_the_mailbox_are_enough_for_sending(self):
 		_name, address = make_mailbox(self.user, smtp_host="127.0.0.1", smtp_port=9, smtp_security="None")
 		self.assertIsNone(find_sending_problem(address))

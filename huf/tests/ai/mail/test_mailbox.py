@@ -41,6 +41,14 @@ class TestMailbox(MailTestCase):
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)
 
+	@patch("huf.tests.imap_server.PASSWORD", "ein-gutes-Paßwort-7")
+	def test_a_password_with_other_than_ascii_characters_works(self):
+		server = enter(self, ImapServer())
+		self.mailbox, self.address = make_mailbox(self.user, take="All of the inbox", **server.settings)
+		frappe.db.commit()
+		server.deliver(make_mail(to=self.address))
+		self.assertEqual(len(self.sync()), 1)
+
 	def test_an_oversized_mail_is_ingested_truncated(self):
 		self.server.deliver(make_mail(to=self.address, text="A long story. " * 500))
 		self.deliver(1)
