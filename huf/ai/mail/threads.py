@@ -101,10 +101,12 @@ def is_with_person(thread: str) -> bool:
 def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 	"""The colleague who has answered a mail (its row), directly or by approving a draft, or None.
 
-	`known_until`: answers stored by then do not count, because the approver has seen them.
+	An acknowledgement or absence notice that a machine sent for them is no answer. `known_until`: answers
+	stored by then do not count, because the approver has seen them.
 	"""
 	newer = {"creation": [">", known_until]} if known_until else {}
-	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **newer}
+	written = {"by_person": 1, "automated": ["is", "not set"]}
+	own = {"thread": answered.thread, "name": ["!=", answered.name], **written, **newer}
 	for row in frappe.get_all(MAIL, own, ["sender", "date", "in_reply_to"], order_by="creation asc"):
 		is_later = row.date and answered.date and row.date >= answered.date
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):

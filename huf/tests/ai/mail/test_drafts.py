@@ -188,6 +188,13 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		self.assertEqual(send_all(self.mail), [False])
 		self.assertIn(f"{colleague} has already answered", outgoing(self.mail)[0].reason)
 
+	def test_an_absence_notice_of_a_colleague_does_not_hold_the_reply(self):
+		self.reply()
+		domain = self.address.partition("@")[2]
+		for sender in (self.address, f"petra@{domain}"):
+			self.take(answer_to(self.mail, to=ANNA, sender=sender, Auto_Submitted="auto-replied"))
+		self.assertEqual(send_all(self.mail), [True])
+
 	def test_senders_at_a_public_mail_provider_are_not_colleagues(self):
 		public = f"{frappe.generate_hash(length=10)}@gmail.com"
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", public)
