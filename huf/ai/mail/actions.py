@@ -159,9 +159,10 @@ def hand_over_thread(doc, reason: str) -> dict:
 
 
 def return_thread(doc) -> dict:
-	"""Return a thread to its agent: {thread, with_person}."""
+	"""Return a thread to its agent: {thread, with_person}. Mails that a person had to answer are done."""
 	if threads.is_with_person(doc.thread):
 		store.set_thread_user(doc.thread, None)
+		store.end_mails_with_person(doc.thread)
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": False}
 

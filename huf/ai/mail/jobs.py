@@ -159,9 +159,13 @@ def finish_mail(mail: str) -> None:
 		return
 	fields = ["name", "agent", "status", "stop_reason", "response", "error_message", "steps"]
 	run = frappe.db.get_value("Agent Run", row.run, fields, as_dict=True)
-	if run and run.status in ENDED_STATUSES:
+	if not run:
+		reason = "Its run was deleted before it had ended."
+		if store.change_status(mail, MailStatus.STARTED, MailStatus.FAILED, reason=reason):
+			store.write_event(row, MailEvent.FAILED, reason)
+	elif run.status in ENDED_STATUSES:
 		FINISH[MailJob(row.job)](row, run)
-		frappe.db.commit()
+	frappe.db.commit()
 
 
 def finish_agent_job(row, run) -> None:

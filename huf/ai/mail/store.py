@@ -132,6 +132,14 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 	return True
 
 
+def end_mails_with_person(thread: str) -> None:
+	"""Mark the mails of a returned thread as done: nobody has to work on them."""
+	frappe.db.sql(
+		f"update `tab{MAIL}` set status = %s, modified = %s where thread = %s and status = %s",
+		(MailStatus.DONE.value, now(), thread, MailStatus.WITH_PERSON.value),
+	)
+
+
 def set_thread_user(thread: str, user: str | None) -> None:
 	frappe.db.sql(f"update `tab{MAIL}` set assigned_to = %s where thread = %s", (user, thread))
 
@@ -154,10 +162,10 @@ def read_overdue_mails(now: datetime | None = None) -> list:
 
 
 def read_mails_with_ended_runs() -> list[str]:
-	"""Started mails whose run has ended, oldest first."""
+	"""Started mails whose run has ended or was deleted, oldest first."""
 	return frappe.db.sql(
-		f"""select mail.name from `tab{MAIL}` mail join `tabAgent Run` run on run.name = mail.run
-		where mail.status = %s and run.status not in ('Queued', 'Started', 'Waiting')
+		f"""select mail.name from `tab{MAIL}` mail left join `tabAgent Run` run on run.name = mail.run
+		where mail.status = %s and coalesce(run.status, '') not in ('Queued', 'Started', 'Waiting')
 		order by mail.creation limit 500""",
 		(MailStatus.STARTED.value,),
 		pluck=True,

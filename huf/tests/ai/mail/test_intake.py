@@ -11,11 +11,12 @@ from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import drafts, store
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import ingest_raw
-from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
+from huf.ai.mail.jobs import message_from_row, open_mail_run, process_mail, recover_mails
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.retention import blank_old_mails
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import insert_new_mail
+from huf.api import mail as api
 from huf.api.mail import approve_draft, reply
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, events, make_mail, outgoing, queued, row, send_all
@@ -208,6 +209,18 @@ class TestAgentRoute(MailTestCase):
 		frappe.db.set_value("Agent Mail", unresumable, "status", "Failed")
 		frappe.db.commit()
 
+	def test_a_mail_whose_run_was_deleted_fails_and_can_be_processed_again(self):
+		self.agent()
+		mail = self.take()
+		run = open_mail_run(row(mail))
+		frappe.delete_doc("Agent Run", run)
+		frappe.db.commit()
+		recover_mails()
+		self.assertEqual(row(mail).status, "Failed")
+		self.assertIn("deleted", row(mail).reason)
+		self.assertEqual(api.run_again(mail)["status"], "Queued")
+		self.assertEqual(self.work(mail).status, "Done")
+
 	def test_a_mail_is_read_from_its_record_if_its_raw_file_is_missing(self):
 		name = self.take(text="Do you have aspirin?")
 		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
@@ -320,6 +333,19 @@ class TestRetention(MailTestCase):
 		self.assertFalse(frappe.db.exists("File", {"attached_to_name": old.name}))
 		self.assertTrue(row(waiting).text)
 		self.assertEqual(ingest_raw(self.mailbox, raw), (old.name, False))
+
+	def test_mails_of_a_returned_thread_lose_their_contents(self):
+		mail = self.take()
+		api.hand_over(mail)
+		later = self.work(self.take(answer_to(mail, to=self.address)))
+		self.assertEqual(later.status, "With Person")
+		self.keep_30_days(creation="2020-01-01")
+		blank_old_mails()
+		self.assertTrue(row(later.name).text)
+		api.give_back(mail)
+		frappe.db.commit()
+		blank_old_mails()
+		self.assertEqual((row(later.name).status, row(later.name).text), ("Done", None))
 
 	def test_a_held_reply_is_discarded_after_the_retention_period(self):
 		held, recently_changed = self.write_reply(MailStatus.HELD), self.write_reply(MailStatus.FAILED)
