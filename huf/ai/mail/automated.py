@@ -3,18 +3,11 @@
 Reads headers and the sender's address only, never the content.
 """
 
+import re
 from collections.abc import Callable, Iterator
 
-MACHINE_NAMES = (
-	"mailer-daemon",
-	"postmaster",
-	"no-reply",
-	"noreply",
-	"do-not-reply",
-	"donotreply",
-	"bounce",
-	"bounces",
-)
+MACHINE_NAMES = ("mailerdaemon", "noreply", "donotreply", "bounce")
+"""Beginnings of addresses, without their separators: no.reply, noreply-orders, bounces+17."""
 BULK_PRECEDENCES = ("bulk", "junk", "list", "auto_reply")
 AUTOMATED_HEADERS = (
 	"List-Id",
@@ -58,8 +51,8 @@ def list_signs(header: Callable[[str], str | None], sender: str) -> Iterator[str
 	content_type = read_header_value(header, "Content-Type")
 	if content_type in REPORT_TYPES:
 		yield f"Content-Type: {content_type}"
-	name = sender.partition("@")[0].lower()
-	if name.split("+")[0] in MACHINE_NAMES or name.startswith("bounce"):
+	name = re.sub("[._-]", "", sender.partition("@")[0].lower())
+	if name.startswith(MACHINE_NAMES) or name.split("+")[0] == "postmaster":
 		yield f"the sender {sender}"
 
 

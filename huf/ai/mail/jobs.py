@@ -19,7 +19,7 @@ from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
-from huf.ai.mail.intake import enqueue_mail, get_own_addresses, mail_job_id
+from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
 from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
@@ -142,7 +142,8 @@ def message_from_row(row) -> MailMessage:
 	"""The mail parsed from its stored bytes, or from its row if they are gone."""
 	raw = store.read_raw(row)
 	if raw and row.sender:  # without a sender: `ingest_unreadable`
-		return parse_message(raw)
+		message, text = parse_message(raw), row.text or ""
+		return replace(message, text=text) if text.endswith(INCOMPLETE) else message
 	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}
 	lines = [f"{key}: {value}" for key, value in {**heads, "Subject": row.subject}.items() if value]
 	message = parse_message("\n".join([*lines, "", ""]).encode())

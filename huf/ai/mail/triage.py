@@ -64,11 +64,11 @@ def read_category(answer: str, categories: tuple[Category, ...]) -> str:
 	for each in categories:
 		if text == each.name.casefold():
 			return each.name
-	named = [
-		each.name
-		for each in categories
-		if re.search(rf"(?<!\w){re.escape(each.name.casefold())}(?!\w)", text)
-	]
+	named = []
+	for each in sorted(categories, key=lambda category: len(category.name), reverse=True):
+		# The longest first: "Invoice reminder" does not name the category "Invoice" as well.
+		text, count = re.subn(rf"(?<!\w){re.escape(each.name.casefold())}(?!\w)", " ", text)
+		named += [each.name] if count else []
 	return named[0] if len(named) == 1 else UNCLASSIFIED
 
 

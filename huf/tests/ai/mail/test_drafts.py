@@ -146,6 +146,8 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 			{"X_Auto_Response_Suppress": "All"},
 			{"sender": "MAILER-DAEMON@mx.example"},
 			{"sender": "no-reply@shop.example"},
+			{"sender": "no_reply@shop.example"},
+			{"sender": "noreply-orders@shop.example"},
 		):
 			mail = self.take(**headers)
 			self.enter_run(mail)

@@ -58,6 +58,7 @@ class TestMailbox(MailTestCase):
 		self.assertLess(len(text), 2_500)
 		self.assertIn("A long story.", text)
 		self.assertIn("too long to be read as a whole", text)
+		self.assertIn("too long to be read as a whole", jobs.message_from_row(row(long)).text)
 		self.assertNotIn("too long", frappe.db.get_value("Agent Mail", short, "text"))
 
 	def test_an_unparsable_mail_is_stored_as_failed_and_the_sync_continues(self):

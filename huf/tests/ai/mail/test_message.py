@@ -7,6 +7,7 @@ from email.message import EmailMessage
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
+from huf.ai.mail.triage import UNCLASSIFIED, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
 
 CRISP = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
@@ -86,6 +87,18 @@ class TestSamples(unittest.TestCase):
 		mail.add_attachment(content, "application", "zip", filename="large.zip")
 		(attachment,) = parse_message(mail.as_bytes()).attachments
 		self.assertEqual((attachment.file_name, attachment.content == content), ("large.zip", True))
+
+
+class TestCategories(unittest.TestCase):
+	def test_a_category_whose_name_contains_another_one_is_recognized(self):
+		categories = read_categories("Invoice\nInvoice reminder\nOther")
+		for answer, category in (
+			("Category: Invoice reminder", "Invoice reminder"),
+			("It is an invoice.", "Invoice"),
+			("Invoice or other", UNCLASSIFIED),
+			("An invoice reminder, or an invoice", UNCLASSIFIED),
+		):
+			self.assertEqual(read_category(answer, categories), category, answer)
 
 
 class TestPreprocessors(unittest.TestCase):
