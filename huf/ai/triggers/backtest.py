@@ -17,7 +17,13 @@ import frappe
 from frappe.utils import add_to_date, flt, get_datetime, now_datetime
 
 from huf.ai.core.trigger_types import TriggerType
-from huf.ai.triggers.conditions import Snapshot, evaluate_condition, list_hidden_fields, remove_fields
+from huf.ai.triggers.conditions import (
+	Snapshot,
+	evaluate_condition,
+	list_hidden_fields,
+	parse_moment,
+	remove_fields,
+)
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import DELETE_EVENTS
 from huf.ai.triggers.schedules import build_plan
@@ -29,6 +35,8 @@ MAX_EXAMPLES = 5
 DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
 WRITTEN_NUMBER = re.compile(r"-?\d[\d.,'\s]*")
+STORED_MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d:")
+"""Of other formats it is not known which number is the month."""
 NUMBER_TYPES = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rating"}
 
 
@@ -175,6 +183,10 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 	if trigger.doc_event in DELETE_EVENTS:
 		yield from list_deleted_documents(doctype, since, notes)
 		return
+	meta = frappe.get_meta(doctype)
+	if meta.issingle:
+		notes.append(f"{doctype} is a single record, whose past changes are not examined.")
+		return
 	names = frappe.get_list(
 		doctype,
 		filters=[["modified", ">=", since]],
@@ -184,7 +196,7 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 	)
 	if len(names) == MAX_DOCUMENTS:
 		notes.append(f"Only the {MAX_DOCUMENTS} documents changed last were examined.")
-	tracked = frappe.get_meta(doctype).track_changes
+	tracked = meta.track_changes
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
 	versions = read_document_versions(doctype, names, since) if tracked else {}
@@ -256,6 +268,8 @@ def parse_version_value(value: Any, field, decimal_sign: str) -> Any:
 			sign for sign in (found[0] if found else "") if sign.isdigit() or sign in ("-", decimal_sign)
 		)
 		return flt("".join("." if sign == decimal_sign else sign for sign in signs))
+	if field and isinstance(value, str) and STORED_MOMENT.match(value):
+		return parse_moment(value, field.fieldtype)
 	return value
 
 

@@ -6,7 +6,6 @@ Both read copies of values (`doc`, `now`, `user`; the prompt a few more) and can
 import ast
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -108,12 +107,20 @@ def read_values(doc) -> dict:
 
 
 def parse_moments(values: dict, meta) -> None:
-	types = {df.fieldname: df.fieldtype for df in meta.fields}
+	types = {df.fieldname: df.fieldtype for df in meta.fields if df.fieldtype in PARSERS}
 	for name, fieldtype in {"creation": "Datetime", "modified": "Datetime", **types}.items():
-		value = values.get(name)
-		if fieldtype in PARSERS and value and isinstance(value, str):
-			with suppress(ValueError, OverflowError, frappe.ValidationError):  # the database will refuse it
-				values[name] = PARSERS[fieldtype](value)
+		if name in values:
+			values[name] = parse_moment(values[name], fieldtype)
+
+
+def parse_moment(value: Any, fieldtype: str) -> Any:
+	"""Text of a date or time as an object; any other value, which the database may refuse, as it is."""
+	if not value or not isinstance(value, str) or fieldtype not in PARSERS:
+		return value
+	try:
+		return PARSERS[fieldtype](value)
+	except (ValueError, OverflowError, frappe.ValidationError):
+		return value
 
 
 def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:

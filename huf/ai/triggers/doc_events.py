@@ -45,12 +45,19 @@ UNWATCHED = frozenset(
 	(
 		"Access Log",
 		"Activity Log",
+		"Agent Budget",
 		"Agent Change",
 		"Agent Conversation",
 		"Agent Draft",
+		"Agent Eval Run",
 		"Agent LLM Call",
+		"Agent Mail",
+		"Agent Mail Event",
 		"Agent Message",
+		"Agent Route Decision",
 		"Agent Run",
+		"Agent Stop",
+		"Agent Stop Switch",
 		"Agent Tool Call",
 		"Agent Trigger",
 		"Agent Trigger Event",
@@ -62,6 +69,9 @@ UNWATCHED = frozenset(
 		"Email Queue",
 		"Error Log",
 		"Huf Settings",
+		"Knowledge Chunk",
+		"Knowledge Item",
+		"MCP Grant",
 		"Notification Log",
 		"Property Setter",
 		"RQ Job",
@@ -73,7 +83,9 @@ UNWATCHED = frozenset(
 		"View Log",
 	)
 )
-"""DocTypes that Huf and Frappe write as a side effect: an agent that watched one would start itself."""
+"""DocTypes that Huf and Frappe write as a side effect: an agent that watched one would start itself, or
+never, because Huf writes many of its tables without document events.
+"""
 
 MAX_CHANGES = 30
 MAX_VALUE_CHARS = 300

@@ -5,7 +5,9 @@ from dataclasses import asdict, replace
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
+from huf.ai.runs import admission
 from huf.ai.triggers.conditions import restrict_snapshot
 from huf.ai.triggers.doc_events import build_document_event, evaluate_for_document
 from huf.ai.triggers.registry import read_triggers
@@ -45,11 +47,13 @@ def explain_document(trigger_name: str, doc) -> dict:
 	source = build_document_event(doc, trigger.doc_event, "explained")
 	source = replace(source, doc=restrict_snapshot(source.doc, doc.meta, frappe.session.user))
 	trigger_event = evaluate_for_document(trigger, source, doc)
+	runner = check_runner(trigger.agent, trigger_event.run_as)
 	checks = [
 		ConditionResult("The trigger is enabled", not trigger.disabled),
 		ConditionResult(
 			f"It watches {trigger.reference_doctype}", trigger.reference_doctype == doc.doctype, doc.doctype
 		),
+		runner,
 		*trigger_event.checks,
 	]
 	rows = frappe.get_list(
@@ -62,7 +66,17 @@ def explain_document(trigger_name: str, doc) -> dict:
 	return {
 		"would_fire": trigger_event.status is TriggerEventStatus.QUEUED and all(check.ok for check in checks),
 		"checks": [asdict(check) for check in checks],
-		"reason": trigger_event.reason,
+		"reason": trigger_event.reason or runner.saw or None,
 		"prompt": trigger_event.prompt,
 		"events": [explain_event(row) for row in rows],
 	}
+
+
+def check_runner(agent: str, run_as: str) -> ConditionResult:
+	"""Whether a run could be opened as this user; an event's job checks it."""
+	text = f"{run_as} may run {agent}"
+	try:
+		admission.admit(agent, run_as)
+	except (UsageError, frappe.PermissionError) as error:
+		return ConditionResult(text, False, str(error))
+	return ConditionResult(text, True)

@@ -70,6 +70,8 @@ def get_usable_trigger(name: str):
 
 def choose_document(trigger, name: str | None):
 	"""The document of that name, or without one the newest that the user may read. Raises UsageError."""
+	if not name and frappe.get_meta(trigger.reference_doctype).issingle:
+		name = trigger.reference_doctype
 	if not name:
 		newest = frappe.get_list(
 			trigger.reference_doctype, pluck="name", order_by="modified desc", limit_page_length=1

@@ -1,7 +1,7 @@
 """REST endpoints of triggers: lists, manual start, explanations and backtests."""
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 from unittest.mock import patch
 
 import frappe
@@ -146,6 +146,21 @@ class TestWhy(TriggerTestCase):
 		explanation = api.explain(trigger.name, document=doc.name)
 		self.assertEqual([event["status"] for event in explanation["events"]], ["Queued", "Skipped"])
 
+	def test_explanation_says_that_the_run_as_user_is_disabled(self):
+		user = make_user("Huf User")
+		trigger, doc = self.trigger(run_as=user), todo()
+		self.assertTrue(api.explain(trigger.name, document=doc.name)["would_fire"])
+		frappe.db.set_value("User", user, "enabled", 0)
+		explanation = api.explain(trigger.name, document=doc.name)
+		self.assertFalse(explanation["would_fire"])
+		self.assertIn(f"The user {user} is disabled", explanation["reason"])
+
+	def test_a_trigger_on_a_single_record_is_explained_fired_and_backtested(self):
+		trigger = self.trigger(reference_doctype="Agent Chat", run_as=self.user)
+		self.assertTrue(api.explain(trigger.name)["would_fire"])
+		self.assertEqual(api.fire(trigger.name)["status"], "Queued")
+		self.assertIn("single record", api.backtest(trigger.name)["notes"][0])
+
 
 class TestBacktest(TriggerTestCase):
 	"""Backtests on a DocType that tracks changes."""
@@ -272,6 +287,11 @@ class TestBacktest(TriggerTestCase):
 		self.assertEqual(parse_version_value(7, amount, "."), 7)
 		percent = frappe._dict(fieldtype="Percent")
 		self.assertEqual(parse_version_value("12.5%", percent, ","), 12.5)
+
+	def test_dates_in_the_history_are_dates_if_their_format_is_known(self):
+		day = frappe._dict(fieldtype="Date")
+		self.assertEqual(parse_version_value("2026-02-01", day, "."), date(2026, 2, 1))
+		self.assertEqual(parse_version_value("01-02-2026", day, "."), "01-02-2026")
 
 	def test_backtest_of_deletions_needs_permission_on_deleted_documents(self):
 		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])

@@ -196,6 +196,11 @@ class TestConditions(TriggerTestCase):
 			doc.save()
 		self.assertEqual([event.status for event in events_of(trigger)], ["Skipped", "Queued", "Skipped"])
 
+	def test_a_trigger_on_records_that_are_written_without_events_is_refused(self):
+		for doctype in ("Agent Mail", "Agent Stop", "Knowledge Item"):
+			with self.assertRaisesRegex(frappe.ValidationError, "cannot have triggers"):
+				self.trigger(reference_doctype=doctype, doc_event="after_insert")
+
 	def test_condition_cannot_change_documents(self):
 		for condition in ("doc.save()", "doc.db_set('status', 'Closed')", "doc.delete()"):
 			with self.subTest(condition):
