@@ -25,6 +25,7 @@ MAX_STRIPPED_CHARS = 50_000
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
+MAX_NAMES_CHARS = 1_000
 NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.)*"|"[^<]*|\([^()]*\)')
 """Encoded words, quoted texts (one that is not closed reaches to the next <) and comments."""
 
@@ -80,6 +81,12 @@ class MailMessage:
 	def key(self) -> str:
 		"""What identifies the mail: its Message-ID, or the digest of its bytes."""
 		return self.message_id or self.digest
+
+
+def list_attachments(message: MailMessage) -> str:
+	"""Lines for a prompt that name the attachments, without pictures in the text; may be empty."""
+	names = [each.file_name for each in message.attachments if not (each.is_inline and each.content_id)]
+	return f"\n\nAttachments: {', '.join(names)[:MAX_NAMES_CHARS]}" if names else ""
 
 
 def parse_message(raw: bytes) -> MailMessage:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from huf.ai.mail.message import MailMessage
+from huf.ai.mail.message import MailMessage, list_attachments
 
 DEFAULT = "default"
 
@@ -34,9 +34,10 @@ class Preprocessor:
 
 
 def read_plain(message: MailMessage) -> PreparedMail:
-	"""The mail unchanged."""
+	"""The mail unchanged; the prompt names its attachments."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
-	prompt = f"From: {message.sender}\nSubject: {message.subject}\n\n{message.text}"
+	body = f"{message.text}{list_attachments(message)}"
+	prompt = f"From: {message.sender}\nSubject: {message.subject}\n\n{body}"
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
 
 

@@ -159,7 +159,7 @@ def find_mails_for_rule(
 	taken = []
 	for row in found:
 		decision = route_mail(message_from_row(row), rules)
-		if decision.tried and decision.rule == rule.name:
+		if decision.tried and decision.tried[-1].fits and decision.rule == rule.name:
 			taken.append(
 				{
 					"mail": row.name,

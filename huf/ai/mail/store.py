@@ -58,6 +58,11 @@ def read_mailbox(name: str):
 	return frappe.get_cached_doc(MAILBOX, name)
 
 
+def split_aliases(aliases: str | None) -> list[str]:
+	"""The addresses in a mailbox's field, in lower case."""
+	return (aliases or "").replace(",", " ").lower().split()
+
+
 def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:
 	"""Insert a mail; False if it exists already, and the process that inserted it continues with it."""
 	inserter = frappe.generate_hash(length=20)

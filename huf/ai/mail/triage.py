@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from huf.ai.mail.message import MailMessage
+from huf.ai.mail.message import MailMessage, list_attachments
 
 UNCLASSIFIED = "unclassified"
 MAX_MAIL_CHARS = 12_000
@@ -54,7 +54,7 @@ def draft_prompt(message: MailMessage, category: str) -> str:
 
 
 def render_mail(message: MailMessage) -> str:
-	text = message.text[:MAX_MAIL_CHARS]
+	text = message.text[:MAX_MAIL_CHARS] + list_attachments(message)
 	return f"From: {message.sender_name} <{message.sender}>\nSubject: {message.subject}\n\n{text}"
 
 

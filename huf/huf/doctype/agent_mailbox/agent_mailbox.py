@@ -42,8 +42,9 @@ class AgentMailbox(Document):
 
 	def check_address(self):
 		self.email = (self.email or "").strip().lower()
-		if self.email and not EMAIL_ADDRESS.fullmatch(self.email):
-			frappe.throw(_("{0} is not an address.").format(self.email))
+		for address in (self.email, *store.split_aliases(self.aliases)):
+			if address and not EMAIL_ADDRESS.fullmatch(address):
+				frappe.throw(_("{0} is not an address.").format(address))
 		filters = {"email": self.email, "name": ["!=", self.name]}
 		if other := frappe.db.get_value("Agent Mailbox", filters):
 			frappe.throw(_("The mailbox {0} already has the address {1}.").format(other, self.email))

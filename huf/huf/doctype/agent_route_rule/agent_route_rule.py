@@ -19,7 +19,7 @@ class AgentRouteRule(Document):
 			check_rule(rule_from_row(self))
 		except UsageError as error:
 			frappe.throw(str(error))
-		except ValueError:
+		except (ValueError, TypeError):
 			frappe.throw(_('Headers must be JSON such as {"X-Header": "a regular expression"}.'))
 
 	def check_preprocessor(self):

@@ -8,6 +8,7 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import actions, drafts, store, threads
 from huf.ai.mail.drafts import Reply
+from huf.ai.mail.intake import get_own_addresses
 from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.mail.tools import create_draft, escalate, send_reply
 from huf.api import mail as api
@@ -265,9 +266,12 @@ class TestRest(DraftingTestCase):
 		self.assertEqual([each["mail"] for each in backtest["taken"]], [self.mail])
 		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
 		self.assertEqual(len(api.backtest_rule(values={**values, "route": None}, days=1)["taken"]), 1)
+		unnamed = {"sender_email": "nobody@customer.example", "route": "pipeline"}
+		self.assertEqual(api.backtest_rule(values=unnamed, days=1)["taken"], [])
 
 	def test_backtest_refuses_an_invalid_unsaved_rule(self):
-		for values in ({"route": "nowhere"}, {"header_match": "{"}, {"subject_contains": ["x"]}):
+		headers = ({"header_match": "{"}, {"header_match": {"To": "x"}})
+		for values in ({"route": "nowhere"}, *headers, {"subject_contains": ["x"]}):
 			with self.subTest(values), self.assertRaises(frappe.ValidationError):
 				api.backtest_rule(values={"rule_name": "Unsaved", "match_all": 1, **values})
 		self.assertRaises(UsageError, api.backtest_rule, values="[1]")
@@ -307,6 +311,17 @@ class TestRest(DraftingTestCase):
 			doc.email = email
 			with self.subTest(email), self.assertRaises(frappe.ValidationError):
 				doc.save()
+
+	def test_aliases_of_a_mailbox_are_addresses(self):
+		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
+		for aliases in ("Info <info@a.example>", "info@a.example; help@a.example"):
+			doc.aliases = aliases
+			with self.subTest(aliases), self.assertRaises(frappe.ValidationError):
+				doc.save()
+		doc.reload()
+		doc.aliases = "Info@a.example\nhelp@a.example, x@b.example"
+		doc.save()
+		self.assertEqual(len(get_own_addresses(doc)), 4)
 
 	def test_mailbox_cannot_be_renamed(self):
 		with self.assertRaisesRegex(frappe.ValidationError, "renamed"):
