@@ -338,6 +338,12 @@ def save_email_account(mailbox, password: str | None) -> None:
 	doc.save(ignore_permissions=True)
 
 
+def disable_email_account(mailbox: str) -> None:
+	"""Stop sending by the Email Account of a mailbox that has no SMTP settings any more."""
+	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):
+		update_cached_row("Email Account", name, {"enable_outgoing": 0})
+
+
 def delete_files(mails: list[str]) -> None:
 	"""Delete all Files of these mails permanently."""
 	files = {"attached_to_doctype": MAIL, "attached_to_name": ["in", mails]}

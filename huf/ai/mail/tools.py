@@ -54,7 +54,8 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 		body: The text, without a quote of what is answered
 	"""
 	recipients = parse_recipients(to)
-	return draft_reply(get_answerable_mail(recipients), Reply(recipients, subject, body))
+	answers = get_answerable_mail(recipients)
+	return draft_reply(answers, Reply(recipients, subject, body, describe_outsiders(answers, recipients)))
 
 
 @tool(effect=Effect.WRITE, documents_only=True)
@@ -83,8 +84,8 @@ def draft_reply(answers, reply: Reply) -> dict:
 
 def find_approval_reason(answers, recipients: tuple[str, ...], body: str) -> str | None:
 	"""Why a person must approve a reply before it is sent, or None."""
-	if outsiders := find_outsiders(recipients, threads.read_participants(answers.thread)):
-		return f"{', '.join(outsiders)} takes no part in this thread."
+	if reason := describe_outsiders(answers, recipients):
+		return reason
 	if problem := find_sending_problem(store.read_mailbox(answers.mailbox).email):
 		return problem
 	agent = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "agent")
@@ -96,6 +97,12 @@ def find_approval_reason(answers, recipients: tuple[str, ...], body: str) -> str
 	if claims := list_unconfirmed_claims(frappe.flags.huf_run, body):
 		return f"No result of the run confirms this: {clip(' '.join(claims), MAX_CLAIM_CHARS)}"
 	return None
+
+
+def describe_outsiders(answers, recipients: tuple[str, ...]) -> str | None:
+	"""Which recipients take no part in the thread, for the person who approves the reply, or None."""
+	outsiders = find_outsiders(recipients, threads.read_participants(answers.thread))
+	return f"{', '.join(outsiders)} takes no part in this thread." if outsiders else None
 
 
 def parse_recipients(to: str) -> tuple[str, ...]:

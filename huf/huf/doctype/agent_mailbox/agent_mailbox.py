@@ -32,6 +32,11 @@ class AgentMailbox(Document):
 		# Without a token Frappe would refuse the Email Account: it is saved again after the sign-in.
 		if self.smtp_host and (self.auth_method != oauth.OAUTH or oauth.is_signed_in(self)):
 			store.save_email_account(self, self.get_password("smtp_password", raise_exception=False))
+		elif not self.smtp_host:
+			store.disable_email_account(self.name)
+
+	def on_trash(self):
+		store.disable_email_account(self.name)
 
 	def keep_state(self):
 		"""Keep the fetching state, which a worker may have written after this form was opened."""

@@ -150,6 +150,16 @@ class TestNoServer(DraftingTestCase):
 		for tested in api.test_mailbox(name):
 			self.assertIn("Check the", tested["error"])
 
+	def test_removed_smtp_settings_and_deleted_mailboxes_send_nothing(self):
+		settings = {"smtp_host": "127.0.0.1", "smtp_port": 9, "smtp_security": "None"}
+		(cleared, first), (deleted, second) = [make_mailbox(self.user, **settings) for _ in range(2)]
+		doc = frappe.get_doc("Agent Mailbox", cleared)
+		doc.smtp_host = None
+		doc.save()
+		frappe.delete_doc("Agent Mailbox", deleted)
+		self.assertIsNotNone(find_sending_problem(first))
+		self.assertIsNotNone(find_sending_problem(second))
+
 	def test_smtp_settings_of_the_mailbox_are_enough_for_sending(self):
 		_name, address = make_mailbox(self.user, smtp_host="127.0.0.1", smtp_port=9, smtp_security="None")
 		self.assertIsNone(find_sending_problem(address))

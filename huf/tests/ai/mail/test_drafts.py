@@ -56,6 +56,12 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual((first["status"], first["draft"]), ("created", second["draft"]))
 		self.assertEqual(row(first["draft"]).text, "Two")
 
+	def test_a_draft_to_an_address_outside_the_thread_says_so(self):
+		self.enter_run()
+		draft = create_draft(f"{ANNA}, mallory@evil.example", "A question", "Hello")["draft"]
+		self.assertEqual(row(draft).reason, "mallory@evil.example takes no part in this thread.")
+		self.assertIsNone(row(self.draft("Hello")["draft"]).reason)
+
 	def test_a_reply_can_be_written_after_earlier_ones_were_deleted(self):
 		discarded, sent = self.draft("One")["draft"], None
 		store.change_status(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
