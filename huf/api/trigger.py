@@ -163,7 +163,8 @@ def readable_trigger(trigger: str | None):
 def unsaved(values: Any):
 	"""An unsaved trigger, validated as far as a backtest needs it."""
 	frappe.has_permission(TRIGGER, "create", throw=True)
-	if not isinstance(values, dict) or not isinstance(values.get("reference_doctype"), str | None):
+	links = ("reference_doctype", "run_as")
+	if not isinstance(values, dict) or not all(isinstance(values.get(name), str | None) for name in links):
 		raise UsageError("values must be an object with the fields of a trigger.")
 	doc = frappe.get_doc({**values, "doctype": TRIGGER})
 	check_field_values(doc)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from itertools import islice
 from typing import Any
 
@@ -50,6 +51,11 @@ class PastChange:
 	by: str
 	after: dict
 	before: dict | None = None
+
+	def without(self, hidden: Mapping[str | None, set[str]]) -> "PastChange":
+		"""The change without fields, which are given as for `remove_fields`."""
+		before = self.before and remove_fields(self.before, hidden)
+		return replace(self, after=remove_fields(self.after, hidden), before=before)
 
 	def is_event(self, event: str) -> bool:
 		"""Whether Frappe raised this document event for the change."""
@@ -102,16 +108,27 @@ def backtest_schedule(trigger, since: datetime, now: datetime, days: int) -> dic
 def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> dict:
 	counter = BacktestCounter(trigger)
 	notes: list[str] = []
-	hidden = list_hidden_fields(frappe.get_meta(trigger.reference_doctype), frappe.session.user)
-	for change, name in read_past_changes(trigger, since, notes):
+	meta, reader = frappe.get_meta(trigger.reference_doctype), find_reader(trigger)
+	users = {frappe.session.user, reader or frappe.session.user}
+	hidden = [list_hidden_fields(meta, user) for user in users]
+	for change, name in read_past_changes(trigger, since, notes, reader):
 		if change.is_event(trigger.doc_event):
-			before = change.before and remove_fields(change.before, hidden)
-			counter.check(replace(change, after=remove_fields(change.after, hidden), before=before), name)
+			counter.check(reduce(PastChange.without, hidden, change), name)
 	summary = (
 		f"In the last {days} days this would have fired {pluralize(counter.times, 'time')} "
 		f"on {pluralize(len(counter.names), 'document')}."
 	)
 	return counter.as_dict(summary, counter.notes() + notes)
+
+
+def find_reader(trigger) -> str | None:
+	"""Whose permissions limit what the trigger sees, as in `doc_events.evaluate_for_document`."""
+	return None if is_system_manager(find_author(trigger)) else trigger.run_as
+
+
+def find_author(trigger) -> str:
+	"""An unsaved trigger is the session user's."""
+	return trigger.modified_by or frappe.session.user
 
 
 class BacktestCounter:
@@ -146,11 +163,10 @@ class BacktestCounter:
 		self.latest.append({"at": str(change.at), "name": name, "by": change.by})
 
 	def needs_run_as(self, user: str) -> bool:
-		"""As `dispatch.needs_run_as`; an unsaved trigger is the session user's."""
+		"""As `dispatch.needs_run_as`."""
 		if self.trigger.run_as or user in EXPLICIT_RUN_AS_USERS:
 			return not self.trigger.run_as
-		is_agreed = is_system_manager(self.trigger.modified_by or frappe.session.user)
-		return is_system_manager(user) and not is_agreed
+		return is_system_manager(user) and not is_system_manager(find_author(self.trigger))
 
 	def notes(self) -> list[str]:
 		notes = []
@@ -177,8 +193,12 @@ class BacktestCounter:
 		}
 
 
-def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[PastChange, str]]:
-	"""(change, document name) of a DocType's documents since a time; adds gaps in the history to `notes`."""
+def read_past_changes(
+	trigger, since: datetime, notes: list[str], reader: str | None
+) -> Iterator[tuple[PastChange, str]]:
+	"""(change, document name) of a DocType's documents since a time, without those that `reader` may not
+	read; adds gaps in the history to `notes`.
+	"""
 	doctype = trigger.reference_doctype
 	if trigger.doc_event in DELETE_EVENTS:
 		yield from list_deleted_documents(doctype, since, notes)
@@ -200,10 +220,16 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
 	versions = read_document_versions(doctype, names, since) if tracked else {}
+	unreadable = 0
 	for name in names:
 		doc = frappe.get_doc(doctype, name)
+		if reader and not frappe.has_permission(doctype, "read", doc=doc, user=reader):
+			unreadable += 1
+			continue
 		for change in walk_back(doc, versions.get(name, ()), since, tracked):
 			yield change, str(name)
+	if unreadable:
+		notes.append(f"Not counted: {pluralize(unreadable, 'document')} that {reader} may not read.")
 
 
 def read_document_versions(doctype: str, names: list, since: datetime) -> dict[str, list]:

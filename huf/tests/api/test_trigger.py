@@ -222,6 +222,12 @@ class TestBacktest(TriggerTestCase):
 		found = self.backtest("after_insert", "doc.amount == 1")
 		self.assertEqual(found["times"], 3)
 
+	def test_documents_that_the_run_as_user_may_not_read_are_not_counted(self):
+		self.assertEqual(self.backtest("after_insert", run_as=self.editor)["times"], 3)
+		found = self.backtest("after_insert", run_as=self.user)
+		self.assertEqual(found["times"], 0)
+		self.assertIn(f"that {self.user} may not read", found["notes"][0])
+
 	def test_at_most_five_examples_are_returned_newest_first(self):
 		examples = self.backtest("on_change")["examples"]
 		self.assertEqual(len(examples), 5)
