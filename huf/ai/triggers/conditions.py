@@ -208,7 +208,10 @@ def evaluate_condition(
 	Parts after the first that is not true are not evaluated; their `ok` is None.
 	"""
 	checks: list[ConditionResult] = []
-	parts, limits = split_conjunction(condition), Limits()
+	try:
+		parts, limits = split_conjunction(condition), Limits()
+	except SyntaxError as error:  # stored by a version that allowed it; somebody's save must not fail
+		return checks, f"The condition cannot be read: {error.msg}."
 	for place, part in enumerate(parts):
 		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
 		if error and not doc._unlogged.isdisjoint(find_field_names(part)):

@@ -9,7 +9,12 @@ from frappe.utils.background_jobs import is_job_enqueued
 from huf.ai.runs.admission import acting_as
 from huf.ai.triggers.conditions import parse_moments
 from huf.ai.triggers.dispatch import event_job_id
-from huf.ai.triggers.doc_events import get_doc_event_agents, run_agent_for_doc, run_hooked_agents
+from huf.ai.triggers.doc_events import (
+	clear_doc_event_agents_cache,
+	get_doc_event_agents,
+	run_agent_for_doc,
+	run_hooked_agents,
+)
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
@@ -200,6 +205,16 @@ class TestConditions(TriggerTestCase):
 		for doctype in ("Agent Mail", "Agent Stop", "Knowledge Item"):
 			with self.assertRaisesRegex(frappe.ValidationError, "cannot have triggers"):
 				self.trigger(reference_doctype=doctype, doc_event="after_insert")
+
+	def test_a_stored_condition_that_cannot_be_read_fails_its_event_and_no_save(self):
+		trigger = self.trigger()
+		frappe.db.set_value("Agent Trigger", trigger.name, "condition", f"doc.status == {'x' * 6000!r}")
+		clear_doc_event_agents_cache()
+		with acting_as(self.user):
+			todo()
+		(event,) = events_of(trigger)
+		self.assertEqual(event.status, "Failed")
+		self.assertIn("longer than", event.reason)
 
 	def test_condition_cannot_change_documents(self):
 		for condition in ("doc.save()", "doc.db_set('status', 'Closed')", "doc.delete()"):
