@@ -149,8 +149,13 @@ def message_from_row(row) -> MailMessage:
 	message = parse_message("\n".join([*lines, "", ""]).encode())
 	files = frappe.parse_json(row.attachments or "[]")
 	attachments = tuple(Attachment(each["file_name"], each["content_type"], b"") for each in files)
-	known = {"text": row.text or "", "new_text": row.new_text or "", "automated": row.automated or None}
-	return replace(message, attachments=attachments, **known)
+	return replace(
+		message,
+		text=row.text or "",
+		new_text=row.new_text or "",
+		attachments=attachments,
+		automated=row.automated or None,
+	)
 
 
 # --- what follows from a run ---

@@ -123,10 +123,10 @@ def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> d
 
 def find_reader(trigger) -> str | None:
 	"""Whose permissions limit what the trigger sees, as in `doc_events.evaluate_for_document`."""
-	return None if is_system_manager(find_author(trigger)) else trigger.run_as
+	return None if is_system_manager(find_trigger_author(trigger)) else trigger.run_as
 
 
-def find_author(trigger) -> str:
+def find_trigger_author(trigger) -> str:
 	"""An unsaved trigger is the session user's."""
 	return trigger.modified_by or frappe.session.user
 
@@ -166,7 +166,7 @@ class BacktestCounter:
 		"""As `dispatch.needs_run_as`."""
 		if self.trigger.run_as or user in EXPLICIT_RUN_AS_USERS:
 			return not self.trigger.run_as
-		return is_system_manager(user) and not is_system_manager(find_author(self.trigger))
+		return is_system_manager(user) and not is_system_manager(find_trigger_author(self.trigger))
 
 	def notes(self) -> list[str]:
 		notes = []

@@ -92,11 +92,13 @@ def is_same(before, after) -> bool:
 def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
 	return Snapshot(
-		read_values(doc), read_values(before) if before else None, frozenset(list_unlogged_fields(doc.meta))
+		read_snapshot_values(doc),
+		read_snapshot_values(before) if before else None,
+		frozenset(list_unlogged_fields(doc.meta)),
 	)
 
 
-def read_values(doc) -> dict:
+def read_snapshot_values(doc) -> dict:
 	"""A document's values. Dates and times are objects, as the database returns them: forms send text."""
 	values = doc.as_dict()
 	parse_moments(values, doc.meta)
@@ -210,8 +212,8 @@ def evaluate_condition(
 	checks: list[ConditionResult] = []
 	try:
 		parts, limits = split_conjunction(condition), Limits()
-	except SyntaxError as error:  # stored by a version that allowed it; somebody's save must not fail
-		return checks, f"The condition cannot be read: {error.msg}."
+	except SyntaxError as refused:  # stored by a version that allowed it; somebody's save must not fail
+		return checks, f"The condition cannot be read: {refused.msg}."
 	for place, part in enumerate(parts):
 		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
 		if error and not doc._unlogged.isdisjoint(find_field_names(part)):

@@ -72,11 +72,11 @@ def explain_document(trigger_name: str, doc) -> dict:
 	}
 
 
-def check_runner(agent: str, run_as: str) -> ConditionResult:
+def check_runner(agent: str, run_as: str | None) -> ConditionResult:
 	"""Whether a run could be opened as this user; an event's job checks it."""
 	text = f"{run_as} may run {agent}"
 	try:
-		admission.admit(agent, run_as)
+		admission.admit(agent, run_as or "Guest")
 	except (UsageError, frappe.PermissionError) as error:
 		return ConditionResult(text, False, str(error))
 	return ConditionResult(text, True)
