@@ -193,9 +193,10 @@ def run_again(doc) -> dict:
 
 def queue_again(doc, job: MailJob) -> dict:
 	"""Queue a processed incoming mail again: {name, status}. Raises UsageError for any other mail."""
-	if not doc.sender:
+	is_incoming = doc.direction == Direction.INCOMING.value
+	if is_incoming and not doc.route:
 		raise UsageError(describe_unreadable())
-	is_ended = doc.direction == Direction.INCOMING.value and doc.status in [each.value for each in ENDED]
+	is_ended = is_incoming and doc.status in [each.value for each in ENDED]
 	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))
 	values = {"job": job.value, "attempts": 0, "reason": None}

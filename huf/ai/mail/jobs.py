@@ -141,7 +141,7 @@ def get_categories():
 def message_from_row(row) -> MailMessage:
 	"""The mail parsed from its stored bytes, or from its row if they are gone."""
 	raw = store.read_raw(row)
-	if raw and row.sender:  # without a sender: `ingest_unreadable`
+	if raw and row.route:  # without a route: `ingest_unreadable`
 		message, text = parse_message(raw), row.text or ""
 		return replace(message, text=text) if text.endswith(INCOMPLETE) else message
 	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}

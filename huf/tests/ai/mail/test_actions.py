@@ -1,11 +1,14 @@
 """What users do with a mail: answer, assign, categorize, and process it again."""
 
+from email.message import EmailMessage
 from unittest.mock import patch
 
 import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail import store
+from huf.ai.mail.jobs import message_from_row, open_mail_run, prepare_agent_job, recover_mails
+from huf.ai.mail.triage import classify_prompt
 from huf.ai.runs.replay import replay
 from huf.api import draft as drafts_api
 from huf.api import mail as api
@@ -152,3 +155,40 @@ class TestProcessingAgain(MailTestCase):
 		self.work(mail)
 		api.hand_over(mail)
 		self.assertRaises(UsageError, api.run_again, mail)
+
+
+class TestProcessing(MailTestCase):
+	def test_a_mail_whose_run_was_deleted_fails_and_can_be_processed_again(self):
+		self.agent()
+		mail = self.take()
+		run = open_mail_run(row(mail))
+		frappe.delete_doc("Agent Run", run)
+		frappe.db.commit()
+		recover_mails()
+		self.assertEqual(row(mail).status, "Failed")
+		self.assertIn("deleted", row(mail).reason)
+		self.assertEqual(api.run_again(mail)["status"], "Queued")
+		self.assertEqual(self.work(mail).status, "Done")
+
+	def test_a_mail_without_a_sender_is_processed_again(self):
+		self.agent(rule={"header_match": '{"X-Form": "contact"}'})
+		body = frappe.generate_hash(length=8)
+		mail = self.take(f"Subject: From a form\nX-Form: contact\n\n{body}".encode())
+		self.assertEqual(self.work(mail).status, "Done")
+		self.assertIn(body, message_from_row(row(mail)).text)
+		self.assertEqual(message_from_row(row(mail)).header("X-Form"), "contact")
+		self.assertEqual(api.run_again(mail)["status"], "Queued")
+
+	def test_the_prompt_names_the_attachments_of_a_mail(self):
+		agent, mail = self.agent(), EmailMessage()
+		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "Invoice"
+		mail.set_content("See attached.")
+		mail.add_attachment(b"1;2", "application", "pdf", filename="invoice.pdf")
+		name = self.take(mail.as_bytes())
+		stored = row(name)
+		self.assertEqual(prepare_agent_job(stored)[0], agent)
+		stored.raw_file = None
+		prompts = [prepare_agent_job(each)[1] for each in (row(name), stored)]
+		prompts.append(classify_prompt(message_from_row(row(name)), ()))
+		for prompt in prompts:
+			self.assertTrue(prompt.endswith("See attached.\n\nAttachments: invoice.pdf"), prompt)

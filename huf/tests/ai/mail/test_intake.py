@@ -11,16 +11,9 @@ from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import drafts, store
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import ingest_raw
-from huf.ai.mail.jobs import (
-	message_from_row,
-	open_mail_run,
-	prepare_agent_job,
-	process_mail,
-	recover_mails,
-)
+from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.retention import blank_old_mails
-from huf.ai.mail.triage import classify_prompt
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import insert_new_mail
 from huf.api import mail as api
@@ -216,37 +209,11 @@ class TestAgentRoute(MailTestCase):
 		frappe.db.set_value("Agent Mail", unresumable, "status", "Failed")
 		frappe.db.commit()
 
-	def test_a_mail_whose_run_was_deleted_fails_and_can_be_processed_again(self):
-		self.agent()
-		mail = self.take()
-		run = open_mail_run(row(mail))
-		frappe.delete_doc("Agent Run", run)
-		frappe.db.commit()
-		recover_mails()
-		self.assertEqual(row(mail).status, "Failed")
-		self.assertIn("deleted", row(mail).reason)
-		self.assertEqual(api.run_again(mail)["status"], "Queued")
-		self.assertEqual(self.work(mail).status, "Done")
-
 	def test_a_mail_is_read_from_its_record_if_its_raw_file_is_missing(self):
 		name = self.take(text="Do you have aspirin?")
 		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
 		os.remove(frappe.get_doc("File", file).get_full_path())
 		self.assertIn("aspirin", message_from_row(row(name)).text)
-
-	def test_the_prompt_names_the_attachments_of_a_mail(self):
-		agent, mail = self.agent(), EmailMessage()
-		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "Invoice"
-		mail.set_content("See attached.")
-		mail.add_attachment(b"1;2", "application", "pdf", filename="invoice.pdf")
-		name = self.take(mail.as_bytes())
-		stored = row(name)
-		self.assertEqual(prepare_agent_job(stored)[0], agent)
-		stored.raw_file = None
-		prompts = [prepare_agent_job(each)[1] for each in (row(name), stored)]
-		prompts.append(classify_prompt(message_from_row(row(name)), ()))
-		for prompt in prompts:
-			self.assertTrue(prompt.endswith("See attached.\n\nAttachments: invoice.pdf"), prompt)
 
 	def reply(self, to: str, body: str = "Yes, we do.", **agent) -> str:
 		"""Process a mail whose agent calls send_reply; returns the mail's name."""
