@@ -7,6 +7,7 @@ fetched while a transaction is open.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import frappe
@@ -18,7 +19,7 @@ from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import digest
+from huf.ai.storage.rows import clip, digest
 
 INDEX_VERSION = 1
 """Version of reading and chunking; a new one re-indexes everything."""
@@ -159,12 +160,14 @@ def index_one_by_one(items: list) -> None:
 class ItemContent:
 	"""The content of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
 
-	`vectors` (one for each chunk, packed) is None if there are none or nothing has changed.
+	`words` (the index text of each chunk) is empty if nothing has changed; `vectors` (one for each chunk,
+	packed) is None then, and if there are none.
 	"""
 
 	title: str | None = None
 	chunks: Sequence[Part] = ()
 	hash: str = ""
+	words: Sequence[str] = ()
 	vectors: Sequence[str] | None = None
 	error: str | None = None
 	is_gone: bool = False
@@ -177,12 +180,19 @@ def read_item_content(item) -> ItemContent:
 		return ItemContent(is_gone=True)
 	except (UsageError, frappe.ValidationError, OSError) as error:
 		return ItemContent(error=str(error))
-	chunks = list(split_into_chunks(parts))
+	title, chunks = clip(title, 500), [
+		replace(each, heading=clip(each.heading, 500))
+		for each in islice(split_into_chunks(parts), store.MAX_CHUNKS_PER_ITEM)
+	]
 	if not chunks:
 		return ItemContent(error="There is no text in it.")
 	model = frappe.get_cached_value(SOURCE, item.source, "embedding_model")
 	content = ItemContent(title, chunks, hash_content(title, chunks, model))
-	return add_vectors(content, model) if model and content.hash != item.content_hash else content
+	if content.hash == item.content_hash:
+		return content
+	# Here and not when it is stored, because no other process can write to the database then.
+	content = replace(content, words=store.make_index_texts(title, chunks))
+	return add_vectors(content, model) if model else content
 
 
 def add_vectors(content: ItemContent, model: str) -> ItemContent:
@@ -202,7 +212,15 @@ def store_content(item, content: ItemContent) -> None:
 	elif content.error and not content.chunks:
 		store.fail_item(item, content.error, keep=bool(item.url))
 	else:
-		store.update_item(item, content.title, content.hash, content.chunks, content.vectors, content.error)
+		store.update_item(
+			item,
+			content.title,
+			content.hash,
+			content.chunks,
+			content.words,
+			content.vectors,
+			content.error,
+		)
 
 
 def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -> str:

@@ -6,7 +6,7 @@ Nothing here commits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -185,6 +185,7 @@ def update_item(
 	title: str | None,
 	content_hash: str,
 	chunks: Sequence,
+	words: Sequence[str],
 	vectors: Sequence[str] | None = None,
 	error: str | None = None,
 ) -> None:
@@ -194,6 +195,7 @@ def update_item(
 		item: its row as it was before reading.
 		content_hash: if it equals the stored hash, the chunks stay as they are.
 		chunks: `Part`s of `huf.ai.knowledge.chunking`.
+		words: the index text of each chunk.
 		error: why the chunks lack the vectors they should have.
 	"""
 	if not lock_item(item):
@@ -201,11 +203,8 @@ def update_item(
 	state = IndexState.FAILED if error else IndexState.READY
 	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
-		title, chunks = clip(title, 500), chunks[:MAX_CHUNKS_PER_ITEM]
 		delete_chunks([item.name])
-		write_chunks(
-			item, title, [replace(each, heading=clip(each.heading, 500)) for each in chunks], vectors
-		)
+		write_chunks(item, chunks, words, vectors)
 		values |= {"title": title, "content_hash": content_hash, "chunks": len(chunks)}
 	update_row(ITEM, item.name, values)
 
@@ -226,12 +225,8 @@ def lock_item(item) -> bool:
 	return frappe.db.get_value(ITEM, item.name, "stamp", for_update=True) == item.stamp
 
 
-def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[str] | None) -> None:
+def write_chunks(item, chunks: Sequence, words: Sequence[str], vectors: Sequence[str] | None) -> None:
 	names = [make_chunk_name(item.name, position) for position in range(len(chunks))]
-	language = find_language(each.text for each in chunks)
-	words = [
-		make_index_text(language, title, "\n".join(each.fields), each.heading, each.text) for each in chunks
-	]
 	source = make_source_word(item.source)
 	rows = [
 		{
@@ -315,6 +310,14 @@ def make_chunk_name(item: str, position: int) -> str:
 
 def make_source_word(source: str) -> str:
 	return f"src{digest('source', source)[:12]}"
+
+
+def make_index_texts(title: str | None, chunks: Sequence) -> list[str]:
+	"""The index text of each chunk of a document. Takes seconds for a long one."""
+	language = find_language(each.text for each in chunks)
+	return [
+		make_index_text(language, title, "\n".join(each.fields), each.heading, each.text) for each in chunks
+	]
 
 
 def make_index_text(

@@ -231,6 +231,20 @@ class TestDocuments(SiteTestCase):
 		index_source(source, again=True)
 		self.assertEqual(frappe.get_all(CHUNK, fields=["name", "creation"], order_by="name"), before)
 
+	def test_texts_are_stemmed_before_the_transaction_that_stores_them(self):
+		for title in ("Roof", "Gutter", "Window"):
+			make_case(title=f"{title} {self.word}")
+		written = []
+
+		def make_text(*args):
+			written.append(frappe.db.transaction_writes)
+			return make_index_text(*args)
+
+		make_index_text = store.make_index_text
+		with patch.object(store, "make_index_text", make_text):
+			self.assertEqual(len(find(self.word, self.source())), 3)
+		self.assertEqual(set(written), {0})
+
 	def test_a_change_while_a_document_is_read_is_not_lost(self):
 		doc = make_case(title=f"Roof {self.word}")
 		source = self.source()
