@@ -180,10 +180,9 @@ def read_item_content(item) -> ItemContent:
 		return ItemContent(is_gone=True)
 	except (UsageError, frappe.ValidationError, OSError) as error:
 		return ItemContent(error=str(error))
-	title, chunks = clip(title, 500), [
-		replace(each, heading=clip(each.heading, 500))
-		for each in islice(split_into_chunks(parts), store.MAX_CHUNKS_PER_ITEM)
-	]
+	title = clip(title, 500)
+	some = islice(split_into_chunks(parts), store.MAX_CHUNKS_PER_ITEM)
+	chunks = [replace(each, heading=clip(each.heading, 500)) for each in some]
 	if not chunks:
 		return ItemContent(error="There is no text in it.")
 	model = frappe.get_cached_value(SOURCE, item.source, "embedding_model")

@@ -10,7 +10,7 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import OutcomeUnknown, ToolError
 from huf.ai.core.progress import report_progress
 from huf.ai.mcp.client.definitions import MAX_TOOLS, ToolDefinition, UnusableTool, strip_invisible
 
@@ -23,6 +23,9 @@ MAX_SESSION_S = 3600
 """Limit for a session, however often the server reports progress."""
 CLOSE_TIMEOUT_S = 2.0
 """How long to wait for a session to close after the result has arrived."""
+MAY_BE_DONE = "Whether it did anything is not known: find out before you call it again."
+UNANSWERED_CODES = (-32700, -32603, -32600, -32000, -32001)
+"""Errors that the SDK reports for an answer that is lost or cannot be read."""
 MAX_SERVER_TEXT_CHARS = 500
 """Limit for errors and names that a server sends."""
 T = TypeVar("T")
@@ -95,12 +98,15 @@ async def call_tool(
 ) -> dict:
 	"""Call a tool and return its result, if the server still describes the tool as accepted.
 
-	`on_call` is called before the arguments are sent. Raises ToolError, or ToolChanged with the current
-	definition.
+	`on_call` is called before the arguments are sent. Raises ToolError, ToolChanged with the current
+	definition, or OutcomeUnknown where the server may have made the call nevertheless.
 	"""
+	from mcp import MCPError
+
 	from huf.ai.mcp.client.definitions import read_call_result
 
 	context = target.context or copy_context()
+	is_sent = False
 
 	async def call(client: "Client", renew: Renew) -> dict:
 		async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -113,9 +119,22 @@ async def call_tool(
 			raise ToolChanged(offered)
 		if on_call:
 			on_call()
-		return read_call_result(await client.call_tool(accepted.name, arguments, progress_callback=report))
+		nonlocal is_sent
+		is_sent = True
+		try:
+			result = await client.call_tool(accepted.name, arguments, progress_callback=report)
+		except MCPError as error:
+			is_sent = error.code in UNANSWERED_CODES
+			raise
+		is_sent = False
+		return read_call_result(result)
 
-	return await within_limits(target, call, open_for_call)
+	try:
+		return await within_limits(target, call, open_for_call)
+	except ToolError as error:
+		if is_sent:
+			raise OutcomeUnknown(f"{error} {MAY_BE_DONE}") from None
+		raise
 
 
 class ToolChanged(ToolError):
@@ -154,8 +173,7 @@ async def within_limits(
 		if results:
 			return results[0]
 		seconds = MAX_SESSION_S if anyio.current_time() >= last else target.timeout_s
-		message = f"{target.name} did not answer within {seconds:g} seconds."
-		raise ToolError(f"{message} Whether it did anything is not known.") from None
+		raise ToolError(f"{target.name} did not answer within {seconds:g} seconds.") from None
 	except Exception as error:  # the boundary around a server and the SDK, which raises groups of anything
 		if results:
 			return results[0]

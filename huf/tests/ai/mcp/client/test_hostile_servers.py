@@ -50,6 +50,27 @@ class TestHostileServers(ConnectionTestCase):
 		self.assertEqual((result["status"], result["response"]), ("Success", "It failed."))
 		self.assertRegex(model.requests[-1]["messages"][-1]["content"], reason)
 
+	def test_an_external_call_whose_answer_is_lost_or_unreadable_is_unknown(self):
+		for mode, tool, status in (
+			("hang", "search", "Unknown"),
+			("huge", "search", "Unknown"),
+			("garbage", "search", "Unknown"),
+			("crash", "search", "Unknown"),
+			("good", "fail", "Failed"),
+		):
+			with self.subTest(mode), McpServer(mode) as server, ModelServer() as model:
+				connection = self.connect(server, [tool], timeout=3 if mode == "hang" else 12)
+				doc = frappe.get_doc(CONNECTION, connection)
+				for row in doc.tools:
+					row.effect, row.requires_approval = "external", 0
+				doc.save()
+				agent = make_agent(make_model(model), (self.name_of(tool),))
+				model.script(tool_call(self.name_of(tool), {}), text("It failed."))
+				run = run_agent_sync(agent, "Search")["run"]
+				self.assertEqual(frappe.db.get_value("Agent Tool Call", {"run": run}, "status"), status)
+				read = model.requests[-1]["messages"][-1]["content"]
+				self.assertEqual("is not known" in read, status == "Unknown", read)
+
 	def test_a_server_that_becomes_hostile_before_the_call_gets_no_arguments(self):
 		"""Calls and refreshes both list the tools first; both end, and the accepted definition stays."""
 		reasons = {
