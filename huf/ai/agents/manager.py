@@ -50,8 +50,8 @@ class ModelTiers:
 
 @dataclass(frozen=True)
 class Recipe:
-	"""What an agent is built from, as a cache key: saved versions of its documents, the user and
-	their roles.
+	"""What an agent is built from, as a cache key: its instructions, saved versions of its documents, the
+	user and their roles.
 	"""
 
 	versions: tuple
@@ -101,7 +101,8 @@ class AgentManager:
 		"""
 		doc = self.agent_doc
 		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
-		versions = tuple((row.name, row.modified) for row in (doc, *rows))
+		# An eval may hold changed instructions of the same saved version.
+		versions = (doc.instructions, *((row.name, row.modified) for row in (doc, *rows)))
 		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
 		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc), run_child)
 		return agent.clone(tools=[]) if self.is_chat else agent

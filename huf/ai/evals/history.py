@@ -45,13 +45,9 @@ def begin_eval(agent: str, model: str | None, times: int) -> str:
 		raise UsageError(_("The agent {0} has no eval cases.").format(agent))
 	if any(row.status in RUNNING for row in list_evals(agent)):
 		raise UsageError(_("The eval cases of {0} are being run. Wait until they have ended.").format(agent))
-	doc = frappe.get_doc("Agent", agent)
-	changes = frappe.parse_json(doc.pending_changes or "{}")
 	values = {
 		"agent": agent,
-		"model": model or changes.get("model") or AgentManager(agent).model,
-		"instructions_version": len(list_instruction_versions(doc)) + ("instructions" in changes),
-		"with_changes": int(bool(changes)),
+		**describe_version(agent, model),
 		"status": "Queued",
 		"cases": cases,
 		"done": 0,
@@ -59,6 +55,23 @@ def begin_eval(agent: str, model: str | None, times: int) -> str:
 		"passed": 0,
 	}
 	return insert_row(EVAL, values)
+
+
+def describe_version(agent: str, model: str | None) -> dict:
+	"""Fields that say what an eval evaluates: the agent as it is now, with its pending changes."""
+	doc = frappe.get_doc("Agent", agent)
+	changes = frappe.parse_json(doc.pending_changes or "{}")
+	return {
+		"model": model or changes.get("model") or AgentManager(agent).model,
+		"instructions_version": len(list_instruction_versions(doc)) + ("instructions" in changes),
+		"with_changes": int(bool(changes)),
+	}
+
+
+def start_eval(record: str, agent: str, model: str | None) -> None:
+	"""Its job begins: the agent may have changed since it was queued. Commits."""
+	update_row(EVAL, record, {"status": "Started", "modified": now(), **describe_version(agent, model)})
+	frappe.db.commit()
 
 
 def add_result(record: str, result: CaseResult) -> None:

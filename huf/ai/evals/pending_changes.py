@@ -75,6 +75,7 @@ def run_job(agent: str, times: int, model: str | None, judge: str | None, record
 		evaluate(agent, times, model, judge)
 		return
 	try:
+		history.start_eval(record, agent, model)
 		evaluate(agent, times, model, judge, on_result=partial(history.add_result, record))
 	except Exception as error:  # the boundary of the job: its record would stay open
 		frappe.db.rollback()

@@ -188,7 +188,10 @@ class EvalRunner:
 		self.model = model or self.manager.model
 
 	def run_case(self, name: str, times: int) -> CaseResult:
-		row = frappe.get_doc(CASE, name)
+		try:
+			row = frappe.get_doc(CASE, name)
+		except frappe.DoesNotExistError:
+			return CaseResult(name, skipped="It was deleted during the eval.")
 		try:
 			case = parse_case(row.case_name, row.agent, row.prompt or "", row.definition)
 		except UsageError as error:

@@ -36,15 +36,25 @@ def embed_texts(model: str, texts: Sequence[str]) -> list[str]:
 
 	Commits. Raises ModelError, including when a budget does not allow the call.
 	"""
+	packed: list[str] = []
+	for start in range(0, len(texts), TEXTS_PER_CALL):
+		rows = normalize_vectors(model, request_vectors(model, list(texts[start : start + TEXTS_PER_CALL])))
+		packed += [base64.b64encode(row.tobytes()).decode() for row in rows]
+	return packed
+
+
+def normalize_vectors(model: str, vectors: Sequence[Any]) -> Any:
+	"""A matrix of float32. Raises ModelError unless these are vectors of finite numbers and equal length."""
 	import numpy
 
-	packed = []
-	for start in range(0, len(texts), TEXTS_PER_CALL):
-		for vector in request_vectors(model, list(texts[start : start + TEXTS_PER_CALL])):
-			row = numpy.asarray(vector, dtype="<f4")
-			row /= max(float(numpy.linalg.norm(row)), 1e-12)
-			packed.append(base64.b64encode(row.tobytes()).decode())
-	return packed
+	try:
+		with numpy.errstate(over="ignore"):
+			rows = numpy.array(vectors, dtype="<f4")
+	except (TypeError, ValueError):
+		rows = numpy.empty(0)
+	if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
+		raise ModelError(f"{model} returned something other than vectors of numbers.")
+	return rows / numpy.maximum(numpy.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def request_vectors(model: str, texts: list[str]) -> list[list[float]]:

@@ -62,9 +62,11 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	except known_errors() as error:
 		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
+	if not isinstance(tokens, int):
+		tokens = 0  # LiteLLM passes on what the server says
 	prices = prices_of(model, kwargs["model"])
 	cost = prices.cost(tokens, 0, 0) if prices and tokens else None
-	return [each["embedding"] for each in answer.data], Usage(tokens, cost=cost)
+	return [each["embedding"] for each in answer.data or ()], Usage(tokens, cost=cost)
 
 
 def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:

@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import pending_changes
 from huf.ai.evals.runner import RECORDED
@@ -107,6 +108,11 @@ class TestHolding(EvalTestCase):
 		for model in (RECORDED, "Offline"):
 			self.assertFalse(pending_changes.try_changes(self.agent, model=model).applied)
 		self.assertEqual(self.instructions(), "You are an agent under test.")
+
+	def test_an_agent_is_made_with_its_stored_instructions_after_an_eval_of_others(self):
+		self.save(instructions="Say yes.")
+		pending_changes.try_changes(self.agent, model=RECORDED)
+		self.assertEqual(AgentManager(self.agent).prepare_agent().instructions, self.instructions())
 
 	def test_saving_the_agent_cannot_overwrite_pending_changes(self):
 		self.save(instructions="Say yes.")

@@ -40,6 +40,15 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(older.name, first.name)
 		self.assertEqual(second.instructions_version, first.instructions_version + 1)
 
+	def test_the_record_says_which_version_its_job_evaluated(self):
+		frappe.db.set_value("Agent", self.agent, "pending_changes", '{"instructions": "Say yes."}')
+		record = history.begin_eval(self.agent, RECORDED, 1)
+		pending_changes.discard_pending_changes(self.agent)
+		frappe.db.commit()
+		pending_changes.run_job(self.agent, 1, RECORDED, None, record)
+		(row,) = history.list_evals(self.agent)
+		self.assertEqual((row.with_changes, row.instructions_version), (0, 1))
+
 	def test_an_agent_has_one_running_eval_and_a_stale_one_counts_as_failed(self):
 		record = history.begin_eval(self.agent, RECORDED, 1)
 		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED, 1)

@@ -65,6 +65,16 @@ class TestCases(EvalTestCase):
 		self.assertEqual(faults["a good one"], [])
 		self.assertIn("this case cannot be read: Line 1: expect one of these", faults["broken"][0])
 
+	def test_a_case_that_is_deleted_during_the_eval_is_skipped(self):
+		for name in ("a", "b", "c"):
+			self.case({"says": "yes"}, name=name, answers=[{"say": "yes"}])
+
+		def delete(result) -> None:
+			frappe.db.delete("Agent Eval Case", {"agent": self.agent, "case_name": "b"})
+
+		report = self.run_cases(on_result=delete)
+		self.assertEqual([bool(each.skipped) for each in report.results], [False, True, False])
+
 	def test_roles_of_a_case_do_not_lift_the_user_permissions_of_its_author(self):
 		make_doctypes()
 		teams = [make(TEAM, title=unique("Team")).name for _ in range(2)]

@@ -1,6 +1,7 @@
 """Search by meaning is combined with word search, has the same permissions, and never blocks it."""
 
 import json
+from unittest.mock import patch
 
 import frappe
 
@@ -9,6 +10,7 @@ from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, SOURCE, read_items
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage import stops
+from huf.tests import model_server
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
 from huf.tests.factories import make, make_model, make_user, unique
@@ -54,6 +56,22 @@ class TestMeaning(SiteTestCase):
 		source = make_source(*self.files, embedding_model=model)
 		self.assertEqual({row.state for row in read_items(source).values()}, {"Failed"})
 		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+
+	def test_search_by_words_works_while_the_embedding_model_returns_no_vectors(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		for vector in (None, [], "x", {"a": 1}, ["a"], [None], [[1.0], [2.0]], [float("nan")], [1e308]):
+			data = [{"object": "embedding", "index": 0, "embedding": vector}]
+			self.assert_only_words_are_searched(source, {"data": data})
+		self.assert_only_words_are_searched(source, {"data": None})
+
+	def assert_only_words_are_searched(self, source: str, answer: dict):
+		answer = {"object": "list", "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}, **answer}
+		with self.subTest(answer), patch.object(model_server, "embeddings", lambda body: answer):
+			self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+			other = make_source(*self.files, embedding_model=self.model)
+			for row in read_items(other).values():
+				self.assertEqual(row.state, "Failed")
+				self.assertRegex(row.error, "vectors|could not be read|failed")
 
 	def test_no_embedding_call_is_made_in_a_write_transaction(self):
 		source = make_source(*self.files, embedding_model=self.model)
