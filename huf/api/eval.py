@@ -52,6 +52,8 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	check_manageable(agent)
 	if not 1 <= times <= MAX_TIMES:
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
+	# `begin_eval` waits for a lock, and must read what others have committed until then.
+	frappe.db.commit()
 	record = history.begin_eval(agent, model, times)
 	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
 	job = "huf.ai.evals.pending_changes.run_job"

@@ -40,6 +40,8 @@ def begin_eval(agent: str, model: str | None, times: int) -> str:
 
 	Raises UsageError without enabled cases, or while another eval of the agent runs.
 	"""
+	# Of concurrent requests, the later ones wait here and find the record of the first.
+	frappe.db.get_value("Agent", agent, "name", for_update=True)
 	cases = frappe.db.count(CASE, {"agent": agent, "disabled": 0})
 	if not cases:
 		raise UsageError(_("The agent {0} has no eval cases.").format(agent))

@@ -1,6 +1,8 @@
 """The progress and results of an agent's evals are recorded."""
 
+from contextlib import suppress
 from datetime import datetime
+from threading import Barrier, BrokenBarrierError
 from unittest.mock import patch
 
 import frappe
@@ -11,6 +13,7 @@ from huf.ai.evals import history, pending_changes
 from huf.ai.evals.runner import RECORDED
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.contract.connections import together
 
 
 class TestHistory(EvalTestCase):
@@ -56,6 +59,28 @@ class TestHistory(EvalTestCase):
 		(stale,) = history.list_evals(self.agent)
 		self.assertEqual(stale.status, "Failed")
 		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
+
+	def test_of_two_requests_at_once_one_starts_an_eval(self):
+		both_have_looked = Barrier(2)
+		list_evals = history.list_evals
+
+		def look(agent: str) -> list:
+			rows = list_evals(agent)
+			with suppress(BrokenBarrierError):
+				both_have_looked.wait(1)
+			return rows
+
+		def request() -> str | None:
+			try:
+				record = api.run(self.agent, 1, RECORDED)["eval"]
+				frappe.db.commit()
+				return record
+			except UsageError:
+				return None
+
+		with patch.object(history, "list_evals", look), patch.object(frappe, "enqueue"):
+			records = together([(request,), (request,)])
+		self.assertEqual(len(list(filter(None, records))), 1)
 
 	def test_an_eval_is_not_stale_because_clocks_were_set_forward(self):
 		record = history.begin_eval(self.agent, RECORDED, 1)
