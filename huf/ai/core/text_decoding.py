@@ -27,6 +27,18 @@ WHOLE_ADDRESS = re.compile(
 	rf"(?<![\w@.!#$%&'*+/=?^`{{|}}~-]){EMAIL_ADDRESS.pattern}(?!\"?[@\uff20\ufe6b]|[\w-]|\.\w)"
 )
 """An address that is not a part of something else, such as a@b.example@c.example or jörg@b.example."""
+BYTE_ORDER_MARKS = {
+	codecs.BOM_UTF32_LE: "utf-32",
+	codecs.BOM_UTF32_BE: "utf-32",
+	codecs.BOM_UTF16_LE: "utf-16",
+	codecs.BOM_UTF16_BE: "utf-16",
+}
+"""The longer ones first: that of UTF-32 begins as that of UTF-16 does."""
+DECLARED_CHARSET = re.compile(
+	rb"(?:<meta\b[^>]{0,300}?\bcharset|<\?xml\b[^>]{0,100}?\bencoding)\s{0,9}=[\s\"']{0,9}([\w.:-]{1,40})",
+	re.IGNORECASE,
+)
+MAX_DECLARATION_BYTES = 1024
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 NO_TAGS = str.maketrans("", "", "<>")
 
@@ -36,15 +48,28 @@ DOMAIN_CODECS = frozenset(("idna", "punycode"))
 
 
 def decode_bytes(data: bytes, charset: str | None = None) -> str:
-	"""Decode by the named charset, else as UTF-8, else as the charset of most old mails."""
+	"""Decode by the byte order mark, else the named charset, else as UTF-8, else by the charset that HTML or
+	XML declares, else as the charset of most old mails.
+	"""
+	for mark, codec in BYTE_ORDER_MARKS.items():
+		if data.startswith(mark):
+			return data.decode(codec, "replace")
 	named = find_codec(charset)
 	for codec in (named, "utf-8"):
 		try:
 			return data.decode(codec) if codec else data.decode("ascii")
 		except UnicodeError:
 			continue
-	wanted = named if named not in (None, "utf-8") else FALLBACK_CHARSET
-	return data.decode(wanted, "replace")
+	if named in (None, "utf-8"):
+		named = find_declared_codec(data)
+	return data.decode(named or FALLBACK_CHARSET, "replace")
+
+
+def find_declared_codec(data: bytes) -> str | None:
+	"""Python's codec name for the charset that HTML or XML declares; None for Unicode, which it is not."""
+	found = DECLARED_CHARSET.search(data[:MAX_DECLARATION_BYTES])
+	codec = find_codec(found[1].decode("ascii", "replace")) if found else None
+	return None if codec and codec.startswith("utf") else codec
 
 
 def find_codec(charset: str | None) -> str | None:

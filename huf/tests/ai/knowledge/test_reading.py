@@ -63,6 +63,22 @@ class TestFiles(unittest.TestCase):
 	def test_text_of_an_old_encoding_is_read(self):
 		self.assertEqual(read_file("a.txt", "Müller".encode("cp1252"))[0].text, "Müller")
 
+	def test_a_byte_order_mark_or_a_declared_charset_is_followed(self):
+		said = "Příliš žluťoučký kůň"
+		for name, content in {
+			"a.txt": said.encode("utf-16"),
+			"a.csv": "\ufeff".encode("utf-16-be") + said.encode("utf-16-be"),
+			"a.md": said.encode("utf-32"),
+			"a.html": f"<meta charset='windows-1250'><p>{said}</p>".encode("cp1250"),
+			"a.htm": f'<meta content="text/html; charset=ISO-8859-2"><p>{said}</p>'.encode("iso-8859-2"),
+			"a.xml": f'<?xml version="1.0" encoding="windows-1250"?>{said}'.encode("cp1250"),
+			"b.html": f"<meta charset='windows-1250'><p>{said}</p>".encode(),
+			"c.html": f"<meta charset='utf-16'><p>{said}</p>".encode(),
+		}.items():
+			with self.subTest(name):
+				self.assertIn(said, read_file(name, content)[0].text)
+				self.assertNotIn("\ufeff", read_file(name, content)[0].text)
+
 	def test_broken_files_and_unknown_types_are_refused(self):
 		for name in ("a.pdf", "a.docx", "a.xlsx", "a.pptx"):
 			with self.subTest(name), self.assertRaisesRegex(UsageError, name):
