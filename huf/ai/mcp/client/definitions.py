@@ -47,6 +47,9 @@ DROPPED = {
 """Keywords that are inlined, or left to the server: a hostile pattern can keep a regular expression busy for
 hours.
 """
+FILLERS = re.compile(
+	"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 MAX_ERROR_CHARS = 4_000
 
 
@@ -74,7 +77,7 @@ class ToolDefinition:
 
 	@classmethod
 	def parse(cls, text: str) -> "ToolDefinition":
-		return cls(**json.loads(text))
+		return cls(**strip_invisible_json(json.loads(text)))
 
 	def as_json(self) -> str:
 		return json.dumps(vars(self), ensure_ascii=False, indent=1, sort_keys=True)
@@ -90,13 +93,19 @@ class ToolDefinition:
 
 
 def strip_invisible(text: str) -> str:
-	"""Remove control, format and private characters, which can hide instructions from people."""
+	"""Remove control, format and private characters, variation selectors and fillers, which can hide
+	instructions from people.
+	"""
 	kept = (char for char in text if char in "\n\t" or unicodedata.category(char)[0] != "C")
-	return "".join(kept)
+	return FILLERS.sub("", "".join(kept))
 
 
 def strip_invisible_json(value: Any) -> Any:
-	return json.loads(strip_invisible(json.dumps(value, ensure_ascii=False)))
+	if isinstance(value, str):
+		return strip_invisible(value)
+	if isinstance(value, Mapping):
+		return {strip_invisible(key): strip_invisible_json(each) for key, each in value.items()}
+	return [strip_invisible_json(each) for each in value] if isinstance(value, list) else value
 
 
 def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
@@ -112,8 +121,10 @@ def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
 	cleaned["type"] = "object"
 	try:
 		Draft202012Validator.check_schema(cleaned)
-	except SchemaError as error:
-		raise UnusableTool(_("Its schema is not valid: {0}").format(error.message[:200])) from None
+		json.dumps(cleaned, allow_nan=False)
+	except (SchemaError, ValueError) as error:
+		reason = getattr(error, "message", str(error))[:200]
+		raise UnusableTool(_("Its schema is not valid: {0}").format(reason)) from None
 	return cleaned
 
 

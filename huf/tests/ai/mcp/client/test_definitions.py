@@ -31,6 +31,20 @@ class TestDefinitions(unittest.TestCase):
 		with self.assertRaises(UnusableTool):
 			clean({}, name=f"search{hidden}")
 
+	def test_variation_selectors_fillers_and_escaped_control_characters_do_not_reach_the_model(self):
+		hidden = "".join(chr(0xE0100 + ord(char)) for char in "steal") + "\ufe01\u3164\u0000\u001b"
+		schema = {"properties": {"a": {"description": f"A{hidden}", "enum": [f"x{hidden}"]}}}
+		definition = clean(schema, description=f"Search{hidden}")
+		self.assertEqual(definition.description, "Search")
+		self.assertEqual(definition.input_schema["properties"]["a"], {"description": "A", "enum": ["x"]})
+		result = CallToolResult(content=[], structured_content={f"k{hidden}": [f"v{hidden}"]})
+		self.assertEqual(read_call_result(result), {"structured": {"k": ["v"]}})
+
+	def test_a_definition_accepted_with_hidden_characters_equals_the_cleaned_one(self):
+		definition = clean({}, description="Warns")
+		stored = json.dumps({**vars(definition), "description": "Warns\ufe0f"})
+		self.assertEqual(ToolDefinition.parse(stored), definition)
+
 	def test_references_are_inlined_and_those_that_loop_accept_anything(self):
 		node = {
 			"type": "object",
@@ -71,6 +85,11 @@ class TestDefinitions(unittest.TestCase):
 		started = time.monotonic()
 		check_arguments({"a": "x" * 60}, slow)
 		self.assertLess(time.monotonic() - started, 10)
+
+	def test_a_schema_with_a_number_beyond_json_is_refused(self):
+		for schema in ({"properties": {"a": {"default": 1e400}}}, {"properties": {"a": {"maximum": 1e400}}}):
+			with self.subTest(schema), self.assertRaisesRegex(UnusableTool, "not valid"):
+				clean(schema)
 
 	def test_the_digest_of_a_definition_does_not_depend_on_key_order(self):
 		first = clean({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]})
