@@ -30,7 +30,7 @@ from a2a.types import (
 )
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import MessageToDict, ParseDict, SerializeToJsonError
 from google.protobuf.struct_pb2 import Value
 
 import huf
@@ -87,13 +87,21 @@ def build_card(agent: Any, url: str) -> AgentCard:
 def read_answer(message: Message) -> ApprovalResponse:
 	"""Raises InvalidParamsError if no part is an answer."""
 	for part in message.parts:
-		given = MessageToDict(part.data) if part.HasField("data") else None
+		given = read_data(part) if part.HasField("data") else None
 		if isinstance(given, dict) and isinstance(given.get("approve"), bool):
 			draft, digest = str(given.get("draft") or ""), str(given.get("digest") or "")
 			return ApprovalResponse(
 				draft, digest, given["approve"], reason=str(given.get("reason") or "") or None
 			)
 	raise InvalidParamsError(HOW_TO_ANSWER)
+
+
+def read_data(part: Part) -> Any:
+	"""The JSON of a data part. Raises InvalidParamsError for a number beyond JSON."""
+	try:
+		return MessageToDict(part.data)
+	except (SerializeToJsonError, ValueError):
+		raise InvalidParamsError("A data part has a number that is not finite.") from None
 
 
 def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
@@ -104,7 +112,7 @@ def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 		if part.HasField("text"):
 			texts.append(part.text)
 		elif part.HasField("data"):
-			texts.append(json.dumps(MessageToDict(part.data), ensure_ascii=False))
+			texts.append(json.dumps(read_data(part), ensure_ascii=False))
 		elif part.HasField("raw") and part.media_type in IMAGE_TYPES.values():
 			images.append(f"data:{part.media_type};base64,{base64.b64encode(part.raw).decode()}")
 		else:

@@ -220,6 +220,22 @@ class TestMessages(A2ATestCase):
 
 
 class TestTasks(A2ATestCase):
+	def test_a_data_part_with_an_infinite_number_is_refused(self):
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "A2A-Version": "1.0"}
+		for method in ("SendMessage", "SendStreamingMessage"):
+			message = '{"messageId": "1", "role": "ROLE_USER", "parts": [{"data": [1e999]}]}'
+			body = f'{{"jsonrpc": "2.0", "id": 1, "method": "{method}", "params": {{"message": {message}}}}}'
+			with self.subTest(method):
+				answer = send(
+					self.address(),
+					method="POST",
+					data=body,
+					headers=headers,
+					content_type="application/json",
+				)
+				self.assertIn('"code":-32602', answer.text.replace(" ", ""))
+				self.assertIn("not finite", answer.text)
+
 	def test_return_immediately_task_is_completed_later(self):
 		self.server.script(text("Anna."))
 		task = self.ask("Who?", immediately=True)
