@@ -61,7 +61,8 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 	`gather`: also look for new and removed items, and fetch web pages again; so it does if that was
 	requested. `again`: read unchanged items too.
 	"""
-	row = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, ["state", "requested"], as_dict=True)
+	fields = ["state", "error", "requested"]
+	row = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, fields, as_dict=True)
 	if row is None:
 		return
 	store.set_state(source, IndexState.INDEXING)
@@ -82,7 +83,11 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 		store.set_state(source, IndexState.FAILED, error=str(error))
 		frappe.db.commit()
 		return
-	store.set_state(source, IndexState.READY, indexed_at=now())
+	if row.state == IndexState.FAILED.value and not (gather or requested):
+		# Its documents could not be listed, which only the next synchronization can change.
+		store.set_state(source, IndexState.FAILED, error=row.error)
+	else:
+		store.set_state(source, IndexState.READY, indexed_at=now())
 	frappe.db.commit()
 	if source in store.list_unfinished_sources():
 		# It was asked for after the last look, and not queued because this job was still running.

@@ -168,6 +168,20 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(state, "Failed")
 		self.assertIn("no_such_field", error)
 
+	def test_a_source_whose_filters_are_broken_stays_failed_while_its_waiting_items_are_indexed(self):
+		make_case(title=f"Roof {self.word}")
+		source = self.source()
+		frappe.db.set_value(SOURCE, source, "filters", '{"gone": 1}')
+		frappe.db.commit()
+		frappe.clear_document_cache(SOURCE, source)
+		index_source(source)
+		store.mark_waiting({"source": source})
+		index_source(source, gather=False)
+		state, error = frappe.db.get_value(SOURCE, source, ["state", "error"])
+		self.assertEqual(state, "Failed")
+		self.assertIn("cannot be listed", error)
+		self.assertNotIn(source, store.list_unfinished_sources())
+
 	def test_new_documents_are_found_and_deleted_ones_disappear_at_once(self):
 		source = self.source()
 		doc = make_case(title=f"Roof {self.word}")
