@@ -31,6 +31,8 @@ MAX_ROBOTS_BYTES = 500_000
 MAX_TEXT_CHARS = 100_000
 MAX_TAGS = 40_000
 """Tags of a page that are read, within seconds; 500,000 would take minutes. The rest is left out."""
+LONG_TAG = re.compile(r"<(\w{1,20})[^<>]{1000,}")
+"""A tag that is read without its attributes: the parser's time is quadratic in their number."""
 MARKUP = re.compile(
 	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
 )
@@ -128,7 +130,7 @@ def read_page(body: Any, content_type: str) -> tuple[str | None, str, bool]:
 	import trafilatura
 
 	parts = body.split("<", MAX_TAGS + 1)
-	body, is_cut = "<".join(parts[: MAX_TAGS + 1]), len(parts) > MAX_TAGS + 1
+	body, is_cut = LONG_TAG.sub(r"<\1", "<".join(parts[: MAX_TAGS + 1])), len(parts) > MAX_TAGS + 1
 	main = trafilatura.extract(body, output_format="markdown", include_comments=False)
 	about = trafilatura.extract_metadata(body)
 	return about.title if about else None, main or trafilatura.html2txt(body), is_cut

@@ -1,6 +1,7 @@
 """Web tools: what they return, what robots.txt forbids, and what they report without a provider."""
 
 import json
+import time
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
@@ -74,6 +75,13 @@ class TestOpenUrl(SiteTestCase):
 			run_coroutine(open_url(self.site.add("/a", "one\n\n\n\ntwo", "text/plain")))["text"], "one\n\ntwo"
 		)
 		self.assertEqual(run_coroutine(open_url(self.site.answer_json("/b", {"a": 1})))["text"], '{"a": 1}')
+
+	def test_a_tag_with_very_many_attributes_takes_no_time(self):
+		attributes = " ".join(f"a{number}=1" for number in range(30_000))
+		started = time.process_time()
+		found = extract_text(f"<div><p {attributes}>The roof leaks.</p><p>It is old.</p></div>")
+		self.assertLess(time.process_time() - started, 8)
+		self.assertIn("The roof leaks.", found["text"])
 
 	def test_a_page_with_too_many_tags_is_read_in_part(self):
 		for page, is_whole in (("<p>word" * 390, True), ("<p>word" * 600, False)):
