@@ -131,6 +131,8 @@ def read_page(body: Any, content_type: str) -> tuple[str | None, str, bool]:
 
 	parts = body.split("<", MAX_TAGS + 1)
 	body, is_cut = LONG_TAG.sub(r"<\1", "<".join(parts[: MAX_TAGS + 1])), len(parts) > MAX_TAGS + 1
+	# trafilatura reads nothing in a fragment such as <p>Hello</p>.
+	body = body if re.search(r"<html\b", body, re.IGNORECASE) else f"<html>{body}</html>"
 	main = trafilatura.extract(body, output_format="markdown", include_comments=False)
 	about = trafilatura.extract_metadata(body)
 	return about.title if about else None, main or trafilatura.html2txt(body), is_cut
