@@ -51,9 +51,9 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	"""Decode by the byte order mark, else the named charset, else as UTF-8, else by the charset that HTML or
 	XML declares, else as the charset of most old mails.
 	"""
-	for mark, codec in BYTE_ORDER_MARKS.items():
+	for mark, encoding in BYTE_ORDER_MARKS.items():
 		if data.startswith(mark):
-			return data.decode(codec, "replace")
+			return data.decode(encoding, "replace")
 	named = find_codec(charset)
 	for codec in (named, "utf-8"):
 		try:
