@@ -74,12 +74,15 @@ async def call_connection_tool(connection: str, tool: str, arguments: dict) -> d
 	doc = frappe.get_cached_doc(CONNECTION, connection)
 	accepted = find_accepted(doc, tool)
 	try:
-		return await session_pool.call_pooled(make_target(doc), accepted, arguments, name_owner())
+		result = await session_pool.call_pooled(make_target(doc), accepted, arguments, name_owner())
 	except UsageError as error:
 		raise ToolError(str(error)) from None
 	except ToolChanged as changed:
 		store.hold_back_tool(connection, tool, changed.offered)
 		raise
+	if find_chosen(doc, tool).status == "Gone":
+		store.bring_back_tool(connection, accepted)
+	return result
 
 
 def name_owner() -> tuple[str, ...]:
@@ -96,7 +99,7 @@ def find_accepted(doc: Any, tool: str) -> ToolDefinition:
 	row = find_chosen(doc, tool)
 	if row is None:
 		raise ToolError(f"{tool} is no longer chosen in {doc.name}. It was not called.")
-	if row.status != "Accepted":
+	if row.status == "Changed":
 		raise ToolError(HELD_BACK.format(tool=tool, server=doc.name))
 	return ToolDefinition.parse(row.definition)
 

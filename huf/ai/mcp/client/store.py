@@ -36,12 +36,20 @@ def write_state(connection: str, **values: Any) -> None:
 
 def hold_back_tool(connection: str, tool: str, offered: ToolDefinition | None) -> None:
 	"""Hold back a tool whose description has changed since it was accepted. Commits."""
+	write_tool(connection, tool, offered, "Changed" if offered else "Gone")
+
+
+def bring_back_tool(connection: str, accepted: ToolDefinition) -> None:
+	"""Store that the server offers a tool again, which was gone. Commits."""
+	write_tool(connection, accepted.name, accepted, "Accepted")
+
+
+def write_tool(connection: str, tool: str, offered: ToolDefinition | None, status: str) -> None:
 	tools = read_offered(frappe.db.get_value(CONNECTION, connection, "offered"))
 	tools.pop(tool, None)
 	if offered:
 		tools[tool] = offered
 	write_offered(connection, list(tools.values()))
-	status = "Changed" if offered else "Gone"
 	row = frappe.db.get_value(TOOL, {"parent": connection, "tool_name": tool})
 	frappe.db.set_value(TOOL, row, {"status": status}, update_modified=False)
 	frappe.db.commit()

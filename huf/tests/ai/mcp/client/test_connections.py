@@ -238,9 +238,13 @@ class TestChangedTools(ConnectionTestCase):
 			self.call("search.notes", query="x")
 		mcp_connection.refresh(self.connection)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Gone")
+		with self.assertRaisesRegex(ToolError, "does not offer"):
+			self.call("search.notes", query="x")
 		self.server.set()
-		mcp_connection.refresh(self.connection)
 		self.assertIn("3 notes", self.call("search.notes", query="x"))
+		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
+		self.choose(self.connection)
+		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
 
 	def test_saving_the_form_does_not_accept_a_change(self):
 		self.server.set(description=INJECTION)
