@@ -8,6 +8,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import unescape
@@ -26,6 +27,11 @@ XML_OUT_OF_MEMORY = 2
 TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<>]{1,300})</title", re.IGNORECASE)
 MAX_HEAD_CHARS = 50_000
 """How much of a page is searched for its title."""
+QUOTE_TAG = re.compile(r"<(/?)(blockquote|pre)\b[^<>]*>?", re.IGNORECASE)
+MAX_QUOTES = 200
+"""More quotes than this, or code blocks that do not end, are read as plain paragraphs: nested, they multiply
+the text, and 13 KB of them would take 650 MB.
+"""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -122,6 +128,10 @@ def to_markdown(html: str) -> str:
 	"""HTML as Markdown, without its head, scripts and styles."""
 	from html_to_markdown import ConversionOptions, convert
 
+	tags = Counter((slash, name.lower()) for slash, name in QUOTE_TAG.findall(html))
+	unended = tags["", "pre"] - tags["/", "pre"]
+	if tags["", "blockquote"] > MAX_QUOTES or unended > MAX_QUOTES:
+		html = QUOTE_TAG.sub("<p>", html)
 	return convert(html, ConversionOptions(extract_metadata=False)).content or ""
 
 

@@ -99,6 +99,17 @@ class TestFiles(unittest.TestCase):
 			with self.assertRaisesRegex(UsageError, "too large"):
 				read_file(f"a.{extension}", archive.getvalue())
 
+	def test_nested_quotes_do_not_multiply_the_text(self):
+		for tag in ("blockquote", "PRE"):
+			html = f"<{tag}>Hello</{tag}>" + f"<{tag}>word " * 1_000
+			with self.subTest(tag):
+				text = "".join(part.text for part in read_file("a.html", html.encode()))
+				self.assertEqual(text.count("word"), 1_000)
+				self.assertLess(len(text), 20_000)
+		(part,) = read_file("a.html", b"<p>He says:</p><blockquote>Yes</blockquote><pre>a  b</pre>" * 100)
+		self.assertIn("> Yes", part.text)
+		self.assertIn("a  b", part.text)
+
 	def test_plain_text_formats_are_read_unchanged(self):
 		for extension in PLAIN.split():
 			self.assertEqual(read_file(f"a.{extension}", b'{\n\t"a": "\xc3\xa4"}')[0].text, '{\n\t"a": "ä"}')
