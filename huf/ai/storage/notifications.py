@@ -38,5 +38,5 @@ def mark_read(user: str, name: str) -> None:
 
 
 def delete_notifications(runs: list[str]) -> None:
-	"""Delete what users were told of runs, such as their answers. Does not commit."""
+	"""Delete the notifications about these runs, which quote their answers. Does not commit."""
 	frappe.db.delete(NOTIFICATION, {"document_type": "Agent Run", "document_name": ["in", runs]})
