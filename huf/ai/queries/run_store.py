@@ -79,9 +79,9 @@ class RunStore:
 			update_row("Agent Run", record.run_id, values)
 			return
 		user = frappe.session.user
-		# By its opening, retention knows a run whose contents are still there.
-		started = {"run_as": user, "started_at": record.created_at, "opening": "[]"}
-		insert_row("Agent Run", {**values, **started}, user, record.run_id)
+		insert_row(
+			"Agent Run", {**values, "run_as": user, "started_at": record.created_at}, user, record.run_id
+		)
 		if record.created_at:
 			update_row("Agent Run", record.run_id, {"creation": record.created_at})
 		insert_rows(

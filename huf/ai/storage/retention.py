@@ -28,6 +28,8 @@ RUN_CONTENTS = (
 	"tool_calls_log",
 	"client_fields",
 )
+SIGNS_OF_CONTENTS = ("opening", "prompt", "response")
+"""A run with one of these is not blanked yet. Runs that another front end stored have no opening."""
 CONTENTS = {
 	"Agent LLM Call": ("response", "reasoning", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message", "reason"),
@@ -51,7 +53,10 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 		route_decisions.clear_decisions(before)
 		delete_rows("Agent LLM Call", {"run": ["is", "not set"], "creation": ["<", before]})
 	return {
-		"blanked": process_old_runs(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
+		"blanked": sum(
+			process_old_runs(now, settings.keep_contents_days, blank_runs, {field: ["is", "set"]})
+			for field in SIGNS_OF_CONTENTS
+		),
 		"deleted": process_old_runs(now, settings.keep_runs_days, delete_runs, {}),
 	}
 
@@ -91,6 +96,7 @@ def blank_runs(runs: list[str]) -> None:
 
 def delete_runs(runs: list[str]) -> int:
 	"""Delete runs; one that a record of the site links to only loses its contents. Returns how many stay."""
+	delete_notifications(runs)
 	return sum(not delete_run(run) for run in runs)
 
 
@@ -103,5 +109,4 @@ def delete_run(run: str) -> bool:
 		frappe.clear_last_message()
 		blank_runs([run])
 		return False
-	delete_notifications([run])
 	return True
