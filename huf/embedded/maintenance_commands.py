@@ -83,11 +83,11 @@ def restore(home, file, encrypted):
 
 @contextmanager
 def naming_full_disk(target: Path):
-	"""Name what is written in the error of a full disk, which names what is read, or nothing."""
+	"""Name the target in an error of a full disk that names no file, or first the source of a copy."""
 	try:
 		yield
 	except OSError as error:
-		if error.errno in (errno.ENOSPC, errno.EDQUOT):
+		if error.errno in (errno.ENOSPC, errno.EDQUOT) and (error.filename2 or not error.filename):
 			error.filename = str(target)
 		raise
 

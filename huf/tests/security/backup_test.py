@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 import zipfile
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -88,12 +89,14 @@ class TestMaintenance(unittest.TestCase):
 
 	def test_a_full_disk_is_named_by_the_place_that_is_written(self):
 		self.assertEqual(self.huf("backup", self.file).exit_code, 0)
-		full, other = OSError(errno.ENOSPC, "No space left on device", "/source"), self.folder / "other"
-		for command, place, name in (
-			(("backup", other), other, "write_zip"),
-			(("restore", self.file), other, "decrypt_file"),
+		other, copies = self.folder / "other", str(site.site_path(self.home) / "tmp")
+		full = partial(OSError, errno.ENOSPC, "No space left on device")
+		for command, place, name, fault in (
+			(("backup", other), other, "write_zip", full()),
+			(("backup", other), copies, "write_zip", full(copies)),
+			(("restore", self.file), other, "decrypt_file", full(str(self.file), None, "copy")),
 		):
-			with self.subTest(command[0]), mock.patch.object(backup, name, side_effect=full):
+			with self.subTest(command[0]), mock.patch.object(backup, name, side_effect=fault):
 				output = self.huf(*command, home=other if command[0] == "restore" else None).output
 				self.assertEqual(
 					output, f"Error: {place}: The disk is full. Free some space, then try again.\n"
