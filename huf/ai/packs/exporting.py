@@ -138,9 +138,10 @@ def dump_document(doc) -> dict:
 	site_fields = SITE_FIELDS.get(doc.doctype, set())
 	found: dict[str, Any] = {}
 	for df in doc.meta.fields:
-		value = doc.get(df.fieldname)
-		if df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields:
+		is_hidden = df.fieldname not in vars(doc)  # above the user's permission level
+		if is_hidden or df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields:
 			continue
+		value = doc.get(df.fieldname)
 		if value in (None, "", []):
 			if df.default and not df.reqd and doc.doctype not in DEFINITIONS:
 				found[df.fieldname] = ""

@@ -189,8 +189,9 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 				lines += delete_row(row, own)
 	except frappe.LinkExistsError as error:
 		frappe.db.rollback()
-		# Of what can be disabled, the last error says only that.
-		reason = strip_html(str(error.__context__ or error)).strip()
+		# Of what can be disabled, Frappe says only that; its first error names the link.
+		first = error.__context__ if isinstance(error.__context__, frappe.LinkExistsError) else error
+		reason = strip_html(str(first)).strip()
 		raise UsageError(f"Something that is not the pack's needs it: {reason}") from None
 	return lines
 

@@ -182,7 +182,7 @@ class TestExporting(PackTestCase):
 	def test_values_above_the_permission_level_of_the_user_are_not_exported(self):
 		fields = [
 			{"fieldname": "title", "fieldtype": "Data", "label": "Title", "unique": 1},
-			{"fieldname": "pay", "fieldtype": "Data", "label": "Pay", "permlevel": 1},
+			{"fieldname": "pay", "fieldtype": "Data", "label": "Pay", "permlevel": 1, "default": "none"},
 		]
 		values = {"module": "Huf", "custom": 1, "autoname": "field:title", "permissions": [MANAGER]}
 		doctype = make("DocType", name=f"Salary {self.key}", fields=fields, **values).name

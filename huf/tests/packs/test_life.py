@@ -313,6 +313,15 @@ class TestRemoving(PackTestCase):
 		with self.assertRaisesRegex(UsageError, f"^[^<]*{trigger.name}"):
 			remove_pack(self.name)
 		trigger.delete()
+		slot = {"tool": f"list_{self.key}"}
+		agent = make("Agent", agent_name=f"Other {self.key}", instructions="Work.", agent_tool=[slot])
+		frappe.db.commit()
+		try:
+			raise KeyError("of the installation that is undone")
+		except KeyError:
+			with self.assertRaisesRegex(UsageError, f"^[^<]*{agent.name}"):
+				remove_pack(self.name)
+		agent.delete()
 		frappe.db.commit()
 
 	def test_removing_a_pack_takes_its_role_from_users(self):
