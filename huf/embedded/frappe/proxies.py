@@ -14,7 +14,7 @@ def is_trusted(address: str | None) -> bool:
 	parsed = parse_address(address)
 	networks = frappe.conf.trusted_proxies or ()
 	if isinstance(networks, str):
-		networks = [each.strip() for each in networks.split(",")]
+		networks = networks.replace(",", " ").split()
 	return parsed is not None and any(parsed in ipaddress.ip_network(each, strict=False) for each in networks)
 
 

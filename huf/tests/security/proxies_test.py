@@ -53,9 +53,10 @@ class TestAddress(ProxyTestCase):
 		self.assertEqual(self.address(PROXY), PROXY)
 
 	def test_trusted_proxies_may_be_one_text(self):
-		for text in (PROXY, f"192.0.2.1, {PROXY}"):
+		for number, text in enumerate((PROXY, f"192.0.2.1, {PROXY}", f", {PROXY}")):
 			self.configure(trusted_proxies=text)
-			self.assertEqual(self.address(PROXY, X_Forwarded_For=CLIENT), CLIENT)
+			client = f"198.51.100.{number}"
+			self.assertEqual(self.address(PROXY, X_Forwarded_For=client), client)
 
 	def test_an_invalid_proxy_is_named_in_the_output_of_the_server(self):
 		self.configure(trusted_proxies=["10.0.0.0/99"])
