@@ -128,7 +128,9 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 	"""
 	given = split_entry(entry)
 	is_new = not set(given) <= set(kept)
-	changed = list_versioned_fields(entry.doctype, name) if is_new else ()
+	changed = list_versioned_fields(entry.doctype, name) if is_new else set()
+	if entry.doctype == "Agent Trigger":
+		changed |= {"disabled"}  # a trigger that is on here stays on, though exports now turn it off
 	merged = merge_parts(kept, given, read_stored_parts(entry.doctype, name, [*given, *kept]), changed)
 	if merged.changes:
 		with naming_entry(entry):

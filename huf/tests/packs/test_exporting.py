@@ -10,7 +10,7 @@ import yaml
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs.exporting import export_pack, read_pack_contents
-from huf.ai.packs.install import install_pack
+from huf.ai.packs.install import InstallReport, install_pack
 from huf.ai.packs.removing import drop_doctypes, remove_pack
 from huf.ai.packs.shipped import PackSource
 from huf.ai.runs.admission import acting_as
@@ -50,13 +50,13 @@ class TestExporting(PackTestCase):
 			"tool": frappe.db.get_value("Agent Tool Function", f"list_{self.key}", ["types", "description"]),
 		}
 
-	def install_files(self, files: dict[str, str]) -> None:
+	def install_files(self, files: dict[str, str]) -> InstallReport:
 		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, folder)
 		for path, content in files.items():
 			(folder / path).parent.mkdir(exist_ok=True)
 			(folder / path).write_text(content, encoding="utf-8")
-		install_pack(PackSource(folder))
+		return install_pack(PackSource(folder))
 
 	def test_an_exported_pack_restores_the_same_records(self):
 		make(
@@ -142,6 +142,13 @@ class TestExporting(PackTestCase):
 			if trigger.trigger_type != "Doc Event":
 				trigger.disabled = 0
 				self.assertRaises(frappe.ValidationError, trigger.save)
+
+	def test_an_update_turns_off_no_trigger_that_earlier_exports_left_on(self):
+		name = f"Nightly {self.key}"
+		frappe.db.set_value("Agent Trigger", name, "run_as", "Administrator")
+		report = self.install_files(export_pack(self.name, agents=[self.agent]))
+		self.assertEqual(frappe.db.get_value("Agent Trigger", name, "disabled"), 0)
+		self.assertTrue([line for line in report.kept if name in line and "disabled" in line])
 
 	def test_each_agent_has_its_own_file_of_instructions(self):
 		names = [f"Sales {self.key}", f"sales-{self.key}", f"sales/{self.key}"]
