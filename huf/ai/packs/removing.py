@@ -12,7 +12,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
-from huf.ai.packs.contents import INSTALL_ORDER, TOOL
+from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
@@ -54,7 +54,9 @@ def remove_pack(name: str, with_records: bool = False) -> list[str]:
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
 		transfer_shared_records(doc)
-		rows = [row for row in reversed(doc.records) if row.made]
+		made = [row for row in reversed(doc.records) if row.made]
+		# What an update created is listed last, whatever needs it.
+		rows = sorted(made, key=lambda row: -INSTALL_ORDER.get(row.record_doctype, RECORDS))
 		check_needed(rows)
 		people = find_user_records(rows)
 		if people and not with_records:

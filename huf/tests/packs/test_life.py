@@ -282,6 +282,16 @@ class TestRemoving(PackTestCase):
 		remove_pack(self.name)
 		self.assertEqual(what_there_is(), before)
 
+	def test_removal_deletes_a_model_that_an_update_brought_after_its_agent(self):
+		before = what_there_is()
+		self.install()
+		text = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", text.replace("temperature: 0.2", f"model: openai/gpt-{self.key}"))
+		self.install()
+		self.assertTrue(frappe.db.exists("AI Model", f"openai/gpt-{self.key}"))
+		remove_pack(self.name)
+		self.assertEqual(what_there_is(), before)
+
 	def test_records_of_users_are_named_and_deleted_only_on_request(self):
 		before = what_there_is()
 		self.install()
