@@ -90,7 +90,7 @@ def naming_entry(entry: PackEntry) -> Iterator[None]:
 	"""
 	try:
 		yield
-	except (frappe.ValidationError, frappe.DoesNotExistError) as error:
+	except (frappe.ValidationError, frappe.DoesNotExistError, frappe.NameError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): {error}") from error
 	except (AttributeError, KeyError, TypeError, ValueError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error

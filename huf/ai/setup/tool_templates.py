@@ -45,6 +45,8 @@ def make_tool(doctype: str, kind: str) -> str:
 
 def find_free_name(doctype: str, wanted: str, separator: str = " ") -> str:
 	"""The name itself, or with the first number that no record has."""
+	if wanted.startswith(f"New {doctype}"):  # Frappe keeps these names for its forms
+		wanted = wanted.removeprefix("New ")
 	number, name = 1, wanted
 	while frappe.db.exists(doctype, name):
 		number += 1

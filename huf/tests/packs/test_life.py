@@ -95,6 +95,7 @@ class TestFaults(PackTestCase):
 			("prompt.md", "[x]", "Line 8: instructions_file must be text"),
 			("tool_name: list", "tool_name: [a]  #", "Line 12: tool_name must be text"),
 			("types: Get List", "types: [a]", "Line 12 .Agent Tool Function.: "),
+			("agent_name: ", "agent_name: New Agent ", "Line 7 .Agent.: "),
 		):
 			with self.subTest(after):
 				self.write()

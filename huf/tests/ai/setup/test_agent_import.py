@@ -127,6 +127,10 @@ guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
 		code = 'x = Agent(name="Mail <Support>", instructions="Answer.")'
 		self.assertEqual(import_agents(code, True)["agents"][0]["name"], "Mail Support")
 
+	def test_names_that_frappe_keeps_for_forms_lose_their_new(self):
+		report = import_agents('x = Agent(name="New Agent of Anna", instructions="Answer.")', True)
+		self.assertEqual(report["agents"][0]["name"], "Agent of Anna")
+
 	def test_import_requires_permission_to_create_agents(self):
 		frappe.set_user(make_user("Huf User"))
 		self.assertRaises(frappe.PermissionError, import_agents, BUILDER)
