@@ -39,6 +39,11 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		self.assertEqual(self.make("a", day="2024-02-29").name, "a")
 		self.assertEqual(str(frappe.get_doc(self.doctype, "a").day), "2024-02-29")
 
+	def test_names_with_tags_and_those_of_new_forms_are_refused(self):
+		for code in ("a<b", "a>b", f"New {self.doctype} 1"):
+			self.assertRaises(frappe.NameError, self.make, code)
+		self.assertEqual(self.make(f"new {self.doctype}").name, f"new {self.doctype}")
+
 	def test_a_time_without_seconds_is_stored_and_an_invalid_time_refused(self):
 		self.make("a", hour="10:30")
 		rows = frappe.get_all(self.doctype, fields=["hour"], order_by="code asc", pluck="hour")
