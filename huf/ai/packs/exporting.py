@@ -249,6 +249,9 @@ def dump_origin(doctype: str, name: str) -> dict:
 
 
 def dump_cases(agent: str) -> Iterable[dict]:
+	"""The agent's eval cases; none for a System Manager who is no Huf Manager and may not read them."""
+	if not frappe.has_permission("Agent Eval Case", "read"):
+		return
 	rows = {"agent": agent, "disabled": 0}
 	for name in list_exported_names("Agent Eval Case", rows):
 		doc = get_readable_doc("Agent Eval Case", name)

@@ -120,6 +120,12 @@ class TestExporting(PackTestCase):
 		self.assertEqual({each["agent_name"] for each in agents}, set(names))
 		self.assertIn("evals.yaml", files)
 
+	def test_a_system_manager_exports_agents_without_the_cases_that_only_huf_managers_read(self):
+		with acting_as(make_user("System Manager")):
+			files = export_pack("mine", agents=[self.agent])
+		self.assertIn("pack.yaml", files)
+		self.assertNotIn("evals.yaml", files)
+
 	def test_triggers_that_lose_their_user_or_secret_are_exported_turned_off(self):
 		agent = make("Agent", agent_name=f"Clerk {self.key}", instructions="Work.").name
 		for values in (
