@@ -22,11 +22,11 @@ from huf.ai.triggers.conditions import (
 	Snapshot,
 	evaluate_condition,
 	list_hidden_fields,
-	parse_moment,
 	remove_fields,
 )
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import DELETE_EVENTS
+from huf.ai.triggers.moments import parse_moment
 from huf.ai.triggers.schedules import build_plan
 
 MAX_DOCUMENTS = 1000

@@ -5,12 +5,11 @@ Both read copies of values (`doc`, `now`, `user`; the prompt a few more) and can
 
 import ast
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import frappe
-from frappe.utils import get_datetime, getdate
 from jinja2 import Environment, TemplateSyntaxError
 from jinja2.nodes import Extends, FromImport, Import, Include
 
@@ -20,17 +19,13 @@ from huf.ai.core.templates import render_template
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.storage.rows import clip
 from huf.ai.triggers.condition_fields import find_field_names
+from huf.ai.triggers.moments import parse_moments, wrap_moment
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
 MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
-PARSERS: dict[str, Callable[[str], Any]] = {
-	"Date": getdate,
-	"Datetime": get_datetime,
-	"Time": lambda value: get_datetime(f"1970-01-01 {value}") - datetime(1970, 1, 1),
-}
 OTHER_TEMPLATES = (Extends, FromImport, Import, Include)
 TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}}
 """Templates get values only: who writes a trigger must not read past permissions."""
@@ -71,7 +66,7 @@ class Snapshot:
 		return dict(self._values)
 
 	def get_value_before_save(self, fieldname):
-		return self._before.get(fieldname) if self._before else None
+		return wrap_moment(self._before.get(fieldname)) if self._before else None
 
 	def has_value_changed(self, fieldname) -> bool:
 		"""True for a new document, as in Frappe."""
@@ -81,7 +76,7 @@ class Snapshot:
 def wrap_value(value):
 	if isinstance(value, dict):
 		return Snapshot(value)
-	return [wrap_value(row) for row in value] if isinstance(value, list) else value
+	return [wrap_value(row) for row in value] if isinstance(value, list) else wrap_moment(value)
 
 
 def is_same(before, after) -> bool:
@@ -106,23 +101,6 @@ def read_snapshot_values(doc) -> dict:
 		for row in values.get(df.fieldname) or ():
 			parse_moments(row, frappe.get_meta(df.options))
 	return values
-
-
-def parse_moments(values: dict, meta) -> None:
-	types = {df.fieldname: df.fieldtype for df in meta.fields if df.fieldtype in PARSERS}
-	for name, fieldtype in {"creation": "Datetime", "modified": "Datetime", **types}.items():
-		if name in values:
-			values[name] = parse_moment(values[name], fieldtype)
-
-
-def parse_moment(value: Any, fieldtype: str) -> Any:
-	"""Text of a date or time as an object; any other value, which the database may refuse, as it is."""
-	if not value or not isinstance(value, str) or fieldtype not in PARSERS:
-		return value
-	try:
-		return PARSERS[fieldtype](value)
-	except (ValueError, OverflowError, frappe.ValidationError):
-		return value
 
 
 def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:

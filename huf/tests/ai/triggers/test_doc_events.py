@@ -1,13 +1,12 @@
 """Document events: a save starts exactly one run for each matching trigger, and none otherwise."""
 
 import json
-from datetime import timedelta
+from datetime import date, datetime, time, timedelta
 
 import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
-from huf.ai.triggers.conditions import parse_moments
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import (
 	clear_doc_event_agents_cache,
@@ -15,6 +14,7 @@ from huf.ai.triggers.doc_events import (
 	run_agent_for_doc,
 	run_hooked_agents,
 )
+from huf.ai.triggers.moments import parse_moments, wrap_moment
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
@@ -48,11 +48,32 @@ class TestFiring(TriggerTestCase):
 			stored.save()
 		self.assertEqual([event.status for event in events_of(trigger)], ["Queued", "Queued"])
 
+	def test_dates_are_compared_with_text_whoever_saved_them(self):
+		condition = (
+			"doc.date == '2999-01-01' and '2026-01-01' < doc.date and doc.date in ['2999-01-01'] and "
+			"doc.date.startswith('2999') and doc.date[:4] == '2999' and doc.modified > '2020-01-01'"
+		)
+		trigger = self.trigger(condition=condition, prompt="{{ doc.date > '2026-01-01' }} {{ doc.date }}")
+		with acting_as(self.user):
+			doc = todo(date="2999-01-01")
+			frappe.get_doc("ToDo", doc.name).save()
+		self.assertEqual([event.prompt for event in events_of(trigger)], ["True 2999-01-01"] * 2)
+
+	def test_a_date_that_is_text_as_well_is_compared_with_other_dates_as_a_date(self):
+		day = wrap_moment(date(2026, 1, 2))
+		self.assertEqual((day, hash(day)), (date(2026, 1, 2), hash(date(2026, 1, 2))))
+		self.assertNotEqual(day, datetime(2026, 1, 2))
+		with self.assertRaises(TypeError):
+			day < datetime(2026, 1, 3)  # noqa: B015
+
 	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
-		meta = frappe._dict(fields=[frappe._dict(fieldname=name, fieldtype="Time") for name in ("at", "to")])
-		values = {"at": "09:30:00", "to": "soon"}
+		names = ("at", "to", "zoned", "from_postgres")
+		meta = frappe._dict(fields=[frappe._dict(fieldname=name, fieldtype="Time") for name in names])
+		values = {"at": "09:30:00", "to": "soon", "zoned": "09:30:00Z", "from_postgres": time(9, 30)}
 		parse_moments(values, meta)
-		self.assertEqual(values, {"at": timedelta(hours=9, minutes=30), "to": "soon"})
+		half_past_nine = timedelta(hours=9, minutes=30)
+		self.assertEqual(list(values.values()), [half_past_nine, "soon", half_past_nine, half_past_nine])
+		self.assertEqual(wrap_moment(half_past_nine), "09:30:00")
 
 	def test_job_is_enqueued_after_the_commit(self):
 		trigger = self.trigger()
