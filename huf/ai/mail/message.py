@@ -26,8 +26,8 @@ TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
 MAX_NAMES_CHARS = 1_000
-NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.)*"|"[^<]*|\([^()]*\)')
-"""Encoded words, quoted texts (one that is not closed reaches to the next <) and comments."""
+NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.?)*(?:"|(?P<unclosed>$))|\([^()]*\)')
+"""Encoded words, quoted texts and comments."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,21 @@ def read_address_headers(values: list[str]) -> tuple[tuple[str, str], ...]:
 	texts = [unfold_header_value(value) for value in values]
 	found = read_addresses(*texts) or read_addresses(*map(decode_header_value, values))
 	names = {address: decode_header_value(name) for name, address in found}
-	outside_names = [address for text in texts for _name, address in read_addresses(remove_names(text))]
+	outside_names = just_addresses(read_addresses(*map(remove_names, texts)))
 	return tuple((names.get(address, ""), address) for address in outside_names or names)
 
 
 def remove_names(text: str) -> str:
 	"""The addresses of a header without what stands before their < >."""
-	entries = re.split("[,;]", NAME_PARTS.sub(" ", text))
+	entries = re.split("[,;]", NAME_PARTS.sub(remove_name_part, text))
 	return ", ".join(entry[max(entry.rfind("<"), 0) :] for entry in entries)
+
+
+def remove_name_part(found: re.Match) -> str:
+	"""A space instead of a match of NAME_PARTS; a quote that is not closed reaches to the next <."""
+	if found["unclosed"] is None:
+		return " "
+	return NAME_PARTS.sub(" ", "".join(found[0].replace('"', " ").partition("<")[1:]))
 
 
 def just_addresses(found: tuple[tuple[str, str], ...]) -> tuple[str, ...]:

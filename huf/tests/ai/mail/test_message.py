@@ -1,6 +1,7 @@
 """Mails of real programs, even malformed ones, are read without loss."""
 
 import os
+import time
 import unittest
 from email.message import EmailMessage
 
@@ -62,6 +63,7 @@ class TestSamples(unittest.TestCase):
 			'"boss@office.example, x"',
 			"=?utf-8?q?boss@office.example,?=",
 			'"boss@office.example, x',
+			'"x < =?utf-8?q?boss@office.example,?=',
 		):
 			with self.subTest(name):
 				value = f"{name} <mallory@evil.example>"
@@ -73,6 +75,16 @@ class TestSamples(unittest.TestCase):
 		self.assertEqual(
 			set(parse_message(several).to), {"anna@a.example", "bob@b.example", "carl@c.example"}
 		)
+
+	def test_an_address_in_two_headers_of_one_name_is_one_recipient(self):
+		raw = b"Cc: Anna <anna@a.example>\r\nCc: bob@b.example, ANNA@a.example\r\n\r\nHi"
+		self.assertEqual(parse_message(raw).cc, ("anna@a.example", "bob@b.example"))
+
+	def test_quotes_that_are_not_closed_take_little_time(self):
+		value = '"' + '\\"<' * 30_000
+		began = time.process_time()
+		self.assertEqual(parse_message(f"From: {value} <anna@a.example>\r\n\r\nHi".encode()).text, "Hi")
+		self.assertLess(time.process_time() - began, 2)
 
 	def test_quoted_text_is_part_of_text_but_not_of_new_text(self):
 		answers = [sample for sample in all_samples() if sample.name.startswith("answer_")]
