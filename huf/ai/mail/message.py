@@ -85,7 +85,11 @@ class MailMessage:
 
 def list_attachments(message: MailMessage) -> str:
 	"""Lines for a prompt that name the attachments, without pictures in the text; may be empty."""
-	names = [each.file_name for each in message.attachments if not (each.is_inline and each.content_id)]
+	names = [
+		each.file_name
+		for each in message.attachments
+		if not (each.is_inline and each.content_id and each.content_type.startswith("image/"))
+	]
 	return f"\n\nAttachments: {', '.join(names)[:MAX_NAMES_CHARS]}" if names else ""
 
 
@@ -264,7 +268,9 @@ def to_attachment(part: BoundedMessage) -> Attachment:
 	ending = {"message/rfc822": ".eml", "text/calendar": ".ics", "text/plain": ".txt", "text/html": ".html"}
 	name = get_file_name(part) or f"attachment{ending.get(kind, '.bin')}"
 	content_id = first_id(str(part.get("Content-ID") or ""))
-	inline = part.get_content_disposition() == "inline" or (bool(content_id) and kind.startswith("image/"))
+	# Gmail gives a Content-ID to every attachment, and some programs no disposition to pictures in the text.
+	disposition = part.get_content_disposition()
+	inline = disposition == "inline" or (not disposition and bool(content_id) and kind.startswith("image/"))
 	return Attachment(name, kind, content, content_id, inline)
 
 

@@ -6,7 +6,7 @@ import unittest
 from email.message import EmailMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
-from huf.ai.mail.message import parse_message
+from huf.ai.mail.message import list_attachments, parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
 from huf.ai.mail.triage import UNCLASSIFIED, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
@@ -99,6 +99,21 @@ class TestSamples(unittest.TestCase):
 		mail.add_attachment(content, "application", "zip", filename="large.zip")
 		(attachment,) = parse_message(mail.as_bytes()).attachments
 		self.assertEqual((attachment.file_name, attachment.content == content), ("large.zip", True))
+
+
+	def test_attachments_with_a_content_id_are_named_unless_they_are_pictures_in_the_text(self):
+		"""Gmail gives one to every attachment, and Apple Mail shows PDFs in the text."""
+		mail = EmailMessage()
+		mail.set_content("See below.")
+		for name, kind, disposition in (
+			("photo.jpg", "image/jpeg", "attachment"),
+			("bill.pdf", "application/pdf", "inline"),
+			("logo.png", "image/png", "inline"),
+		):
+			options = {"filename": name, "disposition": disposition, "cid": f"<{name}>"}
+			mail.add_attachment(b"x", *kind.split("/"), **options)
+		named = list_attachments(parse_message(mail.as_bytes()))
+		self.assertEqual(named.strip(), "Attachments: photo.jpg, bill.pdf")
 
 
 class TestCategories(unittest.TestCase):
