@@ -60,7 +60,7 @@ def read_mailbox(name: str):
 
 def split_aliases(aliases: str | None) -> list[str]:
 	"""The addresses in a mailbox's field, in lower case."""
-	return (aliases or "").replace(",", " ").lower().split()
+	return (aliases or "").replace(",", " ").replace(";", " ").lower().split()
 
 
 def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:

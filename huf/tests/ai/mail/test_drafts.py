@@ -204,6 +204,12 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 			self.take(answer_to(self.mail, to=ANNA, sender=sender, Auto_Submitted="auto-replied"))
 		self.assertEqual(send_all(self.mail), [True])
 
+	def test_an_answer_that_a_colleague_sends_through_a_list_holds_the_reply(self):
+		self.reply()
+		sender = f"petra@{self.address.partition('@')[2]}"
+		self.take(answer_to(self.mail, to=ANNA, sender=sender, List_Id="<office.groups.example>"))
+		self.assertEqual(send_all(self.mail), [False])
+
 	def test_senders_at_a_public_mail_provider_are_not_colleagues(self):
 		public = f"{frappe.generate_hash(length=10)}@gmail.com"
 		frappe.db.set_value("Agent Mailbox", self.mailbox, "email", public)
@@ -320,12 +326,12 @@ class TestRest(DraftingTestCase):
 
 	def test_aliases_of_a_mailbox_are_addresses(self):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
-		for aliases in ("Info <info@a.example>", "info@a.example; help@a.example"):
+		for aliases in ("Info <info@a.example>", "info@a.example and help@a.example"):
 			doc.aliases = aliases
 			with self.subTest(aliases), self.assertRaises(frappe.ValidationError):
 				doc.save()
 		doc.reload()
-		doc.aliases = "Info@a.example\nhelp@a.example, x@b.example"
+		doc.aliases = "Info@a.example\nhelp@a.example; x@b.example,"
 		doc.save()
 		self.assertEqual(len(get_own_addresses(doc)), 4)
 
