@@ -71,7 +71,7 @@ class AgentTrigger(Document):
 		meta = frappe.get_meta(self.reference_doctype)
 		if meta.istable:
 			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
-		if self.reference_doctype in UNWATCHED:
+		if self.reference_doctype in UNWATCHED and not self.disabled:
 			frappe.throw(
 				_("{0} cannot have triggers, because the system writes it while it works.").format(meta.name)
 			)

@@ -227,6 +227,13 @@ class TestConditions(TriggerTestCase):
 			with self.assertRaisesRegex(frappe.ValidationError, "cannot have triggers"):
 				self.trigger(reference_doctype=doctype, doc_event="after_insert")
 
+	def test_a_stored_trigger_on_such_records_can_be_disabled(self):
+		trigger = self.trigger()
+		frappe.db.set_value("Agent Trigger", trigger.name, "reference_doctype", "Agent Mail")
+		stored = frappe.get_doc("Agent Trigger", trigger.name)
+		stored.disabled = 1
+		stored.save()
+
 	def test_a_stored_condition_that_cannot_be_read_fails_its_event_and_no_save(self):
 		trigger = self.trigger()
 		frappe.db.set_value("Agent Trigger", trigger.name, "condition", f"doc.status == {'x' * 6000!r}")
