@@ -22,6 +22,7 @@ from huf.ai.triggers.conditions import (
 	Snapshot,
 	evaluate_condition,
 	list_hidden_fields,
+	parse_with_rows,
 	remove_fields,
 )
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
@@ -277,7 +278,12 @@ def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta, deci
 	for fieldname, row in data.get("removed") or ():
 		before[fieldname] = [*(before.get(fieldname) or ()), row]
 	for fieldname, _place, name, changed in data.get("row_changed") or ():
-		old = {key: value for key, value, _new in changed}
+		if not (table := meta.get_field(fieldname)):
+			continue  # the DocType has lost it since
+		rows = frappe.get_meta(table.options)
+		old = {
+			key: parse_version_value(value, rows.get_field(key), decimal_sign) for key, value, _new in changed
+		}
 		before[fieldname] = [
 			{**one, **old} if one.get("name") == name else one for one in before.get(fieldname) or ()
 		]
@@ -324,7 +330,8 @@ def list_deleted_documents(
 		limit_page_length=MAX_DOCUMENTS,
 	)
 	for row in rows:
-		yield PastChange(row.creation, row.owner, json.loads(row.data or "{}")), row.deleted_name
+		values = parse_with_rows(json.loads(row.data or "{}"), frappe.get_meta(doctype))
+		yield PastChange(row.creation, row.owner, values), row.deleted_name
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -94,10 +94,13 @@ def take_snapshot(doc) -> Snapshot:
 
 
 def read_snapshot_values(doc) -> dict:
-	"""A document's values. Dates and times are objects, as the database returns them: forms send text."""
-	values = doc.as_dict()
-	parse_moments(values, doc.meta)
-	for df in doc.meta.get_table_fields():
+	return parse_with_rows(doc.as_dict(), doc.meta)
+
+
+def parse_with_rows(values: dict, meta) -> dict:
+	"""A document's values, with dates and times as objects, as the database returns them."""
+	parse_moments(values, meta)
+	for df in meta.get_table_fields():
 		for row in values.get(df.fieldname) or ():
 			parse_moments(row, frappe.get_meta(df.options))
 	return values

@@ -9,10 +9,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.runs.admission import acting_as
-from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value
+from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value, revert_version
 from huf.api import trigger as api
-from huf.tests.doctypes import CASE, EDITOR, make_doctypes
-from huf.tests.factories import make_agent, make_user, unique
+from huf.tests.doctypes import CASE, EDITOR, ORDER, make_doctypes
+from huf.tests.factories import make, make_agent, make_user, unique
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
 
 
@@ -298,6 +298,20 @@ class TestBacktest(TriggerTestCase):
 		day = frappe._dict(fieldtype="Date")
 		self.assertEqual(parse_version_value("2026-02-01", day, "."), date(2026, 2, 1))
 		self.assertEqual(parse_version_value("01-02-2026", day, "."), "01-02-2026")
+
+	def test_numbers_of_rows_in_the_history_are_numbers(self):
+		values = {"lines": [{"name": "row", "qty": 7}]}
+		of_removed_table = ["gone", 0, "row", [["qty", "1", "2"]]]
+		changed = {"row_changed": [["lines", 0, "row", [["qty", "1,005", "7"]]], of_removed_table]}
+		before = revert_version(values, changed, frappe.get_meta(ORDER), ".")
+		self.assertEqual(before["lines"], [{"name": "row", "qty": 1005}])
+
+	def test_dates_of_deleted_documents_are_dates(self):
+		data = json.dumps({"date": "2020-01-01", "description": self.mark})
+		make("Deleted Document", deleted_doctype="ToDo", deleted_name=unique("todo"), data=data)
+		condition = f"doc.description == {self.mark!r} and doc.date < now.date()"
+		trigger = self.trigger(doc_event="on_trash", condition=condition, run_as=self.user)
+		self.assertEqual(api.backtest(trigger.name)["times"], 1)
 
 	def test_backtest_of_deletions_needs_permission_on_deleted_documents(self):
 		self.assertIn("may not read deleted documents", self.backtest("on_trash")["notes"][0])

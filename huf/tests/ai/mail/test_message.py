@@ -100,7 +100,6 @@ class TestSamples(unittest.TestCase):
 		(attachment,) = parse_message(mail.as_bytes()).attachments
 		self.assertEqual((attachment.file_name, attachment.content == content), ("large.zip", True))
 
-
 	def test_attachments_with_a_content_id_are_named_unless_they_are_pictures_in_the_text(self):
 		"""Gmail gives one to every attachment, and Apple Mail shows PDFs in the text."""
 		mail = EmailMessage()
