@@ -23,8 +23,8 @@ AUTOMATED_HEADERS = (
 	"X-Mail-Autoreply",
 )
 """Headers of mailing lists and of responders."""
-LIST_SIGNS = ("Precedence: list", "the header List-", "the header Mailing-List")
-"""Beginnings of reasons that only say that a list delivered the mail, which a person may have written."""
+WEAK_SIGNS = ("Precedence: list", "the header List-", "the header Mailing-List", "X-Auto-Response-Suppress")
+"""Beginnings of reasons that a person's mail may have: a list delivered it, or it asks machines for silence."""
 REPORT_TYPES = ("multipart/report", "message/delivery-status", "message/disposition-notification")
 
 

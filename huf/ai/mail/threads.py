@@ -6,7 +6,7 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
-from huf.ai.mail.automated import LIST_SIGNS
+from huf.ai.mail.automated import WEAK_SIGNS
 from huf.ai.mail.colleagues import is_colleague
 from huf.ai.mail.store import EVENT, MAIL, mail_name
 from huf.ai.storage.rows import digest
@@ -103,14 +103,13 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 	"""The colleague who has answered a mail (its row), directly or by approving a draft, or None.
 
 	An acknowledgement or absence notice that a machine sent for them is no answer; what they wrote through a
-	mailing list is one. `known_until`: answers stored by then do not count, because the approver has seen
-	them.
+	mailing list is. `known_until`: answers stored by then do not count: the approver has seen them.
 	"""
 	newer = {"creation": [">", known_until]} if known_until else {}
 	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **newer}
 	fields = ["sender", "date", "in_reply_to", "automated"]
 	for row in frappe.get_all(MAIL, own, fields, order_by="creation asc"):
-		if row.automated and not row.automated.startswith(LIST_SIGNS):
+		if row.automated and not row.automated.startswith(WEAK_SIGNS):
 			continue
 		is_later = row.date and answered.date and row.date >= answered.date
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):

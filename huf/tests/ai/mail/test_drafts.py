@@ -204,11 +204,14 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 			self.take(answer_to(self.mail, to=ANNA, sender=sender, Auto_Submitted="auto-replied"))
 		self.assertEqual(send_all(self.mail), [True])
 
-	def test_an_answer_that_a_colleague_sends_through_a_list_holds_the_reply(self):
-		self.reply()
-		sender = f"petra@{self.address.partition('@')[2]}"
-		self.take(answer_to(self.mail, to=ANNA, sender=sender, List_Id="<office.groups.example>"))
-		self.assertEqual(send_all(self.mail), [False])
+	def test_an_answer_that_a_colleague_sends_through_a_list_or_helpdesk_holds_the_reply(self):
+		for headers in ({"List_Id": "<office.groups.example>"}, {"X_Auto_Response_Suppress": "All"}):
+			with self.subTest(headers):
+				self.mail = self.take()
+				self.reply()
+				sender = f"petra@{self.address.partition('@')[2]}"
+				self.take(answer_to(self.mail, to=ANNA, sender=sender, **headers))
+				self.assertEqual(send_all(self.mail), [False])
 
 	def test_senders_at_a_public_mail_provider_are_not_colleagues(self):
 		public = f"{frappe.generate_hash(length=10)}@gmail.com"
