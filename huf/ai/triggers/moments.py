@@ -43,10 +43,16 @@ def parse_moment(value: Any, fieldtype: str) -> Any:
 
 
 class AsText:
-	"""Reads as text where an expression takes it for text: in comparisons, [ ], `in` and methods of text."""
+	"""Reads as text where an expression takes it for text: in comparisons, [ ], `in` and methods of text.
+
+	Stored conditions may rely on it: they once saw the text that forms send.
+	"""
 
 	def __getitem__(self, key):
 		return str(self)[key]
+
+	def __len__(self):
+		return len(str(self))
 
 	def __contains__(self, part):
 		return part in str(self)
@@ -79,6 +85,9 @@ class DatetimeAsText(AsText, datetime):
 
 
 class TimeAsText(AsText, timedelta):
+	def __bool__(self):
+		return True  # midnight is a time, too
+
 	def __str__(self):
 		text = super().__str__()
 		return f"0{text}" if text[1] == ":" else text

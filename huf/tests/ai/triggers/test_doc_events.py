@@ -74,6 +74,7 @@ class TestFiring(TriggerTestCase):
 		half_past_nine = timedelta(hours=9, minutes=30)
 		self.assertEqual(list(values.values()), [half_past_nine, "soon", half_past_nine, half_past_nine])
 		self.assertEqual(wrap_moment(half_past_nine), "09:30:00")
+		self.assertTrue(wrap_moment(timedelta(0)))
 
 	def test_job_is_enqueued_after_the_commit(self):
 		trigger = self.trigger()
