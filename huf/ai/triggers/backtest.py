@@ -27,7 +27,7 @@ from huf.ai.triggers.conditions import (
 )
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import DELETE_EVENTS
-from huf.ai.triggers.moments import parse_moment
+from huf.ai.triggers.moments import parse_moment, parse_moments
 from huf.ai.triggers.schedules import build_plan
 
 MAX_DOCUMENTS = 1000
@@ -276,6 +276,8 @@ def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta, deci
 	for fieldname, row in data.get("added") or ():
 		before[fieldname] = [one for one in before.get(fieldname) or () if one.get("name") != row.get("name")]
 	for fieldname, row in data.get("removed") or ():
+		if table := meta.get_field(fieldname):
+			parse_moments(row, frappe.get_meta(table.options))
 		before[fieldname] = [*(before.get(fieldname) or ()), row]
 	for fieldname, _place, name, changed in data.get("row_changed") or ():
 		if not (table := meta.get_field(fieldname)):

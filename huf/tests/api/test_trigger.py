@@ -1,7 +1,7 @@
 """REST endpoints of triggers: lists, manual start, explanations and backtests."""
 
 import json
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from unittest.mock import patch
 
 import frappe
@@ -305,6 +305,11 @@ class TestBacktest(TriggerTestCase):
 		changed = {"row_changed": [["lines", 0, "row", [["qty", "1,005", "7"]]], of_removed_table]}
 		before = revert_version(values, changed, frappe.get_meta(ORDER), ".")
 		self.assertEqual(before["lines"], [{"name": "row", "qty": 1005}])
+
+	def test_times_of_removed_rows_in_the_history_are_times(self):
+		removed = {"removed": [["lines", {"name": "row", "creation": "2026-01-01 10:00:00"}]]}
+		before = revert_version({"lines": []}, removed, frappe.get_meta(ORDER), ".")
+		self.assertEqual(before["lines"][0]["creation"], datetime(2026, 1, 1, 10))
 
 	def test_dates_of_deleted_documents_are_dates(self):
 		data = json.dumps({"date": "2020-01-01", "description": self.mark})
