@@ -28,6 +28,8 @@ MAX_REFERENCES = 100
 MAX_NAMES_CHARS = 1_000
 NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.?)*(?:"|(?P<unclosed>$))|\([^()]*\)')
 """Encoded words, quoted texts and comments."""
+ADDRESS_PLACE = re.compile(r"@|<[^<>]*\w")
+"""What stands where the address belongs, whether it can be read or not."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,16 @@ def parse_message(raw: bytes) -> MailMessage:
 
 
 def read_address_headers(values: list[str]) -> tuple[tuple[str, str], ...]:
-	"""(name, address) of undecoded values. An address that somebody put into a name does not count."""
+	"""(name, address) of undecoded values. An address that somebody put into a name does not count, unless
+	there is nothing else, as in "anna@shop.example" or a header that is encoded as a whole.
+	"""
 	texts = [unfold_header_value(value) for value in values]
 	found = read_addresses(*texts) or read_addresses(*map(decode_header_value, values))
 	names = {address: decode_header_value(name) for name, address in found}
-	outside_names = just_addresses(read_addresses(*map(remove_names, texts)))
-	return tuple((names.get(address, ""), address) for address in outside_names or names)
+	places = [remove_names(text) for text in texts]
+	if any(map(ADDRESS_PLACE.search, places)):
+		return tuple((names.get(address, ""), address) for address in just_addresses(read_addresses(*places)))
+	return tuple((name, address) for address, name in names.items())
 
 
 def remove_names(text: str) -> str:

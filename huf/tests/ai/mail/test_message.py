@@ -71,6 +71,13 @@ class TestSamples(unittest.TestCase):
 				self.assertEqual(
 					(message.sender, message.reply_to), ("mallory@evil.example", ("mallory@evil.example",))
 				)
+		for place in ("<jörg@evil.example>", "<x>"):
+			with self.subTest(place):
+				unreadable = f'From: "boss@office.example" {place}\r\n\r\nHi'.encode()
+				self.assertEqual(parse_message(unreadable).sender, "")
+		only_names = b'To: "anna@a.example"\r\nCc: =?utf-8?B?QW5uYSA8YW5uYUBhLmV4YW1wbGU+?=\r\n\r\nHi'
+		message = parse_message(only_names)
+		self.assertEqual((message.to, message.cc), (("anna@a.example",), ("anna@a.example",)))
 		several = b'To: "Novak, Anna" <anna@a.example>, bob@b.example; Carl <carl@c.example>\r\n\r\nHi'
 		self.assertEqual(
 			set(parse_message(several).to), {"anna@a.example", "bob@b.example", "carl@c.example"}
