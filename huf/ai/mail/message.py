@@ -189,21 +189,24 @@ def parse_date_header(value: str | None) -> datetime | None:
 # --- parts ---
 
 
-def read_parts(part: BoundedMessage) -> Iterator[str | Attachment]:
-	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty."""
+def read_parts(part: BoundedMessage, is_related: bool = False) -> Iterator[str | Attachment]:
+	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty.
+
+	`is_related`: the part belongs to an HTML text, like its pictures.
+	"""
 	kind = part.get_content_type()
 	if kind == "multipart/alternative":
 		yield from read_alternatives(part)
 	elif part.is_multipart() and kind.startswith("multipart/"):
 		for each in read_subparts(part):
-			yield from read_parts(each)
+			yield from read_parts(each, kind == "multipart/related")
 	elif kind.startswith("multipart/"):
 		# Declared as multipart, but without parts.
 		yield decode_text(part)
 	elif kind in ("text/plain", "text/html") and not is_attached(part):
 		yield decode_text(part)
 	else:
-		yield to_attachment(part)
+		yield to_attachment(part, is_related)
 
 
 def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
@@ -264,7 +267,7 @@ def strip_unconverted_html(html: str) -> str:
 	return unescape(" ".join(parts)).strip()
 
 
-def to_attachment(part: BoundedMessage) -> Attachment:
+def to_attachment(part: BoundedMessage, is_related: bool) -> Attachment:
 	kind = part.get_content_type()
 	if part.is_multipart():
 		# A forwarded mail: its bytes are the attachment.
@@ -274,10 +277,12 @@ def to_attachment(part: BoundedMessage) -> Attachment:
 	ending = {"message/rfc822": ".eml", "text/calendar": ".ics", "text/plain": ".txt", "text/html": ".html"}
 	name = get_file_name(part) or f"attachment{ending.get(kind, '.bin')}"
 	content_id = first_id(str(part.get("Content-ID") or ""))
-	# Gmail gives a Content-ID to every attachment, and some programs no disposition to pictures in the text.
 	disposition = part.get_content_disposition()
-	inline = disposition == "inline" or (not disposition and bool(content_id) and kind.startswith("image/"))
-	return Attachment(name, kind, content, content_id, inline)
+	# Gmail gives a Content-ID to every attachment, and some programs call pictures in the text attachments.
+	is_picture = (
+		bool(content_id) and kind.startswith("image/") and (is_related or disposition != "attachment")
+	)
+	return Attachment(name, kind, content, content_id, disposition == "inline" or is_picture)
 
 
 def payload_of(part: Message) -> bytes:

@@ -120,6 +120,8 @@ class TestSamples(unittest.TestCase):
 			mail.add_attachment(b"x", *kind.split("/"), **options)
 		named = list_attachments(parse_message(mail.as_bytes()))
 		self.assertEqual(named.strip(), "Attachments: photo.jpg, bill.pdf")
+		(related,) = [sample for sample in all_samples() if sample.name == "related"]
+		self.assertEqual(list_attachments(parse_message(related.raw)), "")
 
 
 class TestCategories(unittest.TestCase):
