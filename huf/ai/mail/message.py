@@ -106,7 +106,10 @@ def parse_message(raw: bytes) -> MailMessage:
 	def addresses(name: str) -> tuple[tuple[str, str], ...]:
 		return read_address_headers([value for key, value in undecoded if key.lower() == name.lower()])
 
-	sender_name, sender = (addresses("From") or addresses("Sender") or (("", ""),))[0]
+	# Receiving servers check the domain in From only: an address there that cannot be read is no reason to
+	# believe Sender.
+	author = "From" if "@" in (header("From") or "") else "Sender"
+	sender_name, sender = next(iter(addresses(author)), ("", ""))
 	texts: list[str] = []
 	attachments: list[Attachment] = []
 	for each in read_parts(parsed):

@@ -73,8 +73,8 @@ class TestSamples(unittest.TestCase):
 				)
 		for place in ("<jörg@evil.example>", "<x>"):
 			with self.subTest(place):
-				unreadable = f'From: "boss@office.example" {place}\r\n\r\nHi'.encode()
-				self.assertEqual(parse_message(unreadable).sender, "")
+				unreadable = f'From: "boss@office.example" {place}\r\nSender: boss@office.example\r\n\r\nHi'
+				self.assertEqual(parse_message(unreadable.encode()).sender, "")
 		only_names = b'To: "anna@a.example"\r\nCc: =?utf-8?B?QW5uYSA8YW5uYUBhLmV4YW1wbGU+?=\r\n\r\nHi'
 		message = parse_message(only_names)
 		self.assertEqual((message.to, message.cc), (("anna@a.example",), ("anna@a.example",)))
