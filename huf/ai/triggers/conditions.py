@@ -87,18 +87,14 @@ def is_same(before, after) -> bool:
 def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
 	return Snapshot(
-		read_snapshot_values(doc),
-		read_snapshot_values(before) if before else None,
+		parse_with_rows(doc.as_dict(), doc.meta),
+		parse_with_rows(before.as_dict(), doc.meta) if before else None,
 		frozenset(list_unlogged_fields(doc.meta)),
 	)
 
 
-def read_snapshot_values(doc) -> dict:
-	return parse_with_rows(doc.as_dict(), doc.meta)
-
-
 def parse_with_rows(values: dict, meta) -> dict:
-	"""A document's values, with dates and times as objects, as the database returns them."""
+	"""A document's values and those of its rows, with dates and times as objects."""
 	parse_moments(values, meta)
 	for df in meta.get_table_fields():
 		for row in values.get(df.fieldname) or ():
