@@ -24,7 +24,7 @@ AUTOMATED_HEADERS = (
 )
 """Headers of mailing lists and of responders."""
 WEAK_SIGNS = ("Precedence: list", "the header List-", "the header Mailing-List", "X-Auto-Response-Suppress")
-"""Beginnings of reasons that a person's mail has too if a list delivers it or it asks for no automatic reply."""
+"""How reasons begin that a person's mail may have: a list delivers it, or it wants no automatic reply."""
 REPORT_TYPES = ("multipart/report", "message/delivery-status", "message/disposition-notification")
 
 
