@@ -152,7 +152,7 @@ class TestKinds(UndoTestCase):
 	def test_deleted_file_is_restored_byte_for_byte(self):
 		case, content = make_case(), b"\xef\xbb\xbfName;Ort\r\n" + frappe.generate_hash().encode()
 		attached = {"attached_to_doctype": CASE, "attached_to_name": case.name}
-		make_file("a.csv", content, **attached)
+		make_file("byte-order-mark.csv", content, **attached)
 
 		def get_text(file, encodings=None):
 			"""Drops the byte order mark, as Frappe does."""
