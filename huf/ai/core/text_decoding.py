@@ -39,6 +39,8 @@ DECLARED_CHARSET = re.compile(
 	re.IGNORECASE,
 )
 MAX_DECLARATION_BYTES = 1024
+LARGER_CODECS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254"}
+"""What browsers read for these: pages that declare them have the quotes and the € of Windows."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 NO_TAGS = str.maketrans("", "", "<>")
 
@@ -69,7 +71,7 @@ def find_declared_codec(data: bytes) -> str | None:
 	"""Python's codec name for the charset that HTML or XML declares; None for Unicode, which it is not."""
 	found = DECLARED_CHARSET.search(data[:MAX_DECLARATION_BYTES])
 	codec = find_codec(found[1].decode("ascii", "replace")) if found else None
-	return None if codec and codec.startswith("utf") else codec
+	return None if codec and codec.startswith("utf") else LARGER_CODECS.get(codec, codec)
 
 
 def find_codec(charset: str | None) -> str | None:

@@ -79,6 +79,12 @@ class TestFiles(unittest.TestCase):
 				self.assertIn(said, read_file(name, content)[0].text)
 				self.assertNotIn("\ufeff", read_file(name, content)[0].text)
 
+	def test_characters_of_windows_are_read_in_pages_that_declare_a_smaller_charset(self):
+		for declared, codec in (("iso-8859-1", "cp1252"), ("ascii", "cp1252"), ("iso-8859-9", "cp1254")):
+			content = f"<meta charset={declared}><p>“Müller” – 5 €</p>".encode(codec)
+			with self.subTest(declared):
+				self.assertIn("“Müller” – 5 €", read_file("a.html", content)[0].text)
+
 	def test_broken_files_and_unknown_types_are_refused(self):
 		for name in ("a.pdf", "a.docx", "a.xlsx", "a.pptx"):
 			with self.subTest(name), self.assertRaisesRegex(UsageError, name):
