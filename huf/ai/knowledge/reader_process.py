@@ -5,12 +5,14 @@ Plain text and small HTML are read in this process. Run as a module, this is the
 
 import json
 import os
+import re
 import subprocess
 import sys
 from threading import BoundedSemaphore
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.files import get_ending
+from huf.ai.core.text_decoding import decode_bytes
 from huf.ai.knowledge import reading
 from huf.ai.knowledge.chunking import Part
 
@@ -19,6 +21,9 @@ TIMEOUT_S = 120
 MAX_MEMORY_BYTES = 1_000_000_000
 MAX_OUTPUT_BYTES = 50_000_000
 MAX_INLINE_HTML_CHARS = 50_000
+MAX_INLINE_QUOTES = 40
+"""Quotes and code blocks of HTML that is read in this process: nested, they multiply its text."""
+QUOTE = re.compile(r"<(?:blockquote|pre)\b", re.IGNORECASE)
 HTML_ENDINGS = ("html", "htm")
 COUNT = BoundedSemaphore(2)
 """How many children this process has at once."""
@@ -27,7 +32,11 @@ COUNT = BoundedSemaphore(2)
 def read_file(name: str, content: bytes) -> list[Part]:
 	"""The parts of a file. Raises UsageError for one that is unknown, broken or takes too much to read."""
 	ending = get_ending(name)
-	small = ending in HTML_ENDINGS and len(content) <= MAX_INLINE_HTML_CHARS
+	small = (
+		ending in HTML_ENDINGS
+		and len(content) <= MAX_INLINE_HTML_CHARS
+		and is_small_html(decode_bytes(content))
+	)
 	if small or ending in reading.PLAIN_READERS or ending not in reading.READERS:
 		return reading.parse_file(name, content)
 	return read_in_child(name, content)
@@ -35,7 +44,7 @@ def read_file(name: str, content: bytes) -> list[Part]:
 
 def split_html(html: str) -> list[Part]:
 	"""As `reading.split_html_text`; HTML that takes too much to read has no parts."""
-	if len(html) <= MAX_INLINE_HTML_CHARS:
+	if is_small_html(html):
 		return reading.split_html_text(html)
 	try:
 		return read_in_child("text.html", html.encode("utf-8", "replace"))
@@ -45,9 +54,13 @@ def split_html(html: str) -> list[Part]:
 
 def convert_html(html: str) -> str:
 	"""HTML as Markdown; "" for HTML that takes too much to read."""
-	if len(html) <= MAX_INLINE_HTML_CHARS:
+	if is_small_html(html):
 		return reading.to_markdown(html)
 	return "".join(part.text for part in split_html(html))
+
+
+def is_small_html(html: str) -> bool:
+	return len(html) <= MAX_INLINE_HTML_CHARS and len(QUOTE.findall(html)) <= MAX_INLINE_QUOTES
 
 
 def read_in_child(name: str, content: bytes) -> list[Part]:

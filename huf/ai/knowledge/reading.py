@@ -129,9 +129,8 @@ def to_markdown(html: str) -> str:
 	from html_to_markdown import ConversionOptions, convert
 
 	tags = Counter((slash, name.lower()) for slash, name in QUOTE_TAG.findall(html))
-	unended = tags["", "pre"] - tags["/", "pre"]
-	if tags["", "blockquote"] > MAX_QUOTES or unended > MAX_QUOTES:
-		html = QUOTE_TAG.sub("<p>", html)
+	many = {"blockquote": tags["", "blockquote"], "pre": tags["", "pre"] - tags["/", "pre"]}
+	html = QUOTE_TAG.sub(lambda tag: "<p>" if many[tag[2].lower()] > MAX_QUOTES else tag[0], html)
 	return convert(html, ConversionOptions(extract_metadata=False)).content or ""
 
 

@@ -3,11 +3,13 @@
 import io
 import unittest
 import zipfile
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.core.errors import UsageError
+from huf.ai.knowledge import reader_process
 from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_into_chunks, split_markdown
 from huf.ai.knowledge.reader_process import read_file
 from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS
@@ -115,6 +117,22 @@ class TestFiles(unittest.TestCase):
 		(part,) = read_file("a.html", b"<p>He says:</p><blockquote>Yes</blockquote><pre>a  b</pre>" * 100)
 		self.assertIn("> Yes", part.text)
 		self.assertIn("a  b", part.text)
+
+	def test_code_keeps_its_lines_beside_many_quotes(self):
+		html = "<pre>a\n  b</pre>" + "<blockquote>Yes</blockquote>" * 300
+		self.assertIn("a\n  b", read_file("a.html", html.encode())[0].text)
+
+	def test_html_whose_quotes_could_multiply_its_text_is_read_in_a_child(self):
+		for html, is_apart in (
+			("<blockquote>" * 200 + "a<br>" * 9_000, True),
+			("<PRE><!--</PRE>-->word " * 1_000, True),
+			("<blockquote>Yes</blockquote>" * 20 + "a<br>" * 9_000, False),
+		):
+			for content in (html.encode(), html[:24_000].encode("utf-16")):
+				with self.subTest(html[:12]), patch.object(reader_process, "read_in_child") as read:
+					read_file("a.html", content)
+					reader_process.convert_html(html)
+					self.assertEqual(read.call_count, 2 if is_apart else 0)
 
 	def test_plain_text_formats_are_read_unchanged(self):
 		for extension in PLAIN.split():
