@@ -48,8 +48,10 @@ DROPPED = {
 hours.
 """
 FILLERS = re.compile(
-	"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+	"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+	"|(?<![\xa9\xae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
 )
+"""Emoji keep their variation selectors: a tool that edits a text would not find it without them."""
 MAX_ERROR_CHARS = 4_000
 
 
@@ -93,8 +95,8 @@ class ToolDefinition:
 
 
 def strip_invisible(text: str) -> str:
-	"""Remove control, format and private characters, variation selectors and fillers, which can hide
-	instructions from people.
+	"""Remove control, format and private characters, variation selectors outside emoji, and fillers, which
+	can hide instructions from people.
 	"""
 	kept = (char for char in text if char in "\n\t" or unicodedata.category(char)[0] != "C")
 	return FILLERS.sub("", "".join(kept))

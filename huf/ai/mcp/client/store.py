@@ -8,7 +8,7 @@ import frappe
 from frappe.utils import now
 from frappe.utils.password import get_decrypted_password, set_encrypted_password
 
-from huf.ai.mcp.client.definitions import ToolDefinition
+from huf.ai.mcp.client.definitions import ToolDefinition, strip_invisible_json
 
 CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
 GRANT = "oauth_grant"
@@ -19,7 +19,7 @@ REFRESH_S = 20
 
 def read_offered(text: str | None) -> dict[str, ToolDefinition]:
 	"""The tools of a connection's field `offered`, by name."""
-	return {each["name"]: ToolDefinition(**each) for each in json.loads(text or "[]")}
+	return {each["name"]: ToolDefinition(**each) for each in strip_invisible_json(json.loads(text or "[]"))}
 
 
 def write_offered(connection: str, tools: list[ToolDefinition], **state: Any) -> None:

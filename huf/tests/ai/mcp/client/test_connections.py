@@ -246,6 +246,22 @@ class TestChangedTools(ConnectionTestCase):
 		self.choose(self.connection)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
 
+	def test_a_tool_stored_with_characters_that_are_removed_now_stays_accepted(self):
+		doc = frappe.get_doc(CONNECTION, self.connection)
+		row = next(row for row in doc.tools if row.tool_name == "search.notes")
+		for doctype, name, field in (
+			(CONNECTION, doc.name, "offered"),
+			(row.doctype, row.name, "definition"),
+		):
+			stored = frappe.db.get_value(doctype, name, field).replace(
+				"Search the notes", "Search the notes\ufe01"
+			)
+			frappe.db.set_value(doctype, name, field, stored)
+		frappe.db.commit()
+		self.choose(self.connection)
+		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
+		self.assertIn("3 notes", self.call("search.notes", query="x"))
+
 	def test_saving_the_form_does_not_accept_a_change(self):
 		self.server.set(description=INJECTION)
 		mcp_connection.refresh(self.connection)

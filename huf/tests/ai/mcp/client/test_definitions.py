@@ -40,6 +40,14 @@ class TestDefinitions(unittest.TestCase):
 		result = CallToolResult(content=[], structured_content={f"k{hidden}": [f"v{hidden}"]})
 		self.assertEqual(read_call_result(result), {"structured": {"k": ["v"]}})
 
+	def test_emoji_keep_their_variation_selector_and_no_second_one(self):
+		said = "Warns \u26a0\ufe0f, loves \u2764\ufe0f, takes 1\ufe0f\u20e3"
+		hidden = "\ufe0f\ufe0e\ufe0f"
+		definition = clean({"enum": [said]}, description=f"{said}, \u26a0\ufe0f{hidden} and a{hidden}")
+		self.assertEqual(definition.description, f"{said}, \u26a0\ufe0f and a")
+		self.assertEqual(definition.input_schema["enum"], [said])
+		self.assertEqual(ToolDefinition.parse(definition.as_json()), definition)
+
 	def test_a_definition_accepted_with_hidden_characters_equals_the_cleaned_one(self):
 		definition = clean({}, description="Warns")
 		stored = json.dumps({**vars(definition), "description": "Warns\ufe0f"})
