@@ -55,6 +55,9 @@ class Hostile(BaseHTTPRequestHandler):
 	def do_GET(self):
 		self.send(405, b"")
 
+	def refuse(self, body: dict):
+		self.send(429, b'{"error": "Too many requests"}')
+
 	def answer(self, body: dict, result: dict):
 		extra = {"Mcp-Session-Id": "1"} if self.mode == "slow_close" else {}
 		self.send(200, json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": result}).encode(), **extra)

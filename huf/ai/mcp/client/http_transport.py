@@ -20,7 +20,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 	`fault`: why the transport failed, which the SDK does not report. Compressed answers are refused, because
 	their size is unknown before decompression. `by_silence`: the time-out counts from the last bytes
 	received, and the caller limits the total. `begin` resets the byte count for the next call of a pooled
-	session, and sets the context in which contacts and traces are recorded.
+	session, and sets who gets statuses and the context in which contacts and traces are recorded.
 	"""
 
 	def __init__(
@@ -32,16 +32,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		on_status: Callable[[int], None] | None = None,
 		context: Context | None = None,
 	):
-		self.on_status = on_status
 		self.factory = make_socket_factory(allow_private)
 		self.max_bytes = max_bytes
-		self.begin(context or copy_context())
+		self.begin(context or copy_context(), on_status)
 		total = None if by_silence else timeout_s
 		self.timeout = aiohttp.ClientTimeout(total, sock_connect=timeout_s, sock_read=timeout_s)
 		self.session: aiohttp.ClientSession | None = None
 
-	def begin(self, context: Context) -> None:
-		self.context, self.remaining = context, self.max_bytes
+	def begin(self, context: Context, on_status: Callable[[int], None] | None) -> None:
+		self.context, self.on_status, self.remaining = context, on_status, self.max_bytes
 		self.fault: str | None = None
 
 	async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -69,7 +68,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 			)
 		except (aiohttp.ClientError, OSError, ValueError) as error:
 			raise self.fail(str(to_tool_error(error, url))) from None
-		if self.on_status:
+		if self.on_status and request.method == "POST":
 			self.on_status(response.status)
 		if response.headers.get("Content-Encoding", "identity") != "identity":
 			response.close()

@@ -7,7 +7,7 @@ ToolError.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from huf.ai.core.errors import OutcomeUnknown, ToolError
@@ -50,7 +50,7 @@ class ServerTarget:
 
 	`headers` and `auth` contain credentials and appear in no message. `timeout_s` applies to a whole session
 	and restarts with each progress notification, up to MAX_SESSION_S. `on_status` receives the status of each
-	answer. `context`: where contacts, traces and progress are recorded; by default the current one.
+	answer to a POST. `context`: where contacts, traces and progress are recorded; by default the current one.
 	"""
 
 	name: str
@@ -107,6 +107,8 @@ async def call_tool(
 
 	context = target.context or copy_context()
 	is_sent = False
+	statuses: list[int] = []
+	target = replace(target, on_status=statuses.append)
 
 	async def call(client: "Client", renew: Renew) -> dict:
 		async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -121,10 +123,12 @@ async def call_tool(
 			on_call()
 		nonlocal is_sent
 		is_sent = True
+		statuses.clear()
 		try:
 			result = await client.call_tool(accepted.name, arguments, progress_callback=report)
 		except MCPError as error:
-			is_sent = error.code in UNANSWERED_CODES
+			is_refused = bool(statuses) and 400 <= statuses[-1] < 500
+			is_sent = error.code in UNANSWERED_CODES and not is_refused
 			raise
 		is_sent = False
 		return read_call_result(result)

@@ -119,7 +119,7 @@ class PooledSession:
 
 		for guard in self.faulty:
 			if isinstance(guard, GuardedTransport) and target.context:
-				guard.begin(target.context)
+				guard.begin(target.context, target.on_status)
 		return await asyncio.shield(self.opened)
 
 	@contextmanager

@@ -56,6 +56,7 @@ class TestHostileServers(ConnectionTestCase):
 			("huge", "search", "Unknown"),
 			("garbage", "search", "Unknown"),
 			("crash", "search", "Unknown"),
+			("refuse", "search", "Failed"),
 			("good", "fail", "Failed"),
 		):
 			with self.subTest(mode), McpServer(mode) as server, ModelServer() as model:
