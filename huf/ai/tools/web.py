@@ -31,8 +31,15 @@ MAX_ROBOTS_BYTES = 500_000
 MAX_TEXT_CHARS = 100_000
 MAX_TAGS = 40_000
 """Tags of a page that are read, within seconds; 500,000 would take minutes. The rest is left out."""
-LONG_TAG = re.compile(r"<(\w{1,20})[^<>]{1000,}")
-"""A tag that is read without its attributes: the parser's time is quadratic in their number."""
+ATTRIBUTES = r"""(?:[\s/]+|[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"?|'[^']*'?|[^\s>"'][^\s>]*)?)?)*"""
+TAG = re.compile(
+	r"<!(?=--).*?(?:--!?>|\Z)"
+	rf"|(<(?:(script|style)(?=[\s/>])|[a-z][^\s/>]{{0,20}}))({ATTRIBUTES})((?(2).*?(?:</\2|\Z)))",
+	re.IGNORECASE | re.DOTALL,
+)
+"""A comment, or an opening tag: its name, attributes, and the content if this is a script or style."""
+MAX_ATTRIBUTES_CHARS = 1000
+"""Longer attributes of a tag are left out: the parser's time is quadratic in their number."""
 MARKUP = re.compile(
 	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
 )
@@ -130,9 +137,14 @@ def read_page(body: Any, content_type: str) -> tuple[str | None, str, bool]:
 	import trafilatura
 
 	parts = body.split("<", MAX_TAGS + 1)
-	body, is_cut = LONG_TAG.sub(r"<\1", "<".join(parts[: MAX_TAGS + 1])), len(parts) > MAX_TAGS + 1
+	body, is_cut = TAG.sub(shorten_tag, "<".join(parts[: MAX_TAGS + 1])), len(parts) > MAX_TAGS + 1
 	# trafilatura reads nothing in a fragment such as <p>Hello</p>.
 	body = body if re.search(r"<html\b", body, re.IGNORECASE) else f"<html>{body}</html>"
 	main = trafilatura.extract(body, output_format="markdown", include_comments=False)
 	about = trafilatura.extract_metadata(body)
 	return about.title if about else None, main or trafilatura.html2txt(body), is_cut
+
+
+def shorten_tag(tag: re.Match) -> str:
+	is_long = len(tag[3] or "") > MAX_ATTRIBUTES_CHARS
+	return f"{tag[1]}{tag[4]}" if is_long else tag[0]

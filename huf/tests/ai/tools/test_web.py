@@ -78,9 +78,15 @@ class TestOpenUrl(SiteTestCase):
 
 	def test_a_tag_with_very_many_attributes_takes_no_time(self):
 		attributes = " ".join(f"a{number}=1" for number in range(60_000))
-		page = f"<article><p {attributes}>The roof leaks. {'It is old. ' * 50}</p></article>"
-		self.assertLess(time_thread(lambda: extract_text(page)), 3)
-		self.assertIn("The roof leaks.", extract_text(page)["text"])
+		for start in ("p", "p a='>'", "p a='<b'", 'p a=b"c d=">"', 'p ="x=">"', "!--><p", "script-x><p"):
+			page = f"<article><{start} {attributes}>The roof leaks. {'It is old. ' * 50}</p></article>"
+			with self.subTest(start):
+				self.assertLess(time_thread(lambda page=page: extract_text(page)), 3)
+				self.assertIn("The roof leaks.", extract_text(page)["text"])
+
+	def test_a_long_text_after_a_less_than_sign_is_read(self):
+		page = f"<html><p>Roofs <5 years. {'It is new. ' * 150}</p><p>Done.</p></html>"
+		self.assertEqual(extract_text(page)["text"].count("It is new."), 150)
 
 	def test_a_fragment_of_html_is_read(self):
 		for fragment in (
