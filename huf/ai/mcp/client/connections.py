@@ -10,8 +10,9 @@ from typing import Any
 import frappe
 
 from huf.ai.core.contacts import record_contact
-from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.errors import OutcomeUnknown, ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.types import Effect
 from huf.ai.mcp.client import session, session_pool, store
 from huf.ai.mcp.client.definitions import ToolDefinition
 from huf.ai.mcp.client.session import ServerTarget, ToolChanged
@@ -19,6 +20,7 @@ from huf.ai.mcp.client.session import ServerTarget, ToolChanged
 CONNECTION = store.CONNECTION
 COMMANDS_KEY = "huf_mcp_servers"
 """In site_config.json: {name: {command, args, env}}, as desktop MCP clients write it."""
+MAY_BE_DONE = "Whether it did anything is not known: find out before you call it again."
 HELD_BACK = (
 	"{tool} of {server} is held back until a Huf Manager accepts its changed description. It was not called."
 )
@@ -70,17 +72,23 @@ def make_connection_auth(doc: Any) -> Any:
 
 
 async def call_connection_tool(connection: str, tool: str, arguments: dict) -> dict:
-	"""Call a tool of a connection for the current run: {text, structured, left_out}. Raises ToolError."""
+	"""Call a tool of a connection for the current run: {text, structured, left_out}. Raises ToolError, or
+	OutcomeUnknown for one that may have changed something.
+	"""
 	doc = frappe.get_cached_doc(CONNECTION, connection)
-	accepted = find_accepted(doc, tool)
+	accepted, row = find_accepted(doc, tool), find_chosen(doc, tool)
 	try:
 		result = await session_pool.call_pooled(make_target(doc), accepted, arguments, name_owner())
 	except UsageError as error:
 		raise ToolError(str(error)) from None
+	except OutcomeUnknown as error:
+		if row.effect == Effect.READ.value:
+			raise ToolError(str(error)) from None
+		raise OutcomeUnknown(f"{str(error).rstrip('.')}. {MAY_BE_DONE}") from None
 	except ToolChanged as changed:
 		store.hold_back_tool(connection, tool, changed.offered)
 		raise
-	if find_chosen(doc, tool).status == "Gone":
+	if row.status == "Gone":
 		store.bring_back_tool(connection, accepted)
 	return result
 

@@ -23,7 +23,6 @@ MAX_SESSION_S = 3600
 """Limit for a session, however often the server reports progress."""
 CLOSE_TIMEOUT_S = 2.0
 """How long to wait for a session to close after the result has arrived."""
-MAY_BE_DONE = "Whether it did anything is not known: find out before you call it again."
 UNANSWERED_CODES = (-32700, -32603, -32600, -32000, -32001)
 """Errors that the SDK reports for an answer that is lost or cannot be read."""
 MAX_SERVER_TEXT_CHARS = 500
@@ -137,7 +136,7 @@ async def call_tool(
 		return await within_limits(target, call, open_for_call)
 	except ToolError as error:
 		if is_sent:
-			raise OutcomeUnknown(f"{error} {MAY_BE_DONE}") from None
+			raise OutcomeUnknown(str(error)) from None
 		raise
 
 

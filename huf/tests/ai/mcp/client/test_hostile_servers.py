@@ -51,19 +51,20 @@ class TestHostileServers(ConnectionTestCase):
 		self.assertRegex(model.requests[-1]["messages"][-1]["content"], reason)
 
 	def test_an_external_call_whose_answer_is_lost_or_unreadable_is_unknown(self):
-		for mode, tool, status in (
-			("hang", "search", "Unknown"),
-			("huge", "search", "Unknown"),
-			("garbage", "search", "Unknown"),
-			("crash", "search", "Unknown"),
-			("refuse", "search", "Failed"),
-			("good", "fail", "Failed"),
+		for mode, tool, effect, status in (
+			("hang", "search", "external", "Unknown"),
+			("huge", "search", "external", "Unknown"),
+			("garbage", "search", "external", "Unknown"),
+			("crash", "search", "external", "Unknown"),
+			("crash", "search", "read", "Failed"),
+			("refuse", "search", "external", "Failed"),
+			("good", "fail", "external", "Failed"),
 		):
 			with self.subTest(mode), McpServer(mode) as server, ModelServer() as model:
 				connection = self.connect(server, [tool], timeout=3 if mode == "hang" else 12)
 				doc = frappe.get_doc(CONNECTION, connection)
 				for row in doc.tools:
-					row.effect, row.requires_approval = "external", 0
+					row.effect, row.requires_approval = effect, 0
 				doc.save()
 				agent = make_agent(make_model(model), (self.name_of(tool),))
 				model.script(tool_call(self.name_of(tool), {}), text("It failed."))
