@@ -103,6 +103,7 @@ async def call_tool(
 	from mcp import MCPError
 
 	from huf.ai.mcp.client.definitions import read_call_result
+	from huf.ai.mcp.client.oauth import SignInNeeded
 
 	context = target.context or copy_context()
 	is_sent = False
@@ -135,7 +136,7 @@ async def call_tool(
 	try:
 		return await within_limits(target, call, open_for_call)
 	except ToolError as error:
-		if is_sent:
+		if is_sent and not isinstance(error, SignInNeeded):
 			raise OutcomeUnknown(str(error)) from None
 		raise
 

@@ -4,15 +4,25 @@ import time
 from unittest.mock import patch
 
 import frappe
+import httpx2
 
 from huf.ai.agents.tool_factory import find_tool
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.mcp.client import session
+from huf.ai.mcp.client.oauth import SignInNeeded
 from huf.ai.runs.entry import run_agent_sync
 from huf.api import mcp_connection
 from huf.tests.ai.mcp.client.test_connections import CONNECTION, FUNCTION, ConnectionTestCase
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.mcp_servers import HOSTILE, McpServer
 from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class NotSignedIn(httpx2.Auth):
+	async def async_auth_flow(self, request):
+		response = yield request
+		if response.status_code == 429:
+			raise SignInNeeded
 
 
 class TestHostileServers(ConnectionTestCase):
@@ -72,6 +82,13 @@ class TestHostileServers(ConnectionTestCase):
 				self.assertEqual(frappe.db.get_value("Agent Tool Call", {"run": run}, "status"), status)
 				read = model.requests[-1]["messages"][-1]["content"]
 				self.assertEqual("is not known" in read, status == "Unknown", read)
+
+	def test_a_call_that_needs_a_sign_in_was_not_made(self):
+		with McpServer("refuse") as server:
+			target = session.ServerTarget("Notes", url=server.url, allow_private=True, auth=NotSignedIn())
+			(tool,) = run_coroutine(session.read_offer(target)).tools
+			with self.assertRaises(SignInNeeded):
+				run_coroutine(session.call_tool(target, tool, {}))
 
 	def test_a_server_that_becomes_hostile_before_the_call_gets_no_arguments(self):
 		"""Calls and refreshes both list the tools first; both end, and the accepted definition stays."""
