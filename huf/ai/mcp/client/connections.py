@@ -89,7 +89,10 @@ async def call_connection_tool(connection: str, tool: str, arguments: dict) -> d
 		store.hold_back_tool(connection, tool, changed.offered)
 		raise
 	if row.status == "Gone":
-		store.bring_back_tool(connection, accepted)
+		try:
+			store.bring_back_tool(connection, accepted)
+		except Exception:  # such as a lock; the call was made, and the next one tries again
+			frappe.db.rollback()
 	return result
 
 

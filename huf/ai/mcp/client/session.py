@@ -24,7 +24,9 @@ MAX_SESSION_S = 3600
 CLOSE_TIMEOUT_S = 2.0
 """How long to wait for a session to close after the result has arrived."""
 UNANSWERED_CODES = (-32700, -32603, -32600, -32000, -32001)
-"""Errors that the SDK reports for an answer that is lost or cannot be read."""
+"""PARSE_ERROR, INTERNAL_ERROR, INVALID_REQUEST, CONNECTION_CLOSED and REQUEST_TIMEOUT: the SDK reports them
+for an answer that is lost or cannot be read.
+"""
 MAX_SERVER_TEXT_CHARS = 500
 """Limit for errors and names that a server sends."""
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
+from huf.ai.mcp.client import store
 from huf.ai.mcp.client.connections import COMMANDS_KEY
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -241,6 +242,8 @@ class TestChangedTools(ConnectionTestCase):
 		with self.assertRaisesRegex(ToolError, "does not offer"):
 			self.call("search.notes", query="x")
 		self.server.set()
+		with patch.object(store, "write_offered", side_effect=frappe.QueryTimeoutError):
+			self.assertIn("3 notes", self.call("search.notes", query="x"))
 		self.assertIn("3 notes", self.call("search.notes", query="x"))
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
 		self.choose(self.connection)
