@@ -71,7 +71,9 @@ def find_declared_codec(data: bytes) -> str | None:
 	"""Python's codec name for the charset that HTML or XML declares; None for Unicode, which it is not."""
 	found = DECLARED_CHARSET.search(data[:MAX_DECLARATION_BYTES])
 	codec = find_codec(found[1].decode("ascii", "replace")) if found else None
-	return None if codec and codec.startswith("utf") else LARGER_CODECS.get(codec, codec)
+	if codec is None or codec.startswith("utf"):
+		return None
+	return LARGER_CODECS.get(codec, codec)
 
 
 def find_codec(charset: str | None) -> str | None:

@@ -71,7 +71,9 @@ def describe_version(agent: str, model: str | None) -> dict:
 
 
 def start_eval(record: str, agent: str, model: str | None) -> None:
-	"""Its job begins: the agent may have changed since it was queued. Commits."""
+	"""Store that the job of an eval begins, with the agent's version now: it may have changed in the queue.
+	Commits.
+	"""
 	update_row(EVAL, record, {"status": "Started", "modified": now(), **describe_version(agent, model)})
 	frappe.db.commit()
 
