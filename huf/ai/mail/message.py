@@ -281,7 +281,7 @@ def to_attachment(part: BoundedMessage, is_related: bool) -> Attachment:
 	name = get_file_name(part) or f"attachment{ending.get(kind, '.bin')}"
 	content_id = first_id(str(part.get("Content-ID") or ""))
 	disposition = part.get_content_disposition()
-	# Gmail gives a Content-ID to every attachment, and some programs call pictures in the text attachments.
+	# Gmail sets a Content-ID on every attachment; some programs declare pictures of the text as attachments.
 	is_picture = (
 		bool(content_id) and kind.startswith("image/") and (is_related or disposition != "attachment")
 	)

@@ -1,7 +1,7 @@
 """Dates and times in the conditions and prompts of triggers.
 
 Forms send them as text, programs and the database as objects. Here they are objects that can also be used
-as the text: `doc.date < now.date()` and `doc.date < "2026-01-01"` both work, whoever saved the document.
+as text: `doc.date < now.date()` and `doc.date < "2026-01-01"` both work, however the document was saved.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -43,9 +43,8 @@ def parse_moment(value: Any, fieldtype: str) -> Any:
 
 
 class AsText:
-	"""Reads as text where an expression takes it for text: in comparisons, [ ], `in` and methods of text.
-
-	Stored conditions may rely on it: they once saw the text that forms send.
+	"""Mixin for a date or time that can be compared with text, indexed and searched like text, and has the
+	methods of text. Stored conditions may rely on that: earlier versions passed the text that forms send.
 	"""
 
 	def __getitem__(self, key):
@@ -63,7 +62,9 @@ class AsText:
 		return getattr(str(self), name)
 
 
-def compare_by(name: str):
+def make_comparison(name: str):
+	"""The operator `name`, which compares as text with text, else as the date or time."""
+
 	def compare(self, other):
 		if isinstance(other, datetime) and not isinstance(self, datetime):
 			return NotImplemented  # a day is neither before nor after a time of that day
@@ -73,7 +74,7 @@ def compare_by(name: str):
 
 
 for comparison in COMPARISONS:
-	setattr(AsText, comparison, compare_by(comparison))
+	setattr(AsText, comparison, make_comparison(comparison))
 
 
 class DateAsText(AsText, date):
