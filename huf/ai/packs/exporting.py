@@ -100,7 +100,7 @@ def read_agents(names: Iterable[str]) -> list:
 	"""The agents, and those that they call."""
 	wanted = [*names]
 	found: dict[str, Any] = {}
-	for name in wanted:  # grows
+	for name in wanted:  # the loop appends the agents that it finds
 		doc = get_readable_doc("Agent", name)
 		if doc.name not in found:
 			found[doc.name] = doc

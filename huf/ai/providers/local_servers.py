@@ -92,7 +92,8 @@ def fetch_server_models(base: str, key: str = "") -> list[str]:
 		return []
 	headers = {"Authorization": f"Bearer {key}"} if key else {}
 	try:
-		request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
+		# The scheme was checked above.
+		request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310
 		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
 			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]
 	except READ_FAULTS:
@@ -123,7 +124,7 @@ def is_local_address(url: str | None) -> bool:
 	"""Whether a URL names this machine or a private network. Does not resolve host names."""
 	try:
 		host = (urlsplit(url or "").hostname or "").lower()
-	except ValueError:  # of an open bracket, say
+	except ValueError:  # such as http://[x
 		return False
 	try:
 		return not ipaddress.ip_address(host).is_global

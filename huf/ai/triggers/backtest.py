@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import reduce
 from itertools import islice
 from typing import Any
 
@@ -114,7 +113,9 @@ def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> d
 	hidden = [list_hidden_fields(meta, user) for user in users]
 	for change, name in read_past_changes(trigger, since, notes, reader):
 		if change.is_event(trigger.doc_event):
-			counter.check(reduce(PastChange.without, hidden, change), name)
+			for fields in hidden:
+				change = change.without(fields)
+			counter.check(change, name)
 	summary = (
 		f"In the last {days} days this would have fired {pluralize(counter.times, 'time')} "
 		f"on {pluralize(len(counter.names), 'document')}."

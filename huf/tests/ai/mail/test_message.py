@@ -108,7 +108,7 @@ class TestSamples(unittest.TestCase):
 		self.assertEqual((attachment.file_name, attachment.content == content), ("large.zip", True))
 
 	def test_attachments_with_a_content_id_are_named_unless_they_are_pictures_in_the_text(self):
-		"""Gmail gives one to every attachment, and Apple Mail shows PDFs in the text."""
+		"""Gmail sets one on every attachment, and Apple Mail shows PDFs in the text."""
 		mail = EmailMessage()
 		mail.set_content("See below.")
 		for name, kind, disposition in (
