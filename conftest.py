@@ -17,6 +17,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import huf.embedded  # noqa: E402 (the environment comes first)
 
 REAL_SITE = os.environ.get("HUF_TEST_SITE")
+LONG = ("huf/tests/crash/", "huf/tests/security/")
 _home: Path | None = None
 
 if not REAL_SITE:
@@ -64,8 +65,11 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
-	"""Tests of pages come first, so that each process starts its browser once."""
-	items.sort(key=lambda item: not is_page_test(item))
+	"""Tests of pages come first, so that each process starts its browser once.
+
+	Next are long tests: if they came last, one process would work on them while the others have none left.
+	"""
+	items.sort(key=lambda item: (not is_page_test(item), not item.nodeid.startswith(LONG)))
 
 
 def is_page_test(item) -> bool:

@@ -1,6 +1,7 @@
 """Imports what servers and workers load on first use, in the process that `forks` forks them from."""
 
 import asyncio
+import gc
 import importlib
 import os
 import pkgutil
@@ -8,6 +9,7 @@ from importlib.util import find_spec
 
 NAMES = """
 huf.ai.agents.tool_factory huf.ai.mcp.server.http huf.ai.runs.entry huf.ai.runs.queue huf.ai.undo.undo huf.install
+jsonschema
 """
 EMBEDDED = """
 frappe.app frappe.core.doctype.file.file frappe.core.doctype.report.report frappe.core.doctype.user.user
@@ -31,7 +33,10 @@ def load_all() -> None:
 		for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
 			if ".test_" not in module.name:
 				importlib.import_module(module.name)
+	importlib.import_module("huf.ai.receipts.language").verb_patterns()
 	asyncio.run(importlib.import_module("huf.ai.providers.litellm").warm_up())
+	# What is frozen is not copied into each process when that collects garbage.
+	gc.freeze()
 
 
 load_all()

@@ -264,19 +264,16 @@ class TestDraftsPage(PageTestCase):
 		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
 		name = self.propose(description=f"{long}\n\nAnd a second line.", priority="High")
 		card = "/huf/drafts/" + name
-		for scheme, size in (("light", {}), ("dark", {}), ("light", NARROW), ("dark", NARROW)):
-			with (
-				self.subTest(scheme=scheme, **size),
-				self.open_page(card, color_scheme=scheme, **size) as page,
-			):
+		for size in ({}, NARROW):
+			with self.subTest(**size), self.open_page(card, **size) as page:
 				page.get_by_test_id("draft-approve").wait_for()
-				self.assertFalse(page.evaluate(TOO_WIDE))
+				self.check_width(page)
 				page.get_by_test_id("draft-edit").click()
 				page.get_by_test_id("edit-values.description").wait_for()
-				self.assertFalse(page.evaluate(TOO_WIDE))
+				self.check_width(page)
 				page.goto(f"/huf/chat/{self.get_conversation(name)}")
 				page.get_by_test_id("draft-approve").wait_for()
-				self.assertFalse(page.evaluate(TOO_WIDE))
+				self.check_width(page)
 				if size:
 					page.goto("/huf/drafts")
 					self.locate_item(page, name, "Pending").click()
@@ -285,6 +282,12 @@ class TestDraftsPage(PageTestCase):
 					page.get_by_test_id("drafts").wait_for()
 		self.model.forever(text("Well."))
 		self.call("/api/method/huf.api.draft.reject", {"draft": name})
+
+	def check_width(self, page) -> None:
+		for scheme in ("light", "dark"):
+			page.emulate_media(color_scheme=scheme)
+			page.locator(f"html[data-theme={scheme}]").wait_for(state="attached")
+			self.assertFalse(page.evaluate(TOO_WIDE), scheme)
 
 	# --- in the background ---
 

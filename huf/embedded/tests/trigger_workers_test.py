@@ -16,7 +16,7 @@ from huf.tests.ai.triggers.test_dispatch_concurrency import save_together
 from huf.tests.factories import make_agent, make_trigger
 
 TIMEOUT_S = 90
-SAVES, TRIGGERS = 500, 3
+SAVES, TRIGGERS = 500, 2
 
 
 class TestWorkers(SiteTestCase):
