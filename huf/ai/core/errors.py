@@ -24,7 +24,16 @@ class ToolError(Exception):
 
 
 class OutcomeUnknown(ToolError):
-	"""A call failed after it was sent, so that it may have been carried out."""
+	"""A call failed after it was sent, so that it may have been carried out.
+
+	Args:
+		reason: what failed, as sentences
+	"""
+
+	def __init__(self, reason: str):
+		self.reason = reason
+		advice = "Whether it was carried out is not known: find out before you try again."
+		super().__init__(f"{reason.rstrip('.')}. {advice}")
 
 
 class PreviewRefused(ToolError):

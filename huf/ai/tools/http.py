@@ -22,7 +22,6 @@ MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECT_STATUSES = {301, 302, 303, 307, 308}
-MAY_BE_DONE = "Whether it carried out the request is not known: find out before you send it again."
 TEXT_TYPES = (
 	"text/",
 	"application/json",
@@ -100,7 +99,7 @@ async def send_request(
 		unsent = (aiohttp.ClientConnectorError, aiohttp.InvalidURL, UnicodeError)
 		if method == "GET" or not begun or (len(begun) == 1 and isinstance(error, unsent)):
 			raise failure from None
-		raise OutcomeUnknown(f"{str(failure).rstrip('.')}. {MAY_BE_DONE}") from None
+		raise OutcomeUnknown(str(failure)) from None
 
 
 def describe_request(

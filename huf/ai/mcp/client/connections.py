@@ -20,7 +20,6 @@ from huf.ai.mcp.client.session import ServerTarget, ToolChanged
 CONNECTION = store.CONNECTION
 COMMANDS_KEY = "huf_mcp_servers"
 """In site_config.json: {name: {command, args, env}}, as desktop MCP clients write it."""
-MAY_BE_DONE = "Whether it did anything is not known: find out before you call it again."
 HELD_BACK = (
 	"{tool} of {server} is held back until a Huf Manager accepts its changed description. It was not called."
 )
@@ -83,8 +82,8 @@ async def call_connection_tool(connection: str, tool: str, arguments: dict) -> d
 		raise ToolError(str(error)) from None
 	except OutcomeUnknown as error:
 		if row.effect == Effect.READ.value:
-			raise ToolError(str(error)) from None
-		raise OutcomeUnknown(f"{str(error).rstrip('.')}. {MAY_BE_DONE}") from None
+			raise ToolError(error.reason) from None
+		raise
 	except ToolChanged as changed:
 		store.hold_back_tool(connection, tool, changed.offered)
 		raise
