@@ -81,7 +81,7 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 
 
 def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tuple]:
-	"""(chunk, score) of chunks that the user may read, best first."""
+	"""(chunk, score) of chunks that the user may read, best first; of chunks with the same text, the best."""
 	terms = build_terms(query, fulltext.get_index().encode_word)
 	names = {source.name for source in sources}
 	candidates = generate_candidates(reader, terms, sources)
@@ -100,7 +100,10 @@ def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tupl
 		rows = {name: row for found in [*near, rows] for name, row in found.items()}
 		by_words = sorted(scores, key=scores.__getitem__, reverse=True)
 		scores = ranking.fuse_rankings(by_words, *near)
-	return [(rows[name], scores[name]) for name in sorted(scores, key=lambda name: (-scores[name], name))]
+	best: dict[str, str] = {}
+	for name in sorted(scores, key=lambda name: (-scores[name], name)):
+		best.setdefault(rows[name].text, name)
+	return [(rows[name], scores[name]) for name in best.values()]
 
 
 def generate_candidates(

@@ -18,6 +18,7 @@ MAX_DOCTYPES = 3
 NAME_CHARS = 40
 MAX_ITERATIONS, DAILY_COST_LIMIT = 10, 1.0
 DAYS = {"weekdays": "* * 1-5", "daily": "* * *", "weekly": "* * 1", "monthly": "1 * *", "watch": "* * 1-5"}
+WEEK = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 DEFAULT_HOUR = 8
 
 
@@ -58,10 +59,19 @@ def write_trigger(sentence: str, text: str, named: Sequence[Candidate]) -> dict 
 		return {"trigger_type": "Doc Event", **event, "prompt": f"{sentence}\n\n{{{{ doc.name }}}}"}
 	if has("hourly", text):
 		return {"trigger_type": "Schedule", "cron": "0 * * * *", "prompt": sentence}
-	when = next((days for key, days in DAYS.items() if has(key, text)), None)
+	when = read_cron_days(text)
 	if when is None:
 		return None
 	return {"trigger_type": "Schedule", "cron": f"{read_cron_time(text)} {when}", "prompt": sentence}
+
+
+def read_cron_days(text: str) -> str | None:
+	"""Day, month and weekday of a cron expression."""
+	interval = next((key for key in DAYS if has(key, text)), "")
+	days = [str(number) for number, day in enumerate(WEEK) if has(day, text)]
+	if days and has("every", text) and interval in ("", "weekly", "watch"):
+		return f"* * {','.join(days)}"
+	return DAYS.get(interval)
 
 
 def read_cron_time(text: str) -> str:

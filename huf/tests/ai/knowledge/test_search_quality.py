@@ -57,6 +57,10 @@ class TestOrder(SiteTestCase):
 			self.assertEqual(len(texts(query, source)), 1, query)
 		self.assertEqual(texts("organizationsx*", source), [])
 
+	def test_of_passages_with_the_same_text_one_is_found(self):
+		source = make_source(("a.txt", "The roof leaks"), ("copy.txt", "The roof leaks"), ("b.txt", "A roof"))
+		self.assertCountEqual(texts("roof", source), ["The roof leaks", "A roof"])
+
 	def test_all_matches_are_ranked_not_only_the_first_thirty(self):
 		parts = "\n\n".join(f"# Part {number}\n\nThe roof of house {number} is old." for number in range(120))
 		source = make_source(("a.md", f"{parts}\n\n# Last\n\nThe roof, the roof and the roof of a shed."))

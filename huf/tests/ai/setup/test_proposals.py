@@ -104,6 +104,12 @@ class TestProposals(SiteTestCase):
 			("Close done to-dos monthly at 5 pm", "0 17 1 * *", ["list", "read", "update"]),
 			("Every day at 12 am list the to-dos", "0 0 * * *", ["list", "read"]),
 			("Every day at 12:30 pm list the to-dos", "30 12 * * *", ["list", "read"]),
+			("Watch the to-dos every Tuesday and Friday at 4 pm", "0 16 * * 2,5", ["list", "read"]),
+			("Lies freitags um 8 die ToDo vor", "0 8 * * 5", ["list", "read"]),
+			("Lista los ToDo cada miércoles", "0 8 * * 3", ["list", "read"]),
+			("Ukaž ToDo každou sobotu v 10", "0 10 * * 6", ["list", "read"]),
+			("Every day at 9 list the to-dos due on Friday", "0 9 * * *", ["list", "read"]),
+			("List the to-dos due on Friday", None, ["list", "read"]),
 			("Tell me which to-dos are open", None, ["list", "read"]),
 		):
 			with self.subTest(sentence):
