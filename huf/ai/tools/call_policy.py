@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.contacts import (
 	GATEWAY_TYPES,
@@ -49,6 +50,7 @@ DESTRUCTIVE_TYPES = (
 )
 CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
+HOST_ENTRY = re.compile(r"(?:@|\*\.)?[\w-]+(?:\.[\w-]+)*|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE)
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
 
@@ -114,6 +116,15 @@ def check_redirect(start: str, target: str, base_url: str | None = None) -> None
 def list_allowed_hosts(agent) -> list[str]:
 	"""Hosts, mail domains and MCP servers that the agent and the site allow."""
 	return f"{(agent and agent.allowed_hosts) or ''}\n{get_settings().allowed_hosts}".split()
+
+
+def check_allowed_hosts(doc) -> None:
+	"""Throw for an entry that no host or mail domain can match, such as a URL or a list with commas."""
+	entries = (doc.allowed_hosts or "").split() if doc.has_value_changed("allowed_hosts") else []
+	for entry in entries:
+		if not HOST_ENTRY.fullmatch(entry):
+			message = _("{0} is not an Allowed Host. Write api.example.com, *.example.com or @example.com.")
+			frappe.throw(message.format(entry))
 
 
 def is_exempt(row) -> bool:

@@ -6,6 +6,7 @@ from frappe.model.document import Document
 from frappe.utils import flt
 
 from huf.ai.core.field_values import check_field_values
+from huf.ai.tools.call_policy import check_allowed_hosts
 from huf.ai.tools.types import list_tool_names
 
 HELD_FIELDS = ("instructions", "model", "provider")
@@ -15,6 +16,7 @@ HELD_FIELDS = ("instructions", "model", "provider")
 class Agent(Document):
 	def validate(self):
 		check_field_values(self)
+		check_allowed_hosts(self)
 		self.match_provider()
 		self.check_tools()
 		self.check_range("temperature", 2)

@@ -9,6 +9,7 @@ from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_personal_fields
 from huf.ai.routing.safe_pattern import check_safe_pattern
+from huf.ai.tools.call_policy import check_allowed_hosts
 
 MAX_HOURS, MAX_DAYS = 876_000, 36_500
 """A hundred years: what is added to today's date must stay one."""
@@ -29,6 +30,7 @@ MAXIMUMS = {
 class HufSettings(Document):
 	def validate(self):
 		check_field_values(self, MAXIMUMS)
+		check_allowed_hosts(self)
 		self.keep_triggers_changed()
 		self.check_patterns()
 		require_secret_again(self, "search_base_url", "search_api_key")
