@@ -144,7 +144,7 @@ class TestFaults(FaultTestCase):
 			self.addCleanup(client.close)
 			client.sendall(head)
 		with ThreadPoolExecutor(STREAM_COUNT) as pool:
-			prompts = [f"20 {STREAM_SECONDS}"] * STREAM_COUNT
+			prompts = [f"8 {STREAM_SECONDS}"] * STREAM_COUNT
 			streams = [pool.submit(self.stream, "Bench", prompt) for prompt in prompts]
 			while not all(stream.done() for stream in streams):
 				self.assert_answers()
