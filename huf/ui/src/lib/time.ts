@@ -14,14 +14,21 @@ export function parseSiteTime(text: string | null | undefined, zone: string | nu
 	return new Date(wall - zoneOffset(guess, zone));
 }
 
+const PARTS: Intl.DateTimeFormatOptions = {
+	hourCycle: "h23",
+	year: "numeric",
+	month: "numeric",
+	day: "numeric",
+	hour: "numeric",
+	minute: "numeric",
+	second: "numeric",
+};
+/** By zone. Making a format takes longer than using it a hundred times, and lists are full of times. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 function zoneOffset(time: number, zone: string): number {
-	const options: Intl.DateTimeFormatOptions = { timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" };
-	const format = new Intl.DateTimeFormat("en-US", {
-		...options,
-		hour: "numeric",
-		minute: "numeric",
-		second: "numeric",
-	});
+	const format = formats.get(zone) || new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: zone });
+	formats.set(zone, format);
 	const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
 	return (
 		Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) - time + (time % 1000)
