@@ -89,12 +89,16 @@ def begins_like_mbox(path: Path) -> bool:
 def read_mails(path: Path) -> Iterator[bytes]:
 	if path.is_dir():
 		for file in sorted(path.rglob("*.eml")):
-			yield file.read_bytes()
+			yield read_mail(file)
 	elif begins_like_mbox(path):
 		box = mailbox.mbox(path, create=False)
 		yield from (box.get_bytes(key) for key in box.iterkeys())
 	else:
-		raw = path.read_bytes()
-		if not any(name in HEADERS for name in map(str.lower, BytesHeaderParser().parsebytes(raw))):
-			raise click.ClickException(f"{path} is not a mail: it has no header such as From or Date.")
-		yield raw
+		yield read_mail(path)
+
+
+def read_mail(path: Path) -> bytes:
+	raw = path.read_bytes()
+	if not any(name in HEADERS for name in map(str.lower, BytesHeaderParser().parsebytes(raw))):
+		raise click.ClickException(f"{path} is not a mail: it has no header such as From or Date.")
+	return raw

@@ -36,12 +36,18 @@ class TestImportRules(SiteTestCase):
 
 
 class TestImportMail(SiteTestCase):
-	def test_file_without_headers_is_refused(self):
+	def test_file_without_headers_is_refused_alone_and_in_a_folder(self):
 		make_mailbox("Administrator")
 		frappe.db.commit()
-		file = self.home / "notes.eml"
-		for content in ("not a mail", '{"openapi": "3.0.0"}', ""):
+		file = self.home / "mails" / "notes.eml"
+		file.parent.mkdir()
+		for content, path in (
+			("not a mail", file),
+			('{"openapi": "3.0.0"}', file),
+			("", file),
+			("x", file.parent),
+		):
 			file.write_text(content)
-			result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(file)])
+			result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(path)])
 			self.assertEqual(result.exit_code, 1, result.output)
 			self.assertIn("notes.eml is not a mail: it has no header", result.output)
