@@ -6,7 +6,7 @@ agent:
   profiles: {name: {model, max_tokens, temperature, max_iterations, system_prompt_file, tools}}
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,27 +17,25 @@ from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_
 from huf.ai.mail.rules import MailRoute, Rule, check_rule
 
 RULE_KEYS = {"name": str, "match": dict, "route": str, "profile": str, "preprocessor": str}
-PROFILE_KEYS = {
-	"model": str,
-	"max_tokens": int,
-	"temperature": (int, float),
-	"max_iterations": int,
-	"system_prompt_file": str,
-	"tools": list,
+SETTING_KEYS = {"model": str, "max_tokens": int, "temperature": (int, float), "max_iterations": int}
+PROFILE_KEYS = {**SETTING_KEYS, "system_prompt_file": str, "tools": list}
+DEFAULT_SETTINGS = {
+	"model": "gemini/gemini-2.5-pro",
+	"max_tokens": 4096,
+	"temperature": 0.3,
+	"max_iterations": 10,
 }
+"""Of an agent that a file makes; an agent that exists keeps what the file leaves out."""
 
 
 @dataclass(frozen=True)
 class Profile:
-	"""An agent as a file describes it; `line` is its place there."""
+	"""An agent as a file describes it, with the settings that it names; `line` is its place there."""
 
 	name: str
 	system_prompt_file: str
 	tools: tuple[str, ...]
-	model: str = "gemini/gemini-2.5-pro"
-	max_tokens: int = 4096
-	temperature: float = 0.3
-	max_iterations: int = 10
+	settings: Mapping[str, Any]
 	line: int = field(default=0, compare=False)
 
 
@@ -111,7 +109,8 @@ def read_profile(name: str, value: Any, line: int) -> Profile:
 		raise line_error(values.lines["temperature"], "temperature must be between 0 and 2.")
 	if not all(isinstance(tool, str) for tool in values["tools"]):
 		raise line_error(values.lines["tools"], "tools must be a list of names.")
-	return Profile(name, line=line, **{**values, "tools": tuple(values["tools"])})
+	settings = {key: values[key] for key in SETTING_KEYS if key in values}
+	return Profile(name, values["system_prompt_file"], tuple(values["tools"]), settings, line)
 
 
 def check_names(config: MailConfig, routing: LineMapping) -> MailConfig:
@@ -138,4 +137,5 @@ def rule_to_yaml(rule: Rule) -> dict:
 
 
 def profile_to_yaml(profile: Profile) -> dict:
-	return {key: getattr(profile, key) for key in PROFILE_KEYS} | {"tools": list(profile.tools)}
+	prompt = {"system_prompt_file": profile.system_prompt_file}
+	return {**profile.settings, **prompt, "tools": list(profile.tools)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mail.config import Profile, read_config, write_config
+from huf.ai.mail.config import DEFAULT_SETTINGS, SETTING_KEYS, Profile, read_config, write_config
 from huf.ai.mail.dispatch import RULE, preprocessor_names, read_positions, read_rules, rule_to_fields
 from huf.ai.mail.rules import Rule, find_unreachable, plan_positions
 from huf.ai.providers.models import load_table
@@ -25,7 +25,6 @@ PROVIDERS = {
 	"ollama": "Ollama",
 }
 PROMPT_FILE = "config/prompts/{name}.txt"
-COLUMNS = ("max_tokens", "temperature", "max_iterations")
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,19 @@ def load_prompt(profile: Profile, read_prompt: Callable[[str], str]) -> str:
 
 
 def save_agent(profile: Profile, prompt: str) -> None:
-	values = {
-		"agent_name": profile.name,
-		"instructions": prompt,
-		"model": ensure_model(profile.model),
-		"agent_tool": [{"tool": ensure_tool(name, profile)} for name in profile.tools],
-		**{column: getattr(profile, column) for column in COLUMNS},
-	}
-	known = frappe.db.exists("Agent", profile.name)
-	doc = frappe.get_doc("Agent", profile.name) if known else frappe.get_doc({"doctype": "Agent"})
-	doc.update({**values, "provider": frappe.db.get_value("AI Model", values["model"], "provider")})
+	"""An agent that exists keeps what the file does not say: other settings, and its rows of tools, which may
+	require approval.
+	"""
+	if frappe.db.exists("Agent", profile.name):
+		doc, settings = frappe.get_doc("Agent", profile.name), dict(profile.settings)
+	else:
+		doc, settings = frappe.get_doc({"doctype": "Agent"}), {**DEFAULT_SETTINGS, **profile.settings}
+	if "model" in settings:
+		model = ensure_model(settings["model"])
+		settings["provider"] = frappe.db.get_value("AI Model", model, "provider")
+	rows = {row.tool: row for row in doc.get("agent_tool") or ()}
+	tools = [rows.get(name) or {"tool": ensure_tool(name, profile)} for name in profile.tools]
+	doc.update({"agent_name": profile.name, "instructions": prompt, "agent_tool": tools, **settings})
 	doc.save()
 
 
@@ -150,17 +152,13 @@ def export_config() -> tuple[str, dict[str, str]]:
 
 
 def profile_from_agent(agent) -> Profile:
-	defaults = Profile("", "", ())
+	# A number that is not set is stored as 0, which only a temperature can really be.
+	is_set = {key: bool(agent.get(key)) for key in SETTING_KEYS} | {
+		"temperature": agent.temperature is not None
+	}
 	return Profile(
 		agent.name,
 		PROMPT_FILE.format(name=frappe.scrub(agent.name)),
 		tuple(row.tool for row in agent.agent_tool),
-		model=agent.model or frappe.get_cached_doc("Huf Settings").default_model or defaults.model,
-		# A number that is not set is stored as 0, which only a temperature can really be.
-		**{
-			column: agent.get(column) or getattr(defaults, column)
-			for column in COLUMNS
-			if column != "temperature"
-		},
-		temperature=defaults.temperature if agent.temperature is None else agent.temperature,
+		{key: agent.get(key) for key in SETTING_KEYS if is_set[key]},
 	)

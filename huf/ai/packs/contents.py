@@ -8,9 +8,9 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import dump_definition, parse_cases
-from huf.ai.mail.config import Profile, read_config
+from huf.ai.mail.config import DEFAULT_SETTINGS, Profile, read_config
 from huf.ai.mail.dispatch import RULE, read_positions, rule_to_fields
-from huf.ai.mail.import_export import COLUMNS, guess_provider
+from huf.ai.mail.import_export import guess_provider
 from huf.ai.mail.rules import plan_positions
 from huf.ai.packs.manifest import EVALS_FILE, UNTRUSTED, Pack, PackEntry, naming_file, read_pack_file
 from huf.ai.packs.shipped import PackSource
@@ -166,8 +166,8 @@ def build_agent_entry(profile: Profile, pack: Pack) -> PackEntry:
 	values = {
 		"agent_name": profile.name,
 		"instructions": read_pack_file(pack.folder, profile.system_prompt_file or "").strip(),
-		"model": profile.model,
 		"agent_tool": [{"tool": name} for name in profile.tools],
-		**{column: getattr(profile, column) for column in COLUMNS},
+		**DEFAULT_SETTINGS,
+		**profile.settings,
 	}
 	return PackEntry("Agent", values, f"{pack.mail}: Line {profile.line}")

@@ -3,9 +3,11 @@
 import time
 import unittest
 
+import frappe
+
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import read_config, write_config
-from huf.ai.mail.import_export import guess_provider, import_config
+from huf.ai.mail.import_export import export_config, guess_provider, import_config
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.rules import (
 	MailRoute,
@@ -191,6 +193,40 @@ class TestImport(SiteTestCase):
 		second = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
 		self.assertEqual(second.unreachable, {"Late": default.name})
 
+	def test_a_new_agent_gets_defaults_for_missing_profile_fields(self):
+		name = unique("Agent")
+		import_config(
+			f"agent: {{profiles: {{{name}: {{system_prompt_file: p.txt, tools: []}}}}}}", lambda path: "Hi"
+		)
+		agent = frappe.get_doc("Agent", name)
+		self.assertEqual((agent.model, agent.max_tokens), ("gemini/gemini-2.5-pro", 4096))
+		self.assertEqual((agent.temperature, agent.max_iterations), (0.3, 10))
+
+	def test_an_exported_agent_is_unchanged_when_it_is_imported_again(self):
+		tool = make(
+			"Agent Tool Function",
+			tool_name=f"find_{frappe.generate_hash(length=8)}",
+			types="Get List",
+			reference_doctype="ToDo",
+			description="Find",
+		)
+		rows = [{"tool": tool.name, "requires_approval": 1, "max_calls": 2}]
+		agent = make("Agent", agent_name=unique("Agent"), instructions="Hi", agent_tool=rows)
+		make(
+			"Agent Route Rule",
+			rule_name=unique("Rule"),
+			subject_contains="x",
+			route="agent",
+			profile=agent.name,
+		)
+		kept = ("model", "max_tokens", "temperature", "max_iterations", "instructions")
+		before = [frappe.get_doc("Agent", agent.name).get(field) for field in kept]
+		text, prompts = export_config()
+		import_config(text, lambda path: prompts[path])
+		after = frappe.get_doc("Agent", agent.name)
+		self.assertEqual([after.get(field) for field in kept], before)
+		self.assertEqual([(row.requires_approval, row.max_calls) for row in after.agent_tool], [(1, 2)])
+
 
 class TestFile(unittest.TestCase):
 	def test_the_example_config_survives_a_round_trip(self):
@@ -203,10 +239,9 @@ class TestFile(unittest.TestCase):
 		)
 		self.assertEqual(config.rules[1], Rule("default", {"all": True}))
 		(pharmacy,) = config.profiles
-		self.assertEqual(
-			(pharmacy.model, pharmacy.max_tokens, pharmacy.temperature), ("gemini/gemini-2.5-pro", 4096, 0.3)
-		)
-		self.assertEqual((pharmacy.max_iterations, pharmacy.tools[-1]), (10, "escalate"))
+		settings = {"model": "gemini/gemini-2.5-pro", "max_tokens": 4096, "temperature": 0.3}
+		self.assertEqual(pharmacy.settings, {**settings, "max_iterations": 10})
+		self.assertEqual(pharmacy.tools[-1], "escalate")
 		self.assertEqual(read_config(write_config(config.rules, config.profiles)), config)
 
 	def test_provider_of_a_model_is_taken_from_its_prefix_or_the_price_table(self):
@@ -218,11 +253,6 @@ class TestFile(unittest.TestCase):
 			("house/large", "House"),
 		):
 			self.assertEqual(guess_provider(model), provider, model)
-
-	def test_missing_profile_fields_get_defaults(self):
-		(profile,) = read_config("agent: {profiles: {p: {system_prompt_file: p.txt, tools: []}}}").profiles
-		self.assertEqual((profile.model, profile.max_tokens), ("gemini/gemini-2.5-pro", 4096))
-		self.assertEqual((profile.temperature, profile.max_iterations), (0.3, 10))
 
 	def test_config_errors_are_reported_with_their_line(self):
 		for text, line in (
