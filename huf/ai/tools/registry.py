@@ -62,7 +62,10 @@ def declare(
 	"""
 	if effect is None:
 		effect = Effect.WRITE if documents_only else Effect.EXTERNAL
-	effect = Effect(effect)
+	try:
+		effect = Effect(effect)
+	except ValueError:
+		raise ValueError(f"{effect!r} is not an effect. Use read, write or external.") from None
 	if untrusted_result is None:
 		untrusted_result = effect is Effect.EXTERNAL
 	names = None if sensitive is None else tuple(sensitive)

@@ -66,6 +66,10 @@ class TestToolFiles(SiteTestCase):
 		names = {each.name for each in registry.list_code_tools() if each.app == self.app}
 		self.assertEqual(names, {self.rates, self.sales})
 
+	def test_an_unknown_effect_is_refused_with_the_known_ones(self):
+		with self.assertRaisesRegex(ValueError, "'reads' is not an effect. Use read, write or external."):
+			registry.declare("reads")
+
 	def test_description_effect_and_schema_come_from_the_decorated_function(self):
 		found = registry.find_code_tool(self.app, self.rates)
 		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
