@@ -81,13 +81,13 @@ def get_branchable_conversation(conversation: str):
 @frappe.whitelist(methods=["GET"])
 def get_shares(conversation: str):
 	"""The users a chat is shared with: [{user, full_name, write}]."""
-	return read_shares(shareable(conversation))
+	return read_shares(get_shareable_name(conversation))
 
 
 @frappe.whitelist(methods=["POST"])
 def share(conversation: str, user: str, write: bool = False):
 	"""Let a user read a chat, and with `write` continue it. Returns what `get_shares` returns."""
-	name = shareable(conversation)
+	name = get_shareable_name(conversation)
 	# As it is stored: databases may find a name in any case.
 	wanted = frappe.db.get_value("User", {"name": user.strip(), "enabled": 1}, "name")
 	if wanted in (None, "Guest", "Administrator"):
@@ -103,12 +103,13 @@ def share(conversation: str, user: str, write: bool = False):
 @frappe.whitelist(methods=["POST"])
 def unshare(conversation: str, user: str):
 	"""Stop sharing a chat with a user. Returns what `get_shares` returns."""
-	name = shareable(conversation)
+	name = get_shareable_name(conversation)
 	unshare_chat(name, user)
 	return read_shares(name)
 
 
-def shareable(conversation: str) -> str:
+def get_shareable_name(conversation: str) -> str:
+	"""Its name as it is stored. Raises PermissionError if the user may not share it."""
 	doc = get_readable_conversation(conversation)
 	doc.check_permission("share")
 	return doc.name

@@ -30,21 +30,18 @@ def check_entry(entry: PackEntry) -> None:
 	"""Raise UsageError for fields that the DocType lacks; DocTypes that do not exist yet are not checked."""
 	if not frappe.db.exists("DocType", entry.doctype):
 		return
-	meta = frappe.get_meta(entry.doctype)
+	meta, keys = frappe.get_meta(entry.doctype), get_builtin_keys(entry)
 	for name in entry.values:
-		if (
-			name not in ("name", "doctype")
-			and not meta.has_field(name)
-			and name not in get_builtin_keys(entry)
-		):
+		if name not in keys and not meta.has_field(name):
 			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
 			place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
 			raise UsageError(f"{place}: {entry.doctype} has no field {name!r}.")
 
 
 def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:
-	"""Keys of an exported DocType that are not fields of the DocType DocType in the embedded runtime."""
-	return ("doctype", "actions", "links", "states") if entry.doctype == "DocType" else ()
+	"""Keys that are not fields; those of an exported DocType are fields on a bench only."""
+	more = ("actions", "links", "states") if entry.doctype == "DocType" else ()
+	return ("name", "doctype", *more)
 
 
 def get_entry_name(entry: PackEntry) -> str | None:
@@ -77,7 +74,7 @@ def insert_entry(entry: PackEntry):
 		doc = frappe.get_doc(values)
 		doc.flags.ignore_links = entry.links_ahead
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
-		doc = doc.insert(set_name=given) if given else doc.insert()
+		doc = doc.insert(set_name=given)
 	if entry.untrusted:
 		mark_record(doc.doctype, doc.name, [entry.untrusted], None)
 	return doc
@@ -181,6 +178,4 @@ def write_row_part(doc, table: str, part: str, value: dict | None) -> None:
 
 def is_edited(doctype: str, name: str, kept: Digests) -> bool:
 	"""Whether a person has changed the installed document."""
-	given = dict.fromkeys(kept)
-	merged = merge_parts(kept, {}, read_stored_parts(doctype, name, given))
-	return bool(merged.edited)
+	return bool(merge_parts(kept, {}, read_stored_parts(doctype, name, kept)).edited)

@@ -1,6 +1,5 @@
-"""Saves users' changes to their own User record, which Frappe lets only System Managers write.
-
-Also reads their sessions.
+"""Reads and writes what concerns a user: the own User record, which Frappe lets only System Managers write,
+deputies, roles and sessions.
 """
 
 import hashlib
@@ -44,9 +43,7 @@ def list_users_with_role(role: str) -> list[str]:
 
 
 def read_sessions(user: str, sid: str) -> list[dict]:
-	"""A user's sessions, most recently used first: {id, last_used, address, is_current}. `sid`: the
-	caller's.
-	"""
+	"""A user's sessions, last used first: {id, last_used, address, is_current}. `sid`: the caller's."""
 	# The embedded runtime stores a digest of the id.
 	own = {sid, hashlib.sha256(sid.encode()).hexdigest()}
 	return [

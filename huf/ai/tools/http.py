@@ -72,14 +72,11 @@ async def send_request(
 	import aiohttp
 
 	url = resolve_url(url, base_url, tied=bool(headers))
-	sent = {
-		**trace_headers(),
-		**(headers or {}),
-		**({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
-	}
-	connector = aiohttp.TCPConnector(
-		socket_factory=make_socket_factory(allow_private), limit=1, force_close=True
-	)
+	sent = {**trace_headers(), **(headers or {})}
+	if idempotency_key:
+		sent["Idempotency-Key"] = idempotency_key
+	open_socket = make_socket_factory(allow_private)
+	connector = aiohttp.TCPConnector(socket_factory=open_socket, limit=1, force_close=True)
 	limits = aiohttp.ClientTimeout(total=timeout)
 	begun: list[str] = []
 
@@ -95,11 +92,17 @@ async def send_request(
 			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, begin)
 	except (ToolError, asyncio.TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
 		failure = to_tool_error(error, url, timeout)
-		# A host name that cannot exist is a UnicodeError.
-		unsent = (aiohttp.ClientConnectorError, aiohttp.InvalidURL, UnicodeError)
-		if method == "GET" or not begun or (len(begun) == 1 and isinstance(error, unsent)):
+		if method == "GET" or not begun or (len(begun) == 1 and was_not_sent(error)):
 			raise failure from None
 		raise OutcomeUnknown(str(failure)) from None
+
+
+def was_not_sent(error: Exception) -> bool:
+	"""Whether an error of a request shows that no connection was made for it."""
+	import aiohttp
+
+	# A host name that cannot exist is a UnicodeError.
+	return isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL | UnicodeError)
 
 
 def describe_request(
@@ -143,15 +146,13 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 
 
 async def read_http_response(response) -> dict:
-	content = await response.content.read(MAX_RESPONSE_BYTES + 1)
-	while len(content) <= MAX_RESPONSE_BYTES and (
-		more := await response.content.read(MAX_RESPONSE_BYTES + 1 - len(content))
-	):
-		content += more
-	if len(content) > MAX_RESPONSE_BYTES:
-		raise ToolError(f"The answer is larger than {MAX_RESPONSE_BYTES:,} bytes.")
+	content = bytearray()
+	async for piece in response.content.iter_any():
+		content += piece
+		if len(content) > MAX_RESPONSE_BYTES:
+			raise ToolError(f"The answer is larger than {MAX_RESPONSE_BYTES:,} bytes.")
 	kind = response.content_type or ""
-	text = decode_bytes(content, response.charset) if kind.startswith(TEXT_TYPES) or not kind else None
+	text = decode_bytes(bytes(content), response.charset) if kind.startswith(TEXT_TYPES) or not kind else None
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
 		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so the body is left out."}

@@ -42,11 +42,10 @@ def record_undo(
 
 def insert_undo_run(found: UndoScope, restored: Sequence[Restored]) -> str:
 	time = now()
-	agent = frappe.db.get_value("Agent Run", found.runs[0], "agent")
 	return insert_row(
 		"Agent Run",
 		{
-			"agent": agent,
+			"agent": frappe.db.get_value("Agent Run", found.runs[0], "agent"),
 			"is_undo": 1,
 			"status": RunStatus.SUCCESS.value,
 			"stop_reason": StopReason.FINAL_ANSWER.value,

@@ -32,19 +32,13 @@ def word_data(data: Any, call: PlannedCall) -> str:
 		return call.language.say(call.operation, thing=call.tool.thing, what=word_row(data))
 	if isinstance(rows, list) and call.operation in ("list", "count"):
 		return word_rows(rows, bool(fields.get("more")), call)
-	lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]] if isinstance(rows, list) else []
-	if lines and "summary" in fields:
-		lines = [to_plain_text(fields["summary"]), "", *lines]
-	elif not lines:
-		values = {
-			name: to_plain_text(value)
-			for name, value in fields.items()
-			if name not in HIDDEN_FIELDS - {"name"}
-		}
-		lines = [f"- {name}: {text}" for name, text in values.items() if text] or [
-			to_plain_text(data, MAX_TEXT_CHARS)
-		]
-	return "\n".join(lines) or call.language.say("no_result", tool=call.tool.name)
+	if isinstance(rows, list) and rows:
+		lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]]
+		return "\n".join([to_plain_text(fields["summary"]), "", *lines] if "summary" in fields else lines)
+	shown = [name for name in fields if name == "name" or name not in HIDDEN_FIELDS]
+	lines = [f"- {name}: {text}" for name in shown if (text := to_plain_text(fields[name]))]
+	whole = "\n".join(lines) or to_plain_text(data, MAX_TEXT_CHARS)
+	return whole or call.language.say("no_result", tool=call.tool.name)
 
 
 def read_result(content: str) -> tuple[Any, str | None]:

@@ -13,7 +13,6 @@ from frappe.types import _dict
 from frappe.utils.data import cast, now, sbool
 
 PLACEHOLDER = re.compile(r"%s|%\((\w+)\)s|%%")
-FOR_UPDATE = re.compile(r"\s+for\s+update(\s+(nowait|skip\s+locked))?\s*;?\s*$", re.IGNORECASE)
 COLUMN = re.compile(r"[A-Za-z_]\w*")
 ORDER = re.compile(r"(`?\w[\w `.\-]*?`?)(\s+(?:asc|desc))?", re.IGNORECASE)
 DEFAULT_ORDER = "modified desc"
@@ -58,11 +57,9 @@ class Database(Connection):
 		lock.
 		"""
 		query = str(query)
-		if (
-			query.rstrip(" ;\n\t")[-6:].lower() == "update"
-			and (shortened := FOR_UPDATE.sub("", query)) != query
-		):
-			query = shortened
+		words = query.rstrip(" ;\n\t").rsplit(None, 2)
+		if [word.lower() for word in words[1:]] == ["for", "update"]:
+			query = words[0]
 			self.begin()
 		if values is EMPTY or (values is None and "%s" not in query):
 			parameters = ()

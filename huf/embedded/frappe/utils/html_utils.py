@@ -9,14 +9,15 @@ from html import escape
 from frappe.utils.data import escape_html  # noqa: F401
 
 EXTRA_TAGS = set(
-	"""article aside button caption canvas center col colgroup details dialog figcaption figure font footer header
-	input label legend main mark menu meter nav option output picture progress section select source summary svg path
-	table tbody td textarea tfoot th thead time tr video audio wbr""".split()  # noqa: E501
+	"""article aside audio button canvas caption center col colgroup details dialog figcaption figure font
+	footer header input label legend main mark menu meter nav option output path picture progress section
+	select source summary svg table tbody td textarea tfoot th thead time tr video wbr""".split()
 )
 ATTRIBUTES = {"class", "id", "style", "title", "align", "name", "width", "height", "dir", "lang", "role"}
 STYLES = set(
-	"""background-color border color display float font-family font-size font-style font-weight height line-height
-	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()  # noqa: E501
+	"""background-color border color display float font-family font-size font-style font-weight height
+	line-height list-style-type margin max-width padding text-align text-decoration vertical-align
+	white-space width""".split()
 )
 URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
 MAX_DEPTH = 200
@@ -39,7 +40,7 @@ def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, alwa
 		return html
 	import nh3
 
-	html = TAG.sub(hidden_unless_allowed, html)
+	html = TAG.sub(escape_unless_allowed, html)
 	if not TAG.search(html):
 		return html
 	if measure_depth(html) > MAX_DEPTH:
@@ -70,7 +71,7 @@ def measure_depth(html: str) -> int:
 	return max_depth
 
 
-def hidden_unless_allowed(found: re.Match) -> str:
+def escape_unless_allowed(found: re.Match) -> str:
 	"""`List<String>` is meant as text, so it is escaped instead of removed."""
 	is_allowed = not found[1] or found[1].lower() in allowed_tags()  # nh3 removes comments
 	return found[0] if is_allowed else escape(found[0], quote=False)
