@@ -16,7 +16,7 @@ from huf.embedded.cli import cli, connected
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report.")
 @click.pass_obj
 def evaluate(home, agent, times, model, judge, user, as_json):
-	"""Run an agent's eval cases; apply its pending changes if all pass.
+	"""Run an agent's eval cases; apply its pending changes if all pass and no --model is given.
 
 	Nothing that a case does stays. A live model is really asked, and costs.
 	"""
@@ -31,13 +31,20 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 		try:
 			if pending_changes.read_pending_changes(agent):
 				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
-				report, text = held.report, "made" if held.applied else "still wait"
+				report, pending = held.report, describe_outcome(held.applied, model)
 			else:
-				report, text = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
+				report, pending = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
 		except (UsageError, frappe.DoesNotExistError) as error:
 			raise click.ClickException(str(error)) from None
 		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.format_summary(report)))
-		if text and not as_json:
-			click.echo(f"The changes of {agent} that waited: {text}.")
+		if pending and not as_json:
+			click.echo(pending)
 	if not report.is_good:
 		sys.exit(1)
+
+
+def describe_outcome(applied: bool, model: str | None) -> str:
+	if applied:
+		return "The pending changes were tested and applied."
+	reason = "they are tested only without --model" if model else "not every case passed"
+	return f"The pending changes were not applied: {reason}."

@@ -32,6 +32,17 @@ class TestCommands(SiteTestCase):
 		result = self.run_huf("eval", "pharmacy", "--model", "Recorded")
 		self.assertEqual(result.exit_code, 0, result.output)
 
+	def test_an_eval_with_another_model_says_why_pending_changes_stay_pending(self):
+		self.run_huf("import", "pharmacy")
+		agent = frappe.get_doc("Agent", "pharmacy")
+		agent.hold_changes = 1
+		agent.save()
+		agent.instructions = "Help."
+		agent.save()
+		frappe.db.commit()
+		result = self.run_huf("eval", "pharmacy", "--model", "Recorded")
+		self.assertIn("were not applied: they are tested only without --model.", result.output)
+
 	def test_exported_pack_is_imported_from_its_folder(self):
 		self.run_huf("import", "pharmacy")
 		folder = self.home / "my_pharmacy"
