@@ -39,6 +39,10 @@ class CallPath(str, Enum):
 	WRAPPED = "Wrapped"
 
 
+HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
+"""How the address of a provider begins."""
+
+
 @dataclass(frozen=True)
 class UnsavedProvider:
 	"""A provider that is tested before its record is stored."""

@@ -9,7 +9,13 @@ from frappe import _
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.local_servers import is_local_address, read_window
-from huf.ai.providers.models import TOKENS_PER_PRICE, UnsavedProvider, find_price, read_model_facts
+from huf.ai.providers.models import (
+	HTTP_ADDRESS,
+	TOKENS_PER_PRICE,
+	UnsavedProvider,
+	find_price,
+	read_model_facts,
+)
 from huf.ai.setup.model_check import check_model, store_findings
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
@@ -69,7 +75,8 @@ def connect_model(
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
-	unsaved = describe_unsaved(provider, api_key, (api_base or "").strip() or None, is_local)
+	api_base = check_address(api_base)
+	unsaved = describe_unsaved(provider, api_key, api_base, is_local)
 	result, checked = check_model(model, provider, unsaved)
 	if checked:
 		# The server is asked before anything is written.
@@ -78,6 +85,14 @@ def connect_model(
 		store_model(name, provider, model, local)
 		store_findings(name, checked)
 	return {"model": name, **result}
+
+
+def check_address(api_base: str | None) -> str | None:
+	"""The address without blanks, None if it is empty. Raises UsageError."""
+	address = (api_base or "").strip() or None
+	if address and not HTTP_ADDRESS.match(address):
+		raise UsageError(_("Address must begin with http:// or https://"))
+	return address
 
 
 def find_model_name(provider: str, model: str) -> str:

@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.providers import learning_process
 from huf.ai.providers.models import find_price, list_provider_models
 from huf.api import model
@@ -61,6 +62,10 @@ class TestModels(SiteTestCase):
 		self.assertNotIn("API Base", failed["error"])
 		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
 		self.assertIn("onnect", details)
+
+	def test_address_without_a_scheme_is_refused_before_the_test(self):
+		with self.assertRaisesRegex(UsageError, "must begin with http:// or https://"):
+			model.connect(unique("Provider"), unique("model"), SECRET, "127.0.0.1:11434")
 
 	def test_unreachable_address_is_reported_in_plain_text(self):
 		with ModelServer() as server:
