@@ -38,8 +38,12 @@ class Sections(click.Group):
 	def invoke(self, context):
 		from frappe.database.faults import describe_fault
 
+		from huf.ai.core.errors import UsageError
+
 		try:
 			return super().invoke(context)
+		except UsageError as error:
+			raise click.ClickException(str(error)) from None
 		except Exception as error:  # any driver's fault may come; what is not described is raised again
 			fault, place = describe_fault(error), getattr(error, "filename", None)
 			if isinstance(error, click.ClickException) or not (

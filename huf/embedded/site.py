@@ -12,6 +12,7 @@ import sqlite3
 import sys
 from contextlib import closing, contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import huf.embedded
@@ -156,7 +157,20 @@ def opened(home, site: str = SITE):
 	huf.embedded.install()
 	frappe = import_module("frappe")
 	with frappe.site_local.opened(site, str(sites_path(home))):
+		check_apps(frappe, site_path(home, site))
 		yield frappe
+
+
+def check_apps(frappe, folder: Path) -> None:
+	"""Raises UsageError if an app of the site is not there: nothing could be done without its hooks."""
+	from huf.ai.core.errors import UsageError
+
+	for app in frappe.get_installed_apps():
+		if find_spec(app) is None:
+			raise UsageError(
+				f"There is no Python package of the site's app {app}. Put it back, or take {app} out of "
+				f"installed_apps in {folder / 'site_config.json'}."
+			)
 
 
 def make_users(frappe, password: str):
