@@ -35,8 +35,8 @@ def word_data(data: Any, call: PlannedCall) -> str:
 	if isinstance(rows, list) and rows:
 		lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]]
 		return "\n".join([to_plain_text(fields["summary"]), "", *lines] if "summary" in fields else lines)
-	shown = [name for name in fields if name == "name" or name not in HIDDEN_FIELDS]
-	lines = [f"- {name}: {text}" for name in shown if (text := to_plain_text(fields[name]))]
+	names = [name for name in fields if name == "name" or name not in HIDDEN_FIELDS]
+	lines = [f"- {name}: {text}" for name in names if (text := to_plain_text(fields[name]))]
 	whole = "\n".join(lines) or to_plain_text(data, MAX_TEXT_CHARS)
 	return whole or call.language.say("no_result", tool=call.tool.name)
 
