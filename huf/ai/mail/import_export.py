@@ -78,6 +78,8 @@ def save_agent(profile: Profile, prompt: str) -> None:
 		model = ensure_model(settings["model"])
 		settings["provider"] = frappe.db.get_value("AI Model", model, "provider")
 	rows = {row.tool: row for row in doc.get("agent_tool") or ()}
+	for row in rows.values():
+		row.idx = None  # the file has the order
 	tools = [rows.get(name) or {"tool": ensure_tool(name, profile)} for name in profile.tools]
 	doc.update({"agent_name": profile.name, "instructions": prompt, "agent_tool": tools, **settings})
 	doc.save()

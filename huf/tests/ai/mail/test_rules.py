@@ -21,7 +21,7 @@ from huf.ai.mail.rules import (
 )
 from huf.api.mail import get_rules
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make, unique
+from huf.tests.factories import make, make_tool, unique
 
 EXAMPLE = """
 routing:
@@ -203,14 +203,8 @@ class TestImport(SiteTestCase):
 		self.assertEqual((agent.temperature, agent.max_iterations), (0.3, 10))
 
 	def test_an_exported_agent_is_unchanged_when_it_is_imported_again(self):
-		tool = make(
-			"Agent Tool Function",
-			tool_name=f"find_{frappe.generate_hash(length=8)}",
-			types="Get List",
-			reference_doctype="ToDo",
-			description="Find",
-		)
-		rows = [{"tool": tool.name, "requires_approval": 1, "max_calls": 2}]
+		tool = make_tool("Get List", reference_doctype="ToDo")
+		rows = [{"tool": tool, "requires_approval": 1, "max_calls": 2}]
 		agent = make("Agent", agent_name=unique("Agent"), instructions="Hi", agent_tool=rows)
 		make(
 			"Agent Route Rule",
@@ -226,6 +220,17 @@ class TestImport(SiteTestCase):
 		after = frappe.get_doc("Agent", agent.name)
 		self.assertEqual([after.get(field) for field in kept], before)
 		self.assertEqual([(row.requires_approval, row.max_calls) for row in after.agent_tool], [(1, 2)])
+
+	def test_imported_tools_have_the_order_of_the_file(self):
+		tools = [make_tool("Get List", reference_doctype="ToDo") for _ in range(3)]
+		rows = [{"tool": tools[0], "requires_approval": 1}, {"tool": tools[1]}]
+		agent = make("Agent", agent_name=unique("Agent"), instructions="Hi", agent_tool=rows)
+		wanted = [tools[2], tools[1], tools[0]]
+		profile = f"{{system_prompt_file: p.txt, tools: [{', '.join(wanted)}]}}"
+		import_config(f"agent: {{profiles: {{{agent.name}: {profile}}}}}", lambda path: "Hi")
+		after = frappe.get_doc("Agent", agent.name).agent_tool
+		self.assertEqual([row.tool for row in after], wanted)
+		self.assertEqual([row.requires_approval for row in after], [0, 0, 1])
 
 
 class TestFile(unittest.TestCase):
