@@ -290,6 +290,8 @@ def api_key(home, user):
 	"""Give a user a new API key for scripts, and print KEY:SECRET. The previous secret stops working."""
 	with connected(home) as frappe:
 		doc = frappe.get_doc("User", resolve_user(frappe, user))
+		if doc.name == "Guest" or not doc.enabled:
+			raise click.ClickException(f"{doc.name} cannot sign in. Name an enabled user.")
 		doc.api_key = doc.api_key or frappe.generate_hash(length=15)
 		doc.api_secret = secret = frappe.generate_hash(length=15)
 		doc.save()

@@ -180,6 +180,7 @@ class TestServer(unittest.TestCase):
 		second = self.run_huf("api-key", "Administrator")
 		self.assertEqual([get_status(each.stdout.strip()) for each in (first, second)], [401, 200])
 		self.assertIn("There is no user", self.run_huf("api-key", "nobody@example.com").stderr)
+		self.assertIn("Guest cannot sign in", self.run_huf("api-key", "Guest").stderr)
 
 	def test_help_and_version_need_no_site(self):
 		for option, text in (("--help", "Maintain"), ("--version", "Huf 0.")):
