@@ -41,7 +41,7 @@ class PrivateAddress(OSError):
 
 class PrivateAddressRefused(ToolError):
 	def __init__(self, host: str):
-		super().__init__(f"{host} is a private address. This tool may only reach public ones.")
+		super().__init__(f"{host} is a private address; only public ones may be reached.")
 		self.host = host
 
 
