@@ -96,8 +96,9 @@ def preview_changes(work: Callable[[], Any], own: str | None = None) -> Preview:
 	return to_preview(run_dry(work, own))
 
 
-def apply_approved(work: Callable[[], Any], approved: str, own: str | None = None) -> Any:
-	"""Run `work` and return its result, if its change still has the digest `approved`. Does not commit.
+def apply_approved(work: Callable[[], Any], approved: str | None, own: str | None = None) -> Any:
+	"""Run `work` and return its result, if its change still has the digest `approved`; with None it has none.
+	Does not commit.
 
 	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the
 	real write differs from its dry run of a moment before; the caller then rolls back.

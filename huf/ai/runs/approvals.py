@@ -1,7 +1,7 @@
 """Approval of tool calls within a run: stores proposals, pauses the run, applies what was approved.
 
 A person's answer is only stored (`chat/approvals.py`). The worker that resumes the run arrives here with the
-same call; its draft alone decides what happens, even if the tool's settings have changed since.
+same call; its draft decides what happens, even if the tool no longer needs approval.
 """
 
 import json
@@ -159,7 +159,7 @@ class Approvals:
 
 		async def make(arguments: dict) -> Any:
 			try:
-				return describe_edit(draft, await make_approved(tool, arguments, draft.digest))
+				return describe_edit(draft, await make_approved(tool, arguments, draft))
 			except PreviewChanged as changed:
 				frappe.db.rollback()
 				drafts.renew_draft(draft, preview_proposal(changed.preview, tool, arguments))
@@ -170,7 +170,7 @@ class Approvals:
 				proposal = request_proposal(tool, arguments)
 			except ToolError as error:
 				return replace(call, error=str(error))
-			if proposal.digest != draft.digest:
+			if proposal.digest != draft.digest or lacks_second_person(tool, arguments, draft):
 				drafts.renew_draft(draft, proposal)
 				self.pause([draft.name])
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make, run_concurrently=None))
@@ -192,12 +192,21 @@ class Approvals:
 		raise RunPaused(cards)
 
 
-async def make_approved(tool: "EffectTool", arguments: dict, approved_digest: str) -> Any:
+async def make_approved(tool: "EffectTool", arguments: dict, draft: Any) -> Any:
+	"""The result of the call. Raises PreviewChanged if it is no longer the approved one."""
 	if not tool.can_dry_run:
 		return await tool.start(arguments)
-	return await run_in_thread(
-		lambda: apply_approved(lambda: tool.work(arguments), approved_digest, tool.reference_doctype)
-	)
+
+	def apply() -> Any:
+		approved = None if lacks_second_person(tool, arguments, draft) else draft.digest
+		return apply_approved(lambda: tool.work(arguments), approved, tool.reference_doctype)
+
+	return await run_in_thread(apply)
+
+
+def lacks_second_person(tool: "EffectTool", arguments: dict, draft: Any) -> bool:
+	"""Whether the run's user approved a call that now needs somebody else, because an amount has risen."""
+	return draft.answered_by == draft.owner and needs_second_person(tool, arguments)
 
 
 def describe_refused_call(draft: Any) -> str:

@@ -124,6 +124,21 @@ class TestSecondPerson(DraftTestCase):
 			self.answer(draft, self.requester), "Approved", "the proposed amount is below the limit"
 		)
 
+	def test_amount_that_rises_after_the_approval_needs_a_second_person(self):
+		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
+		result = self.start(self.change_case("new"), text("Changed."), user=self.requester)
+		draft = self.draft(result)
+		self.assertEqual(self.answer(draft, self.requester), "Approved")
+		frappe.db.set_value(CASE, self.case.name, "amount", 900)
+		self.go_on(result["run"])
+		renewed = self.draft(result)
+		self.assertEqual((renewed.status, renewed.second_person, self.title()), ("Pending", 1, "Roof"))
+		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
+			self.answer(renewed, self.requester)
+		self.assertEqual(self.answer(renewed, self.other), "Approved")
+		self.go_on(result["run"])
+		self.assertEqual(self.title(), "new")
+
 	def test_stored_amount_of_the_named_document_is_compared_with_the_limit(self):
 		frappe.db.set_value(CASE, self.case.name, "amount", 900)
 		rule = SecondPerson("amount", 100, CASE)
