@@ -162,7 +162,8 @@ class AnswerBuilder:
 			arguments = json.dumps(arguments)
 		call = self.find_call(index, str(part.id or ""), name)
 		self.count(len(name) + len(arguments))
-		call["name"] += name
+		# Some servers repeat the whole name with each piece of the arguments.
+		call["name"] += name if name != call["name"] else ""
 		call["arguments"] += arguments
 
 	def find_call(self, index: int, call_id: str, name: str) -> dict[str, str]:

@@ -280,6 +280,12 @@ class TestUnusualAnswers(TestCase):
 		parts = self.part("a", "read", '{"n', index=0), self.part("b", None, '": 1}', index=0)
 		self.assertEqual([each.arguments for each in self.read(*parts).list_calls()], ['{"n": 1}'])
 
+	def test_name_repeated_with_each_delta_counts_once(self):
+		for call_id in ("a", None):
+			parts = self.part("a", "read", '{"n', index=0), self.part(call_id, "read", '": 1}', index=0)
+			calls = [(each.name, each.arguments) for each in self.read(*parts).list_calls()]
+			self.assertEqual(calls, [("read", '{"n": 1}')])
+
 	def test_numeric_call_ids_and_content_part_lists_are_read(self):
 		builder = AnswerBuilder(ignore_text)
 		builder.add_call(SimpleNamespace(id=7, function=SimpleNamespace(name="read", arguments="{}")), 0)
