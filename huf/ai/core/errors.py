@@ -47,6 +47,7 @@ class ModelError(Exception):
 		status: the provider's HTTP status, if there was one; 408 also where the model fell silent.
 		retryable: whether another try can help.
 		usage: what the failed call has used; None if unknown.
+		retry_after: seconds that the provider asks to wait before another try.
 	"""
 
 	def __init__(
@@ -57,9 +58,11 @@ class ModelError(Exception):
 		status: int | None = None,
 		retryable: bool = False,
 		usage: Usage | None = None,
+		retry_after: float = 0,
 	):
 		super().__init__(message)
 		self.provider, self.status, self.retryable, self.usage = provider, status, retryable, usage
+		self.retry_after = retry_after
 
 	@property
 	def is_timeout(self) -> bool:

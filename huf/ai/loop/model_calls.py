@@ -29,6 +29,8 @@ from huf.ai.loop.waiting import watched
 
 RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.2, 20.0
 """The pause before the second try doubles for each further one, up to the maximum."""
+MAX_RETRY_AFTER_S = 60.0
+"""A provider that asks for a longer pause is not called again."""
 RESERVED_PAUSE_S = 0.25
 MAX_RESERVED_PAUSES = 240
 """How often a run checks whether other calls have released budget: for about a minute."""
@@ -125,9 +127,10 @@ class ModelCaller:
 			try:
 				return await self.call_once(step, sent, model, grant)
 			except ModelError as error:
-				if not error.retryable or attempt >= model.retries:
+				is_last = attempt >= model.retries or error.retry_after > MAX_RETRY_AFTER_S
+				if not error.retryable or is_last:
 					raise
-			pause_s = min(RETRY_PAUSE_S * 2**attempt, MAX_RETRY_PAUSE_S)
+				pause_s = max(error.retry_after, min(RETRY_PAUSE_S * 2**attempt, MAX_RETRY_PAUSE_S))
 			await self.wait_for(asyncio.sleep(pause_s), step)
 		raise AssertionError("unreachable")
 

@@ -66,7 +66,24 @@ def model_error(
 	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
 	# Providers do not charge for refused requests; after any other error the usage is unknown.
 	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
-	return ModelError(message, provider=provider, status=status, retryable=is_retryable, usage=usage)
+	return ModelError(
+		message,
+		provider=provider,
+		status=status,
+		retryable=is_retryable,
+		usage=usage,
+		retry_after=read_retry_after(error),
+	)
+
+
+def read_retry_after(error: Exception) -> float:
+	"""The seconds in an error's header Retry-After; 0 if it has none, or a date."""
+	headers = dict(getattr(error, "litellm_response_headers", None) or {})
+	given = next((value for name, value in headers.items() if name.lower() == "retry-after"), 0)
+	try:
+		return max(0.0, float(given))
+	except ValueError:
+		return 0.0
 
 
 def invalid_answer_error(

@@ -11,6 +11,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import SUM_UP
+from huf.ai.providers.models import CallPath
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import end_run, work_on
 from huf.ai.runs.start import start_run
@@ -321,6 +322,24 @@ class TestProviderErrors(SiteTestCase):
 			agent = make_agent(make_model(server))
 			server.script(error(429), text("Now."))
 			self.assertEqual(run_agent_sync(agent, "Hi")["response"], "Now.")
+
+	def test_provider_that_names_a_pause_is_called_again_after_it(self):
+		for way in (CallPath.AUTOMATIC, CallPath.WRAPPED):
+			with self.subTest(way), ModelServer() as server:
+				server.script(error(429, retry_after=0.7), text("Now."))
+				model = make_model(server)
+				provider = frappe.db.get_value("AI Model", model, "provider")
+				frappe.db.set_value("AI Provider", provider, "call_way", way.value)
+				began = time.monotonic()
+				result = run_agent_sync(make_agent(model), "Hello?")
+				self.assertEqual(result["response"], "Now.")
+				self.assertGreater(time.monotonic() - began, 0.7)
+
+	def test_provider_that_asks_for_a_long_pause_is_not_called_again(self):
+		with ModelServer() as server:
+			server.script(error(429, retry_after=3600))
+			result = run_agent_sync(make_agent(make_model(server)), "Hello?")
+		self.assertEqual(result["status"], "Failed")
 
 	def test_model_timeout_fails_the_run_and_names_the_setting(self):
 		settings = frappe.get_doc("Huf Settings")
