@@ -77,17 +77,20 @@ def replay(run: str) -> Replay:
 	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
 	row, recorded = read_ended_run(run), read_recorded(run)
 	journal, opening = ReplayJournal(recorded), read_opening(row.opening, is_exact=True)
-	outcome = run_coroutine(
-		run_loop(
-			opening,
-			recorded_tools(recorded),
-			NoModel(),
-			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
-			journal=journal,
-			escalate=journal.escalate,
-			review=recorded_review(run, recorded, opening),
+	try:
+		outcome = run_coroutine(
+			run_loop(
+				opening,
+				recorded_tools(recorded),
+				NoModel(),
+				guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
+				journal=journal,
+				escalate=journal.escalate,
+				review=recorded_review(run, recorded, opening),
+			)
 		)
-	)
+	except RunsDiverged as missing:
+		raise UsageError(f"Run {run} ended before its last calls were made: {missing}") from None
 	outcome = as_it_ended(outcome, row)
 	return Replay(run, outcome, digest_transcript(outcome) == row.transcript_digest)
 

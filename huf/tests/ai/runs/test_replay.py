@@ -5,9 +5,12 @@ from unittest import mock
 
 import frappe
 
+from huf.ai.chat.approvals import cancel_run
+from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import diff, replay, replay_with
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
@@ -104,6 +107,16 @@ class TestReplay(SiteTestCase):
 		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
 		frappe.local.lang = "de"
 		self.assertIn("verschiedenen Argumenten", diff(left, right)[0]["differences"][0])
+
+	def test_run_cancelled_before_a_call_was_made_cannot_be_replayed(self):
+		update = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		with ModelServer() as server:
+			server.script(tool_call(update, {"description": "x"}))
+			run = run_agent_sync(make_agent(make_model(server), (update,)), "Add a to-do")["run"]
+			cancel_run(run)
+			work_on(run)
+		with self.assertRaisesRegex(UsageError, "ended before its last calls were made"):
+			replay(run)
 
 	def test_run_of_another_user_cannot_be_replayed(self):
 		run = self.run_with([text("My secret.")])
