@@ -16,6 +16,7 @@ from huf.ai.undo.capture import differing, pick, read_stored_image
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
+NOT_RESTORED = "Comments, to-dos and shares that were deleted with it do not come back."
 OBSTACLES = (
 	frappe.ValidationError,
 	frappe.PermissionError,
@@ -164,7 +165,8 @@ def create_again(target: Target) -> Restored:
 		set_values(doc, target)
 		doc.save()
 		left = find_left(target, doc.name)
-	return Restored(target.doctype, doc.name, "create", left)
+	note = None if target.doctype == "File" else NOT_RESTORED
+	return Restored(target.doctype, doc.name, "create", left, note)
 
 
 def advance_series(name: str) -> None:

@@ -69,6 +69,12 @@ class TestKinds(UndoTestCase):
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
 		self.assertEqual(read_stored_image(ORDER, order.name), before)
 
+	def test_undo_of_a_deletion_says_that_comments_do_not_come_back(self):
+		order = make_order()
+		run = self.run_calls((DELETE, ORDER, {"name": order.name}))
+		(note,) = undo(run)["preview"]["notes"]
+		self.assertIn("Comments, to-dos and shares", note["note"])
+
 	def test_naming_series_does_not_reuse_the_number_of_a_restored_document(self):
 		order = make_order()
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
