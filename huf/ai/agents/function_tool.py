@@ -187,7 +187,7 @@ def messages_dropped() -> Iterator[None]:
 	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
 
 	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text, and
-	so does that a name is taken, which Frappe says only in a message.
+	so does that a name is taken, which Frappe says only in a message. Its tags are left out.
 	"""
 	messages, frappe.flags.error_message = len(frappe.local.message_log), None
 	try:
@@ -200,5 +200,10 @@ def messages_dropped() -> Iterator[None]:
 		if len(error.args) < 2:
 			raise
 		raise ToolError("There is already a {} {!r}.".format(*error.args)) from error
+	except frappe.ValidationError as error:
+		if "</" in str(error):
+			# It was written for a browser.
+			error.args = (strip_html(str(error)).strip(),)
+		raise
 	finally:
 		del frappe.local.message_log[messages:]

@@ -71,6 +71,12 @@ class TestFunctionTools(SiteTestCase):
 		self.assertEqual(result.status, CallStatus.FAILED)
 		self.assertIn("You need the 'write' permission on User Administrator", result.text)
 
+	def test_message_of_frappe_reaches_the_model_without_its_tags(self):
+		def refuse():
+			frappe.throw(' <b>Cancel</b> <a href="/app/order/1">1</a> first')
+
+		self.assertIn('"error": "Cancel 1 first"', call(refuse, "{}").text)
+
 	def test_failed_admission_check_is_a_failed_tool_result(self):
 		def refuse():
 			raise ToolError("Not you.")
