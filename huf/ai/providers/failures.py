@@ -13,9 +13,12 @@ from huf.ai.core.types import Usage
 MAX_MESSAGE_CHARS = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
+MOVED = "The address of the provider leads to another one. Correct the Address of {provider} under Models."
 ADVICE = {
+	**dict.fromkeys((301, 302, 303, 307, 308), MOVED),
 	400: "The provider did not accept the request. Check the agent's settings and tools.",
 	401: "The provider refused the API key. Check the API Key of {provider} under Models.",
+	402: "The account with the provider has too little credit. Check your plan with the provider.",
 	403: "The provider refused the API key. Check the API Key of {provider} under Models.",
 	404: (
 		"The provider does not know this model. Check the Model Name in AI Model and, for a server of your "
@@ -40,8 +43,8 @@ UNKNOWN_HOST = (
 	"Models, or check the network."
 )
 FAULT = "The provider failed. Try again later."
-UNREADABLE = "Invalid response object"
-"""In the error that LiteLLM calls a failed connection, although an answer came."""
+UNREADABLE = ("Invalid response object", "Error parsing chunk")
+"""In errors that LiteLLM calls a failed connection, although an answer came."""
 CLIENT_DETAILS = re.compile(r"\[Errno -?\d+\] | ssl:(?:<[^>]*>|\w+)(?= \[)")
 """What clients add for programmers to the reason of a failed connection."""
 
@@ -97,7 +100,8 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""What happened and what the operator can do about it."""
 	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
-	if is_connection_error(error) and status in (None, 500) and UNREADABLE not in str(error):
+	came = any(each in str(error) for each in UNREADABLE)
+	if is_connection_error(error) and status in (None, 500) and not came:
 		return describe_connection_error(error).format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)
 

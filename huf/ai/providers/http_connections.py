@@ -43,7 +43,7 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 
 
 class RefusedRequest(Exception):
-	"""A response with an error status."""
+	"""A response with an error status, or a redirection, which is not followed."""
 
 	def __init__(self, status: int, message: str, headers: dict[str, str]):
 		super().__init__(message)
@@ -98,7 +98,7 @@ async def post_request(
 ) -> AsyncIterator[aiohttp.StreamReader]:
 	"""POST a model call and yield the response body. Raises RefusedRequest, and whatever `post` raises."""
 	async with post(url, headers | trace_headers(), body, kwargs["timeout"], verify) as response:
-		if response.status >= 400:
+		if response.status >= 300:
 			message = await read_error(response.content)
 			raise RefusedRequest(response.status, message, dict(response.headers))
 		yield response.content

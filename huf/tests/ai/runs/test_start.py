@@ -309,6 +309,8 @@ class TestProviderErrors(SiteTestCase):
 		refused = error(401, f"Incorrect API key provided: {SECRET}")
 		for answers, advice in (
 			([refused], "Check the API Key"),
+			([error(402)], "too little credit"),
+			([error(301, body="<html>Moved</html>")], "leads to another one"),
 			([error(429)] * 3, "rate limit"),
 			([error(500)] * 3, "The provider failed"),
 			([error(404)], "Model Name"),
