@@ -26,16 +26,19 @@ MAX_REPORTED_ERRORS = 8
 
 
 def parse_arguments(raw: str) -> dict:
-	"""Parse the JSON object that a model sent as arguments; empty text is `{}`.
+	"""Parse the JSON object that a model sent as arguments; empty text and `null` are `{}`.
 
 	Raises ToolError if it is neither valid nor repairable: a tool run with guessed or missing arguments does
 	harm.
 	"""
 	text = (raw or "").strip()
-	if not text:
+	if text in ("", "null"):
 		return {}
 	try:
 		value = parse_json(text)
+		if isinstance(value, str):
+			# Some servers encode the object twice.
+			value = parse_json(value)
 	except ValueError as error:
 		value = repair_json(text)
 		if value is None:

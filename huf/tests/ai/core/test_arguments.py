@@ -53,6 +53,13 @@ class TestParse(unittest.TestCase):
 		for text in ("```", "`````", "no fence"):
 			self.assertEqual(strip_fence(text), text)
 
+	def test_object_encoded_twice_and_null_are_read(self):
+		self.assertEqual(parse_arguments(json.dumps('{"a": "b\\n"}')), {"a": "b\n"})
+		self.assertEqual(parse_arguments("null"), {})
+		for text in ('"a"', '"[1]"', '"{"', json.dumps(json.dumps('{"a": 1}'))):
+			with self.assertRaises(ToolError):
+				parse_arguments(text)
+
 	def test_unclosed_code_fence_is_refused_in_linear_time(self):
 		def refuse(text: str):
 			with self.assertRaises(ToolError):
