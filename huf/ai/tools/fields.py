@@ -12,6 +12,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.tools.schemas import is_named_by_user
 from huf.ai.tools.typed_filters import NUMBERS, fit_filter
 
 TABLES = ("Table", "Table MultiSelect")
@@ -179,7 +180,7 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	"""
 	meta = frappe.get_meta(doctype)
 	known = set(list_data_fields(doctype))
-	if new and (meta.autoname or "").lower() == "prompt":
+	if new and is_named_by_user(doctype):
 		known.add("name")
 	if unknown := [field for field in values if field not in known]:
 		raise ToolError(

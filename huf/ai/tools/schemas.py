@@ -46,6 +46,11 @@ ROW_NAME = {
 }
 
 
+def is_named_by_user(doctype: str) -> bool:
+	"""Whether who creates a document chooses its name."""
+	return (frappe.get_meta(doctype).autoname or "").lower() == "prompt"
+
+
 def list_form_fields(doctype: str) -> list:
 	"""Fields that a person can fill in on the form."""
 	return [

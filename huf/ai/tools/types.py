@@ -12,7 +12,14 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import Effect
-from huf.ai.tools.schemas import closed_object, field_schema, join_field_names, list_form_fields, text_schema
+from huf.ai.tools.schemas import (
+	closed_object,
+	field_schema,
+	is_named_by_user,
+	join_field_names,
+	list_form_fields,
+	text_schema,
+)
 from huf.ai.tools.workflows import state_property
 
 JSON_TYPES = {
@@ -28,6 +35,7 @@ SCALAR_SCHEMA = {"type": ["string", "number", "integer", "boolean", "null"]}
 
 
 NAME_PROPERTY = {"name": text_schema("The document's name (its ID)")}
+NEW_NAME = {"name": text_schema("Name (ID) of the new document")}
 NAMES_PROPERTY = {
 	"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}
 }
@@ -98,7 +106,10 @@ def summary_schema(tool) -> tuple[dict, list[str]]:
 def create_schema(tool) -> tuple[dict, list[str]]:
 	fields = list_form_fields(tool.reference_doctype)
 	required = [df.fieldname for df in fields if df.reqd and not df.default]
-	return {df.fieldname: field_schema(df) for df in fields}, required
+	properties = {df.fieldname: field_schema(df) for df in fields}
+	if is_named_by_user(tool.reference_doctype):
+		return {**NEW_NAME, **properties}, ["name", *required]
+	return properties, required
 
 
 def update_schema(tool) -> tuple[dict, list[str]]:
@@ -109,7 +120,7 @@ def update_schema(tool) -> tuple[dict, list[str]]:
 
 
 def amend_schema(tool) -> tuple[dict, list[str]]:
-	values, _ = create_schema(tool)
+	values = {df.fieldname: field_schema(df) for df in list_form_fields(tool.reference_doctype)}
 	return {**NAME_PROPERTY, "values": closed_object(values, [], "Fields that differ from the original")}, [
 		"name"
 	]

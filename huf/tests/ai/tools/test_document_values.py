@@ -7,7 +7,12 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
-from huf.tests.ai.tools.test_erp_documents import INVOICE, ErpTestCase
+from huf.ai.tools.types import build_parameters
+from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ErpTestCase
+from huf.tests.doctypes import field, make_doctype
+from huf.tests.factories import make_tool, unique
+
+PLAN = "Huf Test Plan"
 
 
 class TestValues(ErpTestCase):
@@ -15,14 +20,24 @@ class TestValues(ErpTestCase):
 		with acting_as(self.user):
 			name = self.create()["name"]
 			frappe.db.commit()
-			for field, value, expected in (
+			for fieldname, value, expected in (
 				("printed", "many", "1234.5"),
 				("printed", "1.234,50", "1234.5"),
 				("due_on", "soon", "YYYY-MM-DD"),
 				("items", "Bolt", "list of rows"),
 			):
-				with self.subTest(f"{field}: {value}"):
-					set_value_call = partial(tools.set_value, INVOICE, name, field, value)
-					self.refused(ToolError, set_value_call, field, expected)
+				with self.subTest(f"{fieldname}: {value}"):
+					set_value_call = partial(tools.set_value, INVOICE, name, fieldname, value)
+					self.refused(ToolError, set_value_call, fieldname, expected)
 			self.refused(ToolError, lambda: self.create(items=[{"item": "Bolt", "rate": "5 EUR"}]), "5 EUR")
 			self.assertEqual(tools.set_value(INVOICE, name, "printed", "2")["printed"], 2)
+
+	def test_document_that_its_creator_names_gets_the_given_name(self):
+		if not frappe.db.exists("DocType", PLAN):
+			make_doctype(PLAN, [field("title", "Data", reqd=1)], PLAIN_RULES, autoname="prompt")
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Create Document", reference_doctype=PLAN))
+		schema = build_parameters(tool)
+		self.assertEqual(schema["required"], ["name", "title"])
+		with acting_as(self.user):
+			name = unique("Plan")
+			self.assertEqual(tools.create_document(PLAN, {"name": name, "title": "A"})["name"], name)
