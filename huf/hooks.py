@@ -123,6 +123,11 @@ doc_events = {
 		for name in ("Agent", "Agent Trigger")
 	},
 	**dict.fromkeys(_RECORDS, {"validate": "huf.permissions.refuse_change"}),
+	# The arguments of an agent's tools follow the fields of their DocType.
+	**{
+		name: dict.fromkeys(("on_update", "after_delete"), "huf.install.follow_doctype")
+		for name in ("DocType", "Custom Field", "Property Setter")
+	},
 	"File": {"validate": "huf.ai.knowledge.changes.check_file"},
 	# Mail that Frappe's own Email Accounts receive and send.
 	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},

@@ -2,6 +2,7 @@
 indexes.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 import frappe
@@ -10,6 +11,7 @@ from huf.ai.knowledge.store import upgrade_index
 from huf.ai.storage.indexes import add_indexes
 from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
+from huf.ai.triggers.doc_events import is_installing
 from huf.upgrade import label_old_results, move_stored_paths, shorten_leases
 
 ROLES = ("Huf Manager", "Huf User")
@@ -172,12 +174,29 @@ def prepare_knowledge():
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
 
 
-def refresh_definitions():
+def follow_doctype(doc, method: str) -> None:
+	"""Document event of DocType, Custom Field and Property Setter: rebuild the tools of the DocType."""
+	if is_installing():
+		return
+	changed = doc.get("dt") or doc.get("doc_type") or doc.name
+	frappe.clear_cache(doctype=changed)
+	used = set(frappe.get_all("Agent Tool Function", pluck="reference_doctype", order_by="name"))
+	if affected := [each for each in used if each and uses_doctype(each, changed)]:
+		refresh_definitions(affected)
+
+
+def uses_doctype(doctype: str, other: str) -> bool:
+	tables = frappe.get_meta(doctype).get_table_fields() if frappe.db.exists("DocType", doctype) else ()
+	return other in (doctype, *(df.options for df in tables))
+
+
+def refresh_definitions(doctypes: Sequence[str] | None = None):
 	"""Rebuild tool definitions and declarations: DocTypes may have new fields, code may declare more.
 
-	A tool whose function or DocType is gone keeps its old ones.
+	A tool whose function or DocType is gone keeps its old ones. `doctypes`: only the tools of these.
 	"""
-	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
+	filters = {"reference_doctype": ["in", doctypes]} if doctypes else {}
+	for name in frappe.get_all("Agent Tool Function", filters, pluck="name", order_by="name"):
 		tool = frappe.get_doc("Agent Tool Function", name)
 		before = {field: tool.get(field) for field in DERIVED_FIELDS}
 		try:

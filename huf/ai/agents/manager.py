@@ -101,8 +101,10 @@ class AgentManager:
 		"""
 		doc = self.agent_doc
 		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
-		# An eval may hold changed instructions of the same saved version.
-		versions = (doc.instructions, *((row.name, row.modified) for row in (doc, *rows)))
+		# An eval may hold changed instructions of the same saved version, and a tool's definition follows its
+		# DocType without a new one.
+		saved = ((row.name, row.modified, row.get("function_definition")) for row in (doc, *rows))
+		versions = (doc.instructions, *saved)
 		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
 		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc), run_child)
 		return agent.clone(tools=[]) if self.is_chat else agent

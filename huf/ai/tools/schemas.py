@@ -6,6 +6,7 @@ import frappe
 
 FIELD_TYPES = {
 	"Int": "integer",
+	"Long Int": "integer",
 	"Check": "integer",
 	"Rating": "number",
 	"Duration": "number",

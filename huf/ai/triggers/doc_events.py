@@ -169,10 +169,13 @@ def mark_mailed(communication) -> None:
 
 def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:
 	"""Evaluate triggers for a document event and record the results; return the names of the events."""
+	return [] if is_installing() else dispatch_events(evaluate_triggers(doc, method, triggers))
+
+
+def is_installing() -> bool:
+	"""Whether an app is being installed or the site migrated."""
 	flags = frappe.flags
-	if flags.in_install or flags.in_migrate or flags.in_patch:
-		return []
-	return dispatch_events(evaluate_triggers(doc, method, triggers))
+	return bool(flags.in_install or flags.in_migrate or flags.in_patch)
 
 
 def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:

@@ -16,7 +16,8 @@ VARCHAR, LONG_TEXT = f"VARCHAR(140) {TEXT}", f"TEXT {TEXT}"
 INTEGER, DECIMAL = "INTEGER NOT NULL DEFAULT 0", "REAL NOT NULL DEFAULT 0"
 
 COLUMN_TYPES = {
-	**dict.fromkeys(("Int", "Check", "Long Int"), INTEGER),
+	**dict.fromkeys(("Int", "Check"), INTEGER),
+	"Long Int": "INTEGER",
 	**dict.fromkeys(("Float", "Currency", "Percent", "Rating"), DECIMAL),
 	"Duration": "REAL",
 	"Date": "DATE",

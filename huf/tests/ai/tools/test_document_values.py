@@ -4,13 +4,14 @@ from functools import partial
 
 import frappe
 
+from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
-from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ErpTestCase
+from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ROW, ErpTestCase
 from huf.tests.doctypes import field, make_doctype
-from huf.tests.factories import make_tool, unique
+from huf.tests.factories import make_agent, make_tool, unique
 
 PLAN = "Huf Test Plan"
 
@@ -41,3 +42,20 @@ class TestValues(ErpTestCase):
 		with acting_as(self.user):
 			name = unique("Plan")
 			self.assertEqual(tools.create_document(PLAN, {"name": name, "title": "A"})["name"], name)
+
+	def test_tool_offers_a_field_that_its_doctype_or_a_table_has_got_since(self):
+		agent = make_agent(None, (make_tool("Create Document", reference_doctype=INVOICE),))
+
+		def offered() -> str:
+			(tool,) = AgentManager(agent).prepare_agent().tools
+			return str(tool.params_json_schema)
+
+		for doctype in (INVOICE, ROW):
+			added = unique("late").replace(" ", "_")
+			doc = frappe.get_doc("DocType", doctype)
+			doc.append("fields", field(added, "Data"))
+			doc.save()
+			self.assertIn(added, offered())
+			doc.fields.pop()
+			doc.save()
+			self.assertNotIn(added, offered())
