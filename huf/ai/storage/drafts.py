@@ -160,6 +160,9 @@ def renew_draft(row, proposal: Proposal) -> None:
 	"""Replace an outdated proposal and ask again, unless the draft was answered."""
 	no_answer = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
 	values = {"status": PENDING, "expires_at": draft_expiry(), **proposal.as_row(), **no_answer}
+	if proposal.second_person and row.approver == row.owner:
+		# An amount has risen: any other manager may answer.
+		values["approver"] = None
 	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
 
 

@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.second_person import SecondPerson
 from huf.api.draft import count_drafts, get_draft
@@ -133,11 +134,25 @@ class TestSecondPerson(DraftTestCase):
 		self.go_on(result["run"])
 		renewed = self.draft(result)
 		self.assertEqual((renewed.status, renewed.second_person, self.title()), ("Pending", 1, "Roof"))
+		self.assertEqual(renewed.approver, self.other)
 		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
 			self.answer(renewed, self.requester)
 		self.assertEqual(self.answer(renewed, self.other), "Approved")
 		self.go_on(result["run"])
 		self.assertEqual(self.title(), "new")
+
+	def test_draft_that_comes_to_need_a_second_person_has_no_longer_its_user_as_approver(self):
+		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
+		frappe.db.set_value("Agent", self.agent, "approver", None)
+		draft = self.draft(self.start(self.change_case("new"), user=self.requester))
+		self.assertEqual(draft.approver, self.requester)
+		self.case.reload()
+		self.case.db_set("amount", 900)
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "changed since"):
+			self.answer(draft, self.requester)
+		renewed = self.draft({"draft": {"draft": draft.name}})
+		self.assertEqual((renewed.second_person, renewed.approver), (1, None))
 
 	def test_stored_amount_of_the_named_document_is_compared_with_the_limit(self):
 		frappe.db.set_value(CASE, self.case.name, "amount", 900)
