@@ -196,6 +196,12 @@ def tracking(is_dry_run: bool, own: str | None = None) -> Iterator[ChangeTracker
 			named = isinstance(table, str)
 			tracker.record_table(table if named else table.get_table_name().removeprefix("tab"))
 
+	def record_deletion(doctype: str, filters: Any = None, **kwargs: Any) -> None:
+		"""Frappe deletes comments, shares and to-dos with each document, also where there are none."""
+		is_document = filters and not doctype.startswith("__")
+		if not is_document or frappe.db.exists(doctype, filters):
+			tracker.record_table(doctype)
+
 	def record_statement(query: Any, *args: Any, **kwargs: Any) -> None:
 		tracker.record_statement(query)
 
@@ -206,7 +212,7 @@ def tracking(is_dry_run: bool, own: str | None = None) -> Iterator[ChangeTracker
 			set_value=recorded("set_value", record_rows),
 			set_single_value=recorded("set_single_value", record_single),
 			sql=recorded("sql", record_statement),
-			delete=recorded("delete", record_table),
+			delete=recorded("delete", record_deletion),
 			bulk_insert=recorded("bulk_insert", record_table),
 		):
 			yield tracker

@@ -149,6 +149,17 @@ class TestDifference(PreviewTestCase):
 		change = self.preview_one(lambda: tools.delete_document(CASE, case.name))
 		self.assertEqual((change["action"], change["fields"][0]["after"]), ("delete", None))
 
+	def test_deletion_names_the_doctypes_of_which_documents_are_deleted_with_it(self):
+		case = make_case()
+		before = self.preview(lambda: tools.delete_document(CASE, case.name))
+		self.assertEqual(before.tables, ())
+		make("ToDo", description="x", reference_type=CASE, reference_name=case.name)
+		frappe.db.commit()
+		after = self.preview(lambda: tools.delete_document(CASE, case.name))
+		if after.tables:  # on a bench, a job deletes them
+			self.assertEqual(after.tables, ("ToDo",))
+			self.assertNotEqual(after.digest, before.digest)
+
 	def test_documents_and_tables_changed_by_the_controller_are_shown(self):
 		order = make_order()
 
