@@ -30,6 +30,10 @@ STABLE_NAMING_RULES = ("field:", "prompt")
 MAX_TITLE_CHARS = 80
 MIN_REPLACED_NAME_CHARS = 8
 """Provisional names of at least this length are replaced inside other texts as well."""
+UNSTABLE = (
+	"The change differs each time it runs, so it was rolled back and cannot be approved. "
+	"Do it without an agent."
+)
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
 """DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was rolled
 back.
@@ -100,11 +104,14 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 	"""Run `work` and return its result, if its change still has the digest `approved`; with None it has none.
 	Does not commit.
 
-	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the
-	real write differs from its dry run of a moment before; the caller then rolls back.
+	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if two
+	runs of this moment differ, of which the second may be the real one; the caller then rolls back.
 	"""
 	outcome = run_dry(work, own)
-	if compute_digest(outcome) != approved:
+	now = compute_digest(outcome)
+	if now != approved:
+		if compute_digest(run_dry(work, own)) != now:
+			raise ToolError(UNSTABLE)
 		raise PreviewChanged(to_preview(outcome))
 	began = now_datetime()
 	with tracking(is_dry_run=False, own=own) as tracker:
@@ -119,10 +126,7 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 		now_datetime(),
 	)
 	if compute_digest(done) != approved:
-		raise ToolError(
-			"The change differs each time it runs, so it was rolled back and cannot be approved. "
-			"Do it without an agent."
-		)
+		raise ToolError(UNSTABLE)
 	return result
 
 
