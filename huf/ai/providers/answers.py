@@ -192,10 +192,10 @@ class AnswerBuilder:
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 
-def join_content(content: str | list | None) -> str:
-	"""The text of a message's content. Some servers send it in parts."""
+def join_content(content: Any) -> str:
+	"""The text of a message's content; none if it is neither text nor parts of one."""
 	if not isinstance(content, list):
-		return content or ""
+		return content if isinstance(content, str) else ""
 	texts = (part.get("text") for part in content if isinstance(part, dict))
 	return "".join(text for text in texts if isinstance(text, str))
 

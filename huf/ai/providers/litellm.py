@@ -315,11 +315,11 @@ class ModelCall:
 
 	def usage_of(self, usage: Any) -> Usage:
 		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
-		if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
+		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
+		counts = (*(getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")), cached)
+		if not (counts[0] or counts[1]):
 			# LiteLLM reports zeros if the provider reported nothing.
 			return Usage(cost=None)
-		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
-		counts = (usage.prompt_tokens, usage.completion_tokens, cached)
 		sent, received, cached = (min(max(0, count or 0), MAX_REPORTED_TOKENS) for count in counts)
 		cost = self.prices.cost(sent, received, cached) if self.prices else None
 		return Usage(sent, received, cached, cost=cost)

@@ -290,6 +290,7 @@ class TestUnusualAnswers(TestCase):
 		builder = AnswerBuilder(ignore_text)
 		builder.add_call(SimpleNamespace(id=7, function=SimpleNamespace(name="read", arguments="{}")), 0)
 		builder.add_text([{"type": "text", "text": "Hel"}, {"type": "image"}, {"type": "text", "text": "lo"}])
+		builder.add_text({"text": "no text"})
 		self.assertEqual(([each.id for each in builder.list_calls()], builder.text), (["7"], "Hello"))
 
 
