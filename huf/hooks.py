@@ -107,6 +107,7 @@ _AFTER_CHANGE = (
 )
 # Documents in a Knowledge Source are indexed again when they change.
 _note_knowledge_change = "huf.ai.knowledge.changes.mark_items"
+_follow_doctype = "huf.install.follow_doctype"
 doc_events = {
 	"*": {
 		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
@@ -124,9 +125,10 @@ doc_events = {
 	},
 	**dict.fromkeys(_RECORDS, {"validate": "huf.permissions.refuse_change"}),
 	# The arguments of an agent's tools follow the fields of their DocType.
+	"DocType": {"on_update": _follow_doctype},
 	**{
-		name: dict.fromkeys(("on_update", "after_delete"), "huf.install.follow_doctype")
-		for name in ("DocType", "Custom Field", "Property Setter")
+		name: dict.fromkeys(("on_update", "after_delete"), _follow_doctype)
+		for name in ("Custom Field", "Property Setter")
 	},
 	"File": {"validate": "huf.ai.knowledge.changes.check_file"},
 	# Mail that Frappe's own Email Accounts receive and send.

@@ -173,9 +173,9 @@ def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:
 
 
 def is_installing() -> bool:
-	"""Whether an app is being installed or the site migrated."""
+	"""Whether an app is being installed or removed, or the site migrated."""
 	flags = frappe.flags
-	return bool(flags.in_install or flags.in_migrate or flags.in_patch)
+	return bool(flags.in_install or flags.in_uninstall or flags.in_migrate or flags.in_patch)
 
 
 def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:
