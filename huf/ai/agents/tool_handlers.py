@@ -112,8 +112,9 @@ async def handle_http(tool, /, **arguments):
 	from huf.ai.tools import http
 
 	request = build_request(tool, arguments)
-	return await http.send_request(
-		request.pop("method"),
+	method = request.pop("method")
+	answer = await http.send_request(
+		method,
 		request.pop("url"),
 		base_url=tool.base_url,
 		headers={**request.pop("headers"), **tool_headers(tool)},
@@ -123,6 +124,7 @@ async def handle_http(tool, /, **arguments):
 		before_each=make_redirect_check(tool.base_url),
 		**request,
 	)
+	return answer if method in ("GET", "HEAD") else http.check_accepted(answer)
 
 
 def build_request(tool, arguments) -> dict:

@@ -22,6 +22,7 @@ MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECT_STATUSES = {301, 302, 303, 307, 308}
+MAX_ERROR_CHARS = 2_000
 TEXT_TYPES = (
 	"text/",
 	"application/json",
@@ -103,6 +104,19 @@ def was_not_sent(error: Exception) -> bool:
 
 	# A host name that cannot exist is a UnicodeError.
 	return isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL | UnicodeError)
+
+
+def check_accepted(answer: dict) -> dict:
+	"""The answer to a request that was to change something. Raises ToolError if the service refused it, and
+	OutcomeUnknown if it failed, perhaps after the change.
+	"""
+	status = answer["status"]
+	if status < 400:
+		return answer
+	said = f"{host_of(answer['url'])} answered with status {status}: {to_text(answer['body'])}"
+	if status < 500:
+		raise ToolError(said[:MAX_ERROR_CHARS])
+	raise OutcomeUnknown(said[:MAX_ERROR_CHARS])
 
 
 def describe_request(

@@ -5,10 +5,15 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.core.errors import OutcomeUnknown, ToolError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.types import CallRequest
+from huf.ai.loop.tool_calls import perform, prepare_one
+from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.tools import http
 from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_tool
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -37,7 +42,8 @@ class Echo(BaseHTTPRequestHandler):
 
 	def answer(self, value=None):
 		body = b"x" * 3_000_000 if self.path == "/huge" else json.dumps(value or {"path": self.path}).encode()
-		self.send_response(200)
+		status = self.path.removeprefix("/status/")
+		self.send_response(int(status) if status.isdigit() else 200)
 		self.send_header("Content-Type", self.server.kind)
 		self.send_header("Content-Length", str(len(body)))
 		self.end_headers()
@@ -68,6 +74,20 @@ class TestHttpTools(SiteTestCase):
 	def test_json_response_is_returned_parsed(self):
 		answer = self.request(url="/a", base_url=self.url, params={"q": "x", "n": 2})
 		self.assertEqual((answer["status"], answer["body"]), (200, {"path": "/a?q=x&n=2"}))
+
+	def test_a_post_that_the_service_refuses_has_failed_and_one_on_which_it_fails_is_unknown(self):
+		tool = make_tool("POST", base_url=self.url, allow_private_hosts=1)
+		(post,) = create_agent_tools(make_agent(None, (tool,)))
+		for status, expected in ((201, "Success"), (409, "Failed"), (500, "Unknown")):
+			with self.subTest(status):
+				arguments = {"url": f"/status/{status}", "body": {"a": 1}}
+				call = prepare_one(
+					CallRequest("c", tool, json.dumps(arguments)), 0, {tool: to_loop_tool(post)}
+				)
+				result = run_coroutine(perform(call))
+				self.assertEqual(result.status.value, expected)
+				self.assertIn(str(status), result.text)
+				self.assertIn('"a', result.text.replace("\\", ""))
 
 	def test_a_post_sends_its_body_and_headers(self):
 		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
