@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import frappe
 
 from huf.ai.core.arguments import parse_result
-from huf.ai.core.types import ANSWER_TOOL
+from huf.ai.core.types import ANSWER_TOOL, Effect
 from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence, parse_number
 from huf.ai.receipts.language import (
 	EXISTENCE_NONE,
@@ -264,13 +264,14 @@ def text_of(message: dict) -> str:
 def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
 	"""The tool calls of a run (up to a `step`) in order, with the documents that each changed.
 
-	Without those that did nothing: they got an earlier call's result, or returned the answer itself.
+	Without those that did nothing: they got an earlier call's result, or returned the answer itself. Of a
+	call of another agent, what that agent did counts.
 	"""
 	earlier = {"step": ["<=", step]} if step else {}
 	rows = frappe.get_all(
 		"Agent Tool Call",
 		{"run": run, "cached": 0, "tool": ["!=", ANSWER_TOOL], **earlier},
-		["name", "tool", "effect", "status", "arguments", "result"],
+		["name", "tool", "effect", "status", "arguments", "result", "idempotency_key"],
 		order_by="step asc, position asc",
 	)
 	changes: dict[str, list[tuple[str, str, str]]] = {}
@@ -279,15 +280,27 @@ def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...
 		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
 			change = (each.reference_doctype, each.reference_name, each.action)
 			changes.setdefault(each.tool_call, []).append(change)
-	return tuple(
-		CallEvidence(
-			row.name,
-			row.tool,
-			row.effect,
-			row.status == "Success",
-			parse_result(row.arguments),
-			parse_result(row.result),
-			tuple(changes.get(row.name, ())),
+	children = find_called_runs(run) if any(row.effect == Effect.EXTERNAL.value for row in rows) else {}
+	evidence: list[CallEvidence] = []
+	for row in rows:
+		child = children.get(row.idempotency_key)
+		evidence += [replace(each, name=row.name) for each in read_run_calls(child)] if child else []
+		evidence.append(
+			CallEvidence(
+				row.name,
+				row.tool,
+				Effect.READ.value if child else row.effect,
+				row.status == "Success",
+				parse_result(row.arguments),
+				parse_result(row.result),
+				tuple(changes.get(row.name, ())),
+			)
 		)
-		for row in rows
-	)
+	return tuple(evidence)
+
+
+def find_called_runs(run: str) -> dict[str, str]:
+	"""The runs that a run has called, by the key of the call."""
+	called = {"parent_run": run, "parent_call": ["is", "set"]}
+	rows = frappe.get_all("Agent Run", called, ["parent_call", "name"], order_by="creation asc")
+	return {row.parent_call: row.name for row in rows}
