@@ -30,6 +30,7 @@ READ_FAULTS = (
 	HTTPException,
 	ValueError,
 	OverflowError,
+	RecursionError,
 	KeyError,
 	TypeError,
 	AttributeError,

@@ -13,7 +13,9 @@ from huf.ai.providers.models import (
 	HTTP_ADDRESS,
 	TOKENS_PER_PRICE,
 	UnsavedProvider,
+	find_prefix,
 	find_price,
+	list_providers,
 	read_model_facts,
 )
 from huf.ai.setup.model_check import check_model, store_findings
@@ -75,8 +77,10 @@ def connect_model(
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
-	api_base = check_address(api_base)
-	unsaved = describe_unsaved(provider, api_key, api_base, is_local)
+	unsaved = describe_unsaved(provider, api_key, check_address(api_base), is_local)
+	if not unsaved.api_base and not has_known_address(provider, model):
+		# LiteLLM would send the key to OpenAI.
+		raise UsageError(f"Huf does not know the provider {provider}. Enter the Address of its server.")
 	result, checked = check_model(model, provider, unsaved)
 	if checked:
 		# The server is asked before anything is written.
@@ -93,6 +97,11 @@ def check_address(api_base: str | None) -> str | None:
 	if address and not HTTP_ADDRESS.match(address):
 		raise UsageError(_("Address must begin with http:// or https://"))
 	return address
+
+
+def has_known_address(provider: str, model: str) -> bool:
+	"""Whether LiteLLM knows the provider's address, by its name or by the prefix of the model."""
+	return not {find_prefix(provider), model.partition("/")[0]}.isdisjoint(list_providers())
 
 
 def find_model_name(provider: str, model: str) -> str:

@@ -8,6 +8,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.providers import learning_process
 from huf.ai.providers.models import find_price, list_provider_models
+from huf.ai.setup.models import has_known_address
 from huf.api import model
 from huf.tests.base import SiteTestCase, keep_default_model
 from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
@@ -54,6 +55,12 @@ class TestModels(SiteTestCase):
 		self.assertIsNone(frappe.db.exists("AI Provider", provider))
 		self.assertIsNone(frappe.db.exists("AI Model", name))
 		self.assertEqual(frappe.db.get_single_value("Huf Settings", "default_model"), default)
+
+	def test_key_of_an_unknown_provider_without_an_address_is_sent_nowhere(self):
+		with self.assertRaisesRegex(UsageError, "Enter the Address"):
+			model.connect(unique("Provider"), "gpt-4o", SECRET)
+		for provider, name in (("Grok", "grok-4"), ("My xAI", "xai/grok-4"), ("Azure OpenAI", "gpt-4o")):
+			self.assertTrue(has_known_address(provider, name))
 
 	def test_error_message_is_plain_text_followed_by_library_details(self):
 		failed = model.connect(unique("Provider"), unique("model"), SECRET, "http://127.0.0.1:9/v1")
