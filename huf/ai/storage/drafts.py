@@ -195,6 +195,12 @@ def record_draft_result(name: str, tool_result: ToolResult) -> None:
 	update_row(DRAFT, name, {"status": status.value, "result": clip(tool_result.text)})
 
 
+def settle_draft(name: str, result: str) -> None:
+	"""Mark a draft as applied whose call turned out to have been carried out; there may be none."""
+	applied = {"status": DraftStatus.APPLIED.value, "result": clip(result)}
+	update_row(DRAFT, name, applied, status=DraftStatus.FAILED.value)
+
+
 def fail_lost_drafts(run: str) -> None:
 	"""Mark approved external calls that a lost worker had begun: their outcome is unknown."""
 	frappe.db.sql(

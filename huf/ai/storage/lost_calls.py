@@ -5,7 +5,7 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 
 from huf.ai.core.types import CallStatus
 from huf.ai.storage.budgets import settle_lost_runs
-from huf.ai.storage.drafts import fail_lost_drafts
+from huf.ai.storage.drafts import fail_lost_drafts, settle_draft
 from huf.ai.storage.rows import commit_before_effect, update_row
 
 RETRY_CLAIMED = "It is being made again."
@@ -47,3 +47,5 @@ def claim_lost_call(row) -> bool:
 def resolve_lost_call(name: str, status: CallStatus, result: str) -> None:
 	"""Store the outcome of a call whose worker was lost."""
 	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
+	if status is CallStatus.SUCCESS:
+		settle_draft(frappe.db.get_value("Agent Tool Call", name, "idempotency_key"), result)

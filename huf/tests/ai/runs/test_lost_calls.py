@@ -7,6 +7,7 @@ from unittest.mock import patch
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.chat.approvals import approve_call
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
 from huf.ai.runs import queue
@@ -82,6 +83,19 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual(self.call(run).status, "Success")
 		with self.assertRaisesRegex(UsageError, "is known"):
 			settle_call(self.call(run).name, "not_done")
+
+	def test_draft_of_an_unknown_call_that_was_carried_out_counts_as_applied(self):
+		frappe.db.set_value("Agent Tool Function", self.tool, "requires_approval", 1)
+		SENT.append("an earlier letter")  # the worker of the first one ends
+		self.server.script(tool_call(self.tool, {"what": "letter"}), text("Well."))
+		result = run_agent_sync(self.agent, "Send a letter")
+		approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		work_on(result["run"])
+		call = self.call(result["run"])
+		frappe.db.set_value("Agent Tool Call", call.name, "status", "Unknown")
+		frappe.db.set_value("Agent Draft", result["draft"]["draft"], "status", "Failed")
+		settle_call(call.name, "done")
+		self.assertEqual(frappe.db.get_value("Agent Draft", result["draft"]["draft"], "status"), "Applied")
 
 	def test_manager_can_retry_an_unknown_call(self):
 		run = self.lose_worker()
