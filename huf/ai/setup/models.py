@@ -77,7 +77,8 @@ def connect_model(
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
-	unsaved = describe_unsaved(provider, api_key, check_address(api_base), is_local)
+	api_base = check_address(api_base)
+	unsaved = describe_unsaved(provider, api_key, api_base, is_local)
 	if not unsaved.api_base and not has_known_address(provider, model):
 		# LiteLLM would send the key to OpenAI.
 		raise UsageError(f"Huf does not know the provider {provider}. Enter the Address of its server.")
