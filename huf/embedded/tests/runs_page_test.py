@@ -1,7 +1,7 @@
 """The runs pages: list, filters in the URL, rating, comparison, replay and missing runs."""
 
 from huf.embedded.tests.accessibility_test import faults_of
-from huf.embedded.tests.browser import needs_browser, say, sign_in
+from huf.embedded.tests.browser import needs_browser, resize, say, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
 QUESTIONS = ("List my open todos", "How many users are there?", "How many users are there?")
@@ -33,6 +33,14 @@ class TestRunsPage(PageTestCase):
 			self.assertGreater(page.get_by_test_id("model-call").count(), 1)
 			page.get_by_test_id("run-conversation").click()
 			page.get_by_test_id("message-user").filter(has_text=QUESTIONS[0]).wait_for()
+
+	def test_prompts_are_readable_beside_the_sidebar_and_on_a_tablet(self):
+		with self.open_guest_page() as page:
+			self.open_list(page)
+			for width in (1024, 768):
+				resize(page, {"width": width, "height": 900})
+				title = page.get_by_test_id("run-item").get_by_text(QUESTIONS[0])
+				self.assertFalse(title.evaluate("(each) => each.scrollWidth > each.clientWidth"))
 
 	def test_run_rated_bad_with_a_note_becomes_an_eval_case(self):
 		with self.open_guest_page() as page:
