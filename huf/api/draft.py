@@ -8,6 +8,7 @@ import frappe
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start, parse_request_json
+from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.actions import list_waiting_replies
 from huf.ai.storage import drafts
 from huf.ai.storage.recorded_run import read_text_of_step
@@ -93,7 +94,10 @@ def reject(draft: str, reason: str | None = None):
 
 def describe_for_user(row) -> dict:
 	may_answer = row.status == drafts.PENDING and approvals.may_answer_draft(row)
-	return {**drafts.describe_draft(row), "user": row.owner, "may_answer": may_answer}
+	described = drafts.describe_draft(row)
+	if described["difference"]:
+		described["difference"] = translate_labels(described["difference"])
+	return {**described, "user": row.owner, "may_answer": may_answer}
 
 
 def read_edited_arguments(arguments: dict | str | None) -> dict | None:

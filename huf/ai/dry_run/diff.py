@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.arguments import HIDDEN
 from huf.ai.storage.rows import digest
@@ -25,6 +26,29 @@ MAX_FILE_BYTES = 20_000
 """Limit for the text of one file in a preview."""
 DOCSTATUS_LABELS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
 DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
+
+
+def translate_labels(difference: Mapping) -> dict:
+	"""The difference as a reader sees it: DocTypes (as `label`) and fields in the language of the request."""
+	changes = [translate_change(each) for each in difference.get("changes") or ()]
+	return {**difference, "changes": changes} if changes else dict(difference)
+
+
+def translate_change(change: Mapping) -> dict:
+	rows = [
+		{**row, "label": _(row["label"]), "fields": translate_fields(row["fields"])}
+		for row in change.get("rows") or ()
+	]
+	return {
+		**change,
+		"label": _(change["doctype"]),
+		"fields": translate_fields(change["fields"]),
+		"rows": rows,
+	}
+
+
+def translate_fields(fields: list[dict]) -> list[dict]:
+	return [{**field, "label": _(field["label"] or field["fieldname"])} for field in fields]
 
 
 def read_document_state(doctype: str, name: str) -> dict | None:

@@ -15,6 +15,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import CallRequest, CallStatus, Effect
+from huf.ai.dry_run.diff import translate_labels
 from huf.ai.dry_run.preview import preview_changes
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
@@ -54,7 +55,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 		"ok": tool_result.status is CallStatus.SUCCESS,
 		"text": tool_result.text,
 		"duration_ms": tool_result.duration_ms,
-		"difference": differences[0] if differences else None,
+		"difference": translate_labels(differences[0]) if differences else None,
 		"was_sent": send,
 	}
 

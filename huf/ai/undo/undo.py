@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json
+from huf.ai.dry_run.diff import translate_labels
 from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
@@ -254,7 +256,7 @@ def describe_undo(
 	return {
 		"runs": list(found.runs),
 		"digest": f"{digest_plans(found, plans, decisions)}.{preview.digest}",
-		"difference": preview.as_dict(),
+		"difference": translate_labels(preview.as_dict()),
 		"conflicts": [each for each in conflicts if each],
 		"problems": [
 			{**each.as_dict(), "key": to_key(each.doctype, each.name)}
@@ -315,9 +317,9 @@ def may_read_path(doctype: str, path: tuple[str, ...]) -> bool:
 
 def label_of(doctype: str, path: tuple[str, ...]) -> str:
 	if not path:
-		return doctype
+		return _(doctype)
 	meta = frappe.get_meta(doctype)
-	label = meta.get_label(path[0]) or path[0]
+	label = _(meta.get_label(path[0]) or path[0])
 	if len(path) == 3 and (table := meta.get_field(path[0])):
-		return f"{label}: {frappe.get_meta(table.options).get_label(path[2])}"
+		return f"{label}: {_(frappe.get_meta(table.options).get_label(path[2]))}"
 	return label

@@ -19,7 +19,7 @@ interface ChangedTable {
  * A draft's difference -> {request, changes, tables, kept}
  *
  * request: {line, isUntried, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
- * first, each {key, action, doctype, name, title, isNew, hidden, fields: [{key, label, fieldtype, before, after, isProvisional}],
+ * first, each {key, action, doctype, label, name, title, isNew, hidden, fields: [{key, label, fieldtype, before, after, isProvisional}],
  * tables: [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
  */
 export function readDifference({ difference, reference_doctype: doctype, reference_name: name }: Proposal) {
@@ -46,6 +46,7 @@ function readChange(change: DocumentChange, at: number) {
 		key: `${change.doctype} ${change.name ?? at}`,
 		action: change.action,
 		doctype: change.doctype,
+		label: change.label || change.doctype,
 		name: change.provisional ? null : change.name,
 		title: change.title,
 		isNew,
@@ -79,11 +80,11 @@ export function headlineOf(draft: Proposal & { tool?: string }): { key: string; 
 	if (request) return { key: "request", line: request.line };
 	const [main, ...others] = changes;
 	if (!main) return { key: "tool", tool: draft.tool };
-	const { action, doctype } = main;
+	const { action, doctype, label } = main;
 	const name = calledOf(main);
 	const alike = others.length > 0 && others.every((c) => c.action === action && c.doctype === doctype);
-	if (alike) return { key: `${action}.many`, doctype, count: changes.length };
-	return { key: name ? action : `${action}.new`, doctype, name };
+	if (alike) return { key: `${action}.many`, doctype: label, count: changes.length };
+	return { key: name ? action : `${action}.new`, doctype: label, name };
 }
 
 /** What would become of the first fields, as one line: "Priority: High, Note: …". `show` gives a value of a fieldtype as text. */

@@ -21,6 +21,8 @@ export interface RowChange {
 
 export interface DocumentChange {
 	doctype: string;
+	/** What the reader calls the DocType. */
+	label?: string;
 	name: string | null;
 	/** Of a document that existed before, where it has one that the reader may see. */
 	title?: string;
