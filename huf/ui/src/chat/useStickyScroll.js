@@ -40,7 +40,10 @@ export function useStickyScroll(scroller, content) {
 		scroller.value.addEventListener("scroll", onScroll, { passive: true });
 		goToEnd();
 	});
-	onBeforeUnmount(() => observer.disconnect());
+	onBeforeUnmount(() => {
+		observer.disconnect();
+		scroller.value.removeEventListener("scroll", onScroll);
+	});
 
 	return { isAtEnd, goToEnd };
 }
