@@ -163,6 +163,17 @@ class TestAttachmentsPage(PageTestCase):
 			# Sending also waits until the agents are loaded.
 			page.locator("[data-testid=send]:enabled").wait_for()
 
+	def test_removing_a_failed_file_does_not_send_what_waited_for_it(self):
+		with self.open_page() as page:
+			page.get_by_test_id("attach-input").set_input_files([ZIP])
+			page.get_by_role("alert").wait_for()
+			page.get_by_test_id("composer").fill("Read this")
+			page.keyboard.press("Enter")
+			page.get_by_role("button", name="Remove a.zip").click()
+			page.locator("[data-testid=send]:enabled").wait_for()
+			self.assertEqual(page.get_by_test_id("composer").input_value(), "Read this")
+			self.assertEqual(page.get_by_test_id("message-user").count(), 0)
+
 	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):
 		self.use_model("")
 		with self.open_page() as page:
