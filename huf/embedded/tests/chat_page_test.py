@@ -5,6 +5,13 @@ from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
+SCROLL_AND_LEAVE = """() => {
+	const thread = document.querySelector("[data-testid=thread]");
+	thread.style.maxHeight = "40px";
+	thread.scrollTop = thread.scrollTop ? 0 : 9;
+	document.querySelector("aside a[href$='/runs']").click();
+}"""
+
 
 @needs_browser
 class TestChatPage(PageTestCase):
@@ -47,6 +54,25 @@ class TestChatPage(PageTestCase):
 		self.assertGreater(javascript, 50_000)
 		self.assertLess(javascript, 160_000)
 		self.assertLess(total, 170_000)
+
+	def test_first_message_sent_offline_is_shown_with_a_retry_once_online(self):
+		with self.open_page(expected="Failed to fetch dynamically imported module") as page:
+			page.locator("[data-testid=composer]:enabled").wait_for()
+			page.wait_for_load_state("networkidle")
+			page.context.set_offline(True)
+			page.get_by_test_id("composer").fill("How many users are there?")
+			page.keyboard.press("Enter")
+			page.get_by_role("alert").get_by_text("The page could not be loaded").wait_for()
+			page.context.set_offline(False)
+			page.get_by_test_id("retry").click()
+			page.get_by_test_id("run-footer").wait_for()
+
+	def test_leaving_a_chat_while_it_scrolls_logs_no_error(self):
+		with self.open_page("/huf/runs") as page:
+			page.get_by_role("link", name="Chat", exact=True).click()
+			say(page, "How many users are there?")
+			page.evaluate(SCROLL_AND_LEAVE)
+			page.get_by_role("heading", name="Runs").wait_for()
 
 	def test_conversation_is_restored_after_a_reload(self):
 		with self.open_guest_page() as page:

@@ -4,6 +4,8 @@ import { loadMarkdown } from "../components/markdownLoader.js";
 import { t } from "../i18n/index.ts";
 import { showError } from "../state/notices.ts";
 
+const RETRY_MS = 3_000;
+
 let loading = null;
 
 function loadThread() {
@@ -17,9 +19,10 @@ function loadThread() {
 
 export const ChatThread = defineAsyncComponent({
 	loader: loadThread,
-	onError(error, retry, fail) {
-		showError({ message: t("error.page"), kind: "stale" });
-		fail(error);
+	/** What was just sent is shown, with its error, as soon as the site can be reached again. */
+	onError(error, retry, fail, attempts) {
+		if (attempts === 1) showError({ message: t("error.page"), kind: "stale" });
+		setTimeout(retry, RETRY_MS);
 	},
 });
 
