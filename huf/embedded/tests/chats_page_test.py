@@ -191,6 +191,9 @@ class TestChatsPage(PageTestCase):
 				reader.reload()
 				reader.get_by_test_id("run-footer").wait_for()
 				say(reader, "List the notes")
+				# What the browser tells a page that is looked at again.
+				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
+				page.get_by_test_id("message-user").filter(has_text="List the notes").wait_for()
 				page.reload()
 				self.open_share(page)
 				page.get_by_test_id("share-remove").click()

@@ -17,11 +17,18 @@ export interface RunNews {
 type Listener = (message: any) => void;
 
 const listeners: Record<string, Set<Listener>> = { huf_run: new Set(), huf_draft: new Set() };
+const returns = new Set<() => void>();
 let isAsked = false;
 
 /** Calls `listener` with every message, as long as the page that asked is open. */
 export const onRunNews = (listener: (news: RunNews) => void) => listen("huf_run", listener);
 export const onDraftNews = (listener: Listener) => listen("huf_draft", listener);
+
+/** Calls `listener` when the site is heard again after a break: what it told meanwhile is lost. */
+export function onReturn(listener: () => void): void {
+	returns.add(listener);
+	if (getCurrentScope()) onScopeDispose(() => returns.delete(listener));
+}
 
 function listen(event: string, listener: Listener): void {
 	listeners[event].add(listener);
@@ -37,6 +44,9 @@ async function connect() {
 		withCredentials: true,
 		reconnectionAttempts: 5,
 	});
+	// A site that was never heard has no realtime. One that was heard comes back, however long the break.
+	socket.once("connect", () => socket.io.reconnectionAttempts(Infinity));
+	socket.io.on("reconnect", () => returns.forEach((listener) => listener()));
 	// Tests and people can see whether the page is connected.
 	const show = (state: string) => () => (document.documentElement.dataset.realtime = state);
 	socket.on("connect", show("connected")).on("disconnect", show("disconnected"));
