@@ -96,7 +96,7 @@ def share(conversation: str, user: str, write: bool = False):
 		raise UsageError(f"The chat already belongs to {wanted}.")
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):
 		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can assign them the role Huf User.")
-	share_chat(name, wanted, frappe.utils.sbool(write) is True)
+	share_chat(name, wanted, frappe.utils.sbool(str(write)) is True)
 	return read_shares(name)
 
 

@@ -229,7 +229,7 @@ class TestConversation(SiteTestCase):
 				with self.assertRaises(frappe.PermissionError):
 					call()
 		with acting_as(self.owner):
-			conversation.share(self.name, self.other, write=True)
+			conversation.share(self.name, self.other, write=1)
 		with acting_as(self.other):
 			self.assertTrue(get_agent_chat_messages(self.name)["conversation"]["may_write"])
 			self.say("Me too", self.name)
