@@ -1,6 +1,8 @@
 """The costs page shows spend by group, budgets and a CSV file; a run shows the cost of each model call."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, resize, say
@@ -50,6 +52,18 @@ class TestCostsPage(PageTestCase):
 				self.assertEqual(faults_of(page), [])
 				resize(page, {"width": 360, "height": 740})
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
+
+	def test_the_period_ends_with_the_day_of_the_site_not_of_the_browser(self):
+		with self.open_page("/huf/profile", timezone_id="Pacific/Kiritimati") as page:
+			page.get_by_test_id("profile").wait_for()
+			zone = page.evaluate("JSON.parse(document.getElementById('huf-boot').textContent).time_zone")
+			at = datetime.now(ZoneInfo(zone)).replace(hour=22)
+			page.clock.set_fixed_time(at)
+			page.goto("/huf/costs")
+			page.get_by_test_id("costs").wait_for()
+			first = (at - timedelta(days=29)).date()
+			self.assertEqual(page.get_by_test_id("costs-to").input_value(), str(at.date()))
+			self.assertEqual(page.get_by_test_id("costs-from").input_value(), str(first))
 
 	def read_costs(self, page) -> list[float]:
 		"""Costs of all agents that have any; other tests use the same site."""
