@@ -67,6 +67,26 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("retry").click()
 			page.get_by_test_id("run-footer").wait_for()
 
+	def test_message_from_a_page_of_an_earlier_session_offers_a_reload_and_is_kept(self):
+		def send_old_token(route):
+			route.continue_(headers={**route.request.headers, "x-frappe-csrf-token": "of another session"})
+
+		with self.open_page() as page:
+			page.route("**/huf.api.chat.stream", send_old_token)
+			page.get_by_test_id("composer").fill("How many users are there?")
+			page.get_by_test_id("send").click()
+			page.get_by_role("button", name="Reload the page").click()
+			page.locator("[data-testid=send]:enabled").wait_for()
+			self.assertEqual(page.get_by_test_id("composer").input_value(), "How many users are there?")
+
+	def test_refused_message_shows_the_reason_of_the_site(self):
+		self.make("Agent", agent_name="Retired", allow_chat=1)
+		with self.open_page("/huf/chat?agent=Retired") as page:
+			page.get_by_test_id("composer").fill("How many users are there?")
+			self.call("/api/resource/Agent/Retired", {"disabled": 1}, "PUT")
+			page.get_by_test_id("send").click()
+			page.get_by_text("The agent Retired is disabled").wait_for()
+
 	def test_leaving_a_chat_while_it_scrolls_logs_no_error(self):
 		with self.open_page("/huf/runs") as page:
 			page.get_by_role("link", name="Chat", exact=True).click()

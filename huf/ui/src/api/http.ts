@@ -4,6 +4,8 @@ import { boot } from "../state/session.ts";
 import { ApiError, readError } from "./errors.ts";
 
 const METHOD = "/api/method/";
+/** A refusal comes as JSON, not as a page without the reason. */
+const STREAM = "text/event-stream, application/json";
 
 export async function callGet<Answer = any>(method: string, params: Record<string, unknown> = {}): Promise<Answer> {
 	const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== null);
@@ -19,13 +21,13 @@ export async function callPost<Answer = any>(method: string, body: object = {}, 
 /** The open response of a streaming function; the caller reads its body. */
 export function openStream(method: string, body: object, signal?: AbortSignal): Promise<Response> {
 	const { headers, ...options } = postOptions(body);
-	return request(METHOD + method, { ...options, headers: { ...headers, Accept: "text/event-stream" }, signal });
+	return request(METHOD + method, { ...options, headers: { ...headers, Accept: STREAM }, signal });
 }
 
 /** The open response of a streaming function that only reads. */
 export function openReading(method: string, params: Record<string, string>, signal?: AbortSignal): Promise<Response> {
 	const url = `${METHOD}${method}?${new URLSearchParams(params)}`;
-	return request(url, { method: "GET", headers: { Accept: "text/event-stream" }, signal });
+	return request(url, { method: "GET", headers: { Accept: STREAM }, signal });
 }
 
 function postOptions(body: object) {
