@@ -87,6 +87,18 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("send").click()
 			page.get_by_text("The agent Retired is disabled").wait_for()
 
+	def test_message_sent_before_the_agents_are_known_goes_to_the_agent_of_the_address(self):
+		self.make("Agent", agent_name="Ada", allow_chat=1)
+		held = []
+		with self.open_page("about:blank") as page:
+			page.route("**/huf.api.agent.get_agents*", lambda route: held.append(route))
+			page.goto("/huf/chat?agent=Ada")
+			page.get_by_test_id("composer").fill("How many users are there?")
+			page.keyboard.press("Enter")
+			held.pop().continue_()
+			page.get_by_test_id("run-footer").wait_for()
+			page.get_by_test_id("message-agent").get_by_role("heading", name="Ada").wait_for()
+
 	def test_leaving_a_chat_while_it_scrolls_logs_no_error(self):
 		with self.open_page("/huf/runs") as page:
 			page.get_by_role("link", name="Chat", exact=True).click()
