@@ -197,7 +197,9 @@ class TestDraftsPage(PageTestCase):
 		draft = self.propose(priority="High")
 		with self.open_page(f"/huf/drafts/{draft}", locale="de-DE") as page:
 			page.get_by_test_id("draft-headline").get_by_text("Aufgabe").wait_for()
-			page.locator("[data-testid=change-field][data-field=priority]").get_by_text("Priorität").wait_for()
+			page.locator("[data-testid=change-field][data-field=priority]").get_by_text(
+				"Priorität"
+			).wait_for()
 
 	def test_a_waiting_run_is_stopped_from_the_chat(self):
 		self.model.script(self.change(priority="High"))
