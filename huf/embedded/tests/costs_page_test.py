@@ -53,6 +53,20 @@ class TestCostsPage(PageTestCase):
 				resize(page, {"width": 360, "height": 740})
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
 
+	def test_a_waiting_run_is_shown_without_the_figures_of_an_ended_one(self):
+		tools = [{"tool": "create_todo", "requires_approval": 1}]
+		self.make("Agent", agent_name="Careful", allow_chat=1, agent_tool=tools)
+		request = {"agent_name": "Careful", "prompt": "Create a todo to call Anna"}
+		self.call("/api/method/huf.ai.agent_integration.run_agent_sync", request)
+		with self.open_page("/huf/runs") as page:
+			row = page.locator("[data-testid=run-item][data-status=Waiting]")
+			row.wait_for()
+			self.assertNotIn("0 ms", row.inner_text())
+			row.get_by_role("link").click()
+			page.get_by_test_id("timeline").wait_for()
+			for figure in ("Duration", "Cost"):
+				self.assertEqual(page.get_by_text(figure, exact=True).count(), 0)
+
 	def test_the_period_ends_with_the_day_of_the_site_not_of_the_browser(self):
 		with self.open_page("/huf/profile", timezone_id="Pacific/Kiritimati") as page:
 			page.get_by_test_id("profile").wait_for()

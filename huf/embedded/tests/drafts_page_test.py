@@ -182,25 +182,6 @@ class TestDraftsPage(PageTestCase):
 			self.assertTrue(later.reached.wait(30))
 			later.open()
 
-	def test_a_waiting_run_is_shown_without_the_figures_of_an_ended_one(self):
-		self.propose(priority="High")
-		with self.open_page("/huf/runs") as page:
-			row = page.locator("[data-testid=run-item][data-status=Waiting]").first
-			row.wait_for()
-			self.assertNotIn("0 ms", row.inner_text())
-			row.get_by_role("link").click()
-			page.get_by_test_id("timeline").wait_for()
-			self.assertEqual(page.get_by_text("Duration", exact=True).count(), 0)
-			self.assertEqual(page.get_by_text("Cost", exact=True).count(), 0)
-
-	def test_a_draft_names_doctype_and_fields_in_the_page_language(self):
-		draft = self.propose(priority="High")
-		with self.open_page(f"/huf/drafts/{draft}", locale="de-DE") as page:
-			page.get_by_test_id("draft-headline").get_by_text("Aufgabe").wait_for()
-			page.locator("[data-testid=change-field][data-field=priority]").get_by_text(
-				"Priorität"
-			).wait_for()
-
 	def test_a_waiting_run_is_stopped_from_the_chat(self):
 		self.model.script(self.change(priority="High"))
 		with self.open_chat("Change it") as page:

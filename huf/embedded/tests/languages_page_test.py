@@ -49,6 +49,15 @@ class TestLanguages(PageTestCase):
 			page.get_by_label("Fällig am").wait_for()
 			page.get_by_role("link", name="Aufgabe", exact=True).wait_for()
 
+	def test_a_draft_names_doctype_and_fields_in_the_page_language(self):
+		tools = [{"tool": "create_todo", "requires_approval": 1}]
+		self.make("Agent", agent_name="Careful", allow_chat=1, agent_tool=tools)
+		with self.open_page("/huf/chat?agent=Careful", locale="de-DE") as page:
+			page.get_by_test_id("composer").fill("Create a todo to call Anna")
+			page.keyboard.press("Enter")
+			page.get_by_test_id("draft-headline").get_by_text("Aufgabe").wait_for()
+			page.get_by_test_id("change-field").get_by_text("Beschreibung", exact=True).wait_for()
+
 	def test_times_are_shown_in_the_browser_time_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:
