@@ -3,7 +3,7 @@
 import time
 from urllib.error import HTTPError
 
-from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -128,11 +128,16 @@ class TestUndoPages(PageTestCase):
 			time.sleep(0.1)
 
 	def test_stop_switch_refuses_runs_until_it_is_released(self):
-		with self.open_page("/huf/runs") as page:
+		with self.open_page("/huf/runs") as page, self.open_page(locale="cs-CZ") as other:
+			wait_to_hear(other)
 			page.get_by_test_id("stop-all").click()
 			page.get_by_test_id("confirm").click()
 			page.get_by_test_id("stops").wait_for()
 			self.assertIn("Administrator", page.get_by_test_id("stops").inner_text())
+			# Told by realtime; the banner asks by itself every 30 seconds.
+			other.get_by_test_id("stops").get_by_text("Vše: zastaveno, Administrator").wait_for(
+				timeout=15_000
+			)
 			count = len(self.model.requests)
 			with self.assertRaises(HTTPError) as refused:
 				self.call(RUN, {"agent_name": self.agent, "prompt": "Write 'new'"})

@@ -5,7 +5,9 @@ export interface Stop {
 	name: string;
 	scope: string;
 	target: string | null;
-	text: string;
+	reason: string;
+	stopped_by: string;
+	stopped_at: string;
 }
 
 export const fetchStops = () => callGet<Stop[]>("huf.api.stop.get_stops");

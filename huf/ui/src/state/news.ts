@@ -1,6 +1,6 @@
 /** What the site tells a page by realtime makes queries out of date. */
 import { invalidate } from "./queries.ts";
-import { onDraftNews, onReturn, onRunNews } from "./realtime.ts";
+import { onDraftNews, onReturn, onRunNews, onStopNews } from "./realtime.ts";
 
 /** Several events of one run come within moments. */
 const PAUSE_MS = 200;
@@ -20,6 +20,7 @@ function invalidateSoon(...areas: string[]): void {
 export function followNews(): void {
 	onReturn(() => invalidate());
 	onDraftNews(() => invalidateSoon("drafts", "home"));
+	onStopNews(() => invalidateSoon("stops", "runs"));
 	onRunNews(({ kind }) => {
 		if (kind.startsWith("run_") || kind === "draft_created") invalidateSoon("runs", "drafts", "home");
 	});

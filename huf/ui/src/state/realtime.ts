@@ -16,13 +16,14 @@ export interface RunNews {
 
 type Listener = (message: any) => void;
 
-const listeners: Record<string, Set<Listener>> = { huf_run: new Set(), huf_draft: new Set() };
+const listeners: Record<string, Set<Listener>> = { huf_run: new Set(), huf_draft: new Set(), huf_stops: new Set() };
 const returns = new Set<() => void>();
 let isAsked = false;
 
 /** Calls `listener` with every message, as long as the page that asked is open. */
 export const onRunNews = (listener: (news: RunNews) => void) => listen("huf_run", listener);
 export const onDraftNews = (listener: Listener) => listen("huf_draft", listener);
+export const onStopNews = (listener: Listener) => listen("huf_stops", listener);
 
 /** Calls `listener` when the site is heard again after a break: what it told meanwhile is lost. */
 export function onReturn(listener: () => void): void {
