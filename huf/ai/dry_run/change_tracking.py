@@ -196,11 +196,12 @@ def tracking(is_dry_run: bool, own: str | None = None) -> Iterator[ChangeTracker
 			named = isinstance(table, str)
 			tracker.record_table(table if named else table.get_table_name().removeprefix("tab"))
 
-	def record_deletion(doctype: str, filters: Any = None, **kwargs: Any) -> None:
+	def record_deletion(table: Any, filters: Any = None, *args: Any, **kwargs: Any) -> None:
 		"""Frappe deletes comments, shares and to-dos with each document, also where there are none."""
-		is_document = filters and not doctype.startswith("__")
-		if not is_document or frappe.db.exists(doctype, filters):
-			tracker.record_table(doctype)
+		# Bookkeeping tables, such as that of Singles, may have no names to ask for.
+		is_asked = isinstance(table, str) and isinstance(filters, dict) and not table.startswith("__")
+		if not is_asked or tracker.is_log(table) or frappe.db.exists(table, filters):
+			record_table(table, *args, **kwargs)
 
 	def record_statement(query: Any, *args: Any, **kwargs: Any) -> None:
 		tracker.record_statement(query)

@@ -160,6 +160,14 @@ class TestDifference(PreviewTestCase):
 			self.assertEqual(after.tables, ("ToDo",))
 			self.assertNotEqual(after.digest, before.digest)
 
+	def test_deletion_of_a_user_is_shown(self):
+		# On a bench, its controller names a table by the query builder.
+		user = make_user()
+		preview = self.preview(lambda: frappe.delete_doc("User", user))
+		self.assertIn(
+			("User", user, "delete"), [(c["doctype"], c["name"], c["action"]) for c in preview.changes]
+		)
+
 	def test_documents_and_tables_changed_by_the_controller_are_shown(self):
 		order = make_order()
 
