@@ -1,6 +1,7 @@
 """Wraps functions as tools, whose calls are checked, can be abandoned, and return text."""
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
 
 Label = Callable[[dict, str], Iterable[str]]
 """Where untrusted content in a result comes from: (arguments, result) -> names for people."""
+TAG = re.compile(r"</?([a-z]\w*)\b[^<>]*>", re.IGNORECASE)
+INLINE_TAGS = ("a", "b", "code", "em", "i", "span", "strong", "u")
 
 
 def may_run_concurrently(types: str, effect: Effect) -> bool:
@@ -182,6 +185,14 @@ class ToolFunction:
 			self.admit()
 
 
+def to_plain_text(html: str) -> str:
+	"""A message without its tags; a "<" that begins no tag stays, and so does the space between lines and
+	items.
+	"""
+	text = TAG.sub(lambda tag: "" if tag[1].lower() in INLINE_TAGS else " ", html)
+	return " ".join(text.split())
+
+
 @contextmanager
 def messages_dropped() -> Iterator[None]:
 	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
@@ -203,7 +214,7 @@ def messages_dropped() -> Iterator[None]:
 	except frappe.ValidationError as error:
 		if "</" in str(error):
 			# It was written for a browser.
-			error.args = (strip_html(str(error)).strip(),)
+			error.args = (to_plain_text(str(error)),)
 		raise
 	finally:
 		del frappe.local.message_log[messages:]

@@ -77,6 +77,12 @@ class TestFunctionTools(SiteTestCase):
 
 		self.assertIn('"error": "Cancel 1 first"', call(refuse, "{}").text)
 
+	def test_message_without_its_tags_keeps_its_words_apart_and_its_comparisons(self):
+		def refuse():
+			frappe.throw("Only 3 < 5 in <b>Rate</b>.<br>Choose:<ul><li>Email</li><li>Phone</li></ul>")
+
+		self.assertIn('"error": "Only 3 < 5 in Rate. Choose: Email Phone"', call(refuse, "{}").text)
+
 	def test_failed_admission_check_is_a_failed_tool_result(self):
 		def refuse():
 			raise ToolError("Not you.")
