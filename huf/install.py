@@ -182,7 +182,10 @@ def follow_doctype(doc, method: str) -> None:
 	frappe.clear_cache(doctype=changed)
 	used = set(frappe.get_all("Agent Tool Function", pluck="reference_doctype", order_by="name"))
 	if affected := [each for each in used if each and uses_doctype(each, changed)]:
+		messages = len(frappe.local.message_log)
 		refresh_definitions(affected)
+		# What hinders a tool is no message to the person who saved the DocType.
+		del frappe.local.message_log[messages:]
 
 
 def uses_doctype(doctype: str, other: str) -> bool:

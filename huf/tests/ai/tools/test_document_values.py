@@ -59,3 +59,10 @@ class TestValues(ErpTestCase):
 			doc.fields.pop()
 			doc.save()
 			self.assertNotIn(added, offered())
+
+	def test_save_of_a_doctype_says_nothing_of_a_tool_that_cannot_follow_it(self):
+		tool = make_tool("Create Document", reference_doctype=INVOICE)
+		broken = {"types": "App Provided", "provider_app": "huf", "function_path": "gone.gone"}
+		frappe.db.set_value("Agent Tool Function", tool, broken)
+		frappe.get_doc("DocType", INVOICE).save()
+		self.assertEqual(frappe.local.message_log, [])
