@@ -175,22 +175,38 @@ def prepare_knowledge():
 
 
 def follow_doctype(doc, method: str) -> None:
-	"""Document event of DocType, Custom Field and Property Setter: rebuild the tools of the DocType."""
+	"""Document event of DocType, Custom Field and Property Setter: rebuild the tools of the DocType, once
+	before the commit. So a preview or an undo of the save is about nothing else.
+	"""
 	if is_installing():
 		return
+	if not frappe.flags.huf_changed_doctypes:
+		frappe.db.before_commit.add(rebuild_tools)
+		frappe.db.after_rollback.add(take_changed_doctypes)
 	changed = doc.get("dt") or doc.get("doc_type") or doc.name
-	frappe.clear_cache(doctype=changed)
+	frappe.flags.huf_changed_doctypes = {*(frappe.flags.huf_changed_doctypes or ()), changed}
+
+
+def take_changed_doctypes() -> set[str]:
+	changed, frappe.flags.huf_changed_doctypes = frappe.flags.huf_changed_doctypes or set(), None
+	return changed
+
+
+def rebuild_tools() -> None:
+	changed = take_changed_doctypes()
+	for doctype in changed:
+		frappe.clear_cache(doctype=doctype)
 	used = set(frappe.get_all("Agent Tool Function", pluck="reference_doctype", order_by="name"))
-	if affected := [each for each in used if each and uses_doctype(each, changed)]:
+	if affected := [each for each in used if each and uses_any_doctype(each, changed)]:
 		messages = len(frappe.local.message_log)
 		refresh_definitions(affected)
 		# What hinders a tool is no message to the person who saved the DocType.
 		del frappe.local.message_log[messages:]
 
 
-def uses_doctype(doctype: str, other: str) -> bool:
+def uses_any_doctype(doctype: str, others: set[str]) -> bool:
 	tables = frappe.get_meta(doctype).get_table_fields() if frappe.db.exists("DocType", doctype) else ()
-	return other in (doctype, *(df.options for df in tables))
+	return not others.isdisjoint((doctype, *(df.options for df in tables)))
 
 
 def refresh_definitions(doctypes: Sequence[str] | None = None):

@@ -185,7 +185,7 @@ class ToolFunction:
 			self.admit()
 
 
-def to_plain_text(html: str) -> str:
+def remove_tags(html: str) -> str:
 	"""A message without its tags; a "<" that begins no tag stays, and so does the space between lines and
 	items.
 	"""
@@ -214,7 +214,7 @@ def messages_dropped() -> Iterator[None]:
 	except frappe.ValidationError as error:
 		if "</" in str(error):
 			# It was written for a browser.
-			error.args = (to_plain_text(str(error)),)
+			error.args = (remove_tags(str(error)),)
 		raise
 	finally:
 		del frappe.local.message_log[messages:]

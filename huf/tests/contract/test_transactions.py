@@ -73,14 +73,16 @@ class TestTransactions(SiteTestCase):
 
 	def test_commit_and_rollback_callbacks_run_once_and_only_for_their_event(self):
 		ran = []
+		frappe.db.before_commit.add(lambda: ran.append("before commit"))
 		frappe.db.after_commit.add(lambda: ran.append("commit"))
 		frappe.db.after_rollback.add(lambda: ran.append("rollback"))
 		frappe.db.rollback()
 		self.assertEqual(ran, ["rollback"])
+		frappe.db.before_commit.add(lambda: ran.append("before commit"))
 		frappe.db.after_commit.add(lambda: ran.append("commit"))
 		frappe.db.commit()
 		frappe.db.commit()
-		self.assertEqual(ran, ["rollback", "commit"])
+		self.assertEqual(ran, ["rollback", "before commit", "commit"])
 
 	def test_saving_a_document_changed_by_another_connection_is_refused(self):
 		note = make_note("mine")

@@ -6,9 +6,11 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ToolError
+from huf.ai.dry_run.change_tracking import tracking
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
+from huf.install import follow_doctype
 from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ROW, ErpTestCase
 from huf.tests.doctypes import field, make_doctype
 from huf.tests.factories import make_agent, make_tool, unique
@@ -55,9 +57,11 @@ class TestValues(ErpTestCase):
 			doc = frappe.get_doc("DocType", doctype)
 			doc.append("fields", field(added, "Data"))
 			doc.save()
+			frappe.db.commit()
 			self.assertIn(added, offered())
 			doc.fields.pop()
 			doc.save()
+			frappe.db.commit()
 			self.assertNotIn(added, offered())
 
 	def test_save_of_a_doctype_says_nothing_of_a_tool_that_cannot_follow_it(self):
@@ -65,4 +69,16 @@ class TestValues(ErpTestCase):
 		broken = {"types": "App Provided", "provider_app": "huf", "function_path": "gone.gone"}
 		frappe.db.set_value("Agent Tool Function", tool, broken)
 		frappe.get_doc("DocType", INVOICE).save()
+		frappe.db.commit()
 		self.assertEqual(frappe.local.message_log, [])
+		frappe.delete_doc("Agent Tool Function", tool)
+		frappe.db.commit()
+
+	def test_tools_that_follow_a_doctype_are_no_change_of_the_call_that_saved_it(self):
+		tool = make_tool("Create Document", reference_doctype=INVOICE)
+		frappe.db.set_value("Agent Tool Function", tool, "function_definition", "{}")
+		with tracking(is_dry_run=False) as tracker:
+			follow_doctype(frappe.get_doc("DocType", INVOICE), "on_update")
+		self.assertEqual(list(tracker.documents), [])
+		frappe.db.commit()
+		self.assertIn("printed", frappe.db.get_value("Agent Tool Function", tool, "function_definition"))
