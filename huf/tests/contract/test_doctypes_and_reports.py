@@ -65,8 +65,10 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		frappe.db.commit()
 		definition = frappe.get_doc("DocType", self.doctype)
 		definition.append("fields", dict(fieldname="size", fieldtype="Int", label="Size", default="7"))
+		definition.append("fields", dict(fieldname="bytes", fieldtype="Long Int", label="Bytes", default="8"))
 		definition.save()
-		self.assertEqual(frappe.get_doc(self.doctype, "a").size, 7)
+		doc = frappe.get_doc(self.doctype, "a")
+		self.assertEqual((doc.size, doc.bytes), (7, 8))
 		self.assertTrue(frappe.db.has_column(self.doctype, "size"))
 
 	def test_a_unique_field_allows_several_empty_values(self):

@@ -14,10 +14,11 @@ TEXT = "COLLATE NOCASE"
 
 VARCHAR, LONG_TEXT = f"VARCHAR(140) {TEXT}", f"TEXT {TEXT}"
 INTEGER, DECIMAL = "INTEGER NOT NULL DEFAULT 0", "REAL NOT NULL DEFAULT 0"
+LONG_INTEGER = "INTEGER"
 
 COLUMN_TYPES = {
 	**dict.fromkeys(("Int", "Check"), INTEGER),
-	"Long Int": "INTEGER",
+	"Long Int": LONG_INTEGER,
 	**dict.fromkeys(("Float", "Currency", "Percent", "Rating"), DECIMAL),
 	"Duration": "REAL",
 	"Date": "DATE",
@@ -116,7 +117,8 @@ def default_of(field) -> str:
 	if kind in (INTEGER, DECIMAL):
 		return f" DEFAULT {frappe.utils.flt(default) if kind == DECIMAL else frappe.utils.cint(default)}"
 	is_constant = default and not str(default).startswith((":", "__")) and default not in ("Today", "Now")
-	return f" DEFAULT {frappe.db.escape(default, percent=False)}" if is_constant and kind == VARCHAR else ""
+	has_default = is_constant and kind in (VARCHAR, LONG_INTEGER)
+	return f" DEFAULT {frappe.db.escape(default, percent=False)}" if has_default else ""
 
 
 def indexes_of(meta) -> dict[str, bool]:
