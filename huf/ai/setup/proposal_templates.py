@@ -19,6 +19,9 @@ NAME_CHARS = 40
 MAX_ITERATIONS, DAILY_COST_LIMIT = 10, 1.0
 DAYS = {"weekdays": "* * 1-5", "daily": "* * *", "weekly": "* * 1", "monthly": "1 * *", "watch": "* * 1-5"}
 WEEK = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+A_DAY = "|".join(WORDS[day] for day in WEEK)
+RECURRING_DAYS = f"{WORDS['every']}({A_DAY})({WORDS['and']}({A_DAY}))*"
+"""Such as "every Tuesday and Friday"; a due date on a Friday is none."""
 DEFAULT_HOUR = 8
 
 
@@ -68,9 +71,9 @@ def write_trigger(sentence: str, text: str, named: Sequence[Candidate]) -> dict 
 def read_cron_days(text: str) -> str | None:
 	"""Day, month and weekday of a cron expression."""
 	interval = next((key for key in DAYS if has(key, text)), "")
-	days = [str(number) for number, day in enumerate(WEEK) if has(day, text)]
-	if days and has("every", text) and interval in ("", "weekly", "watch"):
-		return f"* * {','.join(days)}"
+	found = re.search(RECURRING_DAYS, text) if interval in ("", "weekly", "watch") else None
+	if found:
+		return "* * " + ",".join(str(number) for number, day in enumerate(WEEK) if has(day, found[0]))
 	return DAYS.get(interval)
 
 

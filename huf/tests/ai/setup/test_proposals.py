@@ -109,7 +109,12 @@ class TestProposals(SiteTestCase):
 			("Lista los ToDo cada miércoles", "0 8 * * 3", ["list", "read"]),
 			("Ukaž ToDo každou sobotu v 10", "0 10 * * 6", ["list", "read"]),
 			("Every day at 9 list the to-dos due on Friday", "0 9 * * *", ["list", "read"]),
-			("List the to-dos due on Friday", None, ["list", "read"]),
+			("Montags bis freitags um 7 die ToDo lesen", "0 7 * * 1-5", ["list", "read"]),
+			("Every Sunday list the to-dos due on Monday", "0 8 * * 0", ["list", "read"]),
+			("List every ToDo due on Friday", None, ["list", "read"]),
+			("Lista los ToDo del viernes", None, ["list", "read"]),
+			("Read the tags of the to-dos due on Friday", None, ["list", "read"]),
+			("List the to-dos every second Friday", None, ["list", "read"]),
 			("Tell me which to-dos are open", None, ["list", "read"]),
 		):
 			with self.subTest(sentence):
