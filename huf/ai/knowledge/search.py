@@ -81,7 +81,9 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 
 
 def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tuple]:
-	"""(chunk, score) of chunks that the user may read, best first; of chunks with the same text, the best."""
+	"""(chunk, score) of chunks that the user may read, best first. Of the same passage of several files or
+	web pages, the best.
+	"""
 	terms = build_terms(query, fulltext.get_index().encode_word)
 	names = {source.name for source in sources}
 	candidates = generate_candidates(reader, terms, sources)
@@ -100,10 +102,16 @@ def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tupl
 		rows = {name: row for found in [*near, rows] for name, row in found.items()}
 		by_words = sorted(scores, key=scores.__getitem__, reverse=True)
 		scores = ranking.fuse_rankings(by_words, *near)
-	best: dict[str, str] = {}
+	best: dict[tuple, str] = {}
 	for name in sorted(scores, key=lambda name: (-scores[name], name)):
-		best.setdefault(rows[name].text, name)
+		best.setdefault(identify_passage(rows[name]), name)
 	return [(rows[name], scores[name]) for name in best.values()]
+
+
+def identify_passage(row) -> tuple:
+	"""The same for copies of a passage in files and web pages. Documents with the same text are no copies."""
+	document = None if row.url or row.reference_doctype == "File" else row.reference_name
+	return row.text, row.heading or "", document
 
 
 def generate_candidates(

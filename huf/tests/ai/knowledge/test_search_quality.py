@@ -1,11 +1,14 @@
 """Search finds what people judged relevant, in four languages, and ranks better than plain FTS5."""
 
+import json
+
 import frappe
 
 from huf.ai.knowledge import fulltext, store
 from huf.ai.knowledge.store import CHUNK, ITEM
 from huf.tests.base import SiteTestCase
-from huf.tests.knowledge import make_source, texts
+from huf.tests.factories import make, unique
+from huf.tests.knowledge import find, make_source, texts
 from huf.tests.retrieval import HufSearch, PlainFTS5, measure_quality, read_our_collection
 
 MIN_AVERAGE_PRECISION, MIN_NDCG = 0.9, 0.9
@@ -60,6 +63,15 @@ class TestOrder(SiteTestCase):
 	def test_of_passages_with_the_same_text_one_is_found(self):
 		source = make_source(("a.txt", "The roof leaks"), ("copy.txt", "The roof leaks"), ("b.txt", "A roof"))
 		self.assertCountEqual(texts("roof", source), ["The roof leaks", "A roof"])
+
+	def test_each_document_with_the_same_text_is_found(self):
+		titles = {make("Note", title=unique("House"), content="The roof leaks").title for _ in range(2)}
+		source = make_source(
+			reference_doctype="Note",
+			filters=json.dumps({"title": ["in", [*titles]]}),
+			document_fields="content",
+		)
+		self.assertEqual({each["title"] for each in find("roof", source)}, titles)
 
 	def test_all_matches_are_ranked_not_only_the_first_thirty(self):
 		parts = "\n\n".join(f"# Part {number}\n\nThe roof of house {number} is old." for number in range(120))
