@@ -168,8 +168,8 @@ def worker(home, threads):
 	"""Run background jobs in a process of its own."""
 	from huf.embedded.worker import work
 
-	with connected(home):
-		pass
+	with connected(home) as frappe:
+		frappe.get_hooks()  # without the package of an app, every job would fail
 	click.echo(f"Running the jobs of {home} (stop with Ctrl-C)")
 	work(home, site.SITE, threads)
 

@@ -12,7 +12,6 @@ import sqlite3
 import sys
 from contextlib import closing, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import huf.embedded
@@ -153,24 +152,28 @@ def sync_app(frappe, app: str) -> list[str]:
 
 @contextmanager
 def opened(home, site: str = SITE):
-	"""Open the site as Administrator, and close it at the end. Uncommitted writes are discarded."""
+	"""Open the site as Administrator, and close it at the end. Uncommitted writes are discarded.
+
+	Raises UsageError where the package of an app of the site is needed and is not there.
+	"""
 	huf.embedded.install()
 	frappe = import_module("frappe")
 	with frappe.site_local.opened(site, str(sites_path(home))):
-		check_apps(frappe, site_path(home, site))
-		yield frappe
+		try:
+			yield frappe
+		except ModuleNotFoundError as error:
+			if error.name not in frappe.get_installed_apps():
+				raise
+			raise describe_lost_app(error.name, site_path(home, site)) from None
 
 
-def check_apps(frappe, folder: Path) -> None:
-	"""Raises UsageError if an app of the site is not there: nothing could be done without its hooks."""
+def describe_lost_app(app: str, folder: Path) -> Exception:
 	from huf.ai.core.errors import UsageError
 
-	for app in frappe.get_installed_apps():
-		if find_spec(app) is None:
-			raise UsageError(
-				f"There is no Python package of the site's app {app}. Put it back, or take {app} out of "
-				f"installed_apps in {folder / 'site_config.json'}."
-			)
+	return UsageError(
+		f"There is no Python package of the site's app {app}. Put it back, or take {app} out of "
+		f"installed_apps in {folder / 'site_config.json'}."
+	)
 
 
 def make_users(frappe, password: str):

@@ -136,13 +136,16 @@ class TestCommandLine(SiteTestCase):
 		self.assertEqual(site.read_config(folder).keys(), {"encryption_key", "installed_apps"})
 		self.assertIn("has a site already", self.run_huf("init", home=home).output)
 
-	def test_every_command_names_an_app_whose_package_is_missing(self):
+	def test_commands_name_an_app_whose_package_is_missing_and_do_what_needs_no_app(self):
 		folder = site.site_path(self.home)
 		before = site.read_config(folder)
 		self.addCleanup(site.write_config, folder, before)
 		site.write_config(folder, {**before, "installed_apps": [*before["installed_apps"], "lost_tools"]})
-		for words in (("doctor",), ("migrate",), ("packs",)):
+		for words in (("doctor",), ("migrate",), ("packs",), ("worker",)):
 			self.assert_refused(self.run_huf(*words), "app lost_tools. Put it back, or take lost_tools out")
+		for words in (("audit",), ("backup", str(self.home / "lost.zip")), ("stop",), ("release",)):
+			result = self.run_huf(*words)
+			self.assertEqual(result.exit_code, 0, result.output)
 
 	def test_an_export_refuses_a_folder_with_records_of_another_export(self):
 		agent, folder = make_agent(), self.home / "my_pack"
