@@ -50,7 +50,10 @@ DESTRUCTIVE_TYPES = (
 )
 CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
-HOST_ENTRY = re.compile(r"(?:@|\*\.)?[\w-]+(?:\.[\w-]+)*|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE)
+HOST_ENTRY = re.compile(
+	r"(?:[^\s@,;]*@|\*\.)?[\w-]+(?:\.[\w-]+)*|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE
+)
+"""A host, mail domain or address; an address names a recipient."""
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
 
@@ -119,7 +122,7 @@ def list_allowed_hosts(agent) -> list[str]:
 
 
 def check_allowed_hosts(doc) -> None:
-	"""Throw for an entry that no host or mail domain can match, such as a URL or a list with commas."""
+	"""Throw for an entry that is no host, mail domain or address, such as a URL or a list with commas."""
 	entries = (doc.allowed_hosts or "").split() if doc.has_value_changed("allowed_hosts") else []
 	for entry in entries:
 		if not HOST_ENTRY.fullmatch(entry):

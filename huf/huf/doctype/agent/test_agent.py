@@ -15,9 +15,16 @@ class TestAgent(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "must be between"):
 				make_agent(**values)
 
-	def test_allowed_hosts_are_names_of_hosts_and_mail_domains(self):
-		make_agent(allowed_hosts="localhost\n*.example.com\n@office.example\n127.0.0.1\n::1")
-		for entry in ("https://api.example.com", "api.example.com,", "localhost:8000", "anna@office.example"):
+	def test_allowed_hosts_are_names_of_hosts_mail_domains_and_addresses(self):
+		make_agent(
+			allowed_hosts="localhost\n*.example.com\n@office.example\nanna@office.example\n127.0.0.1\n::1"
+		)
+		for entry in (
+			"https://api.example.com",
+			"api.example.com,",
+			"localhost:8000",
+			"a@b.example,c@d.example",
+		):
 			with self.subTest(entry), self.assertRaisesRegex(frappe.ValidationError, "not an Allowed Host"):
 				make_agent(allowed_hosts=entry)
 

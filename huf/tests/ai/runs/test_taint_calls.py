@@ -110,6 +110,15 @@ class TestCalls(TaintCase):
 				)
 				self.assertEqual(result["status"], status, result)
 
+	def test_address_among_the_allowed_hosts_is_a_named_recipient(self):
+		tool = make_tool("Send Mail")
+		for to, status in (("anna@office.example", "Success"), ("eve@office.example", "Waiting")):
+			call = tool_call(tool, {"to": [to], "subject": "News", "body": "Hello"})
+			ending = () if status == "Waiting" else (text("Done."),)
+			hosts = {"allowed_hosts": "anna@office.example"}
+			result = self.run_agent(self.read_page(), call, *ending, tools=(self.fetch, tool), **hosts)
+			self.assertEqual(result["status"], status, to)
+
 	def test_calls_of_the_same_turn_do_not_taint_each_other(self):
 		"""The model wrote their arguments before it saw the result of either."""
 		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
