@@ -1,6 +1,7 @@
 """The command `huf mail`, and rules and agents as a file for `huf import` and `huf export`."""
 
 import mailbox
+import sys
 from collections.abc import Iterator
 from email.parser import BytesHeaderParser
 from pathlib import Path
@@ -65,11 +66,16 @@ def bring_mail(home, path, name):
 
 		name = name or only_mailbox(frappe)
 		new = known = 0
-		for raw in read_mails(path):
+		refused: list[Path] = []
+		for raw in read_mails(path, refused):
 			is_new = ingest_raw(name, raw)[1]
 			frappe.db.commit()
 			new, known = new + is_new, known + (not is_new)
+	for file in refused:
+		click.echo(f"{file} is not a mail: it has no header such as From or Date.", err=True)
 	click.echo(f"{new} new in {name}, {known} known before.")
+	if refused:
+		sys.exit(1)
 
 
 def only_mailbox(frappe) -> str:
@@ -86,19 +92,15 @@ def begins_like_mbox(path: Path) -> bool:
 		return file.read(5) == b"From "
 
 
-def read_mails(path: Path) -> Iterator[bytes]:
-	if path.is_dir():
-		for file in sorted(path.rglob("*.eml")):
-			yield read_mail(file)
-	elif begins_like_mbox(path):
+def read_mails(path: Path, refused: list[Path]) -> Iterator[bytes]:
+	"""The mails of a file or folder. Files that are not mails are added to `refused`."""
+	if path.is_file() and begins_like_mbox(path):
 		box = mailbox.mbox(path, create=False)
 		yield from (box.get_bytes(key) for key in box.iterkeys())
-	else:
-		yield read_mail(path)
-
-
-def read_mail(path: Path) -> bytes:
-	raw = path.read_bytes()
-	if not any(name in HEADERS for name in map(str.lower, BytesHeaderParser().parsebytes(raw))):
-		raise click.ClickException(f"{path} is not a mail: it has no header such as From or Date.")
-	return raw
+		return
+	for file in sorted(path.rglob("*.eml")) if path.is_dir() else [path]:
+		raw = file.read_bytes()
+		if any(name.lower() in HEADERS for name in BytesHeaderParser().parsebytes(raw)):
+			yield raw
+		else:
+			refused.append(file)

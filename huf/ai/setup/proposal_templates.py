@@ -21,7 +21,7 @@ DAYS = {"weekdays": "* * 1-5", "daily": "* * *", "weekly": "* * 1", "monthly": "
 WEEK = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 A_DAY = "|".join(WORDS[day] for day in WEEK)
 RECURRING_DAYS = f"{WORDS['every']}({A_DAY})({WORDS['and']}({A_DAY}))*"
-"""Such as "every Tuesday and Friday"; a due date on a Friday is none."""
+"""Finds "every Tuesday and Friday", but not "due on Friday"."""
 DEFAULT_HOUR = 8
 
 

@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.factories import unique
 from huf.tests.mail import make_mailbox
 
 RULES = """
@@ -36,18 +37,34 @@ class TestImportRules(SiteTestCase):
 
 
 class TestImportMail(SiteTestCase):
-	def test_file_without_headers_is_refused_alone_and_in_a_folder(self):
-		make_mailbox("Administrator")
+	def setUp(self):
+		super().setUp()
+		self.box, _address = make_mailbox("Administrator")
 		frappe.db.commit()
-		file = self.home / "mails" / "notes.eml"
-		file.parent.mkdir()
+		self.folder = self.home / unique("mails")
+		self.folder.mkdir()
+
+	def import_mail(self, path):
+		words = ["--home", str(self.home), "mail", str(path), "--mailbox", self.box]
+		return isolated(CliRunner().invoke, cli, words)
+
+	def test_file_without_headers_is_refused_alone_and_in_a_folder(self):
+		file = self.folder / "notes.eml"
 		for content, path in (
 			("not a mail", file),
 			('{"openapi": "3.0.0"}', file),
 			("", file),
-			("x", file.parent),
+			("x", self.folder),
 		):
 			file.write_text(content)
-			result = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(path)])
+			result = self.import_mail(path)
 			self.assertEqual(result.exit_code, 1, result.output)
 			self.assertIn("notes.eml is not a mail: it has no header", result.output)
+
+	def test_other_files_of_a_folder_are_imported(self):
+		(self.folder / "a.eml").write_text("x")
+		(self.folder / "b.eml").write_text(f"From: {unique('a')}@b.example\n\nHello")
+		result = self.import_mail(self.folder)
+		self.assertEqual(result.exit_code, 1, result.output)
+		self.assertIn("a.eml is not a mail", result.output)
+		self.assertIn("1 new in", result.output)
