@@ -50,9 +50,7 @@ DESTRUCTIVE_TYPES = (
 )
 CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
-HOST_ENTRY = re.compile(
-	r"(?:[^\s@,;]*@|\*\.)?[\w-]+(?:\.[\w-]+)*|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE
-)
+HOST_ENTRY = re.compile(r"(?:[^\s@,;]*@|\*\.)?[\w-]+(?:\.[\w-]+)*|(?=[^:]*:[^:]*:)[0-9a-f:.]+", re.IGNORECASE)
 """A host, mail domain or address; an address names a recipient."""
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
