@@ -1,6 +1,5 @@
-"""Drafts are previewed, edited, approved and rejected on the page, and previewed again when outdated.
-
-Background runs show their progress, can be cancelled, and keep their partial answer.
+"""Drafts are previewed, edited, approved and rejected on the page, and previewed again when outdated;
+background runs show their progress, can be cancelled, and keep their partial answer.
 """
 
 import threading
@@ -18,9 +17,8 @@ THIEF = "thief@evil.example"
 NARROW = {"width": 390, "height": 844}
 TOO_WIDE = """() => {
 	const edge = (each) => each.getBoundingClientRect().right;
-	const cards = [...document.querySelectorAll("[data-testid=draft]")];
 	const isWider = (card) => edge(card) > innerWidth || [...card.querySelectorAll("*")].some((e) => edge(e) > edge(card));
-	return document.documentElement.scrollWidth > innerWidth || cards.some(isWider);
+	return document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll("[data-testid=draft]")].some(isWider);
 }"""
 
 
@@ -263,9 +261,8 @@ class TestDraftsPage(PageTestCase):
 	def test_long_draft_values_overflow_neither_in_dark_mode_nor_on_a_phone(self):
 		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
 		name = self.propose(description=f"{long}\n\nAnd a second line.", priority="High")
-		card = "/huf/drafts/" + name
 		for size in ({}, NARROW):
-			with self.subTest(**size), self.open_page(card, **size) as page:
+			with self.subTest(**size), self.open_page(f"/huf/drafts/{name}", **size) as page:
 				page.get_by_test_id("draft-approve").wait_for()
 				self.check_width(page)
 				page.get_by_test_id("draft-edit").click()
