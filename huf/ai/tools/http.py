@@ -113,10 +113,10 @@ def check_accepted(answer: dict) -> dict:
 	status = answer["status"]
 	if status < 400:
 		return answer
-	said = f"{host_of(answer['url'])} answered with status {status}: {to_text(answer['body'])}"
+	message = f"{host_of(answer['url'])} answered with status {status}: {to_text(answer['body'])}"
 	if status < 500:
-		raise ToolError(said[:MAX_ERROR_CHARS])
-	raise OutcomeUnknown(said[:MAX_ERROR_CHARS])
+		raise ToolError(message[:MAX_ERROR_CHARS])
+	raise OutcomeUnknown(message[:MAX_ERROR_CHARS])
 
 
 def describe_request(
