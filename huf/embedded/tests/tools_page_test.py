@@ -2,7 +2,7 @@
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer
+from huf.tests.model_server import ModelServer, text
 
 CLERK, MANAGER = "clerk@example.com", "manager@example.com"
 
@@ -60,14 +60,15 @@ class TestToolsPage(PageTestCase):
 				"base_url": server.base_url,
 				"allow_private_hosts": 1,
 			}
+			server.script(text("Heard."))
 			self.make("Agent Tool Function", tool_name="tell", types="POST", **values)
 			page.reload()
 			page.get_by_test_id("search").fill("other side")
 			page.get_by_test_id("tool-item").get_by_role("link").click()
 			page.get_by_test_id("edit-add").select_option("url")
-			page.get_by_test_id("edit-url").fill("things")
+			page.get_by_test_id("edit-url").fill("chat/completions")
 			page.get_by_test_id("draft-edit-approve").click()
-			page.get_by_test_id("request").get_by_text(f"POST {server.base_url}/things").wait_for()
+			page.get_by_test_id("request").get_by_text(f"POST {server.base_url}/chat/completions").wait_for()
 			page.get_by_text("Nothing has been sent yet").wait_for()
 			self.assertEqual(server.requests, [])
 			page.get_by_test_id("send").click()
