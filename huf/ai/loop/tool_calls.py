@@ -106,7 +106,8 @@ def to_record(result: Any) -> str:
 
 
 def describe_error(error: BaseException) -> dict:
-	return {"error": str(error) or type(error).__name__, "type": type(error).__name__}
+	# What looks like a key is no longer recognised in JSON within JSON.
+	return {"error": mask_secrets(str(error)) or type(error).__name__, "type": type(error).__name__}
 
 
 def status_of_abandoned(call: Call) -> CallStatus:

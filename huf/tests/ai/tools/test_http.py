@@ -80,7 +80,7 @@ class TestHttpTools(SiteTestCase):
 		(post,) = create_agent_tools(make_agent(None, (tool,)))
 		for status, expected in ((201, "Success"), (409, "Failed"), (500, "Unknown")):
 			with self.subTest(status):
-				arguments = {"url": f"/status/{status}", "body": {"a": 1}}
+				arguments = {"url": f"/status/{status}", "body": {"a": 1, "password": "hunter2"}}
 				call = prepare_one(
 					CallRequest("c", tool, json.dumps(arguments)), 0, {tool: to_loop_tool(post)}
 				)
@@ -88,6 +88,7 @@ class TestHttpTools(SiteTestCase):
 				self.assertEqual(result.status.value, expected)
 				self.assertIn(str(status), result.text)
 				self.assertIn('"a', result.text.replace("\\", ""))
+				self.assertNotIn("hunter2", result.text)
 
 	def test_a_post_sends_its_body_and_headers(self):
 		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
