@@ -110,13 +110,14 @@ def check_accepted(answer: dict) -> dict:
 	"""The answer to a request that was to change something. Raises ToolError if the service refused it, and
 	OutcomeUnknown if it failed, perhaps after the change.
 	"""
-	status = answer["status"]
-	if status < 400:
+	if answer["status"] < 400:
 		return answer
-	message = f"{host_of(answer['url'])} answered with status {status}: {to_text(answer['body'])}"
-	if status < 500:
-		raise ToolError(message[:MAX_ERROR_CHARS])
-	raise OutcomeUnknown(message[:MAX_ERROR_CHARS])
+	raise (ToolError if answer["status"] < 500 else OutcomeUnknown)(quote_failure(answer))
+
+
+def quote_failure(answer: dict) -> str:
+	message = f"{host_of(answer['url'])} answered with status {answer['status']}: {to_text(answer['body'])}"
+	return message[:MAX_ERROR_CHARS]
 
 
 def describe_request(
@@ -142,6 +143,7 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 	"""Send, and follow redirects, each checked like the first URL; with `tied_base_url` only within its
 	origin.
 	"""
+	asked = method
 	for _ in range(MAX_REDIRECTS + 1):
 		await begin(url)
 		record_contact("http", host_of(url))
@@ -151,7 +153,11 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 		async with session.request(method, url, **options) as response:
 			target = response.headers.get("Location")
 			if response.status not in REDIRECT_STATUSES or not target:
-				return await read_http_response(response)
+				answer = await read_http_response(response)
+				if method != asked and answer["status"] >= 400:
+					# The request itself was accepted; only the page about it is missing.
+					raise ToolError(quote_failure(answer))
+				return answer
 			url = resolve_url(urljoin(str(response.url), target), tied_base_url, tied=bool(tied_base_url))
 			params = None
 			if response.status == 303 or (response.status in (301, 302) and method == "POST"):

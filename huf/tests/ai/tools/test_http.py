@@ -33,9 +33,9 @@ class Echo(BaseHTTPRequestHandler):
 		if self.path == "/hang-up":
 			self.close_connection = True
 			return
-		if self.path == "/away":
+		if self.path.startswith("/away"):
 			self.send_response(303)
-			self.send_header("Location", "http://elsewhere.example/")
+			self.send_header("Location", self.path.removeprefix("/away") or "http://elsewhere.example/")
 			self.end_headers()
 			return
 		self.answer({"got": json.loads(body), "key": self.headers.get("X-Key")})
@@ -89,6 +89,11 @@ class TestHttpTools(SiteTestCase):
 				self.assertIn(str(status), result.text)
 				self.assertIn('"a', result.text.replace("\\", ""))
 				self.assertNotIn("hunter2", result.text)
+
+	def test_a_post_that_leads_to_a_missing_page_is_unknown(self):
+		self.assertEqual(self.request("POST", f"{self.url}/away/status/200", body={})["status"], 200)
+		with self.assertRaisesRegex(OutcomeUnknown, "answered with status 404"):
+			self.request("POST", f"{self.url}/away/status/404", body={})
 
 	def test_a_post_sends_its_body_and_headers(self):
 		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
