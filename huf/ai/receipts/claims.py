@@ -95,14 +95,14 @@ def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 	if sentence.rstrip().endswith("?"):
 		return None
 	effects = find_effects(sentence)
-	receipts: dict[str, CallEvidence] = {}
+	receipts: list[CallEvidence] = []
 	missing: list[str] = []
 	for kind, is_first in effects:
 		proof = find_proof(kind, is_first, sentence, evidence)
 		if proof is None:
 			missing.append("no_call")
 		else:
-			receipts |= {call.name: call for call in proof}
+			receipts += proof
 	is_none = bool(EXISTENCE_NONE.search(sentence))
 	stated = list(find_numbers(sentence))
 	numbers = [written for written, values in stated if not proves(values, evidence)]
@@ -120,11 +120,10 @@ def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 		kinds.append("none")
 	if not kinds and not names:
 		return None
-	documents = {
-		(doctype, name) for call in receipts.values() for doctype, name, _ in call.changes if call.is_write
-	}
+	calls = tuple(dict.fromkeys(call.name for call in receipts))
+	documents = {(doctype, name) for call in receipts for doctype, name, _ in call.changes if call.is_write}
 	why = missing[0] if missing else None
-	return Claim(sentence[:300], tuple(kinds), not missing, tuple(receipts), tuple(sorted(documents)), why)
+	return Claim(sentence[:300], tuple(kinds), not missing, calls, tuple(sorted(documents)), why)
 
 
 # --- effects ---
@@ -220,7 +219,7 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 
 	`opening`: the messages that began the run. Numbers of its instructions are known. `step`: that of the
 	answer, if the run may have made calls since.
-	Takes two statements, and some milliseconds for answers of usual length.
+	Takes two or three statements per run, and some milliseconds for answers of usual length.
 	"""
 	if not answer:
 		return []

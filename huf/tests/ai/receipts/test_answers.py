@@ -56,10 +56,10 @@ class TestAnswers(SiteTestCase):
 	def test_of_a_call_of_another_agent_only_what_that_agent_did_confirms_a_claim(self):
 		ask = make_tool("Run Agent", agent=self.agent)
 		asking = make_agent(make_model(self.server), (ask,), persist_conversation=0)
-		create = tool_call(self.tool, {"description": "Call Anna"})
+		create = tool_calls([call(self.tool, {"description": name}) for name in ("Call Anna", "Call Bob")])
 		for replies, expected in (([text("I cannot.")], False), ([create, text("Done.")], True)):
 			with self.subTest(expected):
-				answer = text("I created the todo.")
+				answer = text("I created the two todos.")
 				self.server.script(tool_call(ask, {"prompt": "Create it"}), *replies, answer)
 				result = run_agent_sync(asking, "Create a todo", external_id=unique("claims"))
 				(claim,) = result["claims"]
@@ -68,6 +68,7 @@ class TestAnswers(SiteTestCase):
 					"Agent Tool Call", {"run": result["run"]}, pluck="name", order_by="name"
 				)
 				self.assertEqual(claim["calls"], made if expected else [])
+				self.assertEqual(len(claim["documents"]), 2 if expected else 0)
 
 	def test_claims_of_a_truncated_answer_are_checked(self):
 		result = self.run_agent(text("I created the todo. Then I", finish_reason="length"))
