@@ -29,6 +29,8 @@ ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xa
 """Aliases under which users enter providers."""
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 """Providers that have another name in the table."""
+SELF_HOSTED = {"custom_openai", "hosted_vllm", "litellm_proxy", "lm_studio", "xinference"}
+"""Providers that have no address of their own: without one, LiteLLM calls OpenAI."""
 
 
 class CallPath(str, Enum):

@@ -11,6 +11,7 @@ from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.local_servers import is_local_address, read_window
 from huf.ai.providers.models import (
 	HTTP_ADDRESS,
+	SELF_HOSTED,
 	TOKENS_PER_PRICE,
 	UnsavedProvider,
 	find_prefix,
@@ -81,7 +82,7 @@ def connect_model(
 	unsaved = describe_unsaved(provider, api_key, api_base, is_local)
 	if not unsaved.api_base and not has_known_address(provider, model):
 		# LiteLLM would send the key to OpenAI.
-		raise UsageError(f"Huf does not know the provider {provider}. Enter the Address of its server.")
+		raise UsageError(f"Huf does not know where {provider} is. Enter the Address of its server.")
 	result, checked = check_model(model, provider, unsaved)
 	if checked:
 		# The server is asked before anything is written.
@@ -102,7 +103,7 @@ def check_address(api_base: str | None) -> str | None:
 
 def has_known_address(provider: str, model: str) -> bool:
 	"""Whether LiteLLM knows the provider's address, by its name or by the prefix of the model."""
-	return not {find_prefix(provider), model.partition("/")[0]}.isdisjoint(list_providers())
+	return not {find_prefix(provider), model.partition("/")[0]}.isdisjoint(list_providers() - SELF_HOSTED)
 
 
 def find_model_name(provider: str, model: str) -> str:

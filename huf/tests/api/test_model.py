@@ -57,8 +57,9 @@ class TestModels(SiteTestCase):
 		self.assertEqual(frappe.db.get_single_value("Huf Settings", "default_model"), default)
 
 	def test_key_of_an_unknown_provider_without_an_address_is_sent_nowhere(self):
-		with self.assertRaisesRegex(UsageError, "Enter the Address"):
-			model.connect(unique("Provider"), "gpt-4o", SECRET)
+		for provider in (unique("Provider"), "LiteLLM Proxy", "LM Studio"):
+			with self.subTest(provider), self.assertRaisesRegex(UsageError, "Enter the Address"):
+				model.connect(provider, "gpt-4o", SECRET)
 		for provider, name in (("Grok", "grok-4"), ("My xAI", "xai/grok-4"), ("Azure OpenAI", "gpt-4o")):
 			self.assertTrue(has_known_address(provider, name))
 
