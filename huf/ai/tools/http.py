@@ -116,8 +116,9 @@ def check_accepted(answer: dict) -> dict:
 
 
 def quote_failure(answer: dict) -> str:
-	message = f"{host_of(answer['url'])} answered with status {answer['status']}: {to_text(answer['body'])}"
-	return message[:MAX_ERROR_CHARS]
+	quoted = to_text(answer["body"] or answer.get("note", ""))
+	message = f"{host_of(answer['url'])} answered with status {answer['status']}: {quoted}"
+	return message[:MAX_ERROR_CHARS].rstrip(": ")
 
 
 def describe_request(

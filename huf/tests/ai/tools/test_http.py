@@ -90,6 +90,12 @@ class TestHttpTools(SiteTestCase):
 				self.assertIn('"a', result.text.replace("\\", ""))
 				self.assertNotIn("hunter2", result.text)
 
+	def test_error_of_a_service_without_text_says_so(self):
+		for body, said in (({"body": ""}, "400"), ({"body": None, "note": "Not text."}, "400: Not text.")):
+			with self.assertRaises(ToolError) as caught:
+				http.check_accepted({"status": 400, "url": self.url, **body})
+			self.assertTrue(str(caught.exception).endswith(f"status {said}"))
+
 	def test_a_post_that_leads_to_a_missing_page_is_unknown(self):
 		self.assertEqual(self.request("POST", f"{self.url}/away/status/200", body={})["status"], 200)
 		with self.assertRaisesRegex(OutcomeUnknown, "answered with status 404"):
