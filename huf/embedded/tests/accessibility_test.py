@@ -149,6 +149,15 @@ class TestAccessibility(unittest.TestCase):
 			page.keyboard.press("Escape")
 			page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
 
+	def test_drawer_closes_when_the_window_becomes_wide(self):
+		with self.open_page(width=820, height=1180) as page:
+			self.show.open(page, next(one for one in PAGES if one.name == "new-chat"))
+			page.get_by_test_id("show-sidebar").click()
+			page.get_by_role("dialog").wait_for()
+			resize(page, {"width": 1180, "height": 820})
+			page.get_by_test_id("section-runs").click()
+			page.get_by_role("heading", name="Runs").wait_for()
+
 	def test_skip_link_moves_focus_to_main_content(self):
 		with self.open_page() as page:
 			self.show.open(page, next(one for one in PAGES if one.name == "runs"))
