@@ -99,6 +99,16 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("run-footer").wait_for()
 			page.get_by_test_id("message-agent").get_by_role("heading", name="Ada").wait_for()
 
+	def test_going_back_to_the_runs_of_an_agent_keeps_the_picked_agent(self):
+		self.make("Agent", agent_name="Grace", allow_chat=1)
+		with self.open_page("/huf/runs?agent=Grace") as page:
+			page.get_by_role("link", name="Chat", exact=True).click()
+			picked = page.get_by_test_id("agent-picker").inner_text()
+			page.go_back()
+			page.get_by_role("heading", name="Runs").wait_for()
+			page.get_by_role("link", name="Chat", exact=True).click()
+			self.assertEqual(page.get_by_test_id("agent-picker").inner_text(), picked)
+
 	def test_leaving_a_chat_while_it_scrolls_logs_no_error(self):
 		with self.open_page("/huf/runs") as page:
 			page.get_by_role("link", name="Chat", exact=True).click()
