@@ -2,11 +2,12 @@
 
 from urllib.error import HTTPError
 
-from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
 MANAGER = "manager@example.com"
+RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
 FITS = """() => {
 	const scrollers = [...document.querySelectorAll("main .overflow-y-auto")];
 	return scrollers.every((each) => each.scrollWidth <= each.clientWidth);
@@ -47,6 +48,25 @@ class TestAgentsPage(PageTestCase):
 		self.assertEqual([row["tool"] for row in rows], ["list_role", "read_role", "create_note"])
 		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
 		self.assertEqual([row["second_person"] for row in rows], [0, 0, 1])
+
+	def test_list_is_read_again_once_the_page_hears_the_site_after_a_break(self):
+		asked = []
+		with self.open_page("about:blank") as page:
+			page.route_web_socket("**/socket.io/**", lambda socket: socket.close())
+			page.goto("/huf/agents")
+			wait_to_hear(page)
+			page.get_by_text("Office Assistant").wait_for()
+			page.route("**/socket.io/*sid=*", lambda route: route.abort())
+			# What is heard ends the request that waits for news; the next one fails.
+			self.call(RUN, {"agent_name": "Office Assistant", "prompt": "How many users are there?"})
+			page.locator("html[data-realtime=disconnected]").wait_for(state="attached")
+			page.on("request", lambda request: asked.append("huf.api.agent." in request.url))
+			self.make_agent("Unheard")
+			for _ in range(3):
+				page.wait_for_event("requestfailed", lambda request: "socket.io" in request.url)
+			self.assertEqual(sum(asked), 0)
+			page.unroute("**/socket.io/*sid=*")
+			page.get_by_text("Unheard").wait_for()
 
 	def test_instruction_versions_are_compared_and_restored(self):
 		self.make_agent("Changeable")

@@ -46,8 +46,10 @@ async function connect() {
 		reconnectionAttempts: 5,
 	});
 	// A site that was never heard has no realtime. One that was heard comes back, however long the break.
-	socket.once("connect", () => socket.io.reconnectionAttempts(Infinity));
-	socket.io.on("reconnect", () => returns.forEach((listener) => listener()));
+	socket.once("connect", () => {
+		socket.io.reconnectionAttempts(Infinity);
+		socket.on("connect", () => returns.forEach((listener) => listener()));
+	});
 	// Tests and people can see whether the page is connected.
 	const show = (state: string) => () => (document.documentElement.dataset.realtime = state);
 	socket.on("connect", show("connected")).on("disconnect", show("disconnected"));
