@@ -5,6 +5,7 @@ import { t } from "../i18n/index.ts";
 import { showError } from "../state/notices.ts";
 
 const RETRY_MS = 3_000;
+const MAX_RETRY_MS = 60_000;
 
 let loading = null;
 
@@ -19,10 +20,13 @@ function loadThread() {
 
 export const ChatThread = defineAsyncComponent({
 	loader: loadThread,
-	/** What was just sent is shown, with its error, as soon as the site can be reached again. */
+	/**
+	 * What was just sent is shown, with its error, when the site can be reached again. After an update of the site the file is
+	 * gone for good, so the pauses grow.
+	 */
 	onError(error, retry, fail, attempts) {
 		if (attempts === 1) showError({ message: t("error.page"), kind: "stale" });
-		setTimeout(retry, RETRY_MS);
+		setTimeout(retry, Math.min(attempts * RETRY_MS, MAX_RETRY_MS));
 	},
 });
 
