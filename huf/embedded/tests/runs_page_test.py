@@ -42,6 +42,22 @@ class TestRunsPage(PageTestCase):
 				title = page.get_by_test_id("run-item").get_by_text(QUESTIONS[0])
 				self.assertFalse(title.evaluate("(each) => each.scrollWidth > each.clientWidth"))
 
+	def test_cost_of_a_run_is_listed_on_a_tablet(self):
+		with self.open_guest_page() as page:
+			page.route("**/huf.api.run.get_runs*", spend)
+			self.open_list(page)
+			resize(page, {"width": 768, "height": 900})
+			page.get_by_test_id("run-item").first.get_by_text("1,500 · ").wait_for()
+
+	def test_run_that_a_new_worker_has_taken_over_shows_its_attempts(self):
+		with self.open_guest_page() as page:
+			page.route("**/huf.api.run.get_run?*", lose_workers)
+			self.open_list(page)
+			page.get_by_test_id("run-item").first.get_by_role("link").click()
+			page.locator("div", has=page.get_by_text("Attempts", exact=True)).get_by_text(
+				"3", exact=True
+			).wait_for()
+
 	def test_run_rated_bad_with_a_note_becomes_an_eval_case(self):
 		with self.open_guest_page() as page:
 			self.open_list(page)
@@ -116,3 +132,18 @@ class TestRunsPage(PageTestCase):
 		sign_in(page, PASSWORD)
 		page.get_by_test_id("section-runs").click()
 		page.get_by_test_id("run-item").first.wait_for()
+
+
+def spend(route) -> None:
+	"""Answer with runs that have used a model."""
+	response = route.fetch()
+	runs = response.json()["message"]
+	route.fulfill(json={"message": [{**run, "input_tokens": 1500, "offline": 0} for run in runs]})
+
+
+def lose_workers(route) -> None:
+	"""Answer with a run that two workers have lost and a third works on."""
+	response = route.fetch()
+	timeline = response.json()["message"]
+	run = {**timeline["run"], "status": "Started", "lost_workers": 2}
+	route.fulfill(json={"message": {**timeline, "run": run}})
