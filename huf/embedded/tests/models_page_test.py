@@ -55,6 +55,18 @@ class TestModelsPage(PageTestCase):
 		cls.environment = {"OLLAMA_HOST": f"127.0.0.1:{cls.ollama.server_address[1]}"}
 		super().setUpClass()
 
+	def test_provider_with_long_name_and_address_fits_on_a_phone(self):
+		long = {"provide_name": "A provider whose name is long on a phone", "api_key": KEY}
+		self.make("AI Provider", **long, api_base="https://models.example.com/with/a/long/path/v1")
+		with self.open_page("/huf/models", width=390, locale="de-DE") as page:
+			row = (
+				page.get_by_test_id("provider-item")
+				.filter(has_text=long["provide_name"])
+				.get_by_role("button")
+			)
+			row.wait_for()
+			self.assertFalse(row.evaluate("(each) => each.scrollWidth > each.clientWidth"))
+
 	def test_local_ollama_model_is_detected_connected_and_tested(self):
 		with self.open_page("/huf/models") as page:
 			page.get_by_test_id("provider-Ollama").get_by_text("detected").wait_for()
