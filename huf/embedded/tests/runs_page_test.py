@@ -36,8 +36,9 @@ class TestRunsPage(PageTestCase):
 
 	def test_prompts_are_readable_beside_the_sidebar_and_on_a_tablet(self):
 		with self.open_guest_page() as page:
+			page.route("**/huf.api.run.get_runs*", name_trigger)
 			self.open_list(page)
-			for width in (1024, 768):
+			for width in (1100, 1024, 768):
 				resize(page, {"width": width, "height": 900})
 				title = page.get_by_test_id("run-item").get_by_text(QUESTIONS[0])
 				self.assertFalse(title.evaluate("(each) => each.scrollWidth > each.clientWidth"))
@@ -139,6 +140,14 @@ def spend(route) -> None:
 	response = route.fetch()
 	runs = response.json()["message"]
 	route.fulfill(json={"message": [{**run, "input_tokens": 1500, "offline": 0} for run in runs]})
+
+
+def name_trigger(route) -> None:
+	"""Answer with runs that a trigger has begun."""
+	response = route.fetch()
+	runs = response.json()["message"]
+	begun_by = {"trigger": "Every evening, the open orders", "agent": "Clerk of the open orders"}
+	route.fulfill(json={"message": [{**run, **begun_by} for run in runs]})
 
 
 def lose_workers(route) -> None:
