@@ -122,7 +122,9 @@ class TestProposals(SiteTestCase):
 				trigger = proposal["trigger"]
 				self.assertEqual(trigger and trigger["cron"], cron)
 				# Words such as "tags" name DocTypes of other apps as well.
-				self.assertEqual({each["doctype"]: each["kinds"] for each in proposal["tools"]}["ToDo"], kinds)
+				self.assertEqual(
+					{each["doctype"]: each["kinds"] for each in proposal["tools"]}["ToDo"], kinds
+				)
 
 	def test_a_name_is_not_cut_inside_a_time_or_a_number(self):
 		for sentence, name in (
