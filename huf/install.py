@@ -175,8 +175,8 @@ def prepare_knowledge():
 
 
 def follow_doctype(doc, method: str) -> None:
-	"""Document event of DocType, Custom Field and Property Setter: rebuild the tools of the DocType, once
-	before the commit. So a preview or an undo of the save is about nothing else.
+	"""Document event of DocType, Custom Field and Property Setter: rebuild the tools of the DocType once,
+	before the commit, so that a preview or undo of the save does not include them.
 	"""
 	if is_installing():
 		return
@@ -200,7 +200,7 @@ def rebuild_tools() -> None:
 	if affected := [each for each in used if each and uses_any_doctype(each, changed)]:
 		messages = len(frappe.local.message_log)
 		refresh_definitions(affected)
-		# What hinders a tool is no message to the person who saved the DocType.
+		# Nobody who saves a DocType needs to read why a tool cannot be rebuilt.
 		del frappe.local.message_log[messages:]
 
 

@@ -109,7 +109,7 @@ def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tupl
 
 
 def identify_passage(row) -> tuple:
-	"""The same for copies of a passage in files and web pages. Documents with the same text are no copies."""
+	"""A key that copies of a passage in files and web pages share; equal documents are not copies."""
 	document = None if row.url or row.reference_doctype == "File" else row.reference_name
 	return row.text, row.heading or "", document
 

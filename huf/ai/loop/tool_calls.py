@@ -106,7 +106,7 @@ def to_record(result: Any) -> str:
 
 
 def describe_error(error: BaseException) -> dict:
-	# What looks like a key is no longer recognised in JSON within JSON.
+	# Masked before it is quoted in JSON: the mask does not recognise keys in escaped JSON.
 	return {"error": mask_secrets(str(error)) or type(error).__name__, "type": type(error).__name__}
 
 

@@ -100,8 +100,8 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""What happened and what the operator can do about it."""
 	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
-	came = any(each in str(error) for each in UNREADABLE)
-	if is_connection_error(error) and status in (None, 500) and not came:
+	was_answered = any(each in str(error) for each in UNREADABLE)
+	if is_connection_error(error) and status in (None, 500) and not was_answered:
 		return describe_connection_error(error).format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)
 

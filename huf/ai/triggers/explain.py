@@ -59,7 +59,7 @@ def explain_document(trigger_name: str, doc) -> dict:
 	rows = frappe.get_list(
 		"Agent Trigger Event",
 		filters={"trigger": trigger_name, "reference_doctype": doc.doctype, "reference_name": str(doc.name)},
-		fields=[f"`{field}`" for field in EVENT_FIELDS],  # trigger is a word of SQL
+		fields=[f"`{field}`" for field in EVENT_FIELDS],  # `trigger` is a reserved word of SQL
 		order_by="creation desc",
 		limit_page_length=10,
 	)

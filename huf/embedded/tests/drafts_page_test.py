@@ -1,5 +1,6 @@
-"""Drafts are previewed, edited, approved and rejected on the page, and previewed again when outdated;
-background runs show their progress, can be cancelled, and keep their partial answer.
+"""Drafts are previewed, edited, approved and rejected on the page, and previewed again when outdated.
+
+Background runs show their progress, can be cancelled, and keep their partial answer.
 """
 
 import threading
@@ -17,8 +18,9 @@ THIEF = "thief@evil.example"
 NARROW = {"width": 390, "height": 844}
 TOO_WIDE = """() => {
 	const edge = (each) => each.getBoundingClientRect().right;
+	const cards = [...document.querySelectorAll("[data-testid=draft]")];
 	const isWider = (card) => edge(card) > innerWidth || [...card.querySelectorAll("*")].some((e) => edge(e) > edge(card));
-	return document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll("[data-testid=draft]")].some(isWider);
+	return document.documentElement.scrollWidth > innerWidth || cards.some(isWider);
 }"""
 
 
@@ -88,8 +90,6 @@ class TestDraftsPage(PageTestCase):
 		# Drafts that an earlier test left would be listed, too.
 		for each in self.call("/api/method/huf.api.draft.get_drafts")["message"]:
 			self.call("/api/method/huf.api.draft.reject", {"draft": each["draft"]})
-
-	# --- in the chat ---
 
 	def test_draft_is_previewed_edited_and_applied_with_the_edited_values(self):
 		self.model.script(
@@ -189,8 +189,6 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=draft][data-status=Expired]").wait_for()
 		self.assertEqual(self.get_stored()["priority"], "Low")
 
-	# --- on the drafts page ---
-
 	def test_keyboard_shortcuts_select_edit_approve_and_reject_drafts(self):
 		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
 		self.model.script(text("One."), text("Two."))
@@ -286,8 +284,6 @@ class TestDraftsPage(PageTestCase):
 			page.locator(f"html[data-theme={scheme}]").wait_for(state="attached")
 			self.assertFalse(page.evaluate(TOO_WIDE), scheme)
 
-	# --- in the background ---
-
 	def test_background_run_shows_progress_and_keeps_its_partial_answer_on_cancel(self):
 		first, second = Gate(), Gate()
 		look = tool_calls([call("list_users", {})], "I look at the users first.")
@@ -354,8 +350,6 @@ class TestDraftsPage(PageTestCase):
 			group.locator("[data-testid=draft][data-status=Applied]").nth(1).wait_for()
 		priorities = [self.call(f"/api/resource/ToDo/{name}")["data"]["priority"] for name in todos]
 		self.assertEqual(priorities, ["High", "Medium", "Medium"])
-
-	# --- helpers ---
 
 	def change(self, content: str | None = None, **values):
 		"""A model reply that calls the tool to change the to-do."""

@@ -134,7 +134,7 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("confirm").click()
 			page.get_by_test_id("stops").wait_for()
 			self.assertIn("Administrator", page.get_by_test_id("stops").inner_text())
-			# Told by realtime; the banner asks by itself every 30 seconds.
+			# By realtime: the banner itself asks only every 30 seconds.
 			other.get_by_test_id("stops").get_by_text("Vše: zastaveno, Administrator").wait_for(
 				timeout=15_000
 			)
