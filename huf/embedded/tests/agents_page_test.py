@@ -2,7 +2,7 @@
 
 from urllib.error import HTTPError
 
-from huf.embedded.tests.browser import needs_browser, wait_to_hear
+from huf.embedded.tests.browser import follow, needs_browser, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
@@ -83,6 +83,13 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("view-versions").click()
 			page.get_by_test_id("version").nth(2).wait_for()
 		self.assertEqual(self.get_stored("Changeable")["instructions"], "Be brief.")
+
+	def test_new_agent_reached_from_another_agent_begins_blank_with_a_list_of_tools(self):
+		with self.open_page("/huf/agents/Office%20Assistant") as page:
+			page.get_by_test_id("agent-tool").first.wait_for()
+			follow(page, "/huf/new-agent")
+			page.get_by_test_id("tool-choices").wait_for()
+			self.assertEqual(page.get_by_test_id("field-agent_name").input_value(), "")
 
 	def test_missing_name_and_invalid_temperature_are_reported_on_saving(self):
 		with self.open_page("/huf/new-agent", width=390, height=844) as page:

@@ -108,6 +108,17 @@ def read_boot(page: str) -> dict:
 	return json.loads(page.split('id="huf-boot" type="application/json">')[1].split("</script>")[0])
 
 
+FOLLOW = """(address) => {
+	history.pushState({}, "", address);
+	dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}"""
+
+
+def follow(page, address: str) -> None:
+	"""Go to another page of the app as a link does: the app is not loaded again."""
+	page.evaluate(FOLLOW, address)
+
+
 def sign_in(page, password: str, user: str = "Administrator") -> None:
 	"""Sign in on the login page, to which the chat redirects guests."""
 	page.goto("/huf/chat")

@@ -152,6 +152,7 @@ class TestChatsPage(PageTestCase):
 			say(page, "List my open todos")
 			address = page.url
 			page.get_by_test_id("thread").press("Home")
+			reach(page, page.get_by_test_id("branch").first)
 			page.get_by_test_id("branch").first.click()
 			page.wait_for_function("(address) => location.href !== address", arg=address)
 			page.get_by_test_id("run-footer").wait_for()

@@ -3,7 +3,7 @@
 import os
 
 from huf.embedded.tests.accessibility_test import faults_of
-from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.browser import follow, needs_browser
 from huf.embedded.tests.pages import PageTestCase
 
 SECTIONS = (
@@ -18,7 +18,7 @@ class TestHelpPage(PageTestCase):
 		with self.open_page("/huf") as page:
 			for section in SECTIONS:
 				with self.subTest(section):
-					page.goto(f"/huf/{section}")
+					follow(page, f"/huf/{section}")
 					page.get_by_test_id("help").click()
 					help_text = page.get_by_test_id("help-text")
 					text = help_text.locator("p").inner_text()

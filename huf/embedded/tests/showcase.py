@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import read_boot
+from huf.embedded.tests.browser import follow, read_boot
 from huf.embedded.tests.pages import PASSWORD, start_server
 from huf.embedded.tests.server_test import PYTHON, Server
 from huf.tests.agent_exports import make_workflow
@@ -187,6 +187,14 @@ class Showcase:
 
 	def open(self, page, one: PageOf) -> None:
 		page.goto(self.address_of(one))
+		self.wait_for(page, one)
+
+	def visit(self, page, one: PageOf) -> None:
+		"""Like `open` from another page of the app, which is not loaded again."""
+		follow(page, self.address_of(one))
+		self.wait_for(page, one)
+
+	def wait_for(self, page, one: PageOf) -> None:
 		if one.prepare:
 			one.prepare(page)
 		page.get_by_test_id(one.ready).first.wait_for()
