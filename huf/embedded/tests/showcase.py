@@ -129,6 +129,14 @@ flowchart LR
 ```
 """
 
+IS_STILL = """async () => {
+	const main = document.querySelector("main");
+	const before = main.innerHTML;
+	await new Promise((resolve) => setTimeout(resolve, 500));
+	return main.innerHTML === before;
+}"""
+"""For half a second, which is what Playwright waits for requests after a page is loaded."""
+
 
 class Rest:
 	"""REST calls of a signed-in user."""
@@ -187,18 +195,19 @@ class Showcase:
 
 	def open(self, page, one: PageOf) -> None:
 		page.goto(self.address_of(one))
-		self.wait_for(page, one)
+		self.prepare(page, one)
+		page.wait_for_load_state("networkidle")
 
 	def visit(self, page, one: PageOf) -> None:
 		"""Like `open` from another page of the app, which is not loaded again."""
 		follow(page, self.address_of(one))
-		self.wait_for(page, one)
+		self.prepare(page, one)
+		page.wait_for_function(IS_STILL)
 
-	def wait_for(self, page, one: PageOf) -> None:
+	def prepare(self, page, one: PageOf) -> None:
 		if one.prepare:
 			one.prepare(page)
 		page.get_by_test_id(one.ready).first.wait_for()
-		page.wait_for_load_state("networkidle")
 
 
 @contextmanager
