@@ -75,7 +75,7 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	if queued.status in FAILED_STATUSES:
 		advice = _("Check the outgoing mail server, then send it again.")
 		return MailStatus.FAILED, add_details(
-			f"{_('The mail server did not take it.')} {advice}", error or queued.status
+			f"{_('The mail server has not confirmed that it took it.')} {advice}", error or queued.status
 		)
 	if error:
 		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)

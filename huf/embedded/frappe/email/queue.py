@@ -1,9 +1,10 @@
 """Sends queued mails by SMTP, each once. Retries while the server is unreachable.
 
-A mail is marked before it is handed to the server. If the worker dies in between, its fate is unknown: the
-row says so, and it is not sent again.
+A mail is marked before it is handed to the server. If the worker dies in between, or the server does not
+answer a whole mail, its fate is unknown: the row says so, and it is not sent again.
 """
 
+import contextlib
 import datetime
 import smtplib
 import ssl
@@ -21,6 +22,37 @@ SENDING_TIMEOUT_S = 600
 FLUSH_S = 120
 """Well below the time-out of a job, which would leave the mail that it interrupts in an unknown state."""
 TIMEOUT = 30
+ANSWER_TIMEOUT = 120
+"""For the answer to a whole mail, which many servers check for viruses first."""
+UNANSWERED = "The server has not answered whether it took the mail. It may have gone, or not."
+
+
+class Transfer(smtplib.SMTP):
+	"""A connection that knows whether the server has a whole mail and has not answered it."""
+
+	is_unanswered = False
+
+	def send(self, s) -> None:
+		super().send(s)
+		if isinstance(s, bytes) and s.endswith(b"\r\n.\r\n"):
+			self.is_unanswered = True
+			self.sock.settimeout(ANSWER_TIMEOUT)
+
+	def data(self, msg) -> tuple[int, bytes]:
+		answer = super().data(msg)
+		self.is_unanswered = False
+		self.sock.settimeout(TIMEOUT)
+		return answer
+
+	def __exit__(self, *_):
+		# A server that refuses to say goodbye has its mails all the same.
+		with contextlib.suppress(OSError, smtplib.SMTPException):
+			self.quit()
+		self.close()
+
+
+class SecureTransfer(Transfer, smtplib.SMTP_SSL):
+	pass
 
 
 def sendmail(
@@ -129,6 +161,7 @@ def send(name: str, moment) -> bool:
 	if not account:
 		finish(name, status="Error", error="There is no Email Account to send by")
 		return False
+	server: Transfer | None = None
 	refused: Exception | None = None
 	try:
 		with connect(account) as server:
@@ -138,8 +171,11 @@ def send(name: str, moment) -> bool:
 						deliver(server, doc, each)
 					except (smtplib.SMTPRecipientsRefused, UnicodeError) as error:
 						refused = error
-	except (OSError, smtplib.SMTPException) as error:
+	except (OSError, UnicodeError, smtplib.SMTPException) as error:
 		refused = error
+	if server and server.is_unanswered:
+		finish(name, status="Error", error=UNANSWERED)
+		return False
 	if refused:
 		fail(doc, str(refused), moment)
 		return False
@@ -147,7 +183,7 @@ def send(name: str, moment) -> bool:
 	return True
 
 
-def deliver(server: smtplib.SMTP, doc, recipient) -> None:
+def deliver(server: Transfer, doc, recipient) -> None:
 	mail = Parser(policy=SMTP).parsestr(doc.message)
 	server.sendmail(parseaddr(doc.sender)[1] or doc.sender, [recipient.recipient], mail.as_bytes())
 	frappe.db.set_value("Email Queue Recipient", recipient.name, "status", "Sent")
@@ -156,12 +192,14 @@ def deliver(server: smtplib.SMTP, doc, recipient) -> None:
 	frappe.db.commit()
 
 
-def connect(account) -> smtplib.SMTP:
+def connect(account) -> Transfer:
 	host, port = account.smtp_server, int(account.smtp_port or 0)
 	if account.use_ssl_for_outgoing:
-		server = smtplib.SMTP_SSL(host, port or 465, timeout=TIMEOUT, context=ssl.create_default_context())
+		server: Transfer = SecureTransfer(
+			host, port or 465, timeout=TIMEOUT, context=ssl.create_default_context()
+		)
 	else:
-		server = smtplib.SMTP(host, port or 587, timeout=TIMEOUT)
+		server = Transfer(host, port or 587, timeout=TIMEOUT)
 		if account.use_tls:
 			server.starttls(context=ssl.create_default_context())
 	sign_in(server, account)

@@ -1,0 +1,110 @@
+"""The queue of outgoing mail against SMTP servers that fail at different points of a transfer."""
+
+import socketserver
+import threading
+from unittest.mock import patch
+
+import frappe
+from frappe.email.queue import UNANSWERED, flush
+from frappe.utils import add_to_date, now_datetime
+
+from huf.embedded.tests.sites import SiteTestCase
+from huf.tests.factories import make, unique
+
+
+class BrokenPostman:
+	"""An SMTP server with its own `answers` to some commands; "." is the end of a mail, which it receives.
+
+	Instead of the answer None it closes the connection; an Event delays the usual one by three seconds.
+	"""
+
+	def __init__(self, answers: dict[str, str | None | threading.Event]):
+		self.answers, self.connections = answers, 0
+		self.received: list[bytes] = []
+		self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), self.make_handler())
+		self.server.daemon_threads = True
+		self.port = self.server.server_address[1]
+
+	def make_handler(self):
+		postman = self
+
+		class Handler(socketserver.StreamRequestHandler):
+			def handle(self):
+				postman.talk(self.rfile, self.wfile)
+
+		return Handler
+
+	def talk(self, lines, out):
+		def say(command: str, usual: str) -> bool:
+			answer = self.answers.get(command, usual)
+			if isinstance(answer, threading.Event):
+				answer.wait(3)
+				answer = usual
+			if answer:
+				out.write(f"{answer}\r\n".encode())
+			return bool(answer)
+
+		self.connections += 1
+		is_open = say("GREETING", "220 postman")
+		while is_open and (line := lines.readline()):
+			command = line[:4].decode().strip().upper()
+			usual = {"DATA": "354 Go on", "QUIT": "221 Bye"}.get(command, "250 OK")
+			is_open = say(command, usual) and command != "QUIT"
+			if is_open and command == "DATA":
+				self.received.append(b"".join(iter(lines.readline, b".\r\n")))
+				is_open = say(".", "250 Taken")
+
+	def __enter__(self) -> "BrokenPostman":
+		threading.Thread(target=self.server.serve_forever, daemon=True).start()
+		return self
+
+	def __exit__(self, *_):
+		self.server.shutdown()
+		self.server.server_close()
+
+
+@patch("frappe.email.queue.TIMEOUT", 0.5)
+class TestBrokenServers(SiteTestCase):
+	def send(self, postman: BrokenPostman, host: str = "127.0.0.1"):
+		"""Queue a mail, try to send it until nothing is due any more, and return its row in the queue."""
+		sender = f"{frappe.generate_hash(length=10)}@office.example"
+		account = {"email_id": sender, "smtp_server": host, "smtp_port": str(postman.port)}
+		make(
+			"Email Account",
+			email_account_name=unique("Broken"),
+			enable_outgoing=1,
+			no_smtp_authentication=1,
+			**account,
+		)
+		mail = frappe.sendmail(recipients=["a@x.example"], sender=sender, subject="Hi", message="Hello")
+		frappe.db.commit()
+		for minutes in (0, 2, 10, 60):
+			flush(add_to_date(now_datetime(), minutes=minutes, as_datetime=True))
+		return frappe.db.get_value("Email Queue", mail.name, ["status", "error"], as_dict=True)
+
+	def test_a_server_that_thinks_about_a_mail_for_long_gets_it_once(self):
+		with BrokenPostman({".": threading.Event()}) as postman:
+			row = self.send(postman)
+		self.assertEqual((row.status, len(postman.received)), ("Sent", 1))
+
+	def test_a_mail_is_not_sent_again_if_the_server_does_not_answer_whether_it_took_it(self):
+		with BrokenPostman({".": None}) as postman:
+			row = self.send(postman)
+		self.assertEqual((row.status, row.error, len(postman.received)), ("Error", UNANSWERED, 1))
+
+	def test_a_mail_that_was_not_handed_over_is_tried_again(self):
+		with BrokenPostman({"DATA": None}) as postman:
+			row = self.send(postman)
+		self.assertEqual((row.status, row.error), ("Error", "Connection unexpectedly closed"))
+		self.assertEqual(postman.connections, 4)
+
+	def test_a_mail_counts_as_sent_although_the_server_refuses_to_end_the_connection(self):
+		with BrokenPostman({"QUIT": "421 Closing"}) as postman:
+			row = self.send(postman)
+		self.assertEqual((row.status, len(postman.received)), ("Sent", 1))
+
+	def test_a_host_that_cannot_exist_is_an_error_of_its_mail_only(self):
+		with BrokenPostman({}) as postman:
+			row = self.send(postman, host="mail..office.example")
+		self.assertEqual(row.status, "Error")
+		self.assertIn("idna", row.error)
