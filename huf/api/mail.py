@@ -32,6 +32,7 @@ LIST_FIELDS = [
 	"thread",
 	"automated",
 	"by_person",
+	"reply_to_mail",
 ]
 
 
@@ -223,6 +224,10 @@ def incoming_mail(name: str):
 def draft_for(name: str, *statuses: MailStatus):
 	"""A draft that the user may send. Raises PermissionError, UsageError."""
 	doc, wanted = own_mail(name), statuses or (MailStatus.DRAFT,)
+	if doc.status == MailStatus.QUEUED.value:
+		# Its page shows what became of it in the queue, which the row may not say yet.
+		delivery.follow_queue()
+		doc.reload()
 	if doc.direction != Direction.OUTGOING.value or doc.status not in [each.value for each in wanted]:
 		raise actions.not_a_draft_error(doc.status)
 	return doc

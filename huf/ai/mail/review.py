@@ -12,8 +12,9 @@ from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import add_details
-from huf.ai.core.mail_types import Direction
+from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.mail import oauth, store, threads
+from huf.ai.mail.actions import UNSENT
 from huf.ai.mail.delivery import add_current_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
@@ -43,9 +44,9 @@ SMTP_TIMEOUT_S = 15
 
 def describe_mail(doc) -> dict:
 	"""All that is known of a mail: {mail, rules, prepared, run, drafts, thread, events, with_person,
-	categories}.
+	categories}. `drafts` are its replies, or itself if a person may still send it.
 	"""
-	drafts = thread_mails(doc, {"reply_to_mail": doc.name})
+	drafts = thread_mails(doc, {"name" if is_unsent(doc) else "reply_to_mail": doc.name})
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
@@ -59,6 +60,10 @@ def describe_mail(doc) -> dict:
 		"with_person": threads.is_with_person(doc.thread),
 		"categories": [each.name for each in get_categories()],
 	}
+
+
+def is_unsent(doc) -> bool:
+	return doc.direction == Direction.OUTGOING.value and MailStatus(doc.status) in UNSENT
 
 
 def describe_mail_run(name: str) -> dict | None:

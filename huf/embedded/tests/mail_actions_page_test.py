@@ -56,6 +56,19 @@ class TestMailActions(PageTestCase):
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
 		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "We have ten.")
 
+	def test_a_draft_in_the_list_opens_the_mail_it_answers_and_its_own_page_discards_it(self):
+		page = self.open_unclassified("Plasters")
+		page.get_by_test_id("reply").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		page.goto("/huf/mail")
+		draft = page.locator("[data-testid=mail-item][data-status=Draft]").filter(has_text="Re: Plasters")
+		name = draft.get_attribute("data-name")
+		draft.click()
+		page.locator("[data-testid=mail][data-status=Failed]").get_by_test_id("approve").wait_for()
+		page.goto(f"/huf/mail/{name}")
+		page.get_by_test_id("discard").click()
+		page.locator("[data-testid=mail][data-status=Discarded]").wait_for()
+
 	def open_unclassified(self, subject: str):
 		"""Open, from the list, the page of a mail whose classification has failed."""
 		self.model.script(text("I cannot say"))

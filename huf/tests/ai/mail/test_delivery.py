@@ -68,6 +68,18 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
 		self.assertEqual(len(queued(self.name)), 2)
 
+	def test_a_mail_that_its_page_calls_failed_can_be_sent_again_at_once(self):
+		send_all(self.mail)
+		self.update_queue(status="Error", error="mailbox full")
+		self.assertEqual(self.list_shown_statuses(), ("Failed",) * 3)
+		self.assertEqual(api.approve_draft(self.name)["status"], "Approved")
+
+	def test_an_unsent_mail_is_the_draft_on_its_own_page(self):
+		store.change_status(self.name, MailStatus.APPROVED, MailStatus.HELD)
+		self.assertEqual([each.name for each in api.get_mail(self.name)["drafts"]], [self.name])
+		api.discard_draft(self.name)
+		self.assertEqual(api.get_mail(self.name)["drafts"], [])
+
 	def test_a_reply_approved_before_a_newer_mail_does_not_count_as_its_answer(self):
 		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
 		api.approve_draft(self.name)
