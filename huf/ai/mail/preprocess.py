@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from huf.ai.mail.message import MailMessage, list_attachments
+from huf.ai.mail.message import MAX_NAMES_CHARS, MailMessage, list_attachments
 
 DEFAULT = "default"
 
@@ -33,11 +33,17 @@ class Preprocessor:
 	read: Callable[[MailMessage], PreparedMail]
 
 
+def name_reply_to(message: MailMessage) -> str:
+	"""A line for a prompt that names where replies should go instead; may be empty. Anyone can set it."""
+	others = [each for each in message.reply_to if each != message.sender]
+	return f"\nReply-To: {', '.join(others)[:MAX_NAMES_CHARS]}" if others else ""
+
+
 def read_plain(message: MailMessage) -> PreparedMail:
 	"""The mail unchanged; the prompt names its attachments."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
 	body = f"{message.text}{list_attachments(message)}"
-	prompt = f"From: {message.sender}\nSubject: {message.subject}\n\n{body}"
+	prompt = f"From: {message.sender}{name_reply_to(message)}\nSubject: {message.subject}\n\n{body}"
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
 
 

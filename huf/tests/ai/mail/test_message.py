@@ -144,6 +144,13 @@ class TestPreprocessors(unittest.TestCase):
 		fields = {"sender_email": "anna@x.example", "subject": "Hi", "body": "Name: no Crisp"}
 		self.assertEqual(dict(prepared.fields), fields)
 
+	def test_prompt_about_a_mail_names_the_address_for_replies_if_it_is_another(self):
+		form = b"From: office@x.example\r\nReply-To: vera@y.example, office@x.example\r\nSubject: Hi\r\n\r\nHello"
+		prompt = "From: office@x.example\nReply-To: vera@y.example\nSubject: Hi\n\nHello"
+		self.assertEqual(prepare_mail(parse_message(form), CRISP).prompt, prompt)
+		usual = form.replace(b"vera@y.example, ", b"")
+		self.assertNotIn("Reply-To", prepare_mail(parse_message(usual), CRISP).prompt)
+
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
 		for name, prompt in PROMPTS.items():
 			with self.subTest(name):
