@@ -60,6 +60,9 @@ def open_mail_run(row) -> str | None:
 	if threads.is_with_person(row.thread):
 		end_without_run(row, MailStatus.WITH_PERSON, "The thread was handed over to a person")
 		return None
+	if problem := store.find_mailbox_problem(row):
+		end_without_run(row, MailStatus.FAILED, problem)
+		return None
 	try:
 		agent, prompt = PREPARE[MailJob(row.job)](row)
 		return open_run_for(row, agent, prompt) if agent else None
@@ -271,6 +274,8 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 		except Exception:  # one mail must not hold up all others
 			frappe.db.rollback()
 			frappe.log_error(f"What follows for the mail {name} failed", format_exc())
+			if store.count_mail_attempt(name) >= store.MAX_ATTEMPTS:
+				mark_mail_failed(store.read_mail(name))
 			frappe.db.commit()
 	for row in store.read_overdue_mails(now):
 		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:
@@ -290,9 +295,9 @@ def mark_mail_failed(row) -> None:
 	reason = f"It failed several times. {row.reason or 'A manager finds the reason in the Error Log.'}"
 	before = MailStatus(row.status)
 	after, kind = (
-		(MailStatus.FAILED, MailEvent.FAILED)
-		if before is MailStatus.QUEUED
-		else (MailStatus.HELD, MailEvent.HELD)
+		(MailStatus.HELD, MailEvent.HELD)
+		if before is MailStatus.APPROVED
+		else (MailStatus.FAILED, MailEvent.FAILED)
 	)
 	if store.change_status(row.name, before, after, reason=reason):
 		store.write_event(row, kind, reason)

@@ -22,9 +22,10 @@ def send_approved_mail(mail: str) -> bool:
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.APPROVED.value:
 		return False
-	if row.reply_to_mail:
+	problem = store.find_mailbox_problem(row)
+	if row.reply_to_mail and not problem:
 		find_sent_answers(row)
-	objection = find_objection(row)
+	objection = problem or find_objection(row)
 	status = MailStatus.HELD if objection else MailStatus.QUEUED
 	if not store.change_status(mail, MailStatus.APPROVED, status, reason=objection):
 		frappe.db.rollback()

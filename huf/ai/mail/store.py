@@ -58,6 +58,13 @@ def read_mailbox(name: str):
 	return frappe.get_cached_doc(MAILBOX, name)
 
 
+def find_mailbox_problem(row) -> str | None:
+	"""Why nobody can work on a mail; None if its mailbox exists, or it belongs to none."""
+	if not row.mailbox or frappe.db.exists(MAILBOX, row.mailbox):
+		return None
+	return f"The mailbox {row.mailbox} was deleted"
+
+
 def split_aliases(aliases: str | None) -> list[str]:
 	"""The addresses in a mailbox's field, in lower case."""
 	return (aliases or "").replace(",", " ").replace(";", " ").lower().split()

@@ -103,6 +103,15 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual(send_all(later), [False])
 		self.assertEqual(outgoing(later)[0].reason, f"{self.user} has already answered")
 
+	def test_mails_of_a_deleted_mailbox_are_neither_processed_nor_answered(self):
+		waiting = self.take()
+		frappe.delete_doc("Agent Mailbox", self.mailbox)
+		frappe.db.commit()
+		self.assertEqual(send_all(self.mail), [False])
+		reason = f"The mailbox {self.mailbox} was deleted"
+		self.assertEqual((row(self.name).status, row(self.name).reason), ("Held", reason))
+		self.assertEqual((self.work(waiting).status, row(waiting).reason), ("Failed", reason))
+
 	def test_a_mail_whose_email_queue_entry_is_deleted_is_failed(self):
 		send_all(self.mail)
 		frappe.db.delete("Email Queue", {"name": row(self.name).email_queue})

@@ -208,8 +208,11 @@ class TestAgentRoute(MailTestCase):
 		)
 		frappe.db.commit()
 		self.assertIn(waiting, recover_mails())
-		frappe.db.set_value("Agent Mail", unresumable, "status", "Failed")
-		frappe.db.commit()
+		self.assertEqual(row(unresumable).status, "Started")
+		for _ in range(store.MAX_ATTEMPTS):
+			recover_mails()
+		self.assertEqual(row(unresumable).status, "Failed")
+		self.assertIn("Error Log", row(unresumable).reason)
 
 	def test_a_mail_is_read_from_its_record_if_its_raw_file_is_missing(self):
 		name = self.take(text="Do you have aspirin?")
