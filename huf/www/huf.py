@@ -11,6 +11,12 @@ from huf.permissions import is_manager
 no_cache = 1
 
 
+def has_mail() -> bool:
+	"""Whether the session user has a mail, as the user of a mailbox or because it is assigned to them."""
+	is_reader = frappe.has_permission("Agent Mail", "read")
+	return is_reader and bool(frappe.get_list("Agent Mail", limit_page_length=1, order_by="creation desc"))
+
+
 def get_context(context):
 	user = frappe.session.user
 	if user == "Guest":
@@ -23,6 +29,7 @@ def get_context(context):
 		"full_name": frappe.utils.get_fullname(user),
 		"site_name": frappe.local.site,
 		"is_manager": is_manager(user),
+		"has_mail": is_manager(user) or has_mail(),
 		"is_system_manager": "System Manager" in frappe.get_roles(user),
 		"attachments": describe_limits(),
 		"time_zone": frappe.utils.get_system_timezone(),

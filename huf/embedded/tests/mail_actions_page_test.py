@@ -6,6 +6,7 @@ from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text
 
 SETTINGS = "/api/resource/Huf%20Settings/Huf%20Settings"
+CLERK = "clerk@office.example"
 NO_CATEGORY = "named none of the categories"
 
 
@@ -68,6 +69,25 @@ class TestMailActions(PageTestCase):
 		page.goto(f"/huf/mail/{name}")
 		page.get_by_test_id("discard").click()
 		page.locator("[data-testid=mail][data-status=Discarded]").wait_for()
+
+	def test_a_user_without_a_mailbox_finds_the_mail_that_is_assigned_to_them(self):
+		self.add_user(CLERK, "Huf User")
+		with self.open_page("/huf", user=CLERK) as page:
+			page.get_by_test_id("section-runs").wait_for()
+			self.assertEqual(page.get_by_test_id("section-mail").count(), 0)
+		page = self.open_unclassified("Ointment")
+		page.get_by_test_id("assign").click()
+		page.get_by_test_id("assign-user").fill(CLERK)
+		page.get_by_test_id("link-choice").first.click()
+		page.get_by_test_id("assign-save").click()
+		page.locator("[data-kind=escalated]").wait_for()
+		with self.open_page("/huf", user=CLERK) as page:
+			page.get_by_test_id("section-mail").click()
+			page.get_by_test_id("mail-item").filter(has_text="Ointment").click()
+			page.get_by_test_id("mail-text").wait_for()
+			page.goto("/huf/mail")
+			page.get_by_test_id("mail-item").wait_for()
+			self.assertEqual(page.get_by_test_id("view-rules").count(), 0)
 
 	def open_unclassified(self, subject: str):
 		"""Open, from the list, the page of a mail whose classification has failed."""

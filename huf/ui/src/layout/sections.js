@@ -2,7 +2,9 @@
 import { boot } from "../state/session.ts";
 
 const isSeen = (section) =>
-	(boot.is_manager || !section.isForManagers) && (boot.is_system_manager || !section.isForSystemManagers);
+	(boot.is_manager || !section.isForManagers) &&
+	(boot.has_mail || section.name !== "mail") &&
+	(boot.is_system_manager || !section.isForSystemManagers);
 
 /** Where one is every day. */
 export const MAIN = [
@@ -17,7 +19,7 @@ export const MAIN = [
 export const SETUP = [
 	{ name: "agents", icon: "spark", label: "section.agents", isForManagers: true },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
-	{ name: "mail", icon: "mail", label: "section.mail", isForManagers: true },
+	{ name: "mail", icon: "mail", label: "section.mail" },
 	{ name: "knowledge", icon: "book", label: "section.knowledge" },
 	{ name: "tools", icon: "wrench", label: "section.tools", isForManagers: true },
 	{ name: "models", icon: "signal", label: "section.models", isForManagers: true },

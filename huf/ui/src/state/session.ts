@@ -13,6 +13,7 @@ export interface Boot {
 	/** What can be attached to a message. */
 	attachments: Partial<Limits>;
 	is_manager: boolean;
+	has_mail: boolean;
 	is_system_manager: boolean;
 }
 
@@ -27,6 +28,7 @@ export const boot: Readonly<Boot> = Object.freeze({
 	lang: "",
 	attachments: {},
 	is_manager: false,
+	has_mail: false,
 	is_system_manager: false,
 	...((data ? JSON.parse(data) : {}) as Partial<Boot>),
 });
