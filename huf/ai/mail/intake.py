@@ -66,9 +66,10 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
 	row = {"name": name, **build_mail_row(mailbox, incoming)}
+	compressed = store.compress_raw(incoming.raw) if incoming.raw else None
 	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
 		return name, False
-	store.store_files(name, mailbox.run_as, message.attachments, incoming.raw)
+	store.store_files(name, mailbox.run_as, message.attachments, compressed)
 	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
 		store.write_event(
@@ -166,7 +167,8 @@ def ingest_unreadable(
 	if not store.insert_mail(name, row, mailbox.run_as):
 		return name, False
 	if raw:
-		store.store_files(name, mailbox.run_as, (Attachment("mail.eml", "message/rfc822", raw),), raw)
+		attached = (Attachment("mail.eml", "message/rfc822", raw),)
+		store.store_files(name, mailbox.run_as, attached, store.compress_raw(raw))
 	store.write_event({"name": name, **row}, MailEvent.FAILED, row["reason"])
 	return name, True
 

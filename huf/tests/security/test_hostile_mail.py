@@ -5,7 +5,11 @@ import time
 import unittest
 from datetime import datetime, timezone
 from email import message_from_string
+from unittest.mock import patch
 
+import frappe
+
+from huf.ai.mail import store
 from huf.ai.mail.compose import OutgoingMail, compose
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.store import MAX_FILES
@@ -103,3 +107,16 @@ class TestIntake(MailTestCase):
 		part = b"Content-Disposition: attachment; filename=a.txt\r\n\r\nx\r\n"
 		attachments = json.loads(row(self.take(repeat(part, MAX_FILES + 1))).attachments)
 		self.assertEqual([bool(each.get("file_url")) for each in attachments], [*[True] * MAX_FILES, False])
+
+	def test_a_mail_is_compressed_before_other_writers_have_to_wait(self):
+		writes = []
+
+		def compress(raw: bytes) -> bytes:
+			writes.append(frappe.db.transaction_writes)
+			return original(raw)
+
+		original = store.compress_raw
+		with patch.object(store, "compress_raw", compress):
+			mail = self.take()
+		self.assertEqual(writes, [0])
+		self.assertIn(b"aspirin", store.read_raw(row(mail)))
