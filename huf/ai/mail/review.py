@@ -215,6 +215,8 @@ def check_smtp(mailbox) -> str | None:
 		token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
 	except oauth.SignInError as error:
 		return str(error)
+	user = mailbox.smtp_user or mailbox.email
+	password = mailbox.get_password("smtp_password", raise_exception=False) or ""
 	context = ssl.create_default_context()
 	is_ssl = mailbox.smtp_security == "SSL/TLS"
 	kind = partial(smtplib.SMTP_SSL, context=context) if is_ssl else smtplib.SMTP
@@ -224,13 +226,10 @@ def check_smtp(mailbox) -> str | None:
 				server.starttls(context=context)
 			if token:
 				server.ehlo()
-				user = mailbox.smtp_user or mailbox.email
 				answer = oauth.xoauth2_string(user, token)
 				server.auth("XOAUTH2", lambda challenge=None: answer, initial_response_ok=False)
-			elif mailbox.smtp_user:
-				server.login(
-					mailbox.smtp_user, mailbox.get_password("smtp_password", raise_exception=False) or ""
-				)
+			elif mailbox.smtp_user or password:
+				server.login(user, password)
 			server.noop()
 	except (OSError, UnicodeError, smtplib.SMTPException) as error:
 		message = f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used."

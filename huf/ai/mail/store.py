@@ -331,7 +331,7 @@ def save_email_account(mailbox, password: str | None) -> None:
 		"login_id_is_different": int(bool(mailbox.smtp_user) and mailbox.smtp_user != mailbox.email),
 		"login_id": mailbox.smtp_user,
 		"password": password,
-		"no_smtp_authentication": int(not mailbox.smtp_user),
+		"no_smtp_authentication": int(not (mailbox.smtp_user or password)),
 		"auth_method": "Basic",
 	}
 	if mailbox.auth_method == "OAuth":

@@ -5,11 +5,15 @@ import threading
 from unittest.mock import patch
 
 import frappe
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 from frappe.email.queue import UNANSWERED, flush
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.mail.review import check_smtp
 from huf.embedded.tests.sites import SiteTestCase
 from huf.tests.factories import make, unique
+from huf.tests.ports import find_free_port
 
 
 class BrokenPostman:
@@ -108,3 +112,36 @@ class TestBrokenServers(SiteTestCase):
 			row = self.send(postman, host="mail..office.example")
 		self.assertEqual(row.status, "Error")
 		self.assertIn("idna", row.error)
+
+
+class TestSignIn(SiteTestCase):
+	def test_a_mailbox_with_a_password_and_no_user_signs_in_by_its_address(self):
+		address, password = f"{frappe.generate_hash(length=10)}@office.example", "a-good-password-8"
+		mails = []
+
+		class Handler:
+			async def handle_DATA(self, server, session, envelope):
+				mails.append(envelope.mail_from)
+				return "250 OK"
+
+		def check(server, session, envelope, mechanism, auth):
+			return AuthResult(success=(auth.login, auth.password) == (address.encode(), password.encode()))
+
+		options = {"authenticator": check, "auth_required": True, "auth_require_tls": False}
+		server = Controller(Handler(), hostname="127.0.0.1", port=find_free_port(), **options)
+		server.start()
+		self.addCleanup(server.stop)
+		values = {"smtp_host": "127.0.0.1", "smtp_port": server.port, "smtp_security": "None"}
+		values |= {"email": address, "run_as": "Administrator"}
+		mailbox = make("Agent Mailbox", mailbox_name=unique("Office"), **values)
+		self.assertIsNone(check_smtp(mailbox), "without a password it does not sign in")
+		mailbox.smtp_password = "a-wrong-password-8"
+		mailbox.save()
+		self.assertIn("Check the SMTP host", check_smtp(mailbox))
+		mailbox.smtp_password = password
+		mailbox.save()
+		self.assertIsNone(check_smtp(mailbox))
+		frappe.sendmail(recipients=["a@x.example"], sender=address, subject="Hi", message="Hello")
+		frappe.db.commit()
+		flush()
+		self.assertEqual(mails, [address])
