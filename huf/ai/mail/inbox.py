@@ -59,8 +59,10 @@ class Inbox:
 	def __init__(self, box: BaseMailBox, folder: str):
 		self.box, self.folder = box, folder
 		box.folder.set(folder, readonly=True)
-		status = box.folder.status(folder, ["UIDVALIDITY"])
-		self.uidvalidity = str(status["UIDVALIDITY"])
+		# Named by the server when it opens the folder: some refuse STATUS for an open one.
+		found = box.client.response("UIDVALIDITY")[1][-1]
+		status = {} if found else box.folder.status(folder, ["UIDVALIDITY"])
+		self.uidvalidity = found.decode() if found else str(status["UIDVALIDITY"])
 
 	def uids(self, after: int, since: datetime | None = None) -> list[int]:
 		"""UIDs after a UID, in order; `since` (UTC) leaves out messages that arrived days before it."""
@@ -68,7 +70,8 @@ class Inbox:
 		day = since and since - timedelta(days=1)
 		criteria = f"UID {after + 1}:*" + (f" SINCE {day:%d-%b-%Y}" if day else "")
 		answer = self.command("SEARCH", None, criteria)
-		found = sorted(int(uid) for uid in (answer[0] or b"").split())
+		# Some servers answer with several lines.
+		found = sorted(int(uid) for line in answer for uid in (line or b"").split())
 		# `n:*` includes the last message even if its UID is smaller.
 		return [uid for uid in found if uid > after][:MAX_UIDS]
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
 import frappe
+from imap_tools.errors import MailboxFolderStatusError
 from imap_tools.idle import IdleManager
 
 from huf.ai.core.errors import UsageError
@@ -48,6 +49,25 @@ class TestMailbox(MailTestCase):
 		frappe.db.commit()
 		server.deliver(make_mail(to=self.address))
 		self.assertEqual(len(self.sync()), 1)
+
+	def test_a_folder_is_read_from_a_server_that_refuses_status_for_an_open_folder(self):
+		self.deliver(1)
+		refusal = MailboxFolderStatusError(("NO", [b"It is selected"]), "OK")
+		with patch("imap_tools.folder.MailBoxFolderManager.status", side_effect=refusal):
+			self.assertEqual(len(self.sync()), 1)
+		self.deliver(1)
+		self.assertEqual(len(self.sync()), 1)
+
+	def test_search_results_in_several_lines_are_all_read(self):
+		self.deliver(3)
+		original = inbox.Inbox.command
+
+		def command(box, name, *arguments):
+			answer = original(box, name, *arguments)
+			return answer[0].split() if name == "SEARCH" else answer
+
+		with patch.object(inbox.Inbox, "command", command):
+			self.assertEqual(len(self.sync()), 3)
 
 	def test_an_oversized_mail_is_ingested_truncated(self):
 		self.server.deliver(make_mail(to=self.address, text="A long story. " * 500))
