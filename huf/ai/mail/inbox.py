@@ -149,9 +149,19 @@ def open_mailbox(account: Account) -> BaseMailBox:
 	except UnicodeError as error:  # no host can have this name
 		raise OSError(str(error)) from None
 	if account.token:
-		return box.xoauth2(account.user, account.token, initial_folder=None)
+		return sign_in_by_token(box, account, account.token)
 	login = box.login if (account.user + account.password).isascii() else box.login_utf8
 	return login(account.user, account.password, initial_folder=None)
+
+
+def sign_in_by_token(box: BaseMailBox, account: Account, token: str) -> BaseMailBox:
+	try:
+		return box.xoauth2(account.user, token, initial_folder=None)
+	except imaplib.IMAP4.abort:
+		raise
+	except imaplib.IMAP4.error as error:
+		message = f"{account.host} refused {account.user}. Sign in on the Mailboxes page."
+		raise InboxError(add_details(message, error)) from None
 
 
 def open_connection(account: Account) -> BaseMailBox:

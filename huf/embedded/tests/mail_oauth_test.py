@@ -58,6 +58,12 @@ class TestMailOAuth(SiteTestCase):
 		self.assertEqual(read_mailbox_once(self.mailbox), [])
 		self.assertIn("Sign in", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
 
+	def test_token_that_the_server_refuses_before_it_expires_asks_for_a_new_sign_in(self):
+		self.sign_in()
+		self.provider.expire_tokens()
+		self.assertEqual(read_mailbox_once(self.mailbox), [])
+		self.assertIn("Sign in", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
+
 	def test_server_change_by_another_user_disconnects_the_signed_in_user(self):
 		self.sign_in()
 		frappe.set_user(make_user("Huf Manager"))
