@@ -37,6 +37,7 @@ from huf.api.openai import (
 )
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
+from huf.api.wire.openai_errors import openai_error
 from huf.api.wire.response_input import Input, read_input, read_prompt
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
@@ -72,7 +73,10 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		return stream_response(builder, events)
 	if is_background:
 		return json_response(builder.as_dict("queued"))
-	return json_response(builder.collect(wait_for_events(events, is_queued=given.message is None)))
+	found = builder.collect(wait_for_events(events, is_queued=given.message is None))
+	if found["error"]:
+		return openai_error(500, found["error"]["message"], "agent_error", is_final=True)
+	return json_response(found)
 
 
 def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEvent | None]:

@@ -211,7 +211,7 @@ class TestResponses(ResponsesTestCase):
 		with self.assertRaises(openai.NotFoundError):
 			self.client.responses.retrieve(answer.id)
 
-	def test_refusals_raise_matching_client_errors_and_failures_return_failed(self):
+	def test_refusals_and_failures_raise_matching_client_errors(self):
 		with self.assertRaises(openai.NotFoundError) as caught:
 			self.create_response(model="Nobody")
 		self.assertEqual(caught.exception.code, "model_not_found")
@@ -226,8 +226,9 @@ class TestResponses(ResponsesTestCase):
 		with self.assertRaises(openai.AuthenticationError):
 			self.client.with_options(api_key="callers-key:wrong").responses.retrieve("resp_x")
 		self.model.script(error(401, "no"))
-		failed = self.create_response()
-		self.assertEqual((failed.status, failed.error.code), ("failed", "server_error"))
+		with self.assertRaises(openai.InternalServerError) as failed:
+			self.create_response()
+		self.assertEqual(failed.exception.code, "agent_error")
 
 
 class TestAgentsSDK(ResponsesTestCase):
@@ -263,6 +264,11 @@ class TestAgentsSDK(ResponsesTestCase):
 		second = self.run_agent("Reader", "What did I ask?", previous_response_id=first.last_response_id)
 		self.assertEqual(second.final_output, "You asked how many.")
 		self.assertIn("None.", [each.get("content") for each in self.model.requests[-1]["messages"]])
+
+	def test_sdk_run_that_fails_raises_instead_of_returning_an_empty_answer(self):
+		self.model.script(error(401, "no"))
+		with self.assertRaises(openai.InternalServerError):
+			self.run_agent("Reader", "How many?")
 
 	def test_sdk_streams_a_run_with_a_tool_call(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None."))

@@ -18,7 +18,7 @@ from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.factories import make_agent, make_user, remove_stops
 from huf.tests.http import send
-from huf.tests.model_server import call, text, tool_call, tool_calls, usage
+from huf.tests.model_server import call, error, text, tool_call, tool_calls, usage
 
 
 class TestResponses(OpenAITestCase):
@@ -61,6 +61,16 @@ class TestResponses(OpenAITestCase):
 		frappe.db.commit()
 		found = send(f"/v1/responses/{created['id']}", headers=self.headers).json
 		self.assertEqual((found["instructions"], found["output"]), (None, []))
+
+	def test_a_run_that_fails_before_the_answer_is_an_error_that_is_not_retried(self):
+		self.server.forever(error(401, "no such key"))
+		answer = self.create()
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (500, "agent_error"))
+		self.assertEqual(answer.headers["x-should-retry"], "false")
+		name = self.create(background=True).json["id"]
+		work_on(name.removeprefix("resp_"))
+		found = send(f"/v1/responses/{name}", headers=self.headers)
+		self.assertEqual((found.status_code, found.json["status"]), (200, "failed"))
 
 	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
