@@ -55,6 +55,7 @@ CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
 )
 CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 """The same for methods of extensions, whose results are plain dicts."""
+NOT_ALLOWED = "You may not do this. A site's agents need the role Huf User."
 STATE_TTL_S = 24 * 3600
 """How long a person's answer may take."""
 
@@ -106,7 +107,7 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 		raise
 	except (UsageError, frappe.PermissionError) as error:
 		frappe.db.rollback()
-		raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
+		raise MCPError(code=INVALID_PARAMS, message=str(error) or NOT_ALLOWED) from None
 	except Exception:  # the boundary around a request
 		frappe.db.rollback()
 		frappe.log_error(f"MCP request {ctx.method} failed", format_exc())
