@@ -30,7 +30,7 @@ from a2a.types import (
 )
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
-from google.protobuf.json_format import MessageToDict, ParseDict, SerializeToJsonError
+from google.protobuf.json_format import MessageToJson, ParseDict, SerializeToJsonError
 from google.protobuf.struct_pb2 import Value
 
 import huf
@@ -99,9 +99,14 @@ def read_answer(message: Message) -> ApprovalResponse:
 def read_data(part: Part) -> Any:
 	"""The JSON of a data part. Raises InvalidParamsError for a number beyond JSON."""
 	try:
-		return MessageToDict(part.data)
+		# Protobuf has no integers: 7 comes as 7.0, and an order's number is not a fraction.
+		return json.loads(MessageToJson(part.data), parse_float=to_json_number)
 	except (SerializeToJsonError, ValueError):
 		raise InvalidParamsError("A data part has a number that is not finite.") from None
+
+
+def to_json_number(text: str) -> int | float:
+	return int(text[:-2]) if text.endswith(".0") else float(text)
 
 
 def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:

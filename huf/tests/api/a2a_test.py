@@ -229,6 +229,12 @@ class TestTasks(A2ATestCase):
 			answer = send(self.address(), method="POST", **options)
 			self.assertRegex(answer.text, '"code": ?-32602.*not finite')
 
+	def test_whole_numbers_of_a_data_part_reach_the_agent_without_a_fraction(self):
+		self.server.script(text("Sent."))
+		self.ask({"orders": [12345678, -2, 1.5]})
+		prompt = self.server.requests[-1]["messages"][-1]["content"]
+		self.assertEqual(prompt, '{"orders": [12345678, -2, 1.5]}')
+
 	def test_return_immediately_task_is_completed_later(self):
 		self.server.script(text("Anna."))
 		task = self.ask("Who?", immediately=True)
