@@ -24,6 +24,8 @@ from werkzeug.wrappers import Request, Response
 POLL_SECONDS = 0.2
 MAX_REQUESTS_PER_USER = 40
 """Each open page holds one; all users share the limit of streams."""
+MAX_ROOMS, MAX_ROOM_CHARS = 500, 300
+"""Of one connection; a name of a document has at most 140 characters."""
 
 
 class RealtimeServer:
@@ -108,6 +110,9 @@ class RealtimeServer:
 		self.users.pop(sid, None)
 
 	def _join(self, sid: str, room: str, doctype: str | None = None, name: str | None = None):
+		rooms = self.server.rooms(sid, namespace=self.namespace)
+		if len(rooms) >= MAX_ROOMS or len(room) > MAX_ROOM_CHARS:
+			return  # names of rooms stay in memory while the page is open
 		if not doctype or self._as(self.users[sid], lambda: may_subscribe(doctype, name)):
 			self.server.enter_room(sid, room, namespace=self.namespace)
 

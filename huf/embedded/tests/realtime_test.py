@@ -1,6 +1,7 @@
 """Realtime events reach only the rooms that they are for, over a real Socket.IO connection."""
 
 import threading
+from unittest.mock import patch
 
 import frappe
 import frappe.app
@@ -9,7 +10,7 @@ from frappe.realtime import may_subscribe, publish_realtime
 from frappe.utils import jobs_db
 from werkzeug.serving import make_server
 
-from huf.embedded.realtime_server import RealtimeServer
+from huf.embedded.realtime_server import MAX_ROOM_CHARS, RealtimeServer
 from huf.embedded.site import SITE
 from huf.embedded.tests.http_test import cookie
 from huf.embedded.tests.sites import Browser, SiteTestCase
@@ -81,6 +82,16 @@ class TestRealtime(SiteTestCase):
 		frappe.set_user(self.make_user("guessing@example.com"))
 		for name in ({"error": "hunter2"}, [["error", "=", "hunter2"]], [error.name]):
 			self.assertFalse(may_subscribe("Error Log", name))
+
+	def test_a_connection_joins_a_limited_number_of_rooms_with_short_names(self):
+		client, long = self.connect_as("Administrator"), "x" * MAX_ROOM_CHARS
+		with patch("huf.embedded.realtime_server.MAX_ROOMS", 8):
+			for task in (long, *(f"task {number}" for number in range(8))):
+				self.subscribe(client, "task_subscribe", task)
+		rooms = self.realtime.server.manager.rooms[NAMESPACE]
+		self.assertIn("task_progress:task 0", rooms)
+		for task in (long, "task 7"):
+			self.assertNotIn(f"task_progress:{task}", rooms)
 
 	def test_after_commit_events_are_sent_once_and_dropped_on_rollback(self):
 		client = self.connect_as("Administrator")
