@@ -1,11 +1,13 @@
 """Endpoints about agents: lists, proposals, and runs for other front ends (/agent/chat, /agent/stream)."""
 
+from collections.abc import Iterator
+
 import frappe
 
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
-from huf.ai.core.events import EventKind
+from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.request_values import read_json, read_text_list
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
@@ -175,11 +177,22 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	Also at /agent/stream.
 	"""
 	request = build_agent_request(message, agent, conversation, thread, attachments, route)
-	events = follow_request(request, can_void=True)
-	# A reader takes the unnumbered RUN_QUEUED for the end of the stream, and here the run is followed.
-	return stream_events(
-		each for each in events if not each or each.number or each.kind is not EventKind.RUN_QUEUED
-	)
+	return stream_events(hold_back_queued(follow_request(request, can_void=True)))
+
+
+def hold_back_queued(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
+	"""The events, with an unnumbered RUN_QUEUED only at the end: readers take it for that, and here the run
+	is followed.
+	"""
+	queued = None
+	for each in events:
+		if each and each.kind is EventKind.RUN_QUEUED and not each.number:
+			queued = each
+			continue
+		queued = queued if each is None else None
+		yield each
+	if queued:
+		yield queued
 
 
 def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:

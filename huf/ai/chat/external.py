@@ -81,8 +81,8 @@ def store_image(url) -> str:
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
-	"""All events of a new run, even if a worker executes it: then RUN_QUEUED is the first. Raises at once if
-	it cannot start.
+	"""All events of a new run, even if a worker executes it: then RUN_QUEUED is the first, and the only one
+	if it does not begin in time. Raises at once if it cannot start.
 
 	`can_void`: the reader understands `text_void`.
 	"""
@@ -93,7 +93,7 @@ def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[Ru
 		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
 			yield first
-			yield from follow_run_events(first.run)
+			yield from follow_queued(first.run)
 		else:
 			yield from events
 

@@ -43,7 +43,7 @@ from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"
 ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
-NOT_ENDED = "A stop holds this run. It goes on later: join its thread then."
+NOT_ENDED = "This run waits behind another one, or a stop holds it. It goes on later: join its thread then."
 STEP = "current_step"
 PLAN, EXECUTE, VALIDATE = "plan", "execute", "validate"
 """Phases of a run: the model decides, a tool is called, the answer is complete."""

@@ -153,6 +153,15 @@ class TestAgentChat(FrontEndTestCase):
 		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"), body)
 		self.assertIn("event: run_finished\n", body)
 
+	def test_stream_of_a_run_that_does_not_begin_ends_with_run_queued(self):
+		change = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		self.agent = make_agent(make_model(self.server), (change,))
+		self.server.script(tool_call(change, {"description": "Call Anna", "allocated_to": self.user}))
+		self.ask("/agent/chat", message="Remind me", thread="t1")
+		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+			body = self.ask("/agent/stream", message="Hi", thread="t1").get_data(as_text=True)
+		self.assertTrue(body.strip().rpartition("\n\n")[2].startswith("event: run_queued\n"), body)
+
 	def test_invalid_json_is_refused_in_the_error_format_of_each_endpoint(self):
 		for body in BROKEN_JSON:
 			with self.subTest(body):

@@ -7,7 +7,8 @@ import frappe
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from huf.ai.chat import approvals
+from huf.ai.chat import approvals, external
+from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import retention
@@ -249,6 +250,11 @@ class TestInterrupts(DraftTestCase):
 		stopping.stop("Tool", listing)
 		self.server.script(tool_call(listing, {"limit": 1}))
 		events = self.stream(("user", "How many?"), thread="t3")
+		self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "not_ended"))
+
+	def test_run_behind_a_waiting_one_ends_the_stream_with_an_error(self):
+		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
+			events = self.stream(("user", "And now?"))
 		self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "not_ended"))
 
 	def test_rejection_is_sent_to_the_model(self):

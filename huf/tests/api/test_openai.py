@@ -262,8 +262,10 @@ class TestConversation(OpenAITestCase):
 		self.post(**options)
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			busy = self.post(**options)
+			chunks = self.chunks(self.post(stream=True, **options))
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(busy.headers["x-should-retry"], "false")
+		self.assertEqual(chunks[-1]["error"]["code"], "not_ended")
 
 	def test_an_image_is_kept_if_the_conversation_waits_for_a_person(self):
 		self.todo_agent = self.agent

@@ -159,7 +159,9 @@ class TestResponses(OpenAITestCase):
 		self.create(model=self.agent, conversation=name)
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			answer = self.create(model=self.agent, conversation=name).json
+			stream = self.create(model=self.agent, conversation=name, stream=True).get_data(as_text=True)
 		self.assertEqual(answer["status"], "queued")
+		self.assertIn("event: response.queued\n", stream)
 		found = send(f"/v1/responses/{answer['id']}", headers=self.headers).json
 		self.assertEqual(found["status"], "queued")
 
