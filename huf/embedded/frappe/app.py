@@ -10,6 +10,7 @@ import re
 import sqlite3
 import sys
 import traceback
+from functools import partial
 
 import frappe
 import frappe.api
@@ -24,7 +25,7 @@ from frappe.auth import (
 	validate_csrf_token,
 )
 from frappe.database.faults import describe_fault
-from frappe.request_limits import count_request
+from frappe.request_limits import count_request, end_request
 from frappe.sessions import touch
 from frappe.utils.error import try_to_log_error
 from frappe.utils.response import (
@@ -79,7 +80,12 @@ def application(environ, start_response):
 	# Avoids a reference cycle between the request and its environment, which would keep its body until a
 	# garbage collection.
 	response = respond(Request(environ, populate_request=False))
-	return ClosingIterator(response(environ, start_response), frappe.destroy)
+	try:
+		body = response(environ, start_response)
+	except Exception:  # nothing closes a response that the server refuses
+		end_request(environ)
+		raise
+	return ClosingIterator(body, [partial(end_request, environ), frappe.destroy])
 
 
 def respond(request: Request) -> Response:

@@ -1,21 +1,31 @@
-"""Limits requests per minute for each user, and for each address that is not signed in."""
+"""Limits the requests of each user, and of each address that is not signed in: per minute, and at once."""
 
 import time
+from collections import Counter
 from threading import Lock
 
 import frappe
 
 REQUESTS_PER_MINUTE = 6_000
+REQUESTS_AT_ONCE = 256
+"""Of the server's 320 threads; the others are left for other callers."""
+CALLER = "huf.caller"
+"""Key of the counted caller in a request's environment."""
 MAX_CALLERS = 10_000
 counts: dict[str, int] = {}
 """{caller: requests in this minute}"""
+at_once: Counter[str] = Counter()
+"""{caller: requests that are being answered}"""
 _state = {"minute": 0}
 _lock = Lock()
 
 
 def count_request() -> None:
-	"""Raises TooManyRequestsError above `requests_per_minute` of the site's configuration; 0 for no limit."""
+	"""Raises TooManyRequestsError above `requests_per_minute` or `requests_at_once` of the site's
+	configuration; 0 for no limit. `end_request` follows.
+	"""
 	limit = frappe.conf.get("requests_per_minute", REQUESTS_PER_MINUTE)
+	max_at_once = frappe.conf.get("requests_at_once", REQUESTS_AT_ONCE)
 	user = frappe.session.user
 	caller = f"address {frappe.local.request_ip}" if user == "Guest" else f"user {user}"
 	minute = int(time.time() // 60)
@@ -24,6 +34,19 @@ def count_request() -> None:
 			_state["minute"] = minute
 			counts.clear()
 		counts[caller] = counts.get(caller, 0) + 1
-		exceeds = limit and counts[caller] > limit
+		exceeds = (limit and counts[caller] > limit) or (max_at_once and at_once[caller] >= max_at_once)
+		if not exceeds:
+			at_once[caller] += 1
+			frappe.local.request.environ[CALLER] = caller
 	if exceeds:
 		frappe.throw(frappe._("Too many requests. Try again in a minute."), frappe.TooManyRequestsError)
+
+
+def end_request(environ: dict) -> None:
+	"""The request has been answered. Does nothing for one that was not counted."""
+	caller = environ.pop(CALLER, None)
+	with _lock:
+		if caller and at_once[caller] > 1:
+			at_once[caller] -= 1
+		elif caller:
+			del at_once[caller]

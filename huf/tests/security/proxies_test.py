@@ -128,3 +128,17 @@ class TestRequests(ProxyTestCase):
 		self.assertEqual(statuses[0], 200)
 		self.assertEqual(statuses[-1], 429)
 		self.assertEqual(calm.open(WHO).status_code, 200)
+
+	def test_requests_at_once_are_limited_per_user(self):
+		from frappe.request_limits import at_once
+
+		self.configure(requests_at_once=2)
+		self.addCleanup(at_once.clear)
+		eager, calm = Browser(), Browser()
+		eager.login(self.user)
+		calm.login()
+		self.assertEqual(eager.open(WHO).status_code, 200)
+		self.assertFalse(at_once, "each request that has ended is taken off")
+		at_once[f"user {self.user}"] = 2
+		self.assertEqual([each.open(WHO).status_code for each in (eager, calm)], [429, 200])
+		self.assertEqual(at_once[f"user {self.user}"], 2)
