@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 
@@ -26,11 +26,18 @@ FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 UNCOMPARED_TYPES = {"Password"}
 
 
-def check_entry(entry: PackEntry) -> None:
-	"""Raise UsageError for fields that the DocType lacks; DocTypes that do not exist yet are not checked."""
-	if not frappe.db.exists("DocType", entry.doctype):
-		return
-	meta, keys = frappe.get_meta(entry.doctype), get_builtin_keys(entry)
+def check_entries(pack_entries: Iterable[PackEntry]) -> None:
+	"""Raise UsageError for fields that a DocType lacks; DocTypes that do not exist yet are not checked."""
+	doctypes = [entry.values for entry in pack_entries if entry.doctype == "DocType"]
+	added = {each["name"]: [row.get("fieldname") for row in each.get("fields") or ()] for each in doctypes}
+	for entry in pack_entries:
+		if frappe.db.exists("DocType", entry.doctype):
+			check_entry_fields(entry, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
+
+
+def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
+	"""`keys`: what the entry may have besides the fields that its DocType has now."""
+	meta = frappe.get_meta(entry.doctype)
 	for name in entry.values:
 		if name not in keys and not meta.has_field(name):
 			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
@@ -73,6 +80,8 @@ def insert_entry(entry: PackEntry):
 	with naming_entry(entry):
 		doc = frappe.get_doc(values)
 		doc.flags.ignore_links = entry.links_ahead
+		if doc.doctype == "Agent Trigger" and doc.lacks_user():
+			doc.disabled = 1
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
 		doc = doc.insert(set_name=given)
 	if entry.untrusted:

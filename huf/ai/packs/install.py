@@ -62,8 +62,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	rows = {(row.record_doctype, row.entry): row for row in doc.records}
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
 	pack_entries = list_entries(pack, source, made)
-	for entry in pack_entries:
-		entries.check_entry(entry)
+	entries.check_entries(pack_entries)
 	seen = set()
 	for entry in pack_entries:
 		with entries.naming_entry(entry):
@@ -126,9 +125,12 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	if entry.doctype == "DocType":
 		# The table is created outside the transaction, so the record must list it first.
 		doc.save()
-	row.record_name = entries.insert_entry(entry).name
+	made = entries.insert_entry(entry)
+	row.record_name = made.name
 	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name))
-	report.made.append(f"{entry.doctype} {row.record_name}")
+	is_off = entry.doctype == "Agent Trigger" and made.disabled and not made.run_as
+	note = ", turned off until you choose its Run As" if is_off else ""
+	report.made.append(f"{entry.doctype} {row.record_name}{note}")
 
 
 def has_same_fields(entry: PackEntry, name: str) -> bool:

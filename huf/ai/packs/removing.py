@@ -65,7 +65,9 @@ def remove_pack(name: str, with_records: bool = False) -> list[str]:
 				"Confirm if these are to be deleted too."
 			)
 		lines = delete_pack_documents(rows, people)
-		drop_doctypes([row.record_name for row in rows if row.record_doctype == "DocType"])
+		doctypes = [row.record_name for row in rows if row.record_doctype == "DocType"]
+		lines += [f"Removed: DocType {name}" for name in doctypes if frappe.db.exists("DocType", name)]
+		drop_doctypes(doctypes)
 		lines += [line for row in rows if row.record_doctype == "Role" for line in delete_row(row, set())]
 		frappe.delete_doc(PACK, name, delete_permanently=True)
 		frappe.db.commit()

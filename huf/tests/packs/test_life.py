@@ -58,6 +58,18 @@ class TestInstalling(PackTestCase):
 			self.install()
 		self.assertTrue(frappe.db.exists("DocType", "ToDo"))
 
+	def test_a_schedule_without_a_user_is_installed_turned_off(self):
+		name = f"Nightly {self.key}"
+		self.write(
+			more=f"""triggers:
+  - {{trigger_name: {name}, agent: {self.agent}, trigger_type: Schedule, cron: 0 7 * * *, prompt: Water}}
+"""
+		)
+		report = self.install()
+		self.assertEqual(frappe.db.get_value("Agent Trigger", name, "disabled"), 1)
+		self.assertIn(f"Agent Trigger {name}, turned off until you choose its Run As", report.made)
+		self.assertEqual(self.install().changed, [])
+
 	def test_packs_outside_an_app_cannot_contain_code(self):
 		self.put("tools.py", "raise SystemExit")
 		with self.assertRaisesRegex(UsageError, "which only a pack of an app may"):
@@ -138,6 +150,15 @@ class TestUpdating(PackTestCase):
 		self.assertTrue(frappe.db.has_column(self.plant, "weight"))
 		self.assertEqual(report.made, [f"{self.plant} Fern {self.key}"])
 		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "2.0")
+
+	def test_records_of_an_update_may_use_the_fields_that_it_adds(self):
+		self.install()
+		self.write(version="2.0", fields=("height", "age"))
+		old, new = ({"doctype": self.plant, "plant_name": f"{name} {self.key}"} for name in ("Rose", "Tulip"))
+		self.put("records.json", json.dumps([{**old, "age": 4}, {**new, "age": 5}]))
+		self.install()
+		ages = [frappe.db.get_value(self.plant, each["plant_name"], "age") for each in (old, new)]
+		self.assertEqual(ages, [4, 5])
 
 	def test_a_failed_update_keeps_the_previous_version(self):
 		before = what_there_is()
@@ -280,7 +301,7 @@ class TestRemoving(PackTestCase):
 		self.install()
 		self.write("2.0", "Water them twice.", ("height", "weight"), ("Fern",))
 		self.install()
-		remove_pack(self.name)
+		self.assertIn(f"Removed: DocType {self.plant}", remove_pack(self.name))
 		self.assertEqual(what_there_is(), before)
 
 	def test_removal_deletes_a_model_that_an_update_brought_after_its_agent(self):

@@ -141,26 +141,25 @@ class AgentTrigger(Document):
 		except UsageError as error:
 			frappe.throw(str(error))
 
+	def lacks_user(self) -> bool:
+		"""Whether it would act for Administrator, without anybody having chosen that."""
+		if self.run_as:
+			return False
+		return self.trigger_type in NEEDS_RUN_AS or bool(self.doc_event and not has_other_users())
+
 	def check_run_as(self):
 		"""Only a System Manager may choose another user, and Administrator must be named explicitly.
 
 		A trigger of a pack has no user until somebody turns it on.
 		"""
 		user = frappe.session.user
-		if not self.run_as and self.trigger_type in NEEDS_RUN_AS:
-			if user not in EXPLICIT_RUN_AS_USERS:
-				self.run_as = user
-			elif not self.disabled:
-				frappe.throw(
-					_(
-						"Choose Run As. An agent gets the permissions of {0} only if you select that user."
-					).format(user)
-				)
-		is_off_or_chosen = self.disabled or self.run_as
-		if self.trigger_type == "Doc Event" and not is_off_or_chosen and not has_other_users():
-			frappe.throw(
-				_("Choose Run As. Administrator is the only user here, and starts no agent unless chosen.")
-			)
+		if self.trigger_type in NEEDS_RUN_AS and not self.run_as and user not in EXPLICIT_RUN_AS_USERS:
+			self.run_as = user
+		if self.lacks_user() and not self.disabled:
+			text = _("Choose Run As. Administrator is the only user here, and starts no agent unless chosen.")
+			if self.trigger_type in NEEDS_RUN_AS:
+				text = _("Choose Run As. An agent gets the permissions of {0} only if you select that user.")
+			frappe.throw(text.format(user))
 		if not self.run_as or not self.has_value_changed("run_as"):
 			return
 		if self.run_as == "Guest" or not frappe.db.get_value("User", self.run_as, "enabled"):
