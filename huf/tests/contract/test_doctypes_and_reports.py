@@ -81,6 +81,36 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		definition.append("fields", values)
 		definition.save()
 
+	def change_type(self, fieldname: str, fieldtype: str, **values):
+		definition = frappe.get_doc("DocType", self.doctype)
+		next(each for each in definition.fields if each.fieldname == fieldname).update(
+			{"fieldtype": fieldtype, **values}
+		)
+		definition.save()
+
+	def test_a_changed_field_type_converts_stored_values(self):
+		self.make("a", serial="10", day="2024-02-29")
+		frappe.db.commit()
+		self.change_type("serial", "Int", unique=0)
+		self.change_type("day", "Data", search_index=1)
+		self.make("b", serial=9, day="0123")
+		rows = frappe.get_all(self.doctype, fields=["serial", "day"], order_by="serial asc", as_list=True)
+		self.assertEqual([tuple(row) for row in rows], [(9, "0123"), (10, "2024-02-29")])
+		frappe.db.commit()
+		self.change_type("serial", "Data", unique=1)
+		self.make("c", serial="007")
+		self.assertEqual(frappe.db.get_value(self.doctype, {"serial": "007"}, "name"), "c")
+		self.assertEqual(self.make("d").serial, None)
+
+	def test_a_field_type_that_stored_values_do_not_fit_is_refused(self):
+		self.make("a", serial="ten")
+		frappe.db.commit()
+		refusals = frappe.ValidationError, frappe.db.DataError, frappe.db.OperationalError
+		with self.assertRaises(refusals):
+			self.change_type("serial", "Int", unique=0)
+		frappe.db.rollback()
+		self.assertEqual(frappe.get_doc(self.doctype, "a").serial, "ten")
+
 	def test_a_unique_field_allows_several_empty_values(self):
 		for code in ("a", "b"):
 			self.make(code, serial="")

@@ -1,4 +1,4 @@
-"""Creates tables of DocTypes, adds columns, and adds and drops indexes. Never drops or retypes a column."""
+"""Creates tables of DocTypes, adds and retypes columns, and adds and drops indexes. Never drops a column."""
 
 import datetime
 import json
@@ -76,14 +76,18 @@ def create_internal_tables(db):
 
 
 def sync_table(meta):
-	"""Create the DocType's table, or add new columns and indexes. Commits earlier writes, as DDL does in
-	MariaDB.
+	"""Create the DocType's table, or add new columns and indexes and retype changed columns. Commits earlier
+	writes, as DDL does in MariaDB.
 	"""
 	if meta.issingle or meta.is_virtual:
 		return
 	table = get_table_name(meta.name)
 	wanted = columns_of(meta)
-	present = {row[1] for row in frappe.db.execute(f"PRAGMA table_info(`{table}`)")}
+	present = {row[1]: row for row in frappe.db.execute(f"PRAGMA table_info(`{table}`)")}
+	retyped = [field for field in meta.fields if is_retyped(field, present, wanted)]
+	values = [convert_column(table, field) for field in retyped]
+	for field, converted in zip(retyped, values, strict=True):
+		retype_column(table, field.fieldname, wanted[field.fieldname], converted)
 	if not present:
 		body = ", ".join(f"`{name}` {kind}" for name, kind in wanted.items())
 		frappe.db.define(f"CREATE TABLE `{table}` ({body})")
@@ -97,6 +101,46 @@ def sync_table(meta):
 	for name in {"modified", *(field.fieldname for field in meta.fields)} - wanted_indexes.keys():
 		if (index := name_index(table, (name,))) in indexes:
 			frappe.db.define(f"DROP INDEX `{index}`")
+
+
+def is_retyped(field, present: dict[str, tuple], wanted: dict[str, str]) -> bool:
+	"""Whether the column of a field exists and stores values in another way than wanted."""
+	name = field.fieldname
+	if name not in present or name not in wanted:
+		return False
+	_cid, _name, kind, is_required, *_ = present[name]
+	return (get_storage(kind), bool(is_required)) != (get_storage(wanted[name]), "NOT NULL" in wanted[name])
+
+
+def get_storage(column: str) -> str:
+	"""The type of a column; texts of any length are stored alike."""
+	kind = re.split(r"[( ]", column)[0]
+	return "TEXT" if kind == "VARCHAR" else kind
+
+
+def convert_column(table: str, field) -> list[tuple]:
+	"""(value, name) of each row as the field's type stores it. Raises ValidationError if one does not fit."""
+	column, is_text = field.fieldname, COLUMN_TYPES[field.fieldtype] in (VARCHAR, LONG_TEXT)
+	rows = frappe.db.execute(f"SELECT `{column}`, name FROM `{table}` WHERE `{column}` != ''").fetchall()
+	try:
+		return [(to_field(str(old) if is_text else old, field.fieldtype, column), name) for old, name in rows]
+	except (frappe.db.DataError, frappe.db.OperationalError) as error:
+		message = frappe._("{0} cannot become {1}: {2}")
+		frappe.throw(message.format(field.label or column, field.fieldtype, error))
+
+
+def retype_column(table: str, column: str, kind: str, values: list[tuple]) -> None:
+	"""Replace a column by one of another type with these values. An interrupted one can be repeated."""
+	db, new = frappe.db, f"_new_{column}"
+	if new not in {row[1] for row in db.execute(f"PRAGMA table_info(`{table}`)")}:
+		db.define(f"ALTER TABLE `{table}` ADD COLUMN `{new}` {kind}")
+	db.executemany(f"UPDATE `{table}` SET `{new}` = ? WHERE name = ?", values)
+	query = f"SELECT l.name FROM pragma_index_list('{table}') l, pragma_index_info(l.name) i WHERE i.name = ?"
+	db.define(
+		*(f"DROP INDEX `{row[0]}`" for row in db.execute(query, (column,)).fetchall()),
+		f"ALTER TABLE `{table}` DROP COLUMN `{column}`",
+		f"ALTER TABLE `{table}` RENAME COLUMN `{new}` TO `{column}`",
+	)
 
 
 def columns_of(meta) -> dict[str, str]:
