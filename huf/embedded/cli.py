@@ -95,10 +95,7 @@ def make_site(home: Path):
 
 def make_or_migrate_site(home: Path):
 	if site.exists(home):
-		try:
-			site.check_files(home)
-		except ValueError as error:
-			raise CannotStart(str(error)) from None
+		site.check_files(home)
 		site.migrate(home)
 	else:
 		make_site(home)
@@ -114,6 +111,7 @@ def connected(home: Path, user: str = "Administrator"):
 
 	if not site.exists(home):
 		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
+	site.check_config(home)
 	with site.opened(home) as frappe:
 		frappe.set_user(resolve_user(frappe, user))
 		try:

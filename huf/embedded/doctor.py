@@ -1,4 +1,4 @@
-"""Checks a site for an operator: disk, databases, secrets, queue, mail, models."""
+"""Checks a site for an operator: disk, databases, secrets, queue, schedule, mail, models, tools."""
 
 import platform
 import shutil
@@ -35,6 +35,7 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 			yield check_database(folder / name)
 	yield check_secrets(frappe)
 	yield from check_queue(frappe)
+	yield check_schedule()
 	yield from check_mail(frappe)
 	yield check_models(frappe)
 	yield check_tools()
@@ -77,6 +78,14 @@ def check_queue(frappe) -> Iterator[CheckResult]:
 	)
 	failed = counts.get("failed", (0, 0))[0]
 	yield CheckResult("jobs", True, f"{counts.get('started', (0, 0))[0]} running, {failed} failed")
+
+
+def check_schedule() -> CheckResult:
+	from frappe.utils.scheduler import list_unreadable
+
+	faults = list_unreadable()
+	text = f"scheduler_events that never fire: {', '.join(faults)}" if faults else "all events can be read"
+	return CheckResult("schedule", not faults, text)
 
 
 def check_mail(frappe) -> Iterator[CheckResult]:

@@ -101,14 +101,18 @@ def read_passphrase(encrypted: bool, confirm: bool) -> str | None:
 @cli.command()
 @click.pass_obj
 def doctor(home):
-	"""Check disk, databases, secrets, queue, mail and models; exits with 1 if something is wrong."""
+	"""Check disk, databases, secrets, queue, schedule, mail, models and tools.
+
+	Exits with 1 if something is wrong.
+	"""
 	from huf.embedded.doctor import examine
 
 	with connected(home) as frappe:
-		results = list(examine(frappe, home))
-	for result in results:
-		click.echo(f"{'ok   ' if result.is_good else 'WRONG'}  {result.name:<12} {result.text}")
-	if not all(result.is_good for result in results):
+		is_good = True
+		for result in examine(frappe, home):
+			click.echo(f"{'ok   ' if result.is_good else 'WRONG'}  {result.name:<12} {result.text}")
+			is_good &= result.is_good
+	if not is_good:
 		sys.exit(1)
 
 

@@ -13,11 +13,13 @@ import sys
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import huf.embedded
 
 SITE = "huf.localhost"
 APPS = ("frappe", "huf")
+ESSENTIAL = ("site_config.json", "site.db")
 FOLDERS = ("public/files", "private/files", "logs")
 INCOMPLETE = "is_incomplete"
 ROLES = ("Administrator", "System Manager", "All", "Guest", "Desk User")
@@ -33,7 +35,7 @@ def site_path(home, site: str = SITE) -> Path:
 
 def exists(home, site: str = SITE) -> bool:
 	folder = site_path(home, site)
-	return (folder / "site_config.json").is_file() and not is_incomplete(folder)
+	return any((folder / name).is_file() for name in ESSENTIAL) and not is_incomplete(folder)
 
 
 def is_incomplete(folder: Path) -> bool:
@@ -109,13 +111,29 @@ def install_app(home, app: str, site: str = SITE, is_new: bool = False):
 		raise
 
 
-def check_files(home, site: str = SITE):
-	"""Raises OSError, ValueError or sqlite3.Error if the site's files are unusable."""
+def check_config(home, site: str = SITE):
+	"""Raises UsageError if the site lacks its configuration or database, or cannot be opened with them."""
+	from huf.ai.core.errors import UsageError
+
 	folder = site_path(home, site)
+	for name in ESSENTIAL:
+		if not (folder / name).is_file():
+			raise UsageError(f"{folder / name} is missing. Put it back, for example from a backup.")
+	file = folder / "site_config.json"
 	try:
-		read_config(folder)
+		zone = read_config(folder).get("time_zone")
 	except ValueError as error:
-		raise ValueError(f"{folder / 'site_config.json'} is not valid JSON: {error}") from None
+		raise UsageError(f"{file} is not valid JSON: {error}") from None
+	try:
+		ZoneInfo(zone or "UTC")
+	except (ValueError, OSError, KeyError, TypeError):
+		raise UsageError(f"{file}: {zone!r} is not a time_zone, such as Europe/Berlin.") from None
+
+
+def check_files(home, site: str = SITE):
+	"""Raises UsageError, OSError or sqlite3.Error if the site's files are unusable."""
+	check_config(home, site)
+	folder = site_path(home, site)
 	databases = [folder / name for name in ("site.db", "jobs.db") if (folder / name).exists()]
 	for path in (folder, *databases):
 		if not os.access(path, os.W_OK):
@@ -129,6 +147,7 @@ def migrate(home, site: str = SITE) -> list[str]:
 	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes."""
 	with opened(home, site) as frappe:
 		from frappe.model import sync
+		from frappe.utils.scheduler import list_unreadable
 
 		frappe.flags.in_migrate = True
 		sync.bootstrap()
@@ -136,6 +155,8 @@ def migrate(home, site: str = SITE) -> list[str]:
 		for app in frappe.get_installed_apps():
 			run_hooks(frappe, "after_migrate", app)
 		frappe.db.commit()
+		if faults := list_unreadable():
+			print(f"scheduler_events that never fire: {', '.join(faults)}", file=sys.stderr)
 		frappe.clear_cache()
 	return changed
 

@@ -30,6 +30,11 @@ class TestScheduler(SiteTestCase):
 		self.assertEqual(enqueue_events(minutes_after_noon(4), EVENTS), [])
 		self.assertEqual(enqueue_events(minutes_after_noon(5), EVENTS), [METHOD])
 
+	def test_events_fire_beside_one_whose_cron_expression_is_unreadable(self):
+		events = [("an_app.nightly", "nightly", "default"), ("an_app.often", "* * * *", "default"), *EVENTS]
+		enqueue_events(NOON, events)
+		self.assertEqual(enqueue_events(minutes_after_noon(5), events), [METHOD])
+
 	def test_event_fires_once_per_scheduled_time(self):
 		enqueue_events(NOON, EVENTS)
 		self.assertEqual(enqueue_events(minutes_after_noon(5), EVENTS), [METHOD])

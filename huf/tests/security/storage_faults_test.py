@@ -193,5 +193,18 @@ class TestStart(unittest.TestCase):
 			shutil.rmtree(self.home)
 
 	def test_start_with_an_invalid_site_configuration_is_refused(self):
-		(self.make_site() / "site_config.json").write_text("{broken")
+		file = self.make_site() / "site_config.json"
+		file.write_text('{"time_zone": "Europe/Berln"}')
+		self.assertIn("'Europe/Berln' is not a time_zone", self.start(self.home))
+		file.write_text("{broken")
 		self.assertIn("not valid JSON", self.start(self.home))
+
+	def test_start_without_configuration_or_database_is_refused_and_deletes_nothing(self):
+		folder = self.make_site()
+		for name in ("site_config.json", "site.db"):
+			content = (folder / name).read_bytes()
+			(folder / name).unlink()
+			left = sorted(file.name for file in folder.iterdir())
+			self.assertIn(f"{name} is missing", self.start(self.home))
+			self.assertEqual(sorted(file.name for file in folder.iterdir()), left)
+			(folder / name).write_bytes(content)

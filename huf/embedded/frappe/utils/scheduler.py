@@ -35,19 +35,25 @@ def get_events() -> Iterator[tuple[str, str, str]]:
 				yield from ((method, expression, "default") for method in crons)
 			continue
 		queue = "long" if frequency.endswith(LONG) else "default"
-		yield from ((method, CRON[frequency.removesuffix(LONG)], queue) for method in methods)
+		expression = CRON.get(frequency.removesuffix(LONG), frequency)
+		yield from ((method, expression, queue) for method in methods)
+
+
+def list_unreadable() -> list[str]:
+	"""Events that never fire, because their hook names no known frequency or no cron expression."""
+	return [f"{method} ({cron})" for method, cron, _queue in get_events() if not croniter.is_valid(cron)]
 
 
 def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[str]:
 	"""Enqueue the `events` (by default those of the hooks) that are due at `now` (the site's time); returns
-	the methods.
+	the methods. Unreadable events of an app are left out, so that the others fire.
 
 	An event seen for the first time counts as having just run.
 	"""
 	now = now or frappe.utils.now_datetime()
 	fired = []
 	for method, cron, queue in events or get_events():
-		if _take_turn(f"{method} {cron}", cron, now):
+		if croniter.is_valid(cron) and _take_turn(f"{method} {cron}", cron, now):
 			enqueue(method, queue=queue, job_id=f"scheduled_job::{method}", deduplicate=True)
 			fired.append(method)
 	return fired
