@@ -47,6 +47,6 @@ def load_exporter(name: str, group: str) -> Any:
 	found = next(iter(entry_points(group=group, name=full)), None)
 	if found is None:
 		raise ValueError(
-			f"There is no OpenTelemetry exporter {full!r}. Install its package, or choose another."
+			f"There is no OpenTelemetry exporter {full!r}. Install its package, or choose another"
 		)
 	return found.load()()

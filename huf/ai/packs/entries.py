@@ -27,7 +27,9 @@ UNCOMPARED_TYPES = {"Password"}
 
 
 def check_entries(pack_entries: Iterable[PackEntry]) -> None:
-	"""Raise UsageError for fields that a DocType lacks; DocTypes that do not exist yet are not checked."""
+	"""Raise UsageError for fields that a DocType lacks, and for settings of the site; DocTypes that do not
+	exist yet are not checked.
+	"""
 	doctypes = [entry.values for entry in pack_entries if entry.doctype == "DocType"]
 	added = {each["name"]: [row.get("fieldname") for row in each.get("fields") or ()] for each in doctypes}
 	for entry in pack_entries:
@@ -38,6 +40,10 @@ def check_entries(pack_entries: Iterable[PackEntry]) -> None:
 def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
 	"""`keys`: what the entry may have besides the fields that its DocType has now."""
 	meta = frappe.get_meta(entry.doctype)
+	if meta.issingle and not meta.custom:
+		raise UsageError(
+			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
+		)
 	for name in entry.values:
 		if name not in keys and not meta.has_field(name):
 			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
@@ -91,12 +97,13 @@ def insert_entry(entry: PackEntry):
 
 @contextmanager
 def naming_entry(entry: PackEntry) -> Iterator[None]:
-	"""Turn validation errors, and those of values of a wrong type, into a UsageError that names the entry's
+	"""Turn validation errors, and those of values that do not fit, into a UsageError that names the entry's
 	place.
 	"""
+	refused = frappe.ValidationError, frappe.DoesNotExistError, frappe.NameError
 	try:
 		yield
-	except (frappe.ValidationError, frappe.DoesNotExistError, frappe.NameError) as error:
+	except (*refused, frappe.db.DataError, frappe.db.OperationalError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): {error}") from error
 	except (AttributeError, KeyError, TypeError, ValueError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error
