@@ -266,6 +266,8 @@ def set_password(home, user, password):
 	"""Set a user's password and end their sessions."""
 	with connected(home) as frappe:
 		user = resolve_user(frappe, user)
+	if user == "Guest":
+		raise click.ClickException("Guest cannot sign in. Name another user.")
 	password = password or click.prompt("New password", hide_input=True, confirmation_prompt=True)
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions

@@ -66,7 +66,8 @@ def packs(home):
 
 		for each in list_packs():
 			state = f"installed {each['installed']}" if each["installed"] else "not installed"
-			click.echo(f"{each['name']:16} {each['version'] or '-':8} {state:18} {each['title']}")
+			about = each["fault"] or each["title"]
+			click.echo(f"{each['name']:16} {each['version'] or '-':8} {state:18} {about}")
 
 
 @cli.command("export")

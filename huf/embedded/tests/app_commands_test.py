@@ -36,6 +36,14 @@ class TestNewApp(SiteTestCase):
 		tool_results = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(tool_results, ['{"gross": 12.0}'] * 2)
 
+	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
+		name = self.make_app()
+		folder = self.home / "apps" / name / name / "huf_packs" / "broken"
+		folder.mkdir(parents=True)
+		(folder / "pack.yaml").write_text("pack: broken\n")
+		line = next(line for line in self.run_huf("packs").output.splitlines() if line.startswith("broken "))
+		self.assertIn("pack.yaml: Line 1: a pack needs title.", line)
+
 	def test_taken_or_invalid_app_names_are_refused_without_creating_an_app(self):
 		for name in ("json", "huf", "My App", "../up"):
 			result = self.run_huf("new-app", name)

@@ -114,6 +114,7 @@ class TestCommandLine(SiteTestCase):
 	def test_set_password_refuses_an_unknown_user_before_prompting(self):
 		result = self.run_huf("set-password", "nobody@example.com")
 		self.assertEqual(result.output, "Error: There is no user nobody@example.com.\n")
+		self.assertIn("Guest cannot sign in", self.run_huf("set-password", "Guest").output)
 
 	def test_set_password_and_login_ignore_the_case_of_the_user_name(self):
 		result = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
