@@ -176,15 +176,28 @@ def read_budgets(named: list[tuple[str, Limit]], now: datetime) -> dict:
 
 
 def new_budget(limit: Limit, now: datetime) -> dict:
+	cost, tokens = sum_calls(limit, now)
 	return {
 		"scope": limit.scope.key,
 		"holder": limit.holder,
 		"period": limit.period(now),
-		"cost": 0,
+		"cost": cost,
 		"reserved_cost": 0,
-		"tokens": 0,
+		"tokens": tokens,
 		"reserved_tokens": 0,
 	}
+
+
+def sum_calls(limit: Limit, now: datetime) -> tuple[float, int]:
+	"""USD and tokens of the period's calls that were made before anybody set the limit."""
+	since = datetime.strptime(limit.period(now), limit.scope.period)
+	((cost, tokens),) = frappe.db.sql(
+		f"""select sum(c.cost), sum(coalesce(c.input_tokens, 0) + coalesce(c.output_tokens, 0))
+		from `tabAgent LLM Call` c left join `tabAgent Run` r on r.name = c.run
+		where c.creation >= %(since)s and {limit.scope.calls}""",
+		{"since": since, "holder": limit.holder},
+	)
+	return float(cost or 0), int(tokens or 0)
 
 
 def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:

@@ -15,7 +15,8 @@ class LimitScope(NamedTuple):
 	"""What a limit applies to. `cost` and `tokens` name fields of Huf Settings; `own` names Agent fields that
 	override them.
 
-	`period` is a strftime format: each formatted time has a budget of its own.
+	`period` is a strftime format: each formatted time has a budget of its own. `calls` is an SQL condition
+	for the Agent LLM Calls (c, with their Agent Run r) that count.
 	"""
 
 	key: str
@@ -24,6 +25,7 @@ class LimitScope(NamedTuple):
 	tokens: str
 	own: tuple[str, str] | None
 	period: str
+	calls: str
 
 
 RUN = LimitScope(
@@ -33,6 +35,7 @@ RUN = LimitScope(
 	"run_token_limit",
 	("run_cost_limit", "run_token_limit"),
 	"",
+	"c.run = %(holder)s",
 )
 AGENT = LimitScope(
 	"agent",
@@ -41,6 +44,7 @@ AGENT = LimitScope(
 	"agent_daily_token_limit",
 	("daily_cost_limit", "daily_token_limit"),
 	"%Y-%m-%d",
+	"r.agent = %(holder)s",
 )
 USER = LimitScope(
 	"user",
@@ -49,9 +53,16 @@ USER = LimitScope(
 	"user_daily_token_limit",
 	None,
 	"%Y-%m-%d",
+	"coalesce(r.run_as, c.owner) = %(holder)s",
 )
 SITE = LimitScope(
-	"site", "the site for {period}", "site_monthly_cost_limit", "site_monthly_token_limit", None, "%Y-%m"
+	"site",
+	"the site for {period}",
+	"site_monthly_cost_limit",
+	"site_monthly_token_limit",
+	None,
+	"%Y-%m",
+	"1 = 1",
 )
 
 

@@ -65,6 +65,18 @@ class TestRunsWithLimits(BudgetTestCase):
 		):
 			self.assertIn(part, result["error"])
 
+	def test_a_limit_that_is_set_later_counts_what_its_period_has_cost_before(self):
+		agent, user = self.make_agent(), make_user("Huf User")
+		self.server.script(text("Dear.", **A_LOT))
+		with acting_as(user):
+			run_agent_sync(agent, "Spend")
+		for limit in ({"agent_daily_cost_limit": 0.2}, {"user_daily_token_limit": 150_000}):
+			with self.subTest(limit), settings(**limit), acting_as(user):
+				result = run_agent_sync(agent, "Spend more")
+				self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "money_budget"))
+		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.2, places=6)
+		self.assertEqual(self.budget("user", user).tokens, 150_000)
+
 	def test_budget_stop_message_is_in_the_language_of_the_run_user(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
 		user = make_user("Huf User")
