@@ -198,11 +198,14 @@ def messages_dropped() -> Iterator[None]:
 	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
 
 	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text, and
-	so does that a name is taken, which Frappe says only in a message. Its tags are left out.
+	so does that a name is taken, which Frappe says only in a message. Its tags are left out. A function that
+	exits, as argparse does after wrong arguments, ends its call and not the process.
 	"""
 	messages, frappe.flags.error_message = len(frappe.local.message_log), None
 	try:
 		yield
+	except SystemExit as error:
+		raise ToolError(f"The function called sys.exit({error.code!r}).") from error
 	except frappe.PermissionError as error:
 		if str(error) or not frappe.flags.error_message:
 			raise

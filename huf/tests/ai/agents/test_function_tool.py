@@ -1,5 +1,6 @@
 """Synchronous and asynchronous functions as tools: results, errors and admission checks."""
 
+import sys
 import time
 
 import frappe
@@ -62,6 +63,15 @@ class TestFunctionTools(SiteTestCase):
 				result = call(function, '{"m": 3}')
 				self.assertEqual(result.status, CallStatus.FAILED)
 				self.assertIn("unexpected keyword argument", result.text)
+
+	def test_a_function_that_exits_ends_its_call_only(self):
+		async def exit_async():
+			sys.exit(2)
+
+		for function in (lambda: sys.exit(2), exit_async):
+			result = call(function, "{}")
+			self.assertEqual(result.status, CallStatus.FAILED)
+			self.assertIn("sys.exit(2)", result.text)
 
 	def test_a_missing_permission_is_named_to_the_model(self):
 		def write():
