@@ -117,7 +117,8 @@ def connected(home: Path, user: str = "Administrator"):
 		try:
 			yield frappe
 		except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
-			raise click.ClickException(str(error)) from None
+			reason = str(error) or frappe.utils.strip_html(frappe.flags.error_message or "")
+			raise click.ClickException(reason or f"{frappe.session.user} may not do this.") from None
 		frappe.db.commit()
 
 

@@ -7,10 +7,11 @@ import frappe
 from click.testing import CliRunner
 
 import huf
+from huf.ai.runs.entry import run_agent_sync
 from huf.embedded import site
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
-from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, error, tool_call
 from huf.tests.ports import find_free_port
 
@@ -169,6 +170,13 @@ class TestCommandLine(SiteTestCase):
 		for name in ("nowhere.yaml", "no/where"):
 			self.assert_refused(self.run_huf("import", name), f"There is no file or folder {name}.")
 		self.assert_refused(self.run_huf("import", "nothing"), "There is no pack 'nothing'")
+
+	def test_undo_without_permission_says_why(self):
+		agent = make_agent(tools=(make_tool("Create Document", reference_doctype="ToDo"),))
+		run = run_agent_sync(agent, "Create a todo to call Anna")["run"]
+		user = make_user("Huf User")
+		frappe.db.commit()
+		self.assert_refused(self.run_huf("undo", run, "--user", user), "permission", "Agent Run")
 
 	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
