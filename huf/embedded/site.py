@@ -233,8 +233,9 @@ def import_fixtures(frappe, app: str):
 	"""Insert or update the documents of the app's fixtures/*.json."""
 	folder = Path(frappe.get_app_path(app, "fixtures"))
 	for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-		for values in json.loads(file.read_text(encoding="utf-8")):
-			import_fixture(frappe, values)
+		with frappe.model.sync.naming_file(file):
+			for values in json.loads(file.read_text(encoding="utf-8")):
+				import_fixture(frappe, values)
 
 
 def import_fixture(frappe, values: dict):

@@ -44,6 +44,19 @@ class TestNewApp(SiteTestCase):
 		line = next(line for line in self.run_huf("packs").output.splitlines() if line.startswith("broken "))
 		self.assertIn("pack.yaml: Line 1: a pack needs title.", line)
 
+	def test_migrate_names_the_file_of_an_app_that_cannot_be_imported(self):
+		name = self.make_app()
+		package = self.home / "apps" / name / name
+		for path in (f"{name}/doctype/order/order.json", "fixtures/role.json"):
+			with self.subTest(path):
+				file = package / path
+				file.parent.mkdir(parents=True)
+				file.write_text("{broken")
+				result = self.run_huf("migrate")
+				self.assertIn(f"{file} cannot be imported", result.stderr)
+				self.assertIsInstance(result.exception, ValueError)
+				file.unlink()
+
 	def test_taken_or_invalid_app_names_are_refused_without_creating_an_app(self):
 		for name in ("json", "huf", "My App", "../up"):
 			result = self.run_huf("new-app", name)

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import frappe
@@ -21,8 +23,8 @@ def bootstrap():
 
 def sync_app(app: str) -> list[str]:
 	"""Import each DocType of an app whose file has changed, and return the names."""
-	files = list(doctype_files(app))
-	imported = [import_doctype(file) for file in files if file.is_file()]
+	files = [file for file in doctype_files(app) if file.is_file()]
+	imported = [import_doctype(file) for file in files]
 	frappe.db.commit()
 	return [name for name in imported if name]
 
@@ -50,15 +52,34 @@ def sync_reports(app: str):
 		for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
 			file = entry / f"{entry.name}.json"
 			if file.is_file():
-				values = json.loads(file.read_text(encoding="utf-8"))
-				frappe.delete_doc("Report", values["name"], force=True, ignore_permissions=True)
-				frappe.get_doc(values).insert(ignore_permissions=True, ignore_links=True)
+				with naming_file(file):
+					import_report(json.loads(file.read_text(encoding="utf-8")))
+
+
+def import_report(values: dict):
+	frappe.delete_doc("Report", values["name"], force=True, ignore_permissions=True)
+	frappe.get_doc(values).insert(ignore_permissions=True, ignore_links=True)
+
+
+@contextmanager
+def naming_file(file: Path):
+	"""Say which file of an app an error comes from."""
+	try:
+		yield
+	except Exception:  # re-raised: whatever is wrong with the file
+		print(f"{file} cannot be imported:", file=sys.stderr)
+		raise
 
 
 def import_doctype(file: Path) -> str | None:
 	"""Replace the DocType's rows by the file's; None if the file has not changed."""
 	text = file.read_text(encoding="utf-8")
-	definition, digest = json.loads(text), hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+	with naming_file(file):
+		return import_definition(json.loads(text), text)
+
+
+def import_definition(definition: dict, text: str) -> str | None:
+	digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 	name = definition["name"]
 	if frappe.db.get_value("DocType", name, HASH_COLUMN) == digest:
 		return None
