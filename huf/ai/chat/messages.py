@@ -31,6 +31,7 @@ MESSAGE_FIELDS = [
 	"tool_name",
 	"tool_call_id",
 	"creation",
+	"owner",
 	"attachments",
 ]
 
@@ -43,9 +44,9 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	Returns {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind,
 	content, run, step, tool_name, tool_call_id, creation, attachments: [{name, file_name, file_url, size,
 	kind: image or text}]}], runs: {name: the data of its `run_finished` event, with the router's decision as
-	`route`, if there was one}}. A message about a tool call
-	also has effect, ok, reason, duration_ms and error. Raises PermissionError for a conversation the user may
-	not read.
+	`route`, if there was one}}. A message about a tool call also has effect, ok, reason, duration_ms and
+	error; one that another user sent has that user's full name as `author`. Raises PermissionError for a
+	conversation the user may not read.
 	"""
 	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
@@ -62,6 +63,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_call_details(rows, names)
 	add_reasoning(rows, names)
+	add_authors(rows)
 	for row in rows:
 		row.attachments = json.loads(row.attachments or "[]")
 	about = {
@@ -97,6 +99,14 @@ def add_reasoning(rows: list, runs: list[str]) -> None:
 	for row in rows:
 		if row.role != "user" and (reasoning := known.pop((row.run, row.step), None)):
 			row.reasoning = reasoning
+
+
+def add_authors(rows: list) -> None:
+	"""Name the sender of each message that another user has sent to a shared chat."""
+	for row in rows:
+		owner = row.pop("owner")
+		if row.role == "user" and owner != frappe.session.user:
+			row.author = frappe.utils.get_fullname(owner)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -194,7 +194,12 @@ class TestChatsPage(PageTestCase):
 				say(reader, "List the notes")
 				# What the browser tells a page that is looked at again.
 				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
-				page.get_by_test_id("message-user").filter(has_text="List the notes").wait_for()
+				shown = page.get_by_test_id("message-user").filter(has_text="List the notes")
+				shown.locator("h2", has_text="Berta").wait_for()
+				reader.reload()
+				reader.get_by_role("heading", name="Administrator").wait_for()
+				names = reader.get_by_test_id("message-user").get_by_role("heading").all_inner_texts()
+				self.assertEqual(names, ["Administrator", "You"])
 				page.reload()
 				self.open_share(page)
 				page.get_by_test_id("share-remove").click()

@@ -235,6 +235,18 @@ class TestConversation(SiteTestCase):
 			self.say("Me too", self.name)
 		self.assertEqual(self.said(self.name, self.owner)[-1], "Me too")
 
+	def test_messages_of_other_users_in_a_shared_chat_name_their_author(self):
+		with acting_as(self.owner):
+			conversation.share(self.name, self.other, write=1)
+		with acting_as(self.other):
+			self.say("Me too", self.name)
+		names = [frappe.utils.get_fullname(user) for user in (self.owner, self.other)]
+		for reader, expected in ((self.owner, {None, names[1]}), (self.other, {names[0], None})):
+			with acting_as(reader):
+				messages = get_agent_chat_messages(self.name)["messages"]
+			self.assertEqual({row.get("author") for row in messages if row.role == "user"}, expected)
+			self.assertFalse([row for row in messages if "owner" in row])
+
 	def test_unshared_conversation_is_no_longer_readable(self):
 		with acting_as(self.owner):
 			conversation.share(self.name, self.other)

@@ -54,8 +54,8 @@ export function buildTurns(
 }
 
 function storedUserTurn(message: Message): UserTurn {
-	const { creation: at = null, run, attachments = [] } = message;
-	return newUserTurn(message.content, message.name, { at, run: run || null, attachments });
+	const { creation: at = null, run, author, attachments = [] } = message;
+	return newUserTurn(message.content, message.name, { at, run: run || null, author, attachments });
 }
 
 /** A run that has said nothing (yet, or because it failed at once) still has its place after its prompt. */

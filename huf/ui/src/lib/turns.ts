@@ -52,6 +52,8 @@ export interface UserTurn extends Places {
 	role: "user";
 	run: string | null;
 	text: string;
+	/** Full name of another user who sent it. */
+	author: string | null;
 	attachments: Attachment[];
 	at: Date | string | null;
 	unsent: "refused" | "unsure" | null;
@@ -90,10 +92,12 @@ export type Turn = UserTurn | NoteTurn | AgentTurn;
 export function newUserTurn(
 	text: string,
 	key: string,
-	{ at = null, run = null, attachments = [] }: Partial<Pick<UserTurn, "at" | "run" | "attachments">> = {},
+	{ at = null, run = null, author = null, attachments = [] }: Partial<
+		Pick<UserTurn, "at" | "run" | "author" | "attachments">
+	> = {},
 ): UserTurn {
 	const state = { unsent: null, first: null, last: null, rewording: null, isQueued: false };
-	return { key, role: "user", run, text, attachments, at, ...state };
+	return { key, role: "user", run, text, author, attachments, at, ...state };
 }
 
 export function newAgentTurn(key: string, run: string | null = null): AgentTurn {

@@ -26,6 +26,8 @@ export interface Message {
 	role: "user" | "agent" | "system";
 	kind: string;
 	content: string;
+	/** Full name of another user who sent it. */
+	author?: string;
 	/** Of the first message of a step whose model gave its reasoning. */
 	reasoning?: string;
 	run?: string | null;
