@@ -216,8 +216,8 @@ def sign_in(server: smtplib.SMTP, account) -> None:
 		server.ehlo()
 		server.auth("XOAUTH2", lambda challenge=None: answer, initial_response_ok=False)
 		return
-	password = account.get_password("password", raise_exception=False)
-	if password and not account.no_smtp_authentication:
+	# Like Frappe, whatever `no_smtp_authentication` says: it only allows to leave out the password.
+	if password := account.get_password("password", raise_exception=False):
 		server.login(user, password)
 
 
