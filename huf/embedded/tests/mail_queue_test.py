@@ -19,10 +19,11 @@ from huf.tests.ports import find_free_port
 class BrokenPostman:
 	"""An SMTP server with its own `answers` to some commands; "." is the end of a mail, which it receives.
 
-	Instead of the answer None it closes the connection; an Event delays the usual one by three seconds.
+	Instead of the answer None it closes the connection; an Event delays the usual one by three seconds; the
+	answers of a list are given one after the other.
 	"""
 
-	def __init__(self, answers: dict[str, str | None | threading.Event]):
+	def __init__(self, answers: dict[str, str | list[str] | None | threading.Event]):
 		self.answers, self.connections = answers, 0
 		self.received: list[bytes] = []
 		self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), self.make_handler())
@@ -44,6 +45,8 @@ class BrokenPostman:
 			if isinstance(answer, threading.Event):
 				answer.wait(3)
 				answer = usual
+			if isinstance(answer, list):
+				answer = answer.pop(0)
 			if answer:
 				out.write(f"{answer}\r\n".encode())
 			return bool(answer)
@@ -69,7 +72,7 @@ class BrokenPostman:
 
 @patch("frappe.email.queue.TIMEOUT", 0.5)
 class TestBrokenServers(SiteTestCase):
-	def send(self, postman: BrokenPostman, host: str = "127.0.0.1"):
+	def send(self, postman: BrokenPostman, host: str = "127.0.0.1", recipients=("a@x.example",)):
 		"""Queue a mail, try to send it until nothing is due any more, and return its row in the queue."""
 		sender = f"{frappe.generate_hash(length=10)}@office.example"
 		account = {"email_id": sender, "smtp_server": host, "smtp_port": str(postman.port)}
@@ -80,11 +83,11 @@ class TestBrokenServers(SiteTestCase):
 			no_smtp_authentication=1,
 			**account,
 		)
-		mail = frappe.sendmail(recipients=["a@x.example"], sender=sender, subject="Hi", message="Hello")
+		mail = frappe.sendmail(recipients=list(recipients), sender=sender, subject="Hi", message="Hello")
 		frappe.db.commit()
 		for minutes in (0, 2, 10, 60):
 			flush(add_to_date(now_datetime(), minutes=minutes, as_datetime=True))
-		return frappe.db.get_value("Email Queue", mail.name, ["status", "error"], as_dict=True)
+		return frappe.db.get_value("Email Queue", mail.name, ["status", "error", "retry"], as_dict=True)
 
 	def test_a_server_that_thinks_about_a_mail_for_long_gets_it_once(self):
 		with BrokenPostman({".": threading.Event()}) as postman:
@@ -102,6 +105,25 @@ class TestBrokenServers(SiteTestCase):
 		self.assertEqual((row.status, row.error), ("Error", "Connection unexpectedly closed"))
 		self.assertEqual(postman.connections, 4)
 
+	def test_a_mail_is_tried_again_only_if_a_refusal_is_temporary(self):
+		for answers, attempts in (
+			({"RCPT": "550 Nobody has this address"}, 1),
+			({"RCPT": "450 Come back later"}, 4),
+			({".": "554 It contains a virus"}, 1),
+			({".": "452 The disk is full"}, 4),
+			({"MAIL": "530 Sign in first"}, 4),
+		):
+			with self.subTest(answers), BrokenPostman(answers) as postman:
+				row = self.send(postman)
+			self.assertEqual((row.status, postman.connections), ("Error", attempts))
+			((answer,),) = [answers.values()]
+			self.assertIn(answer.partition(" ")[2], row.error)
+
+	def test_a_temporary_refusal_is_tried_again_next_to_a_final_one(self):
+		with BrokenPostman({"RCPT": ["550 No", "450 Later", "550 No", "250 OK"]}) as postman:
+			row = self.send(postman, recipients=["a@x.example", "b@x.example"])
+		self.assertEqual((row.status, postman.connections, len(postman.received)), ("Error", 2, 1))
+
 	def test_a_mail_counts_as_sent_although_the_server_refuses_to_end_the_connection(self):
 		with BrokenPostman({"QUIT": "421 Closing"}) as postman:
 			row = self.send(postman)
@@ -110,7 +132,7 @@ class TestBrokenServers(SiteTestCase):
 	def test_a_host_that_cannot_exist_is_an_error_of_its_mail_only(self):
 		with BrokenPostman({}) as postman:
 			row = self.send(postman, host="mail..office.example")
-		self.assertEqual(row.status, "Error")
+		self.assertEqual((row.status, row.retry), ("Error", 0))
 		self.assertIn("idna", row.error)
 
 

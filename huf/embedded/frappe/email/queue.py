@@ -1,4 +1,4 @@
-"""Sends queued mails by SMTP, each once. Retries while the server is unreachable.
+"""Sends queued mails by SMTP, each once. Retries while the server is unreachable or asks for it.
 
 A mail is marked before it is handed to the server. If the worker dies in between, or the server does not
 answer a whole mail, its fate is unknown: the row says so, and it is not sent again.
@@ -162,7 +162,7 @@ def send(name: str, moment) -> bool:
 		finish(name, status="Error", error="There is no Email Account to send by")
 		return False
 	server: Transfer | None = None
-	refused: Exception | None = None
+	refusals: list[Exception] = []
 	try:
 		with connect(account) as server:
 			for each in doc.recipients:
@@ -170,14 +170,14 @@ def send(name: str, moment) -> bool:
 					try:
 						deliver(server, doc, each)
 					except (smtplib.SMTPRecipientsRefused, UnicodeError) as error:
-						refused = error
+						refusals.append(error)
 	except (OSError, UnicodeError, smtplib.SMTPException) as error:
-		refused = error
+		refusals.append(error)
 	if server and server.is_unanswered:
 		finish(name, status="Error", error=UNANSWERED)
 		return False
-	if refused:
-		fail(doc, str(refused), moment)
+	if refusals:
+		fail(doc, refusals, moment)
 		return False
 	finish(name, status="Sent", error=None)
 	return True
@@ -221,9 +221,19 @@ def sign_in(server: smtplib.SMTP, account) -> None:
 		server.login(user, password)
 
 
-def fail(doc, error: str, moment) -> None:
+def is_final(refusal: Exception) -> bool:
+	"""Whether another attempt would end the same way. A person may soon correct a login, but not a mail."""
+	if isinstance(refusal, smtplib.SMTPRecipientsRefused):
+		return all(code >= 500 for code, _answer in refusal.recipients.values())
+	if isinstance(refusal, smtplib.SMTPDataError):
+		return refusal.smtp_code >= 500
+	return isinstance(refusal, UnicodeError)  # no host can have this name, no server this recipient
+
+
+def fail(doc, refusals: list[Exception], moment) -> None:
 	frappe.db.rollback()
-	if doc.retry < len(RETRY_MINUTES):
+	error = "; ".join(map(str, refusals))
+	if doc.retry < len(RETRY_MINUTES) and not all(map(is_final, refusals)):
 		later = add_to_date(moment, minutes=RETRY_MINUTES[doc.retry], as_datetime=True)
 		some = frappe.db.count("Email Queue Recipient", {"parent": doc.name, "status": "Sent"})
 		status = "Partially Sent" if some else "Not Sent"
