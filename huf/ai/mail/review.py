@@ -43,27 +43,28 @@ SMTP_TIMEOUT_S = 15
 
 
 def describe_mail(doc) -> dict:
-	"""All that is known of a mail: {mail, rules, prepared, run, drafts, thread, events, with_person,
-	categories}. `drafts` are its replies, or itself if a person may still send it.
+	"""All that is known of a mail: {mail, rules, prepared, run, drafts, events, with_person, categories}.
+
+	`drafts` are its replies, or itself if a person may still send it.
 	"""
-	drafts = thread_mails(doc, {"name" if is_unsent(doc) else "reply_to_mail": doc.name})
+	(mail,) = add_current_states([doc.as_dict()])
+	drafts = list_drafts(doc.thread, {"name" if is_unsent(mail) else "reply_to_mail": doc.name})
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
-		"mail": {**add_current_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
+		"mail": {**mail, "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
 		"run": describe_mail_run(doc.run) if doc.run else None,
 		"drafts": drafts,
-		"thread": thread_mails(doc, {}),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
 		"categories": [each.name for each in get_categories()],
 	}
 
 
-def is_unsent(doc) -> bool:
-	return doc.direction == Direction.OUTGOING.value and MailStatus(doc.status) in UNSENT
+def is_unsent(mail) -> bool:
+	return mail.direction == Direction.OUTGOING.value and MailStatus(mail.status) in UNSENT
 
 
 def describe_mail_run(name: str) -> dict | None:
@@ -82,7 +83,7 @@ def describe_mail_run(name: str) -> dict | None:
 	return run
 
 
-def thread_mails(doc, filters: dict) -> list:
+def list_drafts(thread: str, filters: dict) -> list:
 	fields = [
 		"name",
 		"subject",
@@ -97,7 +98,7 @@ def thread_mails(doc, filters: dict) -> list:
 		"email_queue",
 	]
 	rows = frappe.get_list(
-		store.MAIL, filters={"thread": doc.thread, **filters}, fields=fields, order_by="creation asc"
+		store.MAIL, filters={"thread": thread, **filters}, fields=fields, order_by="creation asc"
 	)
 	return add_current_states(rows)
 

@@ -72,6 +72,7 @@ class TestDelivery(DraftingTestCase):
 		send_all(self.mail)
 		self.update_queue(status="Error", error="mailbox full")
 		self.assertEqual(self.list_shown_statuses(), ("Failed",) * 3)
+		self.assertEqual([each.name for each in api.get_mail(self.name)["drafts"]], [self.name])
 		self.assertEqual(api.approve_draft(self.name)["status"], "Approved")
 
 	def test_an_unsent_mail_is_the_draft_on_its_own_page(self):
