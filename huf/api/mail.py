@@ -54,7 +54,7 @@ def get_mails(
 		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 100)),
 	)
-	return actions.mark_waiting_replies(delivery.add_current_states(rows))
+	return actions.clear_unreadable_links(actions.mark_waiting_replies(delivery.add_current_states(rows)))
 
 
 @frappe.whitelist(methods=["GET"])

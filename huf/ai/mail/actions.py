@@ -67,6 +67,17 @@ def mark_waiting_replies(rows: list) -> list:
 	return rows
 
 
+def clear_unreadable_links(rows: list) -> list:
+	"""Clears `reply_to_mail` in the rows of replies whose mail is deleted, or is not the session user's."""
+	names = list({row.reply_to_mail for row in rows if row.reply_to_mail})
+	filters = {"name": ["in", names]}
+	found = frappe.get_list(store.MAIL, filters=filters, pluck="name", order_by="name asc") if names else []
+	for row in rows:
+		if row.reply_to_mail not in found:
+			row.reply_to_mail = None
+	return rows
+
+
 def begin_reply(doc) -> dict:
 	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has."""
 	reply = Reply(find_reply_recipients(doc), doc.subject or "", "")

@@ -81,6 +81,12 @@ class TestDelivery(DraftingTestCase):
 		api.discard_draft(self.name)
 		self.assertEqual(api.get_mail(self.name)["drafts"], [])
 
+	def test_a_reply_in_the_list_names_the_mail_that_it_answers_while_there_is_one(self):
+		for answered in (self.mail, None):
+			(listed,) = [each for each in api.get_mails(mailbox=self.mailbox) if each.name == self.name]
+			self.assertEqual(listed.reply_to_mail, answered)
+			frappe.delete_doc("Agent Mail", self.mail, ignore_missing=True)
+
 	def test_a_reply_approved_before_a_newer_mail_does_not_count_as_its_answer(self):
 		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
 		api.approve_draft(self.name)
