@@ -141,8 +141,9 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 		raise  # not the mail's fault: the next job reads it again
 	except Exception:  # the boundary around one mail, which anybody can write
 		frappe.db.rollback()
+		stored = ingest_unreadable(mailbox, fetched.raw, by_person, key)
 		frappe.log_error(f"A mail of the mailbox {mailbox.name} could not be read", format_exc())
-		return ingest_unreadable(mailbox, fetched.raw, by_person, key)
+		return stored
 
 
 def describe_unreadable() -> str:
@@ -164,11 +165,12 @@ def ingest_unreadable(
 		"run_as": mailbox.run_as,
 		"thread": digest("thread", mailbox.name, key),
 	}
+	compressed = store.compress_raw(raw) if raw else None
 	if not store.insert_mail(name, row, mailbox.run_as):
 		return name, False
 	if raw:
 		attached = (Attachment("mail.eml", "message/rfc822", raw),)
-		store.store_files(name, mailbox.run_as, attached, store.compress_raw(raw))
+		store.store_files(name, mailbox.run_as, attached, compressed)
 	store.write_event({"name": name, **row}, MailEvent.FAILED, row["reason"])
 	return name, True
 

@@ -9,11 +9,12 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.mail import store
+from huf.ai.mail import intake, store
 from huf.ai.mail.compose import OutgoingMail, compose
+from huf.ai.mail.inbox import FetchedMail
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.store import MAX_FILES
-from huf.tests.mail import MailTestCase, row
+from huf.tests.mail import MailTestCase, make_mail, row
 
 HEAD = b"From: anna@customer.example\r\nSubject: Hi\r\n"
 
@@ -116,7 +117,12 @@ class TestIntake(MailTestCase):
 			return original(raw)
 
 		original = store.compress_raw
+		unreadable = FetchedMail(make_mail(to=self.address), datetime.now(), is_complete=True)
 		with patch.object(store, "compress_raw", compress):
 			mail = self.take()
-		self.assertEqual(writes, [0])
-		self.assertIn(b"aspirin", store.read_raw(row(mail)))
+			with patch.object(intake, "parse_message", side_effect=ValueError("a fault of the parser")):
+				failed, _is_new = intake.ingest_fetched(store.read_mailbox(self.mailbox), unreadable)
+		frappe.db.commit()
+		self.assertEqual(writes, [0, 0])
+		for each in (mail, failed):
+			self.assertIn(b"aspirin", store.read_raw(row(each)))
