@@ -7,7 +7,7 @@ import imaplib
 import re
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -21,6 +21,8 @@ TIMEOUT_S = 30
 MAX_UIDS = 5_000
 MAX_MAIL_BYTES = 60_000_000
 """Of a longer mail, the beginning is fetched. Most servers accept mails of 25 to 50 MB."""
+MAX_DROPS = 6
+"""Connections that a server may end while it hands over messages. One that it ends twice is refused."""
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 
@@ -56,13 +58,20 @@ class FetchedMail:
 class Inbox:
 	"""An open folder, read-only."""
 
-	def __init__(self, box: BaseMailBox, folder: str):
-		self.box, self.folder = box, folder
-		box.folder.set(folder, readonly=True)
+	def __init__(self, account: Account, connections: ExitStack):
+		self.account, self.folder, self.connections = account, account.folder, connections
+		self.drops = 0
+		self.uidvalidity = self.connect()
+
+	def connect(self) -> str:
+		"""Sign in and open the folder; returns its UIDVALIDITY."""
+		self.box = open_mailbox(self.account)
+		self.connections.callback(log_out, self.box)
+		self.box.folder.set(self.folder, readonly=True)
 		# Named by the server when it opens the folder: some refuse STATUS for an open one.
-		found = box.client.response("UIDVALIDITY")[1][-1]
-		status = {} if found else box.folder.status(folder, ["UIDVALIDITY"])
-		self.uidvalidity = found.decode() if found else str(status["UIDVALIDITY"])
+		found = self.box.client.response("UIDVALIDITY")[1][-1]
+		status = {} if found else self.box.folder.status(self.folder, ["UIDVALIDITY"])
+		return found.decode() if found else str(status["UIDVALIDITY"])
 
 	def uids(self, after: int, since: datetime | None = None) -> list[int]:
 		"""UIDs after a UID, in order; `since` (UTC) leaves out messages that arrived days before it."""
@@ -89,13 +98,22 @@ class Inbox:
 				return part[1].decode("ascii", "replace").partition(":")[2].strip()
 		return ""
 
-	def fetch_parts(self, uid: int, items: str) -> list:
+	def fetch_parts(self, uid: int, items: str, is_second: bool = False) -> list:
 		try:
 			return self.command("FETCH", str(uid), items)
-		except imaplib.IMAP4.abort:
-			raise
+		except (imaplib.IMAP4.abort, ConnectionError) as error:
+			self.connect_again(error)
+			if not is_second:
+				return self.fetch_parts(uid, items, is_second=True)
+			raise MessageRefused(f"The server ends the connection at a mail: {error}") from None
 		except (InboxError, imaplib.IMAP4.error) as error:
 			raise MessageRefused(f"The server does not hand over a mail: {error}") from None
+
+	def connect_again(self, error: Exception) -> None:
+		"""Raises the error if connections end too often for it to be the fault of single messages."""
+		self.drops += 1
+		if self.drops > MAX_DROPS or self.connect() != self.uidvalidity:
+			raise error
 
 	def find_folder_problem(self, folder: str | None) -> str | None:
 		"""Why another folder cannot be read and what to do; None if it can, or if none is named."""
@@ -126,8 +144,8 @@ class Inbox:
 def open_inbox(account: Account) -> Iterator[Inbox]:
 	"""An IMAP mailbox, signed in within the block. Raises InboxError."""
 	try:
-		with open_mailbox(account) as box:
-			yield Inbox(box, account.folder)
+		with ExitStack() as connections:
+			yield Inbox(account, connections)
 	except (MailboxFolderSelectError, MailboxFolderStatusError) as error:
 		raise InboxError(describe_folder_error(account.folder, error)) from None
 	except ImapToolsError as error:
@@ -141,6 +159,12 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 def describe_folder_error(folder: str, error: Exception) -> str:
 	message = f"The mail server cannot open the folder {folder}. Check the folder's name in the mailbox."
 	return add_details(message, error)
+
+
+def log_out(box: BaseMailBox) -> None:
+	# What was read before counts, however the connection ends.
+	with suppress(ImapToolsError, imaplib.IMAP4.error, OSError, EOFError):
+		box.logout()
 
 
 def open_mailbox(account: Account) -> BaseMailBox:

@@ -119,6 +119,28 @@ class TestMailbox(MailTestCase):
 		self.assertIn("corrupt", row(taken[0]).reason)
 		self.assertEqual((self.count(), self.position().last_uid), (3, 3))
 
+	def test_mail_at_which_the_server_ends_the_connection_is_stored_as_failed(self):
+		self.deliver(3)
+		with patch.object(inbox.Inbox, "command", drop_at("2")):
+			taken = self.sync()
+		self.assertEqual([row(each).status for each in taken], ["Queued", "Failed", "Queued"])
+		self.assertIn("ends the connection", row(taken[1]).reason)
+		self.assertEqual((self.last_error(), self.position().last_uid), (None, 3))
+
+	def test_mail_at_which_the_connection_ends_once_is_read(self):
+		self.deliver(3)
+		with patch.object(inbox.Inbox, "command", drop_at("2", times=1)):
+			taken = self.sync()
+		self.assertEqual([row(each).status for each in taken], ["Queued"] * 3)
+
+	def test_server_that_ends_every_connection_is_at_fault_and_not_its_messages(self):
+		self.deliver(5)
+		with patch.object(inbox.Inbox, "command", drop_at("1", "2", "3", "4", "5")):
+			self.assertEqual(self.sync(), [])
+		self.assertIn("cannot be read", self.last_error())
+		self.assertEqual((self.count(), self.position().last_uid), (0, 0))
+		self.assertEqual(len(self.sync()), 5)
+
 	def test_refused_message_in_the_sent_folder_is_skipped(self):
 		for subject in ("First", "Second", "Last"):
 			self.deliver_sent(subject)
@@ -317,6 +339,19 @@ def refuse_the_second(self, command: str, *arguments):
 	if command == "FETCH" and arguments[0] == "2":
 		raise inbox.InboxError("this mail is corrupt")
 	return send_command(self, command, *arguments)
+
+
+def drop_at(*uids: str, times: int = 1_000):
+	"""A connection that ends when one of the messages is to be fetched, so many times."""
+	left = [None] * times
+
+	def command(box, name: str, *arguments):
+		if name == "FETCH" and arguments[0] in uids and left:
+			left.pop()
+			box.box.client.shutdown()
+		return send_command(box, name, *arguments)
+
+	return command
 
 
 send_command = inbox.Inbox.command
