@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import frappe
 from frappe import _
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
@@ -14,6 +15,8 @@ from huf.ai.mail import store
 from huf.ai.storage.rows import clip
 
 FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
+LOST_AFTER_S = 3600
+"""No worker sends one mail for so long. Frappe leaves the mail of a worker that died as it is."""
 MAX_ERROR_CHARS = 300
 
 
@@ -56,7 +59,7 @@ def add_current_states(rows: list) -> list:
 def read_delivery_states(rows: Iterable) -> list[tuple[MailStatus, str | None]]:
 	"""(status, reason) of mails in the queue, read from their Email Queue rows."""
 	names = [row.email_queue for row in rows]
-	fields = ["name", "status", "error"]
+	fields = ["name", "status", "error", "modified"]
 	found = (
 		frappe.get_all("Email Queue", {"name": ["in", names]}, fields, order_by="name asc") if names else []
 	)
@@ -72,7 +75,7 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 		return MailStatus.SENT, None
 	lines = (queued.error or "").strip().splitlines() or [""]
 	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
-	if queued.status in FAILED_STATUSES:
+	if queued.status in FAILED_STATUSES or is_lost(queued):
 		advice = _("Check the outgoing mail server, then send it again.")
 		return MailStatus.FAILED, add_details(
 			f"{_('The mail server has not confirmed that it took it.')} {advice}", error or queued.status
@@ -80,6 +83,11 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	if error:
 		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)
 	return MailStatus.QUEUED, None
+
+
+def is_lost(queued) -> bool:
+	before = add_to_date(now_datetime(), seconds=-LOST_AFTER_S, as_datetime=True)
+	return queued.status == "Sending" and queued.modified < before
 
 
 def list_reached(mail: str) -> set[str]:

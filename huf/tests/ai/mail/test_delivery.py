@@ -22,7 +22,7 @@ class TestDelivery(DraftingTestCase):
 
 	def update_queue(self, **values) -> None:
 		"""Write to Frappe's mail queue as Frappe does, without documents and their events."""
-		frappe.db.set_value("Email Queue", row(self.name).email_queue, values)
+		frappe.db.set_value("Email Queue", row(self.name).email_queue, values, update_modified=False)
 		frappe.db.commit()
 
 	def list_shown_statuses(self) -> tuple:
@@ -118,6 +118,16 @@ class TestDelivery(DraftingTestCase):
 		reason = f"The mailbox {self.mailbox} was deleted"
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Held", reason))
 		self.assertEqual((self.work(waiting).status, row(waiting).reason), ("Failed", reason))
+
+	def test_a_mail_whose_worker_was_lost_while_it_sent_is_failed_after_an_hour(self):
+		send_all(self.mail)
+		self.update_queue(status="Sending")
+		self.assertEqual(follow_queue(), [])
+		long_ago = frappe.utils.add_to_date(frappe.utils.now_datetime(), hours=-2, as_datetime=True)
+		self.update_queue(modified=long_ago)
+		self.assertEqual(follow_queue(), [self.name])
+		self.assertEqual(row(self.name).status, "Failed")
+		self.assertIn("has not confirmed", row(self.name).reason)
 
 	def test_a_mail_whose_email_queue_entry_is_deleted_is_failed(self):
 		send_all(self.mail)
