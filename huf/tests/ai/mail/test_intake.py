@@ -33,7 +33,8 @@ class TestTakingIn(MailTestCase):
 		content = frappe.generate_hash().encode()
 		mail.add_attachment(content, "application", "csv", filename=f"{'報' * 100}.csv")
 		(attachment,) = json.loads(row(self.take(mail.as_bytes())).attachments)
-		self.assertTrue(attachment["file_url"].endswith("報.csv"))
+		# Frappe adds a part of the hash where another file has the name.
+		self.assertRegex(attachment["file_url"], r"報[0-9a-f]*\.csv$")
 
 	def test_a_broken_attachment_does_not_stop_its_mail(self):
 		mail = EmailMessage()
