@@ -41,13 +41,14 @@ def list_waiting_replies() -> list:
 	filters = {"direction": Direction.OUTGOING.value, "status": ["in", [each.value for each in UNSENT]]}
 	if not frappe.has_permission(store.MAIL, "read"):
 		return []
-	return frappe.get_list(
+	rows = frappe.get_list(
 		store.MAIL,
 		filters=filters,
 		fields=WAITING_FIELDS,
 		order_by="creation desc",
 		limit_page_length=MAX_WAITING,
 	)
+	return clear_unreadable_links(rows)
 
 
 def mark_waiting_replies(rows: list) -> list:

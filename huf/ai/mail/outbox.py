@@ -57,6 +57,8 @@ def find_objection(row) -> str | None:
 	if not row.reply_to_mail:
 		return None
 	answered = store.read_mail(row.reply_to_mail)
+	if not answered:
+		return None if row.approved_by else "The mail that it answers was deleted"
 	if who := threads.find_answerer(answered, threads.read_approval_time(row.name)):
 		return f"{who} has already answered"
 	if row.approved_by:

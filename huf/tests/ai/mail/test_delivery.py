@@ -81,11 +81,22 @@ class TestDelivery(DraftingTestCase):
 		api.discard_draft(self.name)
 		self.assertEqual(api.get_mail(self.name)["drafts"], [])
 
-	def test_a_reply_in_the_list_names_the_mail_that_it_answers_while_there_is_one(self):
+	def test_a_reply_in_the_lists_names_the_mail_that_it_answers_while_there_is_one(self):
+		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
 		for answered in (self.mail, None):
-			(listed,) = [each for each in api.get_mails(mailbox=self.mailbox) if each.name == self.name]
-			self.assertEqual(listed.reply_to_mail, answered)
+			rows = [*api.get_mails(mailbox=self.mailbox), *api.get_waiting_replies()]
+			named = [each.reply_to_mail for each in rows if each.name == self.name]
+			self.assertEqual(named, [answered, answered])
 			frappe.delete_doc("Agent Mail", self.mail, ignore_missing=True)
+
+	def test_a_reply_to_a_deleted_mail_is_sent_only_if_a_person_has_approved_it(self):
+		frappe.delete_doc("Agent Mail", self.mail)
+		frappe.db.commit()
+		self.assertFalse(send_approved_mail(self.name))
+		self.assertEqual(row(self.name).reason, "The mail that it answers was deleted")
+		api.approve_draft(self.name)
+		frappe.db.commit()
+		self.assertTrue(send_approved_mail(self.name))
 
 	def test_a_reply_approved_before_a_newer_mail_does_not_count_as_its_answer(self):
 		store.change_status(self.name, MailStatus.APPROVED, MailStatus.DRAFT)
