@@ -203,15 +203,15 @@ class Connection:
 			finally:
 				self._give_back()
 
-	def define(self, *queries: str):
-		"""Change the schema, by all queries or none. Commits earlier writes, as MariaDB does."""
+	def define(self, query: str):
+		"""Change the schema. Commits earlier writes, as MariaDB does."""
 		self.commit()
-		if len(queries) > 1:
-			self.begin()
-		for query in queries:
-			self._run(query)
-		if len(queries) > 1:
-			self.commit()
+		self._run(query)
+
+	def alter(self, query: str):
+		"""Change the schema as part of the transaction."""
+		self.begin()
+		self._run(query)
 
 	def executemany(self, query: str, rows):
 		self.begin()

@@ -38,6 +38,9 @@ COLUMN_TYPES = {
 }  # fmt: skip
 
 UNLIMITED = {"Password", "Attach", "Attach Image", "Barcode", "Signature"}
+SAVEPOINT = "retype"
+EXACT = 2**53
+"""From here on, numbers of a text would lose digits."""
 TEXT_BYTES = 65535
 LIMITED = {"Small Text", "Text", "Password", "Attach", "Attach Image"}
 """Kinds of text that hold TEXT_BYTES in UTF-8."""
@@ -84,10 +87,8 @@ def sync_table(meta):
 	table = get_table_name(meta.name)
 	wanted = columns_of(meta)
 	present = {row[1]: row for row in frappe.db.execute(f"PRAGMA table_info(`{table}`)")}
-	retyped = [field for field in meta.fields if is_retyped(field, present, wanted)]
-	values = [convert_column(table, field) for field in retyped]
-	for field, converted in zip(retyped, values, strict=True):
-		retype_column(table, field.fieldname, wanted[field.fieldname], converted)
+	if retyped := [field for field in meta.fields if is_retyped(field, present, wanted)]:
+		retype_columns(table, retyped, wanted)
 	if not present:
 		body = ", ".join(f"`{name}` {kind}" for name, kind in wanted.items())
 		frappe.db.define(f"CREATE TABLE `{table}` ({body})")
@@ -118,29 +119,43 @@ def get_storage(column: str) -> str:
 	return "TEXT" if kind == "VARCHAR" else kind
 
 
-def convert_column(table: str, field) -> list[tuple]:
-	"""(value, name) of each row as the field's type stores it. Raises ValidationError if one does not fit."""
-	column, is_text = field.fieldname, COLUMN_TYPES[field.fieldtype] in (VARCHAR, LONG_TEXT)
-	rows = frappe.db.execute(f"SELECT `{column}`, name FROM `{table}` WHERE `{column}` != ''").fetchall()
+def retype_columns(table: str, fields: list, wanted: dict[str, str]) -> None:
+	"""Replace columns by ones of another type with the same values: all of them, or none if a value does not
+	fit. The caller's writes are committed with them, and nobody writes in between.
+	"""
+	frappe.db.savepoint(SAVEPOINT)
 	try:
-		return [(to_field(str(old) if is_text else old, field.fieldtype, column), name) for old, name in rows]
+		for field in fields:
+			retype_column(table, field, wanted[field.fieldname])
+	except Exception:  # re-raised: the caller may commit
+		frappe.db.rollback(save_point=SAVEPOINT)
+		raise
+	frappe.db.commit()
+
+
+def retype_column(table: str, field, kind: str) -> None:
+	db, column = frappe.db, field.fieldname
+	rows = db.execute(f"SELECT `{column}`, name FROM `{table}`").fetchall()
+	values = [(convert_value(old, field, kind), name) for old, name in rows]
+	db.alter(f"ALTER TABLE `{table}` ADD COLUMN `_new_{column}` {kind}")
+	db.executemany(f"UPDATE `{table}` SET `_new_{column}` = ? WHERE name = ?", values)
+	query = f"SELECT l.name FROM pragma_index_list('{table}') l, pragma_index_info(l.name) i WHERE i.name = ?"
+	for (index,) in db.execute(query, (column,)).fetchall():
+		db.alter(f"DROP INDEX `{index}`")
+	db.alter(f"ALTER TABLE `{table}` DROP COLUMN `{column}`")
+	db.alter(f"ALTER TABLE `{table}` RENAME COLUMN `_new_{column}` TO `{column}`")
+
+
+def convert_value(old, field, kind: str):
+	"""A stored value as a field of another type stores it; an empty one stays empty, whatever the default."""
+	if old is None or old == "":
+		return 0 if "NOT NULL" in kind else None
+	fieldtype = {"Long Int": "Int", "Duration": "Float"}.get(field.fieldtype, field.fieldtype)
+	try:
+		return to_field(str(old), fieldtype, field.fieldname)
 	except (frappe.db.DataError, frappe.db.OperationalError) as error:
 		message = frappe._("{0} cannot become {1}: {2}")
-		frappe.throw(message.format(field.label or column, field.fieldtype, error))
-
-
-def retype_column(table: str, column: str, kind: str, values: list[tuple]) -> None:
-	"""Replace a column by one of another type with these values. An interrupted one can be repeated."""
-	db, new = frappe.db, f"_new_{column}"
-	if new not in {row[1] for row in db.execute(f"PRAGMA table_info(`{table}`)")}:
-		db.define(f"ALTER TABLE `{table}` ADD COLUMN `{new}` {kind}")
-	db.executemany(f"UPDATE `{table}` SET `{new}` = ? WHERE name = ?", values)
-	query = f"SELECT l.name FROM pragma_index_list('{table}') l, pragma_index_info(l.name) i WHERE i.name = ?"
-	db.define(
-		*(f"DROP INDEX `{row[0]}`" for row in db.execute(query, (column,)).fetchall()),
-		f"ALTER TABLE `{table}` DROP COLUMN `{column}`",
-		f"ALTER TABLE `{table}` RENAME COLUMN `{new}` TO `{column}`",
-	)
+		frappe.throw(message.format(field.label or field.fieldname, field.fieldtype, error))
 
 
 def columns_of(meta) -> dict[str, str]:
@@ -270,6 +285,8 @@ def to_number(value, fieldtype: str, column: str):
 			value = float(value)
 		except ValueError:
 			raise frappe.db.DataError(f"Incorrect number: '{value}' for column `{column}`") from None
+		if not abs(value) < EXACT:
+			raise frappe.db.DataError(f"Out of range value for column '{column}'")
 		value = value if fieldtype in DECIMALS else round(value)
 	if fieldtype not in DECIMALS:
 		return to_column(value)
