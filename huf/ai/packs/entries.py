@@ -40,7 +40,7 @@ def check_entries(pack_entries: Iterable[PackEntry]) -> None:
 def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
 	"""`keys`: what the entry may have besides the fields that its DocType has now."""
 	meta = frappe.get_meta(entry.doctype)
-	if meta.issingle and not meta.custom:
+	if is_site_settings(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
 		)
@@ -49,6 +49,12 @@ def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
 			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
 			place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
 			raise UsageError(f"{place}: {entry.doctype} has no field {name!r}.")
+
+
+def is_site_settings(doctype: str) -> bool:
+	"""Whether it is a Single of an app: there is one on the site, whoever changes it."""
+	meta = frappe.get_meta(doctype)
+	return bool(meta.issingle and not meta.custom)
 
 
 def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	made = entries.insert_entry(entry)
 	row.record_name = made.name
 	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name))
-	is_off = entry.doctype == "Agent Trigger" and made.disabled and not made.run_as
+	is_off = entry.doctype == "Agent Trigger" and made.disabled and made.lacks_user()
 	note = ", turned off until you choose its Run As" if is_off else ""
 	report.made.append(f"{entry.doctype} {row.record_name}{note}")
 

@@ -165,9 +165,10 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 
 
 def is_user_record(row) -> bool:
-	return row is None or entries.is_edited(
-		row.record_doctype, row.record_name, json.loads(row.digests or "{}")
-	)
+	"""Whether people made or changed it. The site's settings, which packs could once contain, are theirs."""
+	if row is None or entries.is_site_settings(row.record_doctype):
+		return True
+	return entries.is_edited(row.record_doctype, row.record_name, json.loads(row.digests or "{}"))
 
 
 def format_counts(people: dict[str, list[str]]) -> str:

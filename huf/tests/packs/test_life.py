@@ -70,6 +70,15 @@ class TestInstalling(PackTestCase):
 		self.assertIn(f"Agent Trigger {name}, turned off until you choose its Run As", report.made)
 		self.assertEqual(self.install().changed, [])
 
+	def test_a_trigger_that_the_pack_turns_off_and_that_needs_no_user_is_only_listed(self):
+		name = f"By hand {self.key}"
+		self.write(
+			more=f"""triggers:
+  - {{trigger_name: {name}, agent: {self.agent}, trigger_type: Manual, prompt: Water, disabled: 1}}
+"""
+		)
+		self.assertIn(f"Agent Trigger {name}", self.install().made)
+
 	def test_packs_outside_an_app_cannot_contain_code(self):
 		self.put("tools.py", "raise SystemExit")
 		with self.assertRaisesRegex(UsageError, "which only a pack of an app may"):
@@ -305,6 +314,18 @@ class TestRemoving(PackTestCase):
 		self.install()
 		self.assertIn(f"Removed: DocType {self.plant}", remove_pack(self.name))
 		self.assertEqual(what_there_is(), before)
+
+	def test_updates_and_removal_keep_settings_that_the_pack_once_contained(self):
+		self.install()
+		single = "Huf Settings"
+		before = set(frappe.db.get_singles_dict(single))
+		for act in (lambda: self.install().kept, lambda: remove_pack(self.name)):
+			doc = frappe.get_doc("Agent Pack", self.name)
+			doc.append("records", {"record_doctype": single, "record_name": single, "entry": "x", "made": 1})
+			doc.save()
+			frappe.db.commit()
+			self.assertTrue([line for line in act() if single in line and "was changed here" in line])
+		self.assertEqual(set(frappe.db.get_singles_dict(single)), before)
 
 	def test_removal_deletes_a_model_that_an_update_brought_after_its_agent(self):
 		before = what_there_is()
