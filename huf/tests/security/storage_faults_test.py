@@ -208,3 +208,9 @@ class TestStart(unittest.TestCase):
 			self.assertIn(f"{name} is missing", self.start(self.home))
 			self.assertEqual(sorted(file.name for file in folder.iterdir()), left)
 			(folder / name).write_bytes(content)
+
+	def test_a_machine_without_time_zone_data_opens_a_site_that_names_no_zone(self):
+		self.make_site()
+		command, environment = [*HUF, "--home", str(self.home), "packs"], {**os.environ, "PYTHONTZPATH": ""}
+		result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+		self.assertEqual((result.returncode, result.stderr), (0, ""))
