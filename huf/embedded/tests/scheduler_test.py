@@ -31,7 +31,9 @@ class TestScheduler(SiteTestCase):
 		self.assertEqual(enqueue_events(minutes_after_noon(5), EVENTS), [METHOD])
 
 	def test_events_fire_beside_one_whose_cron_expression_is_unreadable(self):
-		events = [("an_app.nightly", "nightly", "default"), ("an_app.often", "* * * *", "default"), *EVENTS]
+		events = [
+			("an_app.job", cron, "default") for cron in ("nightly", "* * * *", "0 0 31 2 *", None)
+		] + EVENTS
 		enqueue_events(NOON, events)
 		self.assertEqual(enqueue_events(minutes_after_noon(5), events), [METHOD])
 

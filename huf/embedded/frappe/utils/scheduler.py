@@ -8,6 +8,7 @@ import datetime
 import threading
 import traceback
 from collections.abc import Iterator
+from functools import cache
 
 import frappe
 from croniter import croniter
@@ -41,7 +42,16 @@ def get_events() -> Iterator[tuple[str, str, str]]:
 
 def list_unreadable() -> list[str]:
 	"""Events that never fire, because their hook names no known frequency or no cron expression."""
-	return [f"{method} ({cron})" for method, cron, _queue in get_events() if not croniter.is_valid(cron)]
+	return [f"{method} ({cron})" for method, cron, _queue in get_events() if not is_readable(cron)]
+
+
+@cache
+def is_readable(cron) -> bool:
+	"""Whether it is a cron expression that has a next time: 31 February has none."""
+	try:
+		return bool(croniter(str(cron)).get_next())
+	except ValueError:
+		return False
 
 
 def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[str]:
@@ -53,7 +63,7 @@ def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[st
 	now = now or frappe.utils.now_datetime()
 	fired = []
 	for method, cron, queue in events or get_events():
-		if croniter.is_valid(cron) and _take_turn(f"{method} {cron}", cron, now):
+		if is_readable(cron) and _take_turn(f"{method} {cron}", cron, now):
 			enqueue(method, queue=queue, job_id=f"scheduled_job::{method}", deduplicate=True)
 			fired.append(method)
 	return fired
