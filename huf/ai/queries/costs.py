@@ -10,6 +10,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.queries.reports import DAY, run_query, select_spending, sum_costs
+from huf.ai.storage.budgets import sum_calls
 from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
 from huf.permissions import is_manager
 
@@ -66,8 +67,11 @@ def list_budgets(now: datetime) -> list[dict]:
 	rows = frappe.get_all(
 		"Agent Budget", {"name": ["in", names]}, ["name", "cost", "tokens"], order_by="name asc"
 	)
-	used = {row.name: row for row in rows}
-	return [describe_budget(limit, used.get(name) or {}) for limit, name in zip(limits, names, strict=True)]
+	used = {row.name: (row.cost, row.tokens) for row in rows}
+	return [
+		describe_budget(limit, *(used.get(name) or sum_calls(limit, now)))
+		for limit, name in zip(limits, names, strict=True)
+	]
 
 
 def read_visible_limits() -> list[Limit]:
@@ -80,12 +84,12 @@ def read_visible_limits() -> list[Limit]:
 	return [build_limit(SITE, "site", settings, ""), *of_agents, own]
 
 
-def describe_budget(limit: Limit, used: dict) -> dict:
+def describe_budget(limit: Limit, cost: float, tokens: int) -> dict:
 	return {
 		"scope": limit.scope.key,
 		"holder": limit.holder,
 		"cost_limit": limit.cost.amount,
-		"cost": used.get("cost") or 0,
+		"cost": cost or 0,
 		"token_limit": limit.tokens.amount,
-		"tokens": used.get("tokens") or 0,
+		"tokens": tokens or 0,
 	}

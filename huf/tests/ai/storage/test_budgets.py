@@ -10,6 +10,7 @@ from huf.ai.core import times
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import AgentRequest, Usage
+from huf.ai.queries.costs import list_budgets
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import recover_runs, work_on
@@ -72,6 +73,8 @@ class TestRunsWithLimits(BudgetTestCase):
 			run_agent_sync(agent, "Spend")
 		for limit in ({"agent_daily_cost_limit": 0.2}, {"user_daily_token_limit": 150_000}):
 			with self.subTest(limit), settings(**limit), acting_as(user):
+				shown = [each["tokens"] for each in list_budgets(now_datetime())]
+				self.assertEqual(shown, [150_000] if "user_daily_token_limit" in limit else [])
 				result = run_agent_sync(agent, "Spend more")
 				self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "money_budget"))
 		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.2, places=6)
