@@ -19,10 +19,12 @@ def undo(home, runs, agent, since, restore, yes, user):
 		raise click.UsageError("Name the runs to undo, or an agent with --agent.")
 	if agent and not since:
 		raise click.UsageError('With --agent, say since when, such as --since "2026-11-22 09:00".')
-	with connected(home, user):
+	with connected(home, user) as frappe:
 		from huf.ai.undo.scope import parse_scope
 		from huf.ai.undo.undo import apply_undo, preview_undo
 
+		if agent and not frappe.db.exists("Agent", agent):
+			raise click.ClickException(f"There is no agent {agent!r}.")
 		scope = parse_scope(list(runs), agent, since)
 		decisions = {"*": "restore"} if restore else {}
 		preview = preview_undo(scope, decisions)

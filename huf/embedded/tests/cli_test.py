@@ -181,6 +181,8 @@ class TestCommandLine(SiteTestCase):
 	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
 		self.assert_refused(self.run_huf("undo", "--agent", "Planner"), "--since")
+		missing = self.run_huf("undo", "--agent", "Nope", "--since", "2026-11-22")
+		self.assert_refused(missing, "There is no agent 'Nope'.")
 		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
 		self.assertRegex(self.run_huf("stop").output, "^Stopped. `huf release .+` resumes.\n$")
 		self.assertIn("Released", self.run_huf("release").output)
