@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import frappe
+from frappe.model.document import Document
 from frappe.utils import strip_html
 
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
@@ -18,6 +19,7 @@ from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import ResultText
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
+from huf.ai.tools.fields import to_visible_dict
 from huf.ai.tools.reads import Reads, tracking_reads
 from huf.ai.tools.second_person import SecondPerson
 from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
@@ -165,7 +167,7 @@ class ToolFunction:
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
 		"""The result as text, with the origins of its untrusted content."""
-		text = truncate_result(result, self.result_limit)
+		text = truncate_result(to_visible(result), self.result_limit)
 		origins = [*(self.label(arguments, text) if self.label else ()), *reads.find_origins()]
 		return ResultText.of(text, origins) if origins else text
 
@@ -183,6 +185,13 @@ class ToolFunction:
 	def check_admission(self) -> None:
 		if self.admit:
 			self.admit()
+
+
+def to_visible(result: Any) -> Any:
+	"""A result with documents, also those of a list, as the fields that the user may read."""
+	if isinstance(result, Document):
+		return to_visible_dict(result)
+	return [to_visible(each) for each in result] if isinstance(result, list) else result
 
 
 def remove_tags(html: str) -> str:

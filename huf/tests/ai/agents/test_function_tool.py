@@ -1,5 +1,6 @@
 """Synchronous and asynchronous functions as tools: results, errors and admission checks."""
 
+import json
 import sys
 import time
 
@@ -11,7 +12,9 @@ from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.loop.tool_calls import perform, prepare
 from huf.ai.providers.sdk_agent import to_loop_tool
+from huf.ai.runs.admission import acting_as
 from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_user
 
 ANY = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -63,6 +66,20 @@ class TestFunctionTools(SiteTestCase):
 				result = call(function, '{"m": 3}')
 				self.assertEqual(result.status, CallStatus.FAILED)
 				self.assertIn("unexpected keyword argument", result.text)
+
+	def test_a_document_is_returned_with_the_fields_that_the_user_may_read(self):
+		agent, user = make_agent(instructions="SECRET"), make_user("Huf User")
+		with acting_as(user):
+			one, several = (
+				call(function, "{}").text
+				for function in (
+					lambda: frappe.get_doc("Agent", agent),
+					lambda: [frappe.get_doc("Agent", agent)],
+				)
+			)
+		self.assertEqual(json.loads(several), [json.loads(one)])
+		self.assertEqual(json.loads(one)["name"], agent)
+		self.assertNotIn("SECRET", one)
 
 	def test_a_function_that_exits_ends_its_call_only(self):
 		async def exit_async():
