@@ -52,7 +52,7 @@ def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
 
 
 def is_site_settings(doctype: str) -> bool:
-	"""Whether it is a Single of an app: there is one on the site, whoever changes it."""
+	"""Whether it is a Single of an app."""
 	meta = frappe.get_meta(doctype)
 	return bool(meta.issingle and not meta.custom)
 
