@@ -59,25 +59,18 @@ class TestInstalling(PackTestCase):
 		self.assertTrue(frappe.db.exists("DocType", "ToDo"))
 
 	def test_a_schedule_without_a_user_is_installed_turned_off(self):
-		name = f"Nightly {self.key}"
+		nightly, by_hand = f"Nightly {self.key}", f"By hand {self.key}"
 		self.write(
 			more=f"""triggers:
-  - {{trigger_name: {name}, agent: {self.agent}, trigger_type: Schedule, cron: 0 7 * * *, prompt: Water}}
+  - {{trigger_name: {nightly}, agent: {self.agent}, trigger_type: Schedule, cron: 0 7 * * *, prompt: Water}}
+  - {{trigger_name: {by_hand}, agent: {self.agent}, trigger_type: Manual, prompt: Water, disabled: 1}}
 """
 		)
 		report = self.install()
-		self.assertEqual(frappe.db.get_value("Agent Trigger", name, "disabled"), 1)
-		self.assertIn(f"Agent Trigger {name}, turned off until you choose its Run As", report.made)
+		self.assertEqual(frappe.db.get_value("Agent Trigger", nightly, "disabled"), 1)
+		self.assertIn(f"Agent Trigger {nightly}, turned off until you choose its Run As", report.made)
+		self.assertIn(f"Agent Trigger {by_hand}", report.made)
 		self.assertEqual(self.install().changed, [])
-
-	def test_a_trigger_that_the_pack_turns_off_and_that_needs_no_user_is_only_listed(self):
-		name = f"By hand {self.key}"
-		self.write(
-			more=f"""triggers:
-  - {{trigger_name: {name}, agent: {self.agent}, trigger_type: Manual, prompt: Water, disabled: 1}}
-"""
-		)
-		self.assertIn(f"Agent Trigger {name}", self.install().made)
 
 	def test_packs_outside_an_app_cannot_contain_code(self):
 		self.put("tools.py", "raise SystemExit")
