@@ -53,9 +53,10 @@ def merge_parts(kept: Digests, given: Parts, stored: Parts, changed: Collection[
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
 		was_given, was_stored, columns = kept.get(part) or ("", "", None)
-		if part in kept and compute_part_digest(select_columns(columns, stored.get(part))) != was_stored:
-			merged.edited.append(part)
-		elif part not in kept and part in changed and not is_equal_part(given[part], stored.get(part)):
+		digest = compute_part_digest(select_columns(columns, stored.get(part)))
+		is_changed = digest != was_stored if part in kept else part in changed
+		# What is stored as the pack has it is nobody's, also after the type of its field changed.
+		if is_changed and not (part in given and is_equal_part(given[part], stored.get(part))):
 			merged.edited.append(part)
 		elif part not in given:
 			merged.changes[part] = None

@@ -190,6 +190,9 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(values, ("Water them twice.", 1))
 		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here and is kept."])
 		self.assertEqual(self.install().kept, report.kept)
+		text = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", text.replace("temperature: 0.2", "temperature: 1"))
+		self.assertEqual(self.install().kept, [])
 
 	def test_a_field_filled_in_before_the_pack_sets_it_is_kept(self):
 		agent = frappe.get_doc("Agent", self.agent)
