@@ -1,4 +1,4 @@
-"""Fields whose type changes: what becomes of the values in their columns."""
+"""Fields whose type changes: what becomes of the values in their columns, and of their indexes."""
 
 import frappe
 
@@ -83,3 +83,10 @@ class TestRetypedColumns(SiteTestCase):
 		frappe.db.before_commit.add(lambda: seen.append(self.read()))
 		self.retype("Int")
 		self.assertEqual(seen[0], [1])
+
+	def test_a_field_that_is_no_longer_unique_takes_equal_values(self):
+		self.make("1", fieldtype="Data", unique=1)
+		for values in ({"unique": 0}, {"unique": 0, "search_index": 1}):
+			self.retype("Data", **values)
+			frappe.get_doc({"doctype": DOCTYPE, "size": "1"}).insert()
+		self.assertEqual(self.read(), ["1", "1", "1"])

@@ -99,9 +99,10 @@ def sync_table(meta):
 	for name, is_unique in wanted_indexes.items():
 		create_index(table, (name,), unique=is_unique)
 	indexes = {row[1] for row in frappe.db.execute(f"PRAGMA index_list(`{table}`)")}
-	for name in {"modified", *(field.fieldname for field in meta.fields)} - wanted_indexes.keys():
-		if (index := name_index(table, (name,))) in indexes:
-			frappe.db.define(f"DROP INDEX `{index}`")
+	for name in {"modified", *(field.fieldname for field in meta.fields)}:
+		for is_unique in {True, False} - {wanted_indexes.get(name)}:
+			if (index := name_index(table, (name,), is_unique)) in indexes:
+				frappe.db.define(f"DROP INDEX `{index}`")
 
 
 def is_retyped(field, present: dict[str, tuple], wanted: dict[str, str]) -> bool:
