@@ -39,7 +39,7 @@ class InstallReport:
 def install_pack(source: PackSource) -> InstallReport:
 	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left.
 
-	The one exception: an update that fails may have added fields to DocTypes of the pack.
+	The one exception: an update that fails may have added or changed fields of DocTypes of the pack.
 	"""
 	pack, done = load_pack(source), False
 	with acting_as("Administrator"):
