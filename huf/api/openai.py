@@ -56,7 +56,7 @@ class NotFound(Exception):
 def refusing_as_openai(function):
 	"""Convert refusals to OpenAI's errors.
 
-	They roll back, because Frappe commits what a request has written that ends with a response.
+	Each rolls back first: Frappe commits the writes of a request that ends with a response.
 	"""
 
 	@wraps(function)

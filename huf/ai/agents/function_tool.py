@@ -204,11 +204,11 @@ def remove_tags(html: str) -> str:
 
 @contextmanager
 def messages_dropped() -> Iterator[None]:
-	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
+	"""Keep messages of frappe.throw and msgprint inside a tool from the caller's browser: the model gets them.
 
-	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text, and
-	so does that a name is taken, which Frappe says only in a message. Its tags are left out. A function that
-	exits, as argparse does after wrong arguments, ends its call and not the process.
+	Errors get the text that Frappe keeps elsewhere: in a flag for a missing permission, in the arguments for
+	a name that is taken. Tags are removed. A function that exits, as argparse does after wrong arguments,
+	ends its call, not the process.
 	"""
 	messages, frappe.flags.error_message = len(frappe.local.message_log), None
 	try:
