@@ -12,8 +12,9 @@ import os
 import socket
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 from werkzeug.wrappers import Response
@@ -23,7 +24,6 @@ from huf.embedded.site import SITE
 
 THREADS, MAX_STREAMS = 320, 256
 """Each stream and each open page occupies a thread; the rest is left for other requests."""
-MAX_STREAMS_PER_USER = 224
 KEEP_ALIVE_S = 75
 """Longer than clients and proxies keep connections, because a client may reuse one just as the server closes
 it.
@@ -68,48 +68,33 @@ class Services:
 
 
 class StreamLimit:
-	"""A WSGI middleware that limits the number of concurrent long-lived requests, in all and of one user."""
+	"""A WSGI middleware that limits the number of concurrent long-lived requests."""
 
-	def __init__(
-		self,
-		application: Callable,
-		max_streams: int = MAX_STREAMS,
-		max_per_user: int = MAX_STREAMS_PER_USER,
-		find_user: Callable[[dict], str] = lambda environ: find_session_user(),
-	):
-		self.application, self.max_per_user, self.find_user = application, max_per_user, find_user
-		self.slots, self.lock = threading.BoundedSemaphore(max_streams), threading.Lock()
-		self.open: Counter[str] = Counter()
+	def __init__(self, application: Callable, max_streams: int = MAX_STREAMS):
+		self.application = application
+		self.slots = threading.BoundedSemaphore(max_streams)
 
 	def __call__(self, environ: dict, start_response: Callable):
 		if environ["PATH_INFO"].startswith("/socket.io"):
 			return self.answer_slowly(environ, start_response)
-		user = has_slot = None
+		has_slot = None
 
 		def start(status: str, headers: list, exc_info=None):
-			nonlocal user, has_slot
+			nonlocal has_slot
 			if ("Content-Type", "text/event-stream; charset=utf-8") in headers:
-				user = self.find_user(environ)
-				has_slot = self.take(user)
+				has_slot = self.slots.acquire(blocking=False)
 			return start_response(status, headers, exc_info) if has_slot is not False else lambda _data: None
 
 		body = self.application(environ, start)
 		if has_slot is False:
 			body.close()
 			return refuse(environ, start_response)
-		return ClosingIterator(body, lambda: self.give_back(user)) if has_slot else body
-
-	def take(self, user: str) -> bool:
-		with self.lock:
-			if self.open[user] >= self.max_per_user or not self.slots.acquire(blocking=False):
-				return False
-			self.open[user] += 1
-			return True
-
-	def give_back(self, user: str) -> None:
-		with self.lock:
-			self.open[user] -= 1
-			self.slots.release()
+		if not has_slot:
+			return body
+		ending = ExitStack()  # also frees the slot if the end of the stream fails
+		ending.callback(self.slots.release)
+		ending.callback(body.close)
+		return ClosingIterator(chain(body), ending.close)
 
 	def answer_slowly(self, environ: dict, start_response: Callable):
 		"""Answer a Socket.IO request within the limit. A websocket is served within the call; a poll waits in
@@ -130,12 +115,6 @@ def refuse(environ: dict, start_response: Callable):
 		(RECEIVED, {"x-should-retry": "false"}) if is_message else (TOO_MANY, {"Retry-After": "5"})
 	)
 	return Response(text, 503, headers)(environ, start_response)
-
-
-def find_session_user() -> str:
-	import frappe
-
-	return frappe.session.user
 
 
 def make_application(services: Services, sites_path: str):

@@ -10,7 +10,8 @@ import re
 import sqlite3
 import sys
 import traceback
-from functools import partial
+from contextlib import ExitStack
+from itertools import chain
 
 import frappe
 import frappe.api
@@ -77,15 +78,15 @@ HEADERS = {
 
 
 def application(environ, start_response):
-	# Avoids a reference cycle between the request and its environment, which would keep its body until a
-	# garbage collection.
-	response = respond(Request(environ, populate_request=False))
-	try:
+	with ExitStack() as ending:
+		ending.callback(frappe.destroy)
+		ending.callback(end_request, environ)
+		# Avoids a reference cycle between the request and its environment, which would keep its body until a
+		# garbage collection.
+		response = respond(Request(environ, populate_request=False))
 		body = response(environ, start_response)
-	except Exception:  # nothing closes a response that the server refuses
-		end_request(environ)
-		raise
-	return ClosingIterator(body, [partial(end_request, environ), frappe.destroy])
+		ending.callback(body.close)
+		return ClosingIterator(chain(body), ending.pop_all().close)
 
 
 def respond(request: Request) -> Response:

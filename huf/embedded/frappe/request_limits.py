@@ -7,8 +7,10 @@ from threading import Lock
 import frappe
 
 REQUESTS_PER_MINUTE = 6_000
-REQUESTS_AT_ONCE = 256
-"""Of the server's 320 threads; the others are left for other callers."""
+REQUESTS_AT_ONCE = 200
+"""All of them may be streams. With the 40 open pages of a user they leave some of the server's 256 streams to
+others.
+"""
 CALLER = "huf.caller"
 """Key of the counted caller in a request's environment."""
 MAX_CALLERS = 10_000

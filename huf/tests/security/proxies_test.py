@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+from unittest import mock
 
 import frappe
 
@@ -142,3 +143,11 @@ class TestRequests(ProxyTestCase):
 		at_once[f"user {self.user}"] = 2
 		self.assertEqual([each.open(WHO).status_code for each in (eager, calm)], [429, 200])
 		self.assertEqual(at_once[f"user {self.user}"], 2)
+
+	def test_requests_whose_answer_fails_are_taken_off(self):
+		from frappe.request_limits import at_once
+
+		for end in ("dispatch", "finish"):
+			with mock.patch(f"frappe.app.{end}", side_effect=SystemExit), self.assertRaises(SystemExit):
+				Browser().open(WHO)
+		self.assertFalse(at_once)
