@@ -37,6 +37,8 @@ class RealtimeServer:
 		self.site, self.sites_path, self.namespace = site, sites_path, f"/{site}"
 		self.jobs_file = os.path.join(sites_path, site, "jobs.db")
 		self.users: dict[str, str] = {}
+		self.rooms: dict[str, set[str]] = {}
+		"""{connection: rooms that it asked for}; the library's list fails while other threads change it."""
 		self.open: Counter[str] = Counter()
 		"""{user: requests that are being answered}"""
 		self.stopping, self.lock = threading.Event(), threading.Lock()
@@ -102,21 +104,24 @@ class RealtimeServer:
 		user, user_type = self.find_user(environ)
 		if not user:
 			raise socketio.exceptions.ConnectionRefusedError("Unauthorized")
-		self.users[sid] = user
+		self.users[sid], self.rooms[sid] = user, set()
 		for room in (f"user:{user}", "website", *(["all"] if user_type == "System User" else [])):
 			self.server.enter_room(sid, room, namespace=self.namespace)
 
 	def on_disconnect(self, sid: str, reason=None):
 		self.users.pop(sid, None)
+		self.rooms.pop(sid, None)
 
 	def _join(self, sid: str, room: str, doctype: str | None = None, name: str | None = None):
-		rooms = self.server.rooms(sid, namespace=self.namespace)
+		rooms = self.rooms[sid]
 		if len(rooms) >= MAX_ROOMS or len(room) > MAX_ROOM_CHARS:
 			return  # names of rooms stay in memory while the page is open
 		if not doctype or self._as(self.users[sid], lambda: may_subscribe(doctype, name)):
 			self.server.enter_room(sid, room, namespace=self.namespace)
+			rooms.add(room)
 
 	def _leave(self, sid: str, room: str):
+		self.rooms[sid].discard(room)
 		self.server.leave_room(sid, room, namespace=self.namespace)
 
 	def _as(self, user: str | None, call: Callable):

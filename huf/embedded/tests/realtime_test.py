@@ -85,12 +85,15 @@ class TestRealtime(SiteTestCase):
 
 	def test_a_connection_joins_a_limited_number_of_rooms_with_short_names(self):
 		client, long = self.connect_as("Administrator"), "x" * MAX_ROOM_CHARS
-		with patch("huf.embedded.realtime_server.MAX_ROOMS", 8):
+		with patch("huf.embedded.realtime_server.MAX_ROOMS", 7):
 			for task in (long, *(f"task {number}" for number in range(8))):
 				self.subscribe(client, "task_subscribe", task)
+			self.subscribe(client, "task_unsubscribe", "task 1")
+			self.subscribe(client, "task_subscribe", "task 8")
 		rooms = self.realtime.server.manager.rooms[NAMESPACE]
-		self.assertIn("task_progress:task 0", rooms)
-		for task in (long, "task 7"):
+		for task in ("task 0", "task 8"):
+			self.assertIn(f"task_progress:{task}", rooms)
+		for task in (long, "task 7", "task 1"):
 			self.assertNotIn(f"task_progress:{task}", rooms)
 
 	def test_after_commit_events_are_sent_once_and_dropped_on_rollback(self):
