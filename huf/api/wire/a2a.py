@@ -100,7 +100,7 @@ def read_data(part: Part) -> Any:
 	"""The JSON of a data part. Raises InvalidParamsError for a number beyond JSON."""
 	try:
 		# Protobuf has no integers: 7 comes as 7.0, and an order's number is not a fraction.
-		return json.loads(MessageToJson(part.data), parse_float=to_json_number)
+		return json.loads(MessageToJson(part.data, indent=None), parse_float=to_json_number)
 	except (SerializeToJsonError, ValueError):
 		raise InvalidParamsError("A data part has a number that is not finite.") from None
 
