@@ -75,7 +75,9 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		return json_response(builder.as_dict("queued"))
 	found = builder.collect(wait_for_events(events, is_queued=given.message is None))
 	if found["error"]:
-		return openai_error(500, found["error"]["message"], "agent_error", is_final=True)
+		# Calls that the run made count: the stored response has them.
+		message = f"{found['error']['message']} GET /v1/responses/{found['id']} shows what was done."
+		return openai_error(500, message, "agent_error", is_final=True)
 	return json_response(found)
 
 

@@ -4,6 +4,7 @@ Formats are tested with OpenAI's clients in responses_clients_test.
 """
 
 import json
+import re
 from unittest.mock import patch
 
 import frappe
@@ -67,10 +68,12 @@ class TestResponses(OpenAITestCase):
 		answer = self.create()
 		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (500, "agent_error"))
 		self.assertEqual(answer.headers["x-should-retry"], "false")
-		name = self.create(background=True).json["id"]
-		work_on(name.removeprefix("resp_"))
-		found = send(f"/v1/responses/{name}", headers=self.headers)
-		self.assertEqual((found.status_code, found.json["status"]), (200, "failed"))
+		background = self.create(background=True).json["id"]
+		work_on(background.removeprefix("resp_"))
+		stored = re.search(r"GET (\S+) shows", answer.json["error"]["message"])[1]
+		for path in (stored, f"/v1/responses/{background}"):
+			found = send(path, headers=self.headers)
+			self.assertEqual((found.status_code, found.json["status"]), (200, "failed"))
 
 	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
