@@ -133,7 +133,7 @@ def sign_in_and_list(doc: Any, target: ServerTarget) -> session.Offer:
 	statuses: list[int] = []
 	reached: list[str] = []
 	try:
-		return run_coroutine(session.read_offer(replace(target, on_status=statuses.append), reached.append))
+		return run_coroutine(session.read_offer(replace(target, statuses=statuses), reached.append))
 	except SignInNeeded:
 		message = _("Nobody has signed in, or the sign-in has expired. Choose {0}.").format(_("Sign In"))
 		failure = Failure("authorize", message)

@@ -1,6 +1,6 @@
 """HTTP transport to MCP servers, restricted to addresses that tools may reach and to a number of bytes."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextvars import Context, copy_context
 
 import aiohttp
@@ -29,18 +29,18 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		max_bytes: int,
 		timeout_s: float,
 		by_silence: bool = False,
-		on_status: Callable[[int], None] | None = None,
+		statuses: list[int] | None = None,
 		context: Context | None = None,
 	):
 		self.factory = make_socket_factory(allow_private)
 		self.max_bytes = max_bytes
-		self.begin(context or copy_context(), on_status)
+		self.begin(context or copy_context(), [] if statuses is None else statuses)
 		total = None if by_silence else timeout_s
 		self.timeout = aiohttp.ClientTimeout(total, sock_connect=timeout_s, sock_read=timeout_s)
 		self.session: aiohttp.ClientSession | None = None
 
-	def begin(self, context: Context, on_status: Callable[[int], None] | None) -> None:
-		self.context, self.on_status, self.remaining = context, on_status, self.max_bytes
+	def begin(self, context: Context, statuses: list[int]) -> None:
+		self.context, self.statuses, self.remaining = context, statuses, self.max_bytes
 		self.fault: str | None = None
 
 	async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -68,8 +68,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 			)
 		except (aiohttp.ClientError, OSError, ValueError) as error:
 			raise self.fail(str(to_tool_error(error, url))) from None
-		if self.on_status and request.method == "POST":
-			self.on_status(response.status)
+		if request.method == "POST":
+			self.statuses.append(response.status)
 		if response.headers.get("Content-Encoding", "identity") != "identity":
 			response.close()
 			raise self.fail("The server compresses its answers, which is not supported.")

@@ -50,7 +50,7 @@ class ServerTarget:
 	use.
 
 	`headers` and `auth` contain credentials and appear in no message. `timeout_s` applies to a whole session
-	and restarts with each progress notification, up to MAX_SESSION_S. `on_status` receives the status of each
+	and restarts with each progress notification, up to MAX_SESSION_S. `statuses` gets the status of each
 	answer to a POST. `context`: where contacts, traces and progress are recorded; by default the current one.
 	"""
 
@@ -62,7 +62,7 @@ class ServerTarget:
 	allow_private: bool = False
 	timeout_s: float = 30
 	max_bytes: int = 2_000_000
-	on_status: Callable[[int], None] | None = field(default=None, repr=False)
+	statuses: list[int] = field(default_factory=list, repr=False)
 	context: Context | None = field(default=None, repr=False)
 
 
@@ -110,7 +110,7 @@ async def call_tool(
 	context = target.context or copy_context()
 	is_sent = False
 	statuses: list[int] = []
-	target = replace(target, on_status=statuses.append)
+	target = replace(target, statuses=statuses)
 
 	async def call(client: "Client", renew: Renew) -> dict:
 		async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -186,7 +186,8 @@ async def within_limits(
 		known = find_error(error, ToolError)
 		if known is not None:
 			raise known from None
-		reason = next((each.fault for each in faulty if each.fault), None) or describe_failure(error)
+		fault = next((each.fault for each in faulty if each.fault), None)
+		reason = fault or describe_failure(error, target.statuses)
 		raise ToolError(f"{target.name} failed: {reason}") from None
 	return results[0]
 
@@ -211,7 +212,7 @@ async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncItera
 				target.max_bytes,
 				target.timeout_s,
 				by_silence=True,
-				on_status=target.on_status,
+				statuses=target.statuses,
 				context=target.context,
 			)
 			faulty.append(guard)
@@ -293,10 +294,11 @@ def find_error(error: BaseException, kind: type[T]) -> T | None:
 	return next((each for each in found if each is not None), None)
 
 
-def describe_failure(error: BaseException) -> str:
+def describe_failure(error: BaseException, statuses: list[int]) -> str:
 	"""One line for the model and the manager. The server's text is bounded."""
 	inner = error
 	while nested := getattr(inner, "exceptions", ()):
 		inner = nested[0]
 	text = " ".join(strip_invisible(str(inner)).split())[:MAX_SERVER_TEXT_CHARS]
-	return text or type(inner).__name__
+	refused = f" (HTTP {statuses[-1]})" if statuses and statuses[-1] >= 400 else ""
+	return (text or type(inner).__name__) + refused

@@ -43,7 +43,7 @@ async def call_pooled(
 
 def make_fingerprint(target: ServerTarget) -> str:
 	"""A hash of the address, command, credentials and limits, which reveals none of them."""
-	parts = asdict(replace(target, auth=None, on_status=None))
+	parts = asdict(replace(target, auth=None, statuses=[]))
 	return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -119,7 +119,7 @@ class PooledSession:
 
 		for guard in self.faulty:
 			if isinstance(guard, GuardedTransport) and target.context:
-				guard.begin(target.context, target.on_status)
+				guard.begin(target.context, target.statuses)
 		return await asyncio.shield(self.opened)
 
 	@contextmanager

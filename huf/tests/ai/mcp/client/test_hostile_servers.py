@@ -100,6 +100,7 @@ class TestHostileServers(ConnectionTestCase):
 			"redirect": "not followed",
 			"pages": "does not offer",
 			"injected": "accept the change",
+			"refuse": "HTTP 429",
 			"garbage": "failed",
 			"crash": "failed|could not be reached",
 		}
