@@ -24,7 +24,7 @@ TOKEN_PATHS = (MCP_PATH, A2A_PATH)
 BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
-PARSE_ERROR = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+INVALID_REQUEST, PARSE_ERROR = -32600, -32700
 PLAIN_PATHS = (
 	"/api/method/huf.api.chat.route",
 	"/api/method/huf.api.chat.agent_run",
@@ -36,6 +36,11 @@ PLAIN_PATHS = (
 	"/agent/hook/",
 )
 """Endpoints whose errors are {error, code, suggestion}."""
+REFUSED = (
+	"Frappe refused this request ({status}). Check its method and the user's permissions. With a cookie it "
+	"needs the header X-Frappe-CSRF-Token; programs send an API key instead."
+)
+TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
@@ -92,25 +97,31 @@ def answer_parse_error(response: Response | None = None, request=None) -> None:
 		return
 	if request.method != "POST" or not request.is_json:
 		return
-	# A request refused for its body still has its original path.
-	function = find_function(request.path)
-	path = f"/api/method/{function}" if function else request.path
-	body = describe_broken_json(path)
+	body = encode_refusal(find_endpoint(request), 400, BROKEN_JSON, PARSE_ERROR)
 	if body and not is_json_body(request.get_data()):
 		response.status_code, response.content_type = 400, "application/json"
 		response.set_data(json.dumps(body))
 
 
-def describe_broken_json(path: str) -> dict | None:
-	"""The error body of this endpoint; None for endpoints that answer in Frappe's form."""
+def find_endpoint(request) -> str:
+	"""The request's path, rewritten: one that is refused for its body or CSRF token still has its original
+	path.
+	"""
+	function = find_function(request.path)
+	return f"/api/method/{function}" if function else request.path
+
+
+def encode_refusal(path: str, status: int, message: str, code: int) -> dict | None:
+	"""The error body of this endpoint; None where Frappe's form is right. `code`: of JSON-RPC."""
 	if path.startswith(TOKEN_PATHS):
-		return PARSE_ERROR
+		return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
 	if path.startswith(PATHS):
-		return error_body(400, BROKEN_JSON)
+		return error_body(status, message)
 	if path.startswith(OAUTH_PATH):
-		return {"error": "invalid_client_metadata", "error_description": BROKEN_JSON}
+		return {"error": "invalid_client_metadata", "error_description": message}
 	if path.startswith(PLAIN_PATHS):
-		return {"error": BROKEN_JSON, "code": "BAD_REQUEST", "suggestion": "Correct it and send it again."}
+		kind = ("TOO_MANY_REQUESTS", "Wait.") if status == 429 else ("BAD_REQUEST", "Correct it.")
+		return {"error": message, "code": kind[0], "suggestion": f"{kind[1]} Then send it again."}
 	return None
 
 
@@ -134,15 +145,21 @@ def record_mcp_request(response: Response | None = None, request=None) -> None:
 
 
 def format_refusal(response: Response | None = None, request=None) -> None:
-	"""after_request: rewrite Frappe's errors at OpenAI's endpoints to OpenAI's error body."""
-	if response is None or response.status_code < 400 or not request.path.startswith(PATHS):
+	"""after_request: rewrite Frappe's errors to the error body of the endpoint: at OpenAI's endpoints all,
+	at others what refuses a request before the endpoint sees it.
+	"""
+	if response is None or response.status_code < 400:
+		return
+	path = find_endpoint(request)
+	is_early = response.status_code in (400, 429) and path.startswith((*TOKEN_PATHS, *PLAIN_PATHS))
+	if not (is_early or path.startswith(PATHS)):
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return
 	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	status = 401 if guest else STATUSES.get(response.status_code, response.status_code)
 	missing = WRONG_KEY if request.headers.get("Authorization") else NO_KEY
-	refused = f"Frappe refused this request ({response.status}). Check its method and the user's permissions."
-	message = missing if guest else refused
-	response.status_code, response.content_type = status, "application/json"
-	response.set_data(json.dumps(error_body(status, message)))
+	refused = TOO_MANY if status == 429 else REFUSED.format(status=response.status)
+	if body := encode_refusal(path, status, missing if guest else refused, INVALID_REQUEST):
+		response.status_code, response.content_type = status, "application/json"
+		response.set_data(json.dumps(body))

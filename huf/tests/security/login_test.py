@@ -107,6 +107,21 @@ class TestSessions(SiteTestCase):
 		browser.take_token()
 		self.assertEqual(browser.post("/api/resource/Note", json={"title": "mine"}).status_code, 200)
 
+	def test_a_missing_csrf_token_is_an_error_in_the_protocol_of_the_endpoint(self):
+		browser = self.logged_in()
+		for path in ("/v1/responses", "/a2a/Agent", "/mcp", "/copilotkit/stream", "/agent/chat"):
+			for accept in ("*/*", "text/event-stream", "application/json"):
+				with self.subTest(path, accept=accept):
+					answer = browser.post(path, json={"x": 1}, headers={"Accept": accept})
+					self.assertEqual(answer.status_code, 400)
+					error = answer.json["error"]
+					self.assertIn(
+						"X-Frappe-CSRF-Token", error if isinstance(error, str) else error["message"]
+					)
+		self.assertEqual(
+			browser.post("/mcp-oauth/consent", headers={"Accept": "text/html"}).mimetype, "text/html"
+		)
+
 	def test_get_requests_do_not_log_out(self):
 		browser = self.logged_in()
 		for path in ("/api/method/logout", "/?cmd=logout", "/api/v2/method/logout"):

@@ -142,6 +142,9 @@ class TestRequests(ProxyTestCase):
 		self.assertFalse(at_once, "each request that has ended is taken off")
 		at_once[f"user {self.user}"] = 2
 		self.assertEqual([each.open(WHO).status_code for each in (eager, calm)], [429, 200])
+		refused = eager.open("/v1/models").json["error"]
+		self.assertEqual(refused["code"], "rate_limit_exceeded")
+		self.assertIn("in a moment", refused["message"])
 		self.assertEqual(at_once[f"user {self.user}"], 2)
 
 	def test_requests_whose_answer_fails_are_taken_off(self):
