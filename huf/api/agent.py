@@ -49,14 +49,17 @@ def find_default_agent(docs: list) -> str | None:
 
 @frappe.whitelist(methods=["GET"])
 def get_overview():
-	"""All agents, for people who configure them: [{name, description, disabled, allow_chat, last_run,
-	total_run, model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
+	"""All agents for people who may change them, for others what they may use: [{name, description, disabled,
+	allow_chat, last_run, total_run, model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	fields = ["name", "last_run", "total_run"]
 	agents = frappe.get_list("Agent", fields=fields, order_by="agent_name asc", limit_page_length=0)
 	triggers = []
 	if frappe.has_permission("Agent Trigger", "read"):
 		triggers = frappe.get_list("Agent Trigger", pluck="agent", order_by="name asc", limit_page_length=0)
+	user = frappe.session.user
+	if not frappe.has_permission("Agent", "write"):
+		agents = [row for row in agents if admission.may_use(frappe.get_cached_doc("Agent", row.name), user)]
 	return [summarize_agent(agent, triggers.count(agent.name)) for agent in agents]
 
 

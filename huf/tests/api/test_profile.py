@@ -69,8 +69,11 @@ class TestProfile(SiteTestCase):
 
 	def test_huf_users_see_agents_but_not_their_instructions_and_settings(self):
 		frappe.db.set_value("Agent", self.agent, "caution", "Off")
+		restricted = make_agent(roles=[{"role": "System Manager"}])
 		with acting_as(self.user):
-			self.assertIn(self.agent, [each["name"] for each in agent.get_overview()])
+			names = [each["name"] for each in agent.get_overview()]
+			self.assertIn(self.agent, names)
+			self.assertNotIn(restricted, names)
 			doc = frappe.get_doc("Agent", self.agent)
 			doc.apply_fieldlevel_read_permissions()
 			self.assertEqual((doc.get("instructions"), doc.get("caution")), (None, None))
@@ -78,6 +81,7 @@ class TestProfile(SiteTestCase):
 			self.assertNotIn("SECRET", str(frappe.get_list("Agent", fields=["*"], order_by="name asc")))
 		manager = make_user("Huf Manager")
 		with acting_as(manager):
+			self.assertIn(restricted, [each["name"] for each in agent.get_overview()])
 			doc = frappe.get_doc("Agent", self.agent)
 			doc.apply_fieldlevel_read_permissions()
 			self.assertEqual((doc.instructions, doc.caution), ("SECRET-INSTRUCTIONS", "Off"))
