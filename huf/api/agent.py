@@ -180,22 +180,16 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	Also at /agent/stream.
 	"""
 	request = build_agent_request(message, agent, conversation, thread, attachments, route)
-	return stream_events(hold_back_queued(follow_request(request, can_void=True)))
+	return stream_events(skip_start(follow_request(request, can_void=True)))
 
 
-def hold_back_queued(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
-	"""The events, with an unnumbered RUN_QUEUED only at the end: readers take it for that, and here the run
-	is followed.
+def skip_start(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
+	"""The events without the RUN_QUEUED of the beginning: readers take it for the end, and here the run is
+	followed.
 	"""
-	queued = None
-	for each in events:
-		if each and each.kind is EventKind.RUN_QUEUED and not each.number:
-			queued = each
-			continue
-		queued = queued if each is None else None
-		yield each
-	if queued:
-		yield queued
+	for position, each in enumerate(events):
+		if position or not each or each.number or each.kind is not EventKind.RUN_QUEUED:
+			yield each
 
 
 def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:

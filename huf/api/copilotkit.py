@@ -18,6 +18,7 @@ from huf.ai.chat.external import (
 	build_external_request,
 	find_live_run,
 	find_thread,
+	follow_queued,
 	follow_request,
 	run_tool_call,
 )
@@ -26,7 +27,6 @@ from huf.ai.core.events import RunEvent
 from huf.ai.core.json_text import parse_json
 from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
-from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
@@ -190,7 +190,7 @@ def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iter
 	yield encoder.begin()
 	yield encode_history(read_history_before(run, request, conversation), conversation or "")
 	if run:
-		yield from encoder.encode(follow_run_events(run.name))
+		yield from encoder.encode(follow_queued(run.name))
 	else:
 		yield encoder.end()
 

@@ -16,13 +16,12 @@ from huf.ai.chat import approvals
 from huf.ai.chat.external import (
 	answer_and_follow,
 	build_external_request,
+	follow_queued,
 	follow_request,
-	wait_for_events,
 )
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
-from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
 from huf.ai.storage.drafts import is_pending
@@ -73,7 +72,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		return stream_response(builder, events)
 	if is_background:
 		return json_response(builder.as_dict("queued"))
-	found = builder.collect(wait_for_events(events, is_queued=given.message is None))
+	found = builder.collect(events)
 	if found["error"]:
 		# Calls that the run made count: the stored response has them.
 		message = f"{found['error']['message']} GET /v1/responses/{found['id']} shows what was done."
@@ -85,7 +84,7 @@ def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEven
 	"""Queue a run. Returns its events, which come from its worker; reading them is optional."""
 	run = enqueue_run(request).name
 	builder.run = run
-	return follow_run_events(run)
+	return follow_queued(run)
 
 
 def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None]) -> Response:

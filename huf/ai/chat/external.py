@@ -4,6 +4,7 @@ Their protocols are in `huf/api`.
 """
 
 import base64
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ QUEUED_S = 100
 """How long a request waits until its run begins. A bench's web server closes it after 120 seconds, and then
 OpenAI's clients send it again.
 """
+NOT_BEGUN = (EventKind.RUN_QUEUED, EventKind.RUN_WAITING)
+"""After these events a run does nothing until a worker has it."""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
@@ -81,8 +84,8 @@ def store_image(url) -> str:
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
-	"""All events of a new run, even if a worker executes it: then RUN_QUEUED is the first, and the only one
-	if it does not begin in time. Raises at once if it cannot start.
+	"""All events of a new run, even if a worker executes it: then as `follow_queued`. Raises at once if it
+	cannot start.
 
 	`can_void`: the reader understands `text_void`.
 	"""
@@ -92,30 +95,26 @@ def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[Ru
 	def follow() -> Iterator[RunEvent | None]:
 		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
-			yield first
-			yield from follow_queued(first.run)
+			yield from follow_queued(first.run, start=first.data)
 		else:
 			yield from events
 
 	return follow()
 
 
-def wait_for_events(events: Iterator[RunEvent | None], is_queued: bool = False) -> Iterator[RunEvent | None]:
-	"""The events of a run that a request waits for. It does not wait for ever until a queued run begins: one
-	behind a run that needs a person may be queued for days. `is_queued`: it is, before its first event.
+def follow_queued(run: str, after: int = 0, start: dict | None = None) -> Iterator[RunEvent | None]:
+	"""RUN_QUEUED with the data `start`, then the run's events after number `after`, or RUN_QUEUED again if it
+	does not begin in time: one behind a run that needs a person may be queued for days.
 	"""
-	deadline = time.monotonic() + QUEUED_S
-	for event in events:
+	queued, deadline = RunEvent(EventKind.RUN_QUEUED, run, start or {}), time.monotonic() + QUEUED_S
+	yield queued
+	for event in follow_run_events(run, after):
 		yield event
 		if event:
-			is_queued = event.kind is EventKind.RUN_QUEUED
-		elif is_queued and time.monotonic() > deadline:
+			deadline = time.monotonic() + QUEUED_S if event.kind in NOT_BEGUN else math.inf
+		elif time.monotonic() > deadline:
+			yield queued
 			return
-
-
-def follow_queued(run: str) -> Iterator[RunEvent | None]:
-	"""The events of a queued run, as `wait_for_events`."""
-	return wait_for_events(follow_run_events(run), is_queued=True)
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
@@ -167,7 +166,7 @@ def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list,
 	]
 	for row, answer in checked:
 		approvals.store_answer(row, answer)
-	return run, made, waited_for, follow_run_events(run, first_event_number(attempts + 1))
+	return run, made, waited_for, follow_queued(run, first_event_number(attempts + 1))
 
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:

@@ -141,9 +141,9 @@ class TestAgentChat(FrontEndTestCase):
 		def queue(request):
 			return enqueue_run(replace(request, mode=Mode.BACKGROUND))
 
-		def work_and_follow(run):
+		def work_and_follow(run, after):
 			work_on(run)
-			return follow(run)
+			return follow(run, after)
 
 		with (
 			patch.object(entry, "open_run", queue),

@@ -257,6 +257,19 @@ class TestInterrupts(DraftTestCase):
 			events = self.stream(("user", "And now?"))
 		self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "not_ended"))
 
+	def test_an_answered_run_that_does_not_begin_ends_the_stream_and_its_thread_with_an_error(self):
+		run = self.waiting[-1]["result"]["run"]
+		self.addCleanup(approvals.cancel_run, run)
+		answer = {"interruptId": self.interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+		with (
+			patch.object(external, "QUEUED_S", 0),
+			patch.object(event_stream, "KEEPALIVE_S", 0),
+			patch.object(queue, "enqueue_work"),
+		):
+			for options in ({"resume": [answer]}, {}):
+				events = self.stream(**options)
+				self.assertEqual((events[-1]["type"], events[-1].get("code")), ("RUN_ERROR", "not_ended"))
+
 	def test_rejection_is_sent_to_the_model(self):
 		for refusal in ({"payload": {"approved": False, "reason": "Too dear"}}, {"status": "cancelled"}):
 			with self.subTest(refusal):

@@ -245,11 +245,11 @@ class TestConversation(OpenAITestCase):
 		options = {"metadata": {"conversation_id": "c4"}}
 		waiting = self.post(**options).json["metadata"]["run"]
 
-		def end_both(run):
+		def end_both(run, after):
 			approvals.cancel_run(waiting)
 			work_on(waiting)
 			work_on(run)
-			return event_stream.follow_run_events(run)
+			return event_stream.follow_run_events(run, after)
 
 		with patch.object(external, "follow_run_events", end_both):
 			answer = self.post(**options).json

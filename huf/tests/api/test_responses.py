@@ -14,7 +14,6 @@ from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import retention
-from huf.api import responses
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.factories import make_agent, make_user, remove_stops
@@ -121,7 +120,7 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
 		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
 
-	def test_an_approved_run_without_a_worker_returns_in_progress(self):
+	def test_an_approved_run_without_a_worker_returns_queued(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
 		waiting = self.create(model=self.agent, tools=tools).json
@@ -132,7 +131,7 @@ class TestResponses(OpenAITestCase):
 			patch.object(external, "QUEUED_S", 0),
 			patch.object(event_stream, "KEEPALIVE_S", 0),
 		):
-			self.assertEqual(self.create(input=[answer]).json["status"], "in_progress")
+			self.assertEqual(self.create(input=[answer]).json["status"], "queued")
 
 	def test_two_answers_for_one_draft_in_a_request_are_refused(self):
 		self.server.script(self.change("new"))
@@ -162,9 +161,12 @@ class TestResponses(OpenAITestCase):
 		self.create(model=self.agent, conversation=name)
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			answer = self.create(model=self.agent, conversation=name).json
-			stream = self.create(model=self.agent, conversation=name, stream=True).get_data(as_text=True)
+			for background in (False, True):
+				asked = {"model": self.agent, "conversation": name, "background": background}
+				stream = self.create(stream=True, **asked).get_data(as_text=True)
+				self.assertTrue(stream.startswith("event: response.created\n"), stream)
+				self.assertIn("event: response.queued\n", stream)
 		self.assertEqual(answer["status"], "queued")
-		self.assertIn("event: response.queued\n", stream)
 		found = send(f"/v1/responses/{answer['id']}", headers=self.headers).json
 		self.assertEqual(found["status"], "queued")
 
@@ -182,14 +184,14 @@ class TestResponses(OpenAITestCase):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("None."))
 		follow = event_stream.follow_run_events
 
-		def resume_and_follow(run):
+		def resume_and_follow(run, after):
 			work_on(run)
 			remove_stops()
 			frappe.db.commit()
 			work_on(run)
-			return follow(run)
+			return follow(run, after)
 
-		with patch.object(responses, "follow_run_events", resume_and_follow):
+		with patch.object(external, "follow_run_events", resume_and_follow):
 			body = self.create(background=True, stream=True).get_data(as_text=True)
 		last = json.loads(body.strip().rpartition("data: ")[2])
 		called, message = last["response"]["output"]
@@ -198,12 +200,12 @@ class TestResponses(OpenAITestCase):
 	def test_a_stream_of_a_run_that_is_deleted_ends_as_failed(self):
 		follow = event_stream.follow_run_events
 
-		def delete_and_follow(run):
+		def delete_and_follow(run, after):
 			frappe.db.delete("Agent Run", run)
 			frappe.db.commit()
-			return follow(run)
+			return follow(run, after)
 
-		with patch.object(responses, "follow_run_events", delete_and_follow):
+		with patch.object(external, "follow_run_events", delete_and_follow):
 			body = self.create(background=True, stream=True).get_data(as_text=True)
 		last = json.loads(body.strip().rpartition("data: ")[2])
 		self.assertEqual((last["type"], last["response"]["status"]), ("response.failed", "failed"))
