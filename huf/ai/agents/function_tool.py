@@ -204,7 +204,7 @@ def remove_tags(html: str) -> str:
 
 @contextmanager
 def messages_dropped() -> Iterator[None]:
-	"""Keep messages of frappe.throw and msgprint inside a tool from the caller's browser: the model gets them.
+	"""Keep messages of frappe.throw and msgprint in a tool from the caller's browser: they are for the model.
 
 	Errors get the text that Frappe keeps elsewhere: in a flag for a missing permission, in the arguments for
 	a name that is taken. Tags are removed. A function that exits, as argparse does after wrong arguments,

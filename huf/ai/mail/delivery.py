@@ -76,7 +76,7 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	lines = (queued.error or "").strip().splitlines() or [""]
 	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
 	if queued.status in FAILED_STATUSES or is_lost(queued):
-		advice = _("Before you send it again, check the outgoing mail server, and whether the mail has arrived.")
+		advice = _("Before you send it again, check the outgoing server and whether it has arrived.")
 		return MailStatus.FAILED, add_details(
 			f"{_('The mail server has not confirmed that it took it.')} {advice}", error or queued.status
 		)

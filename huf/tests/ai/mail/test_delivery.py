@@ -58,7 +58,7 @@ class TestDelivery(DraftingTestCase):
 		self.update_queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
 		follow_queue()
 		self.assertEqual(row(self.name).status, "Failed")
-		self.assertIn("Before you send it again, check the outgoing mail server", row(self.name).reason)
+		self.assertIn("Before you send it again, check the outgoing server", row(self.name).reason)
 		self.assertIn("Details: SMTPDataError: mailbox full", row(self.name).reason)
 		api.approve_draft(self.name)
 		frappe.db.commit()
