@@ -94,6 +94,7 @@ class StreamLimit:
 		ending = ExitStack()  # also frees the slot if the end of the stream fails
 		ending.callback(self.slots.release)
 		ending.callback(body.close)
+		# `chain` hides the body's own `close`, so that it is called once.
 		return ClosingIterator(chain(body), ending.close)
 
 	def answer_slowly(self, environ: dict, start_response: Callable):

@@ -86,6 +86,7 @@ def application(environ, start_response):
 		response = respond(Request(environ, populate_request=False))
 		body = response(environ, start_response)
 		ending.callback(body.close)
+		# `chain` hides the body's own `close`, so that it is called once.
 		return ClosingIterator(chain(body), ending.pop_all().close)
 
 
