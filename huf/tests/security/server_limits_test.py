@@ -23,7 +23,6 @@ from huf.embedded import http_worker
 from huf.embedded.http_worker import BoundedWorker, LargeBodies, TimedSocket
 from huf.embedded.realtime_server import MAX_REQUESTS_PER_USER
 from huf.embedded.server import StreamLimit
-from huf.embedded.site import SITE
 from huf.embedded.tests.server_test import Server
 from huf.tests.ports import find_free_port
 
@@ -140,10 +139,6 @@ class TestSlowClients(unittest.TestCase):
 
 	def test_requests_that_wait_in_line_for_a_thread_are_answered(self):
 		"""More slow requests than threads: none is disconnected while it waits."""
-		file = self.home / "sites" / SITE / "site_config.json"
-		before = file.read_text()
-		self.addCleanup(file.write_text, before)
-		file.write_text(json.dumps({**json.loads(before), "requests_at_once": 0}))
 		together = threading.Barrier(CONNECTION_COUNT)
 
 		def send(_number: int) -> int:
