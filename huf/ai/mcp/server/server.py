@@ -6,6 +6,7 @@ from traceback import format_exc
 from typing import Any, get_args
 
 import frappe
+from frappe.utils import strip_html
 from frappe.utils.password import get_encryption_key
 from mcp.server.apps import EXTENSION_ID as APPS
 from mcp.server.caching import CacheableMethod, CacheHint
@@ -107,7 +108,8 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 		raise
 	except (UsageError, frappe.PermissionError) as error:
 		frappe.db.rollback()
-		raise MCPError(code=INVALID_PARAMS, message=str(error) or NOT_ALLOWED) from None
+		message = strip_html(str(error)) if isinstance(error, frappe.PermissionError) else str(error)
+		raise MCPError(code=INVALID_PARAMS, message=message or NOT_ALLOWED) from None
 	except Exception:  # the boundary around a request
 		frappe.db.rollback()
 		frappe.log_error(f"MCP request {ctx.method} failed", format_exc())
