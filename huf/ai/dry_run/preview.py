@@ -101,8 +101,8 @@ def preview_changes(work: Callable[[], Any], own: str | None = None) -> Preview:
 
 
 def apply_approved(work: Callable[[], Any], approved: str | None, own: str | None = None) -> Any:
-	"""Run `work` and return its result, if its change still has the digest `approved`. None equals no
-	digest. Does not commit.
+	"""Run `work` and return its result, if its change still has the digest `approved` (None: it has
+	none). Does not commit.
 
 	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if two
 	runs of this moment differ, of which the second may be the real one; the caller then rolls back.

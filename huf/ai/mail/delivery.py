@@ -16,7 +16,7 @@ from huf.ai.storage.rows import clip
 
 FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
 LOST_AFTER_S = 3600
-"""No worker sends one mail for so long. Frappe leaves the mail of a worker that died as it is."""
+"""No worker takes so long over one mail. Frappe leaves the mail of a worker that died at "Sending"."""
 MAX_ERROR_CHARS = 300
 
 

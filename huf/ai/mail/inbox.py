@@ -22,7 +22,7 @@ MAX_UIDS = 5_000
 MAX_MAIL_BYTES = 60_000_000
 """Of a longer mail, the beginning is fetched. Most servers accept mails of 25 to 50 MB."""
 MAX_DROPS = 6
-"""Connections that a server may end while it hands over messages. One that it ends twice is refused."""
+"""How many connections a server may end during FETCH. A message at which it ends two is refused."""
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 

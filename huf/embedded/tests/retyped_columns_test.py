@@ -64,9 +64,16 @@ class TestRetypedColumns(SiteTestCase):
 
 	def test_values_that_do_not_fit_leave_the_column_as_it_is(self):
 		for value, fieldtype in (
-			("ten", "Int"), ("ten", "Long Int"), ("nan", "Int"), ("inf", "Float"), ("nan", "Float"), ("ten", "Duration"),
-			("1" * 17, "Int"), ("1" * 30, "Int"), ("never", "Datetime"),
-		):  # fmt: skip
+			("ten", "Int"),
+			("ten", "Long Int"),
+			("ten", "Duration"),
+			("nan", "Int"),
+			("nan", "Float"),
+			("inf", "Float"),
+			("1" * 17, "Int"),
+			("1" * 30, "Int"),
+			("never", "Datetime"),
+		):
 			with self.subTest(f"{value} to {fieldtype}"):
 				self.drop()
 				self.make("1", value, fieldtype="Data")

@@ -145,7 +145,8 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertEqual(dict(prepared.fields), fields)
 
 	def test_prompt_about_a_mail_names_the_address_for_replies_if_it_is_another(self):
-		form = b"From: office@x.example\r\nReply-To: vera@y.example, office@x.example\r\nSubject: Hi\r\n\r\nHello"
+		others = b"vera@y.example, office@x.example"
+		form = b"From: office@x.example\r\nReply-To: " + others + b"\r\nSubject: Hi\r\n\r\nHello"
 		prompt = "From: office@x.example\nReply-To: vera@y.example\nSubject: Hi\n\nHello"
 		self.assertEqual(prepare_mail(parse_message(form), CRISP).prompt, prompt)
 		usual = form.replace(b"vera@y.example, ", b"")
