@@ -128,9 +128,8 @@ def list_waiting_items(source: str, limit: int) -> list:
 
 def list_unfinished_sources() -> list[str]:
 	"""Names of enabled Knowledge Sources that have waiting items or are to be synchronized."""
-	query = f"""select name from `tab{SOURCE}` source where disabled = 0 and (coalesce(requested, '') != ''
-		or exists (select 1 from `tab{ITEM}` item where item.source = source.name and item.state = %s))
-		order by name"""
+	query = f"""select name from `tab{SOURCE}` where disabled = 0 and (coalesce(requested, '') != ''
+		or name in (select source from `tab{ITEM}` where state = %s)) order by name"""
 	return frappe.db.sql(query, (IndexState.WAITING.value,), pluck=True)
 
 

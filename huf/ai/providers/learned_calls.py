@@ -194,7 +194,8 @@ class CallStore:
 				return
 			stored = json.loads(self.path.read_bytes())
 			calls = stored.pop(make_stamp(), {}).items()
-			self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in calls}
+			new = {key: call for key, call in calls if key not in self.calls}
+			self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in new.items()}
 			self.others, self.read_at = stored, changed_at
 		except (OSError, ValueError, KeyError, TypeError, AttributeError):
 			# An unreadable store is learned again.
@@ -212,6 +213,7 @@ class CallStore:
 		try:
 			stored = {**dict(others), make_stamp(): dict(newest)}
 			draft.write_text(json.dumps(stored, default=vars), encoding="utf-8")
+			self.read_at = draft.stat().st_mtime_ns
 			draft.replace(self.path)
 		except OSError:
 			# If the folder is not writable, each process learns on its own.
