@@ -45,6 +45,14 @@ class TestLists(SiteTestCase):
 		events = frappe.get_meta("Agent Trigger").get_field("doc_event").options.split()
 		self.assertEqual(set(events) - named, set())
 
+	def test_buttons_lead_to_doctypes_that_the_desk_opens(self):
+		for script in DOCTYPES.glob("*/*.js"):
+			for doctype in re.findall(r'set_route\("(?:List|Form)", "([^"]+)"', script.read_text()):
+				with self.subTest(script.name, doctype=doctype):
+					meta = frappe.get_meta(doctype)
+					self.assertTrue(meta.permissions)
+					self.assertFalse(meta.read_only)
+
 	def test_costs_that_are_not_known_are_not_shown_as_zero(self):
 		for doctype, kind, field in (
 			("Agent Run", "", "unpriced_calls"),

@@ -66,6 +66,9 @@ class TestKnowledgePage(PageTestCase):
 			page.locator("[data-testid=source][data-name=Notes][data-state=Ready]").wait_for(timeout=60_000)
 			search(page, "leaks")
 			self.assertIn("It leaks", page.get_by_test_id("citation").inner_text().replace("**", ""))
+			# As the Desk's button does.
+			page.goto(f"{PAGE}?source=Notes")
+			page.get_by_test_id("item").wait_for()
 		self.call("/api/resource/Knowledge%20Source/Notes", method="DELETE")
 
 	def test_answer_shows_its_citations_before_and_after_a_reload(self):

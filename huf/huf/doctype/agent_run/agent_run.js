@@ -20,7 +20,13 @@ frappe.ui.form.on("Agent Run", {
 		}
 		if (["Queued", "Started", "Waiting"].includes(frm.doc.status)) {
 			frm.add_custom_button(__("Cancel Run"), () =>
-				frappe.call("huf.api.run.cancel", { run: frm.doc.name }).then(() => frm.reload_doc())
+				frappe
+					.call("huf.api.run.cancel", { run: frm.doc.name })
+					.then(() => frm.reload_doc())
+					.then(() => {
+						if (frm.doc.status === "Started")
+							frappe.show_alert(__("Cancellation requested. The run ends after its current step."));
+					})
 			);
 		}
 	},

@@ -7,7 +7,7 @@ frappe.ui.form.on("Knowledge Source", {
 				.then(() => frappe.show_alert(__("Queued. This may take a minute.")))
 		);
 		frm.add_custom_button(__("Items"), () =>
-			frappe.set_route("List", "Knowledge Item", { source: frm.doc.name })
+			window.open(`/huf/knowledge?source=${encodeURIComponent(frm.doc.name)}`)
 		);
 	},
 });
