@@ -18,6 +18,10 @@ ALIASES = {
 }
 """Charset names that Python does not know, or that senders use for a larger charset."""
 FALLBACK_CHARSET = "cp1252"
+CZECH_CHARSET = "cp1250"
+CZECH_LETTERS = frozenset("ěščřžů".encode(CZECH_CHARSET))
+MIN_CZECH_LETTERS = 4
+"""No text of a western language has as many different ones of these bytes: Italian has three, è, ì and ù."""
 EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
 )
@@ -51,7 +55,7 @@ DOMAIN_CODECS = frozenset(("idna", "punycode"))
 
 def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	"""Decode by the byte order mark, else the named charset, else as UTF-8, else by the charset that HTML or
-	XML declares, else as the charset of most old mails.
+	XML declares, else as Windows does for Czech or western languages.
 	"""
 	for mark, encoding in BYTE_ORDER_MARKS.items():
 		if data.startswith(mark):
@@ -64,7 +68,11 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 			continue
 	if named in (None, "utf-8"):
 		named = find_declared_codec(data)
-	return data.decode(named or FALLBACK_CHARSET, "replace")
+	if named is None:
+		named = (
+			CZECH_CHARSET if len(CZECH_LETTERS.intersection(data)) >= MIN_CZECH_LETTERS else FALLBACK_CHARSET
+		)
+	return data.decode(named, "replace")
 
 
 def find_declared_codec(data: bytes) -> str | None:

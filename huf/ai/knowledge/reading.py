@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 
@@ -32,6 +32,9 @@ MAX_QUOTES = 200
 """More quotes than this, or code blocks that do not end, are read as plain paragraphs: nested, they multiply
 the text, and 13 KB of them would take 650 MB.
 """
+OFFICE_ENDINGS = ("docx", "xlsx", "pptx")
+COMPOUND_FILE = bytes.fromhex("D0CF11E0A1B11AE1")
+"""How files of old versions of Office begin, and those that are locked with a password."""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -41,6 +44,8 @@ def parse_file(name: str, content: bytes) -> list[Part]:
 	ending = get_ending(name)
 	if ending not in READERS:
 		raise UsageError(f"{name}: only {', '.join(sorted(READERS))} can be read.")
+	if ending in OFFICE_ENDINGS and content.startswith(COMPOUND_FILE):
+		raise UsageError(f"{name} is locked with a password, or is a file of an Office before 2007.")
 	try:
 		parts = READERS[ending](content)
 	except list_reader_errors() as error:
@@ -63,23 +68,10 @@ def read_pdf(content: bytes) -> list[Part]:
 
 
 def read_docx(content: bytes) -> list[Part]:
-	from docx import Document
+	from huf.ai.knowledge.word_files import read_blocks
 
 	check_unpacked_size(content)
-	return split_markdown(strip_control_chars("\n\n".join(iterate_blocks(Document(io.BytesIO(content))))))
-
-
-def iterate_blocks(document) -> Iterator[str]:
-	"""Paragraphs and tables in document order; headings in Markdown."""
-	from docx.table import Table
-
-	for block in document.iter_inner_content():
-		if isinstance(block, Table):
-			yield "\n".join(" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows)
-			continue
-		style = block.style.name if block.style is not None else ""
-		level = int(style[-1]) if re.fullmatch(r"Heading [1-6]", style) else int(style == "Title")
-		yield f"{'#' * level} {block.text}".strip() if block.text.strip() else ""
+	return split_markdown(strip_control_chars("\n\n".join(read_blocks(content))))
 
 
 def read_xlsx(content: bytes) -> list[Part]:
@@ -90,7 +82,7 @@ def read_xlsx(content: bytes) -> list[Part]:
 	parts = []
 	for sheet in book.worksheets:
 		rows = sheet.iter_rows(max_row=MAX_ROWS, values_only=True)
-		lines = [" | ".join(str(cell) for cell in row if cell is not None) for row in rows]
+		lines = [" | ".join("" if cell is None else str(cell) for cell in row).rstrip(" |") for row in rows]
 		parts.append(
 			Part(strip_control_chars("\n".join(line for line in lines if line)), heading=sheet.title)
 		)

@@ -12,7 +12,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import reader_process
 from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_into_chunks, split_markdown
 from huf.ai.knowledge.reader_process import read_file
-from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS
+from huf.ai.knowledge.reading import COMPOUND_FILE, MAX_UNPACKED_BYTES, READERS
 
 MARKDOWN = (
 	"# Leave\n\nAsk Ms Müller.\n\n## Terms\n\nTwo weeks.\n\n```\n# no heading\n```\n\n# Pay\n\nMonthly."
@@ -41,10 +41,24 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual((first.heading, second.heading), ("Lease", "Lease › Rent"))
 		self.assertIn("cold | 900", second.text)
 
+	def test_text_in_content_controls_insertions_text_boxes_headers_and_notes_of_a_docx_is_read(self):
+		text = "\n".join(part.text for part in read_file("a.docx", make_form()))
+		for said in ("Tenant: Huber", "Landlord", "deposit 3000", "in a box", "File 12/25", "see § 551"):
+			with self.subTest(said):
+				self.assertEqual(text.count(said), 1, text)
+		self.assertNotIn("struck out", text)
+		self.assertIn("a | inner | b", text)
+
 	def test_xlsx_rows_are_read_under_the_sheet_name(self):
 		parts = read_file("a.xlsx", make_xlsx())
 		self.assertEqual(
 			[(part.heading, part.text) for part in parts], [("Fees", "hearing | 120\nletter | 40")]
+		)
+
+	def test_cells_of_an_xlsx_stay_in_their_columns(self):
+		rows = (("name", "January", "February", None), ("Anna", None, 5, None), (None, None, 7, None))
+		self.assertEqual(
+			read_file("a.xlsx", make_xlsx(rows))[0].text, "name | January | February\nAnna |  | 5\n |  | 7"
 		)
 
 	def test_pptx_slides_are_read_in_numeric_order(self):
@@ -64,6 +78,14 @@ class TestFiles(unittest.TestCase):
 
 	def test_text_of_an_old_encoding_is_read(self):
 		self.assertEqual(read_file("a.txt", "Müller".encode("cp1252"))[0].text, "Müller")
+		for said, codec in (
+			("Příliš žluťoučký kůň úpěl", "cp1250"),
+			("È già lì, più giù: perché però così", "cp1252"),
+			("Où êtes-vous, très chère? À bientôt, ça va", "cp1252"),
+			("På søndag får vi også æg og øl", "cp1252"),
+		):
+			with self.subTest(said):
+				self.assertEqual(read_file("a.csv", said.encode(codec))[0].text, said)
 
 	def test_a_byte_order_mark_or_a_declared_charset_is_followed(self):
 		said = "Příliš žluťoučký kůň"
@@ -91,6 +113,8 @@ class TestFiles(unittest.TestCase):
 		for name in ("a.pdf", "a.docx", "a.xlsx", "a.pptx"):
 			with self.subTest(name), self.assertRaisesRegex(UsageError, name):
 				read_file(name, b"not what it says")
+		with self.assertRaisesRegex(UsageError, "a.docx is locked with a password"):
+			read_file("a.docx", COMPOUND_FILE + b"EncryptedPackage")
 		with self.assertRaisesRegex(UsageError, "only csv, docx"):
 			read_file("a.exe", b"")
 		self.assertEqual(read_file("empty.txt", b" \n"), [])
@@ -182,12 +206,49 @@ def make_docx() -> bytes:
 	return out.getvalue()
 
 
-def make_xlsx() -> bytes:
+def make_form() -> bytes:
+	"""A Word file with text in places other than plain paragraphs."""
+	from docx import Document
+	from docx.opc.constants import RELATIONSHIP_TYPE
+	from docx.opc.packuri import PackURI
+	from docx.opc.part import Part as PackagePart
+	from docx.oxml import parse_xml
+	from docx.oxml.ns import nsdecls
+
+	def add(target, xml: str) -> None:
+		target.append(parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1)))
+
+	document, out = Document(), io.BytesIO()
+	paragraph = document.add_paragraph()._p
+	add(paragraph, "<w:sdt><w:sdtContent><w:r><w:t>Tenant: Huber, </w:t></w:r></w:sdtContent></w:sdt>")
+	add(paragraph, '<w:ins w:id="1"><w:r><w:t>deposit 3000</w:t></w:r></w:ins>')
+	add(paragraph, '<w:moveFrom w:id="2"><w:r><w:t>struck out</w:t></w:r></w:moveFrom>')
+	box = "<w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent></w:pict>"
+	add(paragraph, f"<w:r>{box}</w:r>")
+	document.add_paragraph()
+	add(
+		document.element.body,
+		"<w:sdt><w:sdtContent><w:p><w:r><w:t>Landlord</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+	)
+	cells = document.add_table(1, 3).rows[0].cells
+	cells[0].text, cells[2].text = "a", "b"
+	cells[1].add_table(1, 1).cell(0, 0).text = "inner"
+	document.sections[0].header.paragraphs[0].text = "File 12/25"
+	note = "<w:footnote><w:p><w:r><w:t>see § 551</w:t></w:r></w:p></w:footnote>"
+	notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>"
+	uri, kind = PackURI("/word/footnotes.xml"), "application/xml"
+	part = PackagePart(uri, kind, notes.encode(), document.part.package)
+	document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+	document.save(out)
+	return out.getvalue()
+
+
+def make_xlsx(rows=(("hearing", 120), (None, None), ("letter", 40))) -> bytes:
 	from openpyxl import Workbook
 
 	book, out = Workbook(), io.BytesIO()
 	book.active.title = "Fees"
-	for row in (("hearing", 120), (None, None), ("letter", 40)):
+	for row in rows:
 		book.active.append(row)
 	book.save(out)
 	return out.getvalue()

@@ -1,0 +1,87 @@
+"""Reads what a person sees in a Word file, as if all tracked changes had been accepted."""
+
+import io
+import re
+from collections.abc import Iterator
+
+from docx import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import parse_xml
+from docx.oxml.ns import qn
+from docx.table import Table
+from docx.text.paragraph import Paragraph
+from lxml import etree
+
+CONTAINERS = [
+	qn(f"w:{name}") for name in ("sdt", "sdtContent", "ins", "moveTo", "smartTag", "customXml", "fldSimple")
+]
+"""Elements around text that python-docx does not look into, such as content controls and insertions."""
+HIDDEN = [
+	*(qn(f"w:{name}") for name in ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr")),
+	"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
+]
+"""Deleted text, properties, and copies for old versions of Word."""
+HEADERS = (
+	"header",
+	"first_page_header",
+	"even_page_header",
+	"footer",
+	"first_page_footer",
+	"even_page_footer",
+)
+NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
+
+
+def read_blocks(content: bytes) -> Iterator[str]:
+	"""The texts of a file, headings in Markdown. Headers and footers come first, notes last."""
+	document = Document(io.BytesIO(content))
+	edges = [getattr(section, name) for section in document.sections for name in HEADERS]
+	own = [each for each in edges if not each.is_linked_to_previous]
+	for each in (document, *own):
+		simplify(each._element)
+	yield from dict.fromkeys(text for each in own for text in iterate_blocks(each))
+	yield from iterate_blocks(document)
+	yield from read_notes(document)
+
+
+def simplify(element) -> None:
+	etree.strip_elements(element, *HIDDEN, with_tail=False)
+	etree.strip_tags(element, *CONTAINERS)
+
+
+def iterate_blocks(container) -> Iterator[str]:
+	"""Paragraphs, their text boxes, and tables, in document order."""
+	for block in container.iter_inner_content():
+		if isinstance(block, Table):
+			yield "\n".join(" | ".join(map(read_cell, row.cells)) for row in block.rows)
+			continue
+		style = block.style.name if block.style is not None else ""
+		level = int(style[-1]) if re.fullmatch(r"Heading [1-6]", style) else int(style == "Title")
+		yield f"{'#' * level} {block.text}".strip() if block.text.strip() else ""
+		for box in block._p.iter(qn("w:txbxContent")):
+			yield read_paragraphs(box)
+
+
+def read_cell(cell) -> str:
+	"""The text of a cell, with the tables in it."""
+	blocks = cell.iter_inner_content()
+	texts = (
+		"\n".join(" | ".join(map(read_cell, row.cells)) for row in block.rows)
+		if isinstance(block, Table)
+		else block.text
+		for block in blocks
+	)
+	return "\n".join(texts).strip()
+
+
+def read_notes(document) -> Iterator[str]:
+	for kind in NOTES:
+		for relation in document.part.rels.values():
+			if relation.reltype == kind:
+				root = parse_xml(relation.target_part.blob)
+				simplify(root)
+				yield read_paragraphs(root)
+
+
+def read_paragraphs(element) -> str:
+	return "\n".join(Paragraph(each, element).text for each in element.iter(qn("w:p"))).strip()
