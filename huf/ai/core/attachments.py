@@ -21,6 +21,12 @@ IMAGE_TYPES = {
 	"gif": "image/gif",
 }
 """Media types of the images that models accept, by file extension."""
+IMAGE_BEGINNINGS = {
+	"image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+	"image/jpeg": re.compile(rb"\xff\xd8\xff"),
+	"image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+	"image/gif": re.compile(rb"GIF8[79]a"),
+}
 IMAGE_TOKENS = 1_600
 """Estimate for one image where the context window is measured; providers count by its size."""
 MAX_IMAGE_TOKENS = 5_000
@@ -107,6 +113,13 @@ def fence_text(name: str, text: str, max_chars: int) -> str:
 		return fenced
 	more = f'Call {READ_ATTACHMENT} with file "{name}" and offset {len(excerpt)} for more.'
 	return f"{fenced}\n[Truncated: the first {len(excerpt):,} of {len(text):,} characters. {more}]"
+
+
+def find_image_type(content: bytes) -> str | None:
+	"""The media type of an image by its first bytes, because names are often wrong, and providers refuse such
+	requests; None for anything else.
+	"""
+	return next((kind for kind, beginning in IMAGE_BEGINNINGS.items() if beginning.match(content)), None)
 
 
 def strip_attachments(content: str) -> str:

@@ -19,8 +19,8 @@ ALIASES = {
 """Charset names that Python does not know, or that senders use for a larger charset."""
 FALLBACK_CHARSET = "cp1252"
 CZECH_CHARSET = "cp1250"
-CZECH_LETTERS = frozenset("ěščřžů".encode(CZECH_CHARSET))
-MIN_CZECH_LETTERS = 4
+CZECH_BYTES = frozenset("ěščřžů".encode(CZECH_CHARSET))
+MIN_CZECH_BYTES = 4
 """No text of a western language has as many different ones of these bytes: Italian has three, è, ì and ù."""
 EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
@@ -69,9 +69,7 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	if named in (None, "utf-8"):
 		named = find_declared_codec(data)
 	if named is None:
-		named = (
-			CZECH_CHARSET if len(CZECH_LETTERS.intersection(data)) >= MIN_CZECH_LETTERS else FALLBACK_CHARSET
-		)
+		named = CZECH_CHARSET if len(CZECH_BYTES.intersection(data)) >= MIN_CZECH_BYTES else FALLBACK_CHARSET
 	return data.decode(named, "replace")
 
 

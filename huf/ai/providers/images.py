@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import frappe
 
-from huf.ai.core.attachments import IMAGE_TYPES, drop_images
-from huf.ai.core.files import get_ending, read_file_content
+from huf.ai.core.attachments import drop_images, find_image_type
+from huf.ai.core.files import read_file_content
 
 MAX_IMAGES_CHARS = 20_000_000
 """Limit for all data URLs of a request; the newest images are sent."""
@@ -50,14 +50,14 @@ def to_content_parts(message: dict, urls: list[str]) -> dict:
 
 
 def read_image(name: str, max_chars: int) -> str | None:
-	"""A File as a data URL of at most `max_chars` characters; None if it is longer or was deleted."""
+	"""A File as a data URL of at most `max_chars` characters; None if it is longer, none or deleted."""
 	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
 		return None
 	file = frappe.get_doc("File", name)
-	ending = get_ending(file.file_name or file.file_url)
 	try:
 		content = read_file_content(file)
 	except OSError:
 		return None
-	url = f"data:{IMAGE_TYPES.get(ending, 'image/png')};base64,{base64.b64encode(content).decode()}"
-	return url if len(url) <= max_chars else None
+	kind = find_image_type(content)
+	url = f"data:{kind};base64,{base64.b64encode(content).decode()}"
+	return url if kind and len(url) <= max_chars else None

@@ -15,6 +15,7 @@ from huf.ai.core.attachments import (
 	READ_ATTACHMENT,
 	MessageFile,
 	MessageFiles,
+	find_image_type,
 	opening_messages,
 	render_files,
 )
@@ -162,6 +163,8 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 	max_bytes = MAX_IMAGE_BYTES if is_image else MAX_BYTES
 	if len(content) > max_bytes:
 		raise UsageError(f"{name} is too large: at most {max_bytes / 1_000_000:g} MB can be attached.")
+	if is_image and not find_image_type(content):
+		raise UsageError(f"{name} is not a picture that models can read. Save it as PNG or JPEG.")
 	kind = "image" if is_image else "text"
 	title = " ".join((file.file_name or name).split())
 	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)

@@ -129,6 +129,10 @@ class TestPictures(AttachmentCase):
 		self.assertEqual(json.loads(opening)[-1]["images"], [file])
 		self.assertNotIn(DATA_URL[40:], opening)
 
+	def test_an_image_is_sent_as_the_type_that_it_is_whatever_its_name_says(self):
+		self.say(self.agent({"vision": "Yes"}), "What is it?", self.file("tea.jpg", PNG))
+		self.assertEqual(self.read_last_content()[1]["image_url"]["url"], DATA_URL)
+
 	def test_run_with_an_image_replays_identically_after_the_image_is_deleted(self):
 		result = self.say(self.agent({"vision": "Yes"}), "What?", self.file(self.picture, PNG))
 		self.assertTrue(replay(result["run"]).identical)
@@ -148,7 +152,9 @@ class TestPictures(AttachmentCase):
 		self.assertGreater(find_context_window("OpenAI", "gpt-4o"), 100_000)
 
 	def test_images_above_the_provider_limit_are_replaced_by_a_notice(self):
-		large = [self.file(f"{number}.png", os.urandom(MAX_IMAGE_BYTES)) for number in range(5)]
+		large = [
+			self.file(f"{number}.png", PNG + os.urandom(MAX_IMAGE_BYTES - len(PNG))) for number in range(5)
+		]
 		small = self.file("small.png", PNG)
 		self.say(self.agent({"vision": "Yes"}), "Compare", *large, small)
 		message, *images = self.read_last_content()
@@ -216,6 +222,7 @@ class TestPermissions(AttachmentCase):
 		for files, reason in (
 			([large], "3.75 MB"),
 			([unsupported], "only "),
+			([self.file("tea.png", b"no picture")], "not a picture"),
 			([missing], "no longer on this site"),
 			(["x"] * (MAX_FILES + 1), "At most"),
 		):

@@ -26,13 +26,14 @@ export function problemOf(
 	{ name, size }: { name: string; size: number },
 	limits: Limits,
 	count = 0,
+	locale = "en",
 ): { key: string; values?: Record<string, string | number> } | null {
 	if (count >= limits.max_files) return { key: "attach.too_many", values: { max: limits.max_files } };
 	const image = isImage(name, limits);
 	if (!image && !limits.endings.includes(endingOf(name))) return { key: "attach.type" };
 	if (!size) return { key: "attach.empty" };
 	const max = image ? limits.max_image_bytes : limits.max_bytes;
-	return size > max ? { key: "attach.too_large", values: { max: formatSize(max) } } : null;
+	return size > max ? { key: "attach.too_large", values: { max: formatSize(max, locale) } } : null;
 }
 
 /** 1234567 -> "1.2 MB", as the person writes numbers. */

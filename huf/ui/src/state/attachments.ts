@@ -5,7 +5,7 @@
 import { reactive } from "vue";
 import { deleteRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";
-import { t } from "../i18n/index.ts";
+import { currentLocale, t } from "../i18n/index.ts";
 import { isImage, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
 import { parseJson } from "../lib/json.ts";
 import { boot } from "./session.ts";
@@ -62,7 +62,7 @@ async function attachOne(draft: string, file: File): Promise<void> {
 	uploads.set(item.key, controller);
 	try {
 		const wanted = await fitted(file, kind);
-		const problem = problemOf(wanted, limits, items.indexOf(item));
+		const problem = problemOf(wanted, limits, items.indexOf(item), currentLocale());
 		if (problem) throw new Error(t(problem.key, problem.values));
 		const onProgress = (share: number) => void (item.share = share);
 		const { name, file_url } = await uploadFile(wanted, { onProgress, signal: controller.signal });
