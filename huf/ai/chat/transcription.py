@@ -4,7 +4,7 @@ import base64
 
 import frappe
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.providers import services
 from huf.ai.runs import admission
@@ -34,7 +34,7 @@ def find_transcription_tool(agent):
 
 
 def transcribe_recording(agent: str, sound: str, kind: str) -> str:
-	"""The text of a recording (base64, of a media type). Raises PermissionError, UsageError, ModelError."""
+	"""The text of a recording (base64, of a media type). Raises PermissionError, UsageError."""
 	admission.admit(agent, frappe.session.user, chat=True)
 	tool = find_transcription_tool(frappe.get_cached_doc("Agent", agent))
 	if not tool:
@@ -50,4 +50,9 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 		content = base64.b64decode(sound, validate=True)
 	except ValueError:  # also for letters that are not ASCII
 		raise UsageError("The recording is not base64.") from None
-	return run_coroutine(services.transcribe_audio(tool.model, f"speech.{ending}", content))["text"].strip()
+	try:
+		heard = run_coroutine(services.transcribe_audio(tool.model, f"speech.{ending}", content))
+	except ModelError as error:
+		# The page shows people the reason of a UsageError only.
+		raise UsageError(str(error)) from None
+	return heard["text"].strip()

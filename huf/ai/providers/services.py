@@ -34,6 +34,8 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:
 		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
+	if not isinstance(answer.text, str):
+		raise ModelError(f"{model} returned something other than a text.")
 	return {"text": answer.text}
 
 

@@ -14,7 +14,7 @@ from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, error, text
 
 
 class TestConversation(SiteTestCase):
@@ -285,6 +285,13 @@ class TestConversation(SiteTestCase):
 				transcript = conversation.transcribe(agent, audio, "audio/webm;codecs=opus")
 				self.assertTrue(next(row for row in get_agents() if row["name"] == agent)["hears"])
 		self.assertEqual(transcript, {"text": "Paint the fence."})
+
+	def test_failed_transcription_says_what_the_provider_says(self):
+		with ModelServer() as server:
+			server.script(error(429, "Slow down."))
+			agent = make_agent(tools=[make_tool("Speech to Text", model=make_model(server))])
+			with acting_as(self.owner), self.assertRaisesRegex(UsageError, "Slow down"):
+				conversation.transcribe(agent, base64.b64encode(b"audio").decode(), "audio/webm")
 
 	def test_transcription_without_a_speech_tool_or_valid_audio_is_refused(self):
 		with ModelServer() as server:

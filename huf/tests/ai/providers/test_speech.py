@@ -4,7 +4,7 @@ import base64
 
 import frappe
 
-from huf.ai.core.errors import ModelError
+from huf.ai.core.errors import UsageError
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.api.conversation import transcribe
 from huf.tests.base import SiteTestCase, enter
@@ -86,11 +86,11 @@ class TestBudget(SiteTestCase):
 	def test_recordings_above_the_remaining_budget_are_not_sent(self):
 		for _ in range(3):
 			self.transcribe_and_charge(None)
-		with self.assertRaisesRegex(ModelError, "leaves too little"):
+		with self.assertRaisesRegex(UsageError, "leaves too little"):
 			self.transcribe()
 		self.assertEqual(len(self.server.paths), 3)
 
 	def test_speech_models_without_a_price_are_not_called_under_a_cost_limit(self):
-		with self.assertRaisesRegex(ModelError, "is not known"):
+		with self.assertRaisesRegex(UsageError, "is not known"):
 			self.transcribe(own_prices=0)
 		self.assertEqual(self.server.paths, [])
