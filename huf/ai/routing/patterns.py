@@ -102,6 +102,27 @@ _GROUPS: tuple[_Group, ...] = (
 	)),
 	(AGENT, Need.FIND_RECORDS, 0.85, "records", (
 		("", IDENTIFIER),
+		("de", r"^\W*wie ?viele?\b.{1,60}\b(hab|habe|haben) (ich|wir)\b"),
+	)),
+	(AGENT, Need.CHANGE_RECORDS, 0.9, "change", (
+		("es", r"^\W*(nueva (tarea|nota)|nuevo recordatorio)\b"),
+		("es", r"^\W*(por favor,? )?(crea|añade|apunta|anota)(me)? una? (nuev[ao] )?"
+			r"(tarea|nota|cita|recordatorio)\b"),
+		("es", r"^\W*(por favor,? )?(marca\b.{1,60}\bcomo|recuerda que)\b"),
+		("en", r"^\W*new (task|to-?do|note|reminder)\b"),
+		("en", r"^\W*(please )?remember (that|this|my)\b"),
+		("de", r"^\W*neue (aufgabe|notiz|erinnerung)\b"),
+		("de", r"^\W*(lege? (eine )?)?(aufgabe|notiz|erinnerung) (anlegen|an)\b"),
+		("de", r"^\W*(bitte )?merke? dir\b"),
+		("cs", r"^\W*(nový úkol|nová (poznámka|připomínka)|(založ|přidej) (nov\w+ )?(úkol|poznámku))\b"),
+		("cs", r"^\W*(prosím,? )?(označ\b.{1,60}\bjako|(za)?pamatuj si)\b"),
+	)),
+	(AGENT, Need.SEND_MESSAGE, 0.9, "send", (
+		("es", r"^\W*(por favor,? )?(envía|manda)(me|le|les)?\b.{0,40}\b(correo|e-?mail|mensaje)\b"),
+		("en", r"^\W*((please|can you|could you),? )?send\b.{0,40}\b(e-?mail|message)\b"),
+		("de", r"^\W*(bitte )?(sende?|schicke?)\b.{0,40}\b(e-?mail|mail|nachricht)\b"),
+		("de", r"^\W*(e-?)?mail an\b"),
+		("cs", r"^\W*(prosím,? )?(pošli|odešli)\b.{0,40}\b(e-?mail|mail|zprávu)\b"),
 	)),
 	(CHAT, "", SURE, "talk", (
 		("es", r"^\W*(hola|buen[oa]s( (días|tardes|noches))?|(muchas |mil )?gracias( por .{1,30})?|adiós|"
