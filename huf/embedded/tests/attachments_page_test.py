@@ -110,6 +110,21 @@ class TestAttachmentsPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("attachment").count(), 2)
 			self.assertIn("Tea is at four.", self.model.requests[1]["messages"][-1]["content"][0]["text"])
 
+	def test_rejected_message_returns_to_the_field_with_its_files_and_is_sent_without_the_bad_one(self):
+		with self.open_page() as page:
+			self.attach(page, NOTE, {**PICTURE, "name": "bad.png", "buffer": b"no picture"})
+			page.get_by_test_id("composer").fill("When is tea?")
+			page.keyboard.press("Enter")
+			page.get_by_text("bad.png is not a picture").wait_for()
+			page.get_by_role("button", name="Remove bad.png").click()
+			self.assertEqual(page.get_by_test_id("composer").input_value(), "When is tea?")
+			self.assertEqual(page.get_by_test_id("message-user").count(), 0)
+			self.model.script(text("At four."))
+			page.keyboard.press("Enter")
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertIn("File note.txt", self.model.requests[0]["messages"][-1]["content"])
+			self.assertEqual(page.get_by_test_id("detach").count(), 0)
+
 	def test_unsent_attachment_survives_a_reload_until_it_is_removed(self):
 		with self.open_page() as page:
 			self.attach(page, NOTE)

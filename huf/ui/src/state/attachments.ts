@@ -35,11 +35,12 @@ const place = (draft: string) => `files:${draft}`;
 export function attachmentsOf(draft: string): Item[] {
 	if (!drafts.has(draft)) {
 		const stored: Attachment[] = parseJson(recall(place(draft)) || "[]") || [];
-		const items = stored.map((file) => ({ ...file, key: nextKey++, share: 1, error: null }));
-		drafts.set(draft, reactive<Item[]>(items));
+		drafts.set(draft, reactive<Item[]>(stored.map(toItem)));
 	}
 	return drafts.get(draft)!;
 }
+
+const toItem = (file: Attachment): Item => ({ ...file, key: nextKey++, share: 1, error: null });
 
 const described = (item: Item) =>
 	Object.fromEntries(FIELDS.map((field) => [field, item[field]])) as unknown as Attachment;
@@ -103,5 +104,10 @@ export function moveAttachments(from: string, to: string): void {
 /** Those that are sent now. They stay remembered until the site has taken the message on. */
 export function takeAttachments(draft: string): Attachment[] {
 	return attachmentsOf(draft).splice(0).map(described);
+}
+
+/** The site has refused the message. */
+export function returnAttachments(draft: string, files: Attachment[]): void {
+	attachmentsOf(draft).push(...files.map(toItem));
 }
 

@@ -54,6 +54,16 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 /** Whether a message to this chat has to wait until the run before it has ended. */
 export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
 
+/** Takes the message that the site has just rejected out of the chat, to be changed; null if there is none. */
+export function takeRejected(chat: Chat): UserTurn | null {
+	const newest = chat.turns.at(-1);
+	const { error, hasStarted } = chat.problem || {};
+	if (error?.kind !== "rejected" || hasStarted || newest?.role !== "user" || newest.unsent !== "refused") return null;
+	chat.turns.pop();
+	chat.problem!.prompt = null;
+	return newest;
+}
+
 /** Sends a message while a run has not ended: the site takes it, and answers it when its turn comes. */
 async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]): Promise<void> {
 	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
