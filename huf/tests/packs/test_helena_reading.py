@@ -191,6 +191,13 @@ class TestSearch(HelenaTestCase):
 
 
 class TestSearchInAllCases(HelenaTestCase):
+	def test_words_with_umlauts_are_found_in_any_case(self):
+		case = self.make_case(anwalt=self.user, kurzrubrum="Übermüller ./. Ölheizung Ärger GmbH")
+		for query in ("Übermüller", "übermüller", "Ölheizung", "ÄRGER"):
+			with self.subTest(query):
+				found = self.as_user(tools.search_alle_akten, query)["results"]
+				self.assertIn(case, [each["name"] for each in found])
+
 	def test_cases_documents_notes_and_deadlines_of_the_users_cases_are_found(self):
 		for case in (self.case, self.other):
 			make("Helena Dokument", akte=case, titel="Brief", inhalt=self.word)
@@ -290,7 +297,11 @@ class TestFees(HelenaTestCase):
 		self.assertEqual(found["summe"], 783.14)
 
 	def test_invalid_bill_items_and_values_are_refused(self):
-		for wrong in ([{"nummer": "9999"}], [{"nummer": "2300", "satz": 3}]):
+		for wrong in (
+			[{"nummer": "9999"}],
+			[{"nummer": "2300", "satz": 3}],
+			[{"nummer": "2300", "satz": "1,3"}],
+		):
 			with self.subTest(wrong=wrong), self.assertRaises(ToolError):
 				self.as_user(tools.get_kosten_rules, 5000, wrong)
 		with self.assertRaises(ToolError):

@@ -363,6 +363,12 @@ def add_functions(connection: sqlite3.Connection):
 	connection.create_function("now", 0, lambda: str(to_column(datetime.datetime.now())))
 	connection.create_function("curdate", 0, lambda: datetime.date.today().isoformat())
 	connection.create_function("regexp", 2, matches, deterministic=True)
+	connection.create_function("lower_unicode", 1, lower_unicode, deterministic=True)
+
+
+def lower_unicode(value):
+	"""SQLite's own lower() knows A–Z only."""
+	return value if value is None else str(value).lower()
 
 
 def matches(pattern, value) -> bool:

@@ -140,7 +140,11 @@ def condition(
 			else ""
 		)
 		escape = "" if count_nulls else r" ESCAPE '\'"
-		return f"({as_text(column, fieldtype)} {one.operator.upper()} ?{escape}{nulls})", [value]
+		text = as_text(column, fieldtype)
+		if not value.isascii():
+			# SQLite's LIKE takes Ö and ö for different letters.
+			text, value = f"lower_unicode({text})", value.lower()
+		return f"({text} {one.operator.upper()} ?{escape}{nulls})", [value]
 	if isinstance(value, (int, float)) and not is_number:
 		column = f"CAST({column} AS REAL)"
 	if nullable and null_matches(one.operator, value, fieldtype) and not (one.operator == "=" and one.value):
