@@ -37,6 +37,7 @@ from ag_ui.core import (
 
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.times import to_utc
 from huf.ai.core.types import RunResult, RunStatus
 from huf.ai.queries.runs import read_tool_results
 from huf.api.wire.emitted_text import EmittedText
@@ -201,7 +202,7 @@ class RunEncoder:
 			message=f"{draft.get('tool')} waits for approval.",
 			tool_call_id=format_call_id(run, draft.get("step"), draft.get("call_id")),
 			response_schema=RESPONSE_SCHEMA,
-			expires_at=str(draft["expires_at"]) if draft.get("expires_at") else None,
+			expires_at=to_utc(draft["expires_at"]).isoformat() if draft.get("expires_at") else None,
 			metadata={key: draft.get(key) for key in ("tool", "arguments", "difference", "approver")},
 		)
 

@@ -1,6 +1,7 @@
 """/copilotkit over HTTP: actions, and runs as AG-UI event streams with interrupts, resuming and joining."""
 
 import json
+from datetime import datetime
 from unittest.mock import patch
 
 import frappe
@@ -8,6 +9,7 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from huf.ai.chat import approvals, external
+from huf.ai.core.times import to_utc
 from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
@@ -191,6 +193,8 @@ class TestInterrupts(DraftTestCase):
 		self.assertEqual(self.interrupt["toolCallId"], started["toolCallId"])
 		self.assertEqual(self.interrupt["metadata"]["tool"], self.update)
 		self.assertIn("changes", self.interrupt["metadata"]["difference"])
+		expires_at = frappe.db.get_value("Agent Draft", self.interrupt["id"].split(".")[0], "expires_at")
+		self.assertEqual(datetime.fromisoformat(self.interrupt["expiresAt"]), to_utc(expires_at))
 
 	def test_approval_executes_the_call_and_streams_only_new_events(self):
 		events = self.answer(text("Done."), payload={"approved": True})
