@@ -60,10 +60,28 @@ DATA = (
 	r"abrir (enlaces|archivos|paginas)|consultar|buscar|"
 	r"zugriff|zugang|echtzeit|(aktuellen?|neuesten?) (daten|informationen|preise?|kurse?|nachrichten)|"
 	r"(im )?internet|deine (daten|dateien|datensatze|mails)|ihre (daten|dateien|datensatze)|nachsehen|"
-	r"nachschlagen|abrufen|(links|dateien|webseiten) offnen|"
+	r"nachschlagen|abrufen|zugreifen|(links|dateien|webseiten) offnen|"
 	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|"
 	r"vas\w* (data|zaznam\w*|soubor\w*)|tv\w+ (data|zaznam\w*|soubor\w*)|vyhledat|dohledat|prohlizet|"
 	r"otevrit (odkaz\w*|soubor\w*|strank\w*))"
+)
+CANNOT_ACT = (
+	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?(send|create|add|set|"
+	r"schedule|update|delete|save|store|book|see|view|change) [^.?!]{0,30}\b(e-?mails?|messages?|reminders?|"
+	r"tasks?|to-?dos?|records?|invoices?|calendars?|appointments?|meetings?|notes?|files?)|"
+	r"no (puedo|me es posible|soy capaz de) (enviar|mandar|crear|anadir|programar|guardar|modificar|borrar|"
+	r"eliminar|ver) [^.?!]{0,30}\b(correos?|mensajes?|tareas?|recordatorios?|citas?|notas?|facturas?|"
+	r"registros?|calendario)|"
+	r"(ich kann|kann ich|ich bin) [^.?!]{0,40}\b(keine?n?|nicht in der lage,) (\w+ )?(e-?mails?|mails?|"
+	r"nachrichten?|aufgaben?|erinnerung(en)?|termine?|notizen?|datensatze?|rechnung(en)?)\b[^.?!]{0,30}\b"
+	r"((zu )?(senden|versenden|verschicken|schicken|erstellen|setzen|speichern|andern|loschen|buchen)|"
+	r"anlegen|anzulegen|eintragen|einzutragen)|"
+	r"ich kann (deine?n?|ihre?n?) [^.?!]{0,40}\bnicht (einsehen|sehen|offnen|lesen|andern|loschen)|"
+	r"(nemohu|nemuzu|neumim|nedokazu|nejsem schopn[ay]?) ((ti|vam|za tebe|za vas) )?(posilat|poslat|odeslat|"
+	r"vytvaret|vytvorit|zakladat|zalozit|ulozit|nastavit|zmenit|smazat|videt|nahlednout) [^.?!]{0,30}\b("
+	r"e-?mail|zprav|ukol|pripomin|schuzk|kalendar|poznamk|zaznam|faktur)\w*|"
+	r"i (don't|do not) have (the|any) tools|no (tengo|dispongo de|cuento con) herramientas|"
+	r"(ich habe|habe ich) (leider )?keine werkzeuge|nemam (k tomu )?(zadne )?nastroje)\b"
 )
 SEARCHES = (
 	r"\b(i (need|would need|'d need|have) to (search|look (it |this |that )?up|browse|check online)|i('ll|"
@@ -124,6 +142,7 @@ PHRASES = (
 	("needs_web", _compile(SEARCHES)),
 	("not_current", _compile(STALE)),
 	("not_current", _compile(CHECK_ELSEWHERE)),
+	("task", _compile(CANNOT_ACT)),
 )
 _PROMISE, _BARE = _compile(PROMISE), _compile(BARE)
 
