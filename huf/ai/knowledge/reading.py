@@ -28,6 +28,8 @@ TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<>]{1,300})</title", re.IGNORECASE)
 MAX_HEAD_CHARS = 50_000
 """How much of a page is searched for its title."""
 QUOTE_TAG = re.compile(r"<(/?)(blockquote|pre)\b[^<>]*>?", re.IGNORECASE)
+EMBEDDED_PICTURE = re.compile(r"!\[([^\[\]\n]{0,300})\]\(<?data:[^()]*\)")
+"""A picture in Markdown whose content is in its address, as thousands of letters."""
 MAX_QUOTES = 200
 """More quotes than this, or code blocks that do not end, are read as plain paragraphs: nested, they multiply
 the text, and 13 KB of them would take 650 MB.
@@ -64,7 +66,19 @@ def read_pdf(content: bytes) -> list[Part]:
 	if reader.is_encrypted and not reader.decrypt(""):
 		raise UsageError("The PDF is locked with a password.")
 	pages = enumerate(reader.pages[:MAX_PAGES], 1)
-	return [Part(strip_control_chars(page.extract_text() or ""), page=number) for number, page in pages]
+	parts = [Part(strip_control_chars(page.extract_text() or ""), page=number) for number, page in pages]
+	return [*parts, Part(strip_control_chars(read_form(reader)))]
+
+
+def read_form(reader) -> str:
+	"""What is filled in the form of a PDF, as lines "name: value". It is not in the text of the pages."""
+	try:
+		fields = {name: field.get("/V") for name, field in (reader.get_fields() or {}).items()}
+	except list_reader_errors():
+		return ""
+	# The value of a tick box is a name such as /Yes, or /Off.
+	values = {name: str(value or "").removeprefix("/") for name, value in fields.items()}
+	return "\n".join(f"{name}: {value}" for name, value in values.items() if value not in ("", "Off"))
 
 
 def read_docx(content: bytes) -> list[Part]:
@@ -123,7 +137,8 @@ def to_markdown(html: str) -> str:
 	tags = Counter((slash, name.lower()) for slash, name in QUOTE_TAG.findall(html))
 	many = {"blockquote": tags["", "blockquote"], "pre": tags["", "pre"] - tags["/", "pre"]}
 	html = QUOTE_TAG.sub(lambda tag: "<p>" if many[tag[2].lower()] > MAX_QUOTES else tag[0], html)
-	return convert(html, ConversionOptions(extract_metadata=False)).content or ""
+	text = convert(html, ConversionOptions(extract_metadata=False)).content or ""
+	return EMBEDDED_PICTURE.sub(r"\1", text)
 
 
 def read_markdown(content: bytes) -> list[Part]:

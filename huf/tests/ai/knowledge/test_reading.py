@@ -36,6 +36,13 @@ class TestFiles(unittest.TestCase):
 			[(1, "The first page"), (2, "The second page")],
 		)
 
+	def test_values_of_a_pdf_form_are_read(self):
+		(page, form) = read_file(
+			"a.pdf", make_pdf_form(Name="Anna Müller", Remarks="", Paid="/Yes", Left="/Off")
+		)
+		self.assertEqual((page.page, page.text.strip()), (1, "Application"))
+		self.assertEqual(form.text, "Name: Anna Müller\nPaid: Yes")
+
 	def test_docx_headings_and_tables_are_read(self):
 		(first, second) = read_file("a.docx", make_docx())
 		self.assertEqual((first.heading, second.heading), ("Lease", "Lease › Rent"))
@@ -70,6 +77,13 @@ class TestFiles(unittest.TestCase):
 		(part,) = read_file("a.html", b"<html><script>evil()</script><h1>Roof</h1><p>It leaks.</p></html>")
 		self.assertEqual(part.heading, "Roof")
 		self.assertNotIn("evil", part.text)
+
+	def test_a_picture_inside_a_page_is_read_as_its_description(self):
+		page = (
+			f'<p>See <img alt="our roof" src="data:image/png;base64,{"A" * 5_000}"> and <img src="a.png"></p>'
+		)
+		(part,) = read_file("a.html", page.encode())
+		self.assertEqual(part.text.strip(), "See our roof and ![](a.png)")
 
 	def test_title_is_the_heading_of_a_page_without_headings(self):
 		head = b'<meta name="viewport" content="width"><title>Roofs &amp; gutters</title>'
@@ -191,6 +205,29 @@ def make_pdf(*pages: str) -> bytes:
 		pdf.add_page()
 		pdf.cell(text=page)
 	return bytes(pdf.output())
+
+
+def make_pdf_form(**values: str) -> bytes:
+	from pypdf import PdfReader, PdfWriter
+	from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+
+	writer, out = PdfWriter(), io.BytesIO()
+	writer.append(PdfReader(io.BytesIO(make_pdf("Application"))))
+	fields = ArrayObject()
+	for name, value in values.items():
+		is_box = value.startswith("/")
+		field = {
+			"/FT": NameObject("/Btn" if is_box else "/Tx"),
+			"/T": TextStringObject(name),
+			"/V": NameObject(value) if is_box else TextStringObject(value),
+		}
+		fields.append(
+			writer._add_object(DictionaryObject({NameObject(key): each for key, each in field.items()}))
+		)
+	form = DictionaryObject({NameObject("/Fields"): fields})
+	writer.root_object[NameObject("/AcroForm")] = form
+	writer.write(out)
+	return out.getvalue()
 
 
 def make_docx() -> bytes:
