@@ -28,7 +28,8 @@ class TestFirstSource(PageTestCase):
 				("absence.md", HANDBOOK.encode()),
 				("lease.pdf", make_pdf("The flat", "The rent is 900")),
 			)
-			add_files(page, ("broken.pdf", b"no pdf"))
+			add_files(page, ("empty.txt", b""), ("broken.pdf", b"no pdf"))
+			page.get_by_text("empty.txt: This file is empty.").wait_for()
 			page.locator("[data-testid=item][data-state=Failed]").wait_for()
 			page.locator("[data-testid=item][data-state=Ready]").nth(1).wait_for()
 			take_pictures(page, "source")
