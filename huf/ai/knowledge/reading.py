@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
 
@@ -34,6 +34,8 @@ MAX_QUOTES = 200
 """More quotes than this, or code blocks that do not end, are read as plain paragraphs: nested, they multiply
 the text, and 13 KB of them would take 650 MB.
 """
+CELL_END = "\x1f"
+"""The unit separator, which no cell contains."""
 OFFICE_ENDINGS = ("docx", "xlsx", "pptx")
 COMPOUND_FILE = bytes.fromhex("D0CF11E0A1B11AE1")
 """How files of old versions of Office begin, and those that are locked with a password."""
@@ -96,11 +98,21 @@ def read_xlsx(content: bytes) -> list[Part]:
 	parts = []
 	for sheet in book.worksheets:
 		rows = sheet.iter_rows(max_row=MAX_ROWS, values_only=True)
-		lines = [" | ".join("" if cell is None else str(cell) for cell in row).rstrip(" |") for row in rows]
-		parts.append(
-			Part(strip_control_chars("\n".join(line for line in lines if line)), heading=sheet.title)
-		)
+		parts.append(Part(strip_control_chars("\n".join(render_rows(rows))), heading=sheet.title))
 	return parts
+
+
+def render_rows(rows: Iterable[Sequence]) -> Iterator[str]:
+	"""The rows of a table that have values, with the columns that have any."""
+	used: set[int] = set()
+	lines = []
+	for row in rows:
+		used.update(place for place, cell in enumerate(row) if cell is not None)
+		# As one text, which takes less memory than its cells.
+		lines.append(CELL_END.join("" if cell is None else str(cell) for cell in row).rstrip(CELL_END))
+	for line in filter(None, lines):
+		cells = line.split(CELL_END)
+		yield " | ".join(cell for place, cell in enumerate(cells) if place in used)
 
 
 def read_pptx(content: bytes) -> list[Part]:

@@ -67,6 +67,8 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual(
 			read_file("a.xlsx", make_xlsx(rows))[0].text, "name | January | February\nAnna |  | 5\n |  | 7"
 		)
+		far = ((None, "name", *[None] * 500, "end"), (None, "Anna"))
+		self.assertEqual(read_file("a.xlsx", make_xlsx(far))[0].text, "name | end\nAnna")
 
 	def test_pptx_slides_are_read_in_numeric_order(self):
 		parts = read_file("a.pptx", make_pptx(*map(str, range(1, 12))))
