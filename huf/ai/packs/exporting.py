@@ -17,7 +17,7 @@ from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
 from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, NO_RIGHTS, PACK_NAME, UNTRUSTED
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
-from huf.ai.tools.fields import TABLES
+from huf.ai.tools.schemas import TABLE_TYPES
 
 TOOL = "Agent Tool Function"
 RULES_FILE = "mail.yaml"
@@ -180,7 +180,7 @@ def add_linked_doctypes(names: Iterable[str]) -> list[str]:
 	found = list(dict.fromkeys(names))
 	for name in found:  # grows
 		fields = frappe.get_meta(name).fields if frappe.db.exists("DocType", name) else ()
-		linked = [df.options for df in fields if df.fieldtype in ("Link", *TABLES)]
+		linked = [df.options for df in fields if df.fieldtype in ("Link", *TABLE_TYPES)]
 		found += [each for each in dict.fromkeys(linked) if each not in found and is_custom(each)]
 	return found
 

@@ -12,7 +12,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
-from huf.ai.tools.schemas import FIELDTYPES_NOT_OFFERED
+from huf.ai.tools.schemas import FIELDTYPES_NOT_OFFERED, TABLE_TYPES
 
 FIELD_PROPERTIES = (
 	"fieldname",
@@ -41,7 +41,7 @@ RIGHTS = ("write", "create", "delete")
 RECORD_RIGHTS = ("write", "delete")
 SUBMIT_RIGHTS = ("submit", "cancel")
 SEARCHABLE_TYPES = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
-UNLISTED_TYPES = {*FIELDTYPES_NOT_OFFERED, "Table", "Code", "JSON", "Long Text"}
+UNLISTED_TYPES = {*FIELDTYPES_NOT_OFFERED, *TABLE_TYPES, "Code", "JSON", "Long Text"}
 DEFAULT_COLUMNS = 3
 """Columns of a list if the DocType selects none."""
 MAX_COLUMNS = 6

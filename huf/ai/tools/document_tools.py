@@ -50,6 +50,7 @@ def get_list(
 	start: int = 0,
 ) -> dict:
 	"""Rows the user may see: {doctype, rows, count, more}. `more` says that rows were left out."""
+	refuse_single(doctype)
 	allowed = list_readable_fields(doctype)
 	fields = list(dict.fromkeys(["name", *(fields or list_default_fields(doctype, allowed))]))
 	check_fields(doctype, fields, allowed)
@@ -65,6 +66,12 @@ def get_list(
 	record_reads(doctype, [row.name for row in rows], fields)
 	visible = [{field: row.get(field) for field in fields} for row in rows[:limit]]
 	return {"doctype": doctype, "rows": visible, "count": len(visible), "more": len(rows) > limit}
+
+
+def refuse_single(doctype: str) -> None:
+	"""A new document would replace the only one with default values, and there is no table to list."""
+	if frappe.get_meta(doctype).issingle:
+		raise ToolError(f"{doctype} has only one document, named {doctype!r}. Get or update that one.")
 
 
 def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int = 0) -> dict:
@@ -98,6 +105,7 @@ def get_value(doctype: str, fieldname: str | list[str], name: str | None = None,
 
 def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 	"""Insert a document; return what was stored."""
+	refuse_single(doctype)
 	check_writable(doctype, values, new=True)
 	doc = frappe.get_doc({**rename_rows(doctype, values), "doctype": doctype})
 	# Without a role for to-dos, one may create those that one assigns or is to do.

@@ -12,10 +12,9 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.tools.schemas import is_named_by_user
-from huf.ai.tools.typed_filters import NUMBERS, fit_filter
+from huf.ai.tools.schemas import TABLE_TYPES, is_named_by_user
+from huf.ai.tools.typed_filters import NUMBERS, STANDARD_FIELDTYPES, fit_filter
 
-TABLES = ("Table", "Table MultiSelect")
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
 READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
@@ -133,7 +132,21 @@ def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[li
 		pairs = [parse_condition(entry) for entry in filters or []]
 	check_fields(doctype, (field for field, _, _ in pairs), allowed)
 	conditions = [clean_condition(*pair) for pair in pairs]
+	check_filter_formats(doctype, conditions)
 	return [fitting for each in conditions for fitting in fit_filter(doctype, *each)]
+
+
+def check_filter_formats(doctype: str, conditions: Iterable[Sequence[Any]]) -> None:
+	"""Raises ToolError for a text that is no date, time or number: Frappe would read 05.06.2026 as 6 May, and
+	"1 min" finds nothing.
+	"""
+	meta = frappe.get_meta(doctype)
+	for field, operator, value in conditions:
+		df = meta.get_field(field)
+		fieldtype = df.fieldtype if df else STANDARD_FIELDTYPES.get(field)
+		if operator not in ("like", "not like", "is"):
+			for each in value if isinstance(value, list | tuple) else [value]:
+				check_format(field, fieldtype, each)
 
 
 def parse_mapping_condition(condition: Any) -> tuple[str, Any]:
@@ -193,7 +206,7 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	check_value_formats(meta, values)
 	for field, value in values.items():
 		df = meta.get_field(field)
-		if df and df.fieldtype in TABLES and value:
+		if df and df.fieldtype in TABLE_TYPES and value:
 			check_rows_writable(meta, df, value)
 
 
@@ -263,13 +276,18 @@ def check_value_formats(meta, values: Mapping[str, Any]) -> None:
 	Of a date, errors of databases do not help the model; of a number, Frappe would store a part, or 0.
 	"""
 	for field, value in values.items():
-		df = meta.get_field(field)
-		if df and df.fieldtype in VALUE_FORMATS and isinstance(value, str) and value:
-			fits, form = VALUE_FORMATS[df.fieldtype]
-			try:
-				is_right = fits(value)
-			except ValueError:
-				is_right = False
-			if not is_right:
-				kind = "number" if df.fieldtype in NUMBERS else df.fieldtype.lower()
-				raise ToolError(f"{field}: {value!r} is not a {kind}. Write it as {form}.")
+		if df := meta.get_field(field):
+			check_format(field, df.fieldtype, value)
+
+
+def check_format(field: str, fieldtype: str | None, value: Any) -> None:
+	if fieldtype not in VALUE_FORMATS or not isinstance(value, str) or not value:
+		return
+	fits, form = VALUE_FORMATS[fieldtype]
+	try:
+		is_right = fits(value)
+	except ValueError:
+		is_right = False
+	if not is_right:
+		kind = "number" if fieldtype in NUMBERS else fieldtype.lower()
+		raise ToolError(f"{field}: {value!r} is not a {kind}. Write it as {form}.")

@@ -14,6 +14,7 @@ FIELD_TYPES = {
 	"Currency": "number",
 	"Percent": "number",
 }
+TABLE_TYPES = ("Table", "Table MultiSelect")
 FIELDTYPES_NOT_OFFERED = {
 	"Section Break",
 	"Column Break",
@@ -23,10 +24,9 @@ FIELDTYPES_NOT_OFFERED = {
 	"Heading",
 	"Fold",
 	"Image",
-	"Table MultiSelect",
 	"Password",
 }
-"""Field types that an agent neither reads nor writes: layout, passwords, and tables of links."""
+"""Field types that an agent neither reads nor writes: layout and passwords."""
 
 
 def text_schema(description: str) -> dict:
@@ -62,10 +62,11 @@ def list_form_fields(doctype: str) -> list:
 
 
 def join_field_names(tool) -> str:
+	"""The fields that a list can have: no tables, which are read with their document."""
 	names = [
 		df.fieldname
 		for df in frappe.get_meta(tool.reference_doctype).fields
-		if df.fieldtype not in FIELDTYPES_NOT_OFFERED
+		if df.fieldtype not in (*FIELDTYPES_NOT_OFFERED, *TABLE_TYPES)
 	]
 	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
 
@@ -73,7 +74,7 @@ def join_field_names(tool) -> str:
 def field_schema(df, is_stored: bool = False) -> dict:
 	"""JSON schema of one field of a DocType, whose document `is_stored` or new."""
 	label = df.label or df.fieldname
-	if df.fieldtype == "Table":
+	if df.fieldtype in TABLE_TYPES:
 		children = list_form_fields(df.options)
 		required = [child.fieldname for child in children if child.reqd and not child.default]
 		properties = {child.fieldname: field_schema(child) for child in children} | ROW_NAME
@@ -87,6 +88,8 @@ def field_schema(df, is_stored: bool = False) -> dict:
 		schema["enum"] = df.options.split("\n")
 	if df.fieldtype == "Check":
 		schema["enum"] = [0, 1]
+	if df.fieldtype == "Rating":
+		schema |= {"minimum": 0, "maximum": 1}
 	return schema
 
 
@@ -97,5 +100,9 @@ def describe_docfield(df, label: str) -> str:
 		"Time": "a time of day, HH:MM:SS",
 		"Link": f"name of a {df.options}",
 		"JSON": "JSON text",
+		"Dynamic Link": f"name of a document of the DocType in {df.options}",
+		"Duration": "in seconds",
+		"Percent": "in percent",
+		"Rating": "0 to 1, which is all stars",
 	}.get(df.fieldtype)
 	return f"{label}: {about}" if about else label

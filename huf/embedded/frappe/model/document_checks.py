@@ -281,6 +281,11 @@ def refuse_length(row, field, limit, value):
 	frappe.throw(message, frappe.CharacterLengthExceededError, title=frappe._("Value too big"))
 
 
+def limit_ratings(row):
+	for field in row.meta.of_types("Rating"):
+		row.set(field.fieldname, max(0.0, min(flt(row.get(field.fieldname)), 1.0)))
+
+
 def sync_autoname_field(row):
 	_empty, is_by_field, fieldname = (row.meta.autoname or "").partition("field:")
 	if is_by_field and row.name and row.name != row.get(fieldname):
@@ -333,6 +338,7 @@ row_checks = (
 	validate_selects,
 	validate_non_negative,
 	validate_length,
+	limit_ratings,
 	sync_autoname_field,
 	sanitize_content,
 	save_passwords,

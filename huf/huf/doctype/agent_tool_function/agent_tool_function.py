@@ -17,10 +17,12 @@ from huf.ai.tools.extraction import parse_schema
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
+	DOCTYPE_FIELD,
 	JSON_TYPES,
 	MCP_TOOL,
 	NO_PARAMETERS,
 	RUN_AGENT,
+	SINGLE_TYPES,
 	TOOL_NAME,
 	TOOL_TYPES,
 	build_description,
@@ -70,8 +72,18 @@ class AgentToolFunction(Document):
 			frappe.throw(
 				_("A tool of type {0} needs {1}.").format(self.types, _(self.meta.get_label(needed)))
 			)
-		if self.reference_doctype and frappe.get_meta(self.reference_doctype).istable:
-			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
+		if self.reference_doctype:
+			self.check_doctype(frappe.get_meta(self.reference_doctype))
+
+	def check_doctype(self, meta):
+		if meta.istable:
+			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(meta.name))
+		if meta.issingle and TOOL_TYPES[self.types].needs == DOCTYPE_FIELD and self.types not in SINGLE_TYPES:
+			frappe.throw(
+				_("{0} has only one document. Choose Get Document, Update Document or Set Value.").format(
+					meta.name
+				)
+			)
 
 	def copy_mcp_tool(self):
 		"""Copy effect and approval from the MCP Server Connection, where people set them."""

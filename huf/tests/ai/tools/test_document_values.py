@@ -12,10 +12,12 @@ from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
 from huf.install import follow_doctype
 from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ROW, ErpTestCase
+from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import field, make_doctype
-from huf.tests.factories import make_agent, make_tool, unique
+from huf.tests.factories import make, make_agent, make_tool, unique
 
 PLAN = "Huf Test Plan"
+REVIEW, REVIEWER, LIMITS = "Huf Test Review", "Huf Test Reviewer", "Huf Test Limits"
 
 
 class TestValues(ErpTestCase):
@@ -83,3 +85,58 @@ class TestValues(ErpTestCase):
 		self.assertEqual(list(tracker.documents), [])
 		frappe.db.commit()
 		self.assertIn("printed", frappe.db.get_value("Agent Tool Function", tool, "function_definition"))
+
+
+class TestFieldtypes(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		if not frappe.db.exists("DocType", REVIEW):
+			make_doctype(REVIEWER, [field("user", "Link", options="User")], [], istable=1)
+			fields = [
+				field("stars", "Rating"),
+				field("took", "Duration"),
+				field("due", "Date"),
+				field("reviewers", "Table MultiSelect", options=REVIEWER),
+			]
+			make_doctype(REVIEW, fields, PLAIN_RULES, autoname="hash")
+			make_doctype(LIMITS, [field("days", "Int", default="5"), field("note", "Data")], [], issingle=1)
+			frappe.db.commit()
+
+	def test_schema_states_the_units_of_durations_and_ratings(self):
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Create Document", reference_doctype=REVIEW))
+		properties = build_parameters(tool)["properties"]
+		self.assertEqual(properties["took"]["description"], "Took: in seconds")
+		self.assertEqual((properties["stars"]["minimum"], properties["stars"]["maximum"]), (0, 1))
+
+	def test_rows_of_links_are_written_and_are_no_field_of_a_list(self):
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Create Document", reference_doctype=REVIEW))
+		rows = build_parameters(tool)["properties"]["reviewers"]
+		self.assertIn("user", rows["items"]["properties"])
+		created = tools.create_document(REVIEW, {"reviewers": [{"user": "Guest"}]})
+		self.assertEqual([row["user"] for row in created["reviewers"]], ["Guest"])
+		tool.types = "Get List"
+		self.assertNotIn("reviewers", build_parameters(tool)["properties"]["fields"]["description"])
+
+	def test_filter_value_that_no_row_can_have_is_refused(self):
+		make(REVIEW, due="2026-12-24", took=60)
+		for filters, form in (
+			({"due": "05.06.2026"}, "YYYY-MM-DD"),
+			({"due": ["in", ["2026-12-24", "soon"]]}, "YYYY-MM-DD"),
+			({"creation": [">", "2026-12-24T10:00:00Z"]}, "YYYY-MM-DD HH:MM:SS"),
+			({"took": [">", "1 min"]}, "1234.5"),
+		):
+			with self.subTest(filters), self.assertRaisesRegex(ToolError, form):
+				tools.get_list(REVIEW, filters)
+		for filters in ({"due": "2026-12-24"}, {"took": ["in", ["60", ""]]}):
+			with self.subTest(filters):
+				self.assertEqual(tools.get_list(REVIEW, filters)["count"], 1)
+
+	def test_only_document_of_a_doctype_is_neither_listed_nor_replaced(self):
+		tools.update_document(LIMITS, LIMITS, {"days": 9})
+		for work in (tools.get_list, partial(tools.create_document, values={"note": "new"})):
+			with self.assertRaisesRegex(ToolError, "only one document"):
+				work(LIMITS)
+		self.assertEqual(tools.get_document(LIMITS, LIMITS)["days"], 9)
+		with self.assertRaisesRegex(frappe.ValidationError, "only one document"):
+			make_tool("Create Document", reference_doctype=LIMITS)
+		make_tool("Update Document", reference_doctype=LIMITS)
