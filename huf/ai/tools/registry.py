@@ -122,22 +122,25 @@ class CodeTools:
 
 
 def tool(
-	description: str | None = None,
+	description: str | Callable | None = None,
 	*,
 	name: str | None = None,
 	parameters: dict | None = None,
 	**declared: Any,
-) -> Callable[[Callable], Callable]:
-	"""Mark a function as a tool. Omitted values come from its name, docstring and signature.
+) -> Callable:
+	"""Mark a function as a tool, as `@tool` or `@tool(...)`. Omitted values come from its name, docstring and
+	signature.
 
 	`declared`: see `Declarations` and `declare`.
 	"""
 
+	text = description if isinstance(description, str) else None
+
 	def mark(function: Callable) -> Callable:
-		register_tool(name or function.__name__, function, description, parameters=parameters, **declared)
+		register_tool(name or function.__name__, function, text, parameters=parameters, **declared)
 		return function
 
-	return mark
+	return mark(description) if callable(description) else mark
 
 
 def register_tool(

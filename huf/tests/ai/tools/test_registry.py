@@ -81,6 +81,13 @@ class TestToolFiles(SiteTestCase):
 		places = {"type": "integer", "description": "How many places after the point", "default": 2}
 		self.assertEqual(found.parameters["properties"]["places"], places)
 
+	def test_decorator_without_parentheses_marks_a_function(self):
+		bare = f"bare_{self.sales}"
+		text = f'from huf.ai.tools.registry import tool\n\n@tool\ndef {bare}():\n\t"""Says nothing."""\n'
+		self.write("huf_tools/bare.py", text)
+		found = registry.find_code_tool(self.app, bare)
+		self.assertEqual((found.description, found.effect), ("Says nothing.", Effect.EXTERNAL))
+
 	def test_recorded_app_tool_can_be_called(self):
 		record_offered_tools()
 		row = frappe.get_doc("Agent Tool Function", self.rates)
