@@ -24,16 +24,30 @@ const AMOUNTS = ["Currency", "Float", "Percent"];
 /** As many places as a database keeps: nothing that changes is hidden by rounding. */
 const MAX_DIGITS = 9;
 
-/** A date or an amount of a record in the reader's language; other values as they are. */
+/** A date, an amount or a duration of a record in the reader's language; other values as they are. */
 export function formatValue(value: unknown, fieldtype = "", locale = "en"): string {
 	const text = String(value);
 	if (fieldtype === "Date" && /^\d{4}-\d\d-\d\d$/.test(text))
 		return new Intl.DateTimeFormat(locale, { dateStyle: "medium" }).format(new Date(`${text}T12:00`));
-	if (AMOUNTS.includes(fieldtype) && typeof value === "number") {
-		const minimumFractionDigits = fieldtype === "Currency" ? 2 : 0;
-		return new Intl.NumberFormat(locale, { minimumFractionDigits, maximumFractionDigits: MAX_DIGITS }).format(value);
-	}
-	return text;
+	if (fieldtype === "Datetime" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text))
+		return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }).format(
+			new Date(text.replace(" ", "T")),
+		);
+	if (typeof value !== "number") return text;
+	if (fieldtype === "Duration" && Number.isInteger(value)) return formatSeconds(value);
+	if (!AMOUNTS.includes(fieldtype)) return text;
+	const minimumFractionDigits = fieldtype === "Currency" ? 2 : 0;
+	const unit: Intl.NumberFormatOptions = fieldtype === "Percent" ? { style: "unit", unit: "percent" } : {};
+	const digits = { minimumFractionDigits, maximumFractionDigits: MAX_DIGITS };
+	return new Intl.NumberFormat(locale, { ...unit, ...digits }).format(value);
+}
+
+/** All of a stored duration, unlike `formatDuration`: "1 d 2 h 30 min 5 s". */
+function formatSeconds(seconds: number): string {
+	const whole = Math.abs(seconds);
+	const parts = [`${Math.floor(whole / 86400)} d`, `${Math.floor(whole / 3600) % 24} h`];
+	const kept = [...parts, `${Math.floor(whole / 60) % 60} min`, `${whole % 60} s`].filter((part) => !part.startsWith("0 "));
+	return (seconds < 0 ? "−" : "") + (kept.join(" ") || "0 s");
 }
 
 export function initials(name: string | null | undefined): string {
