@@ -62,12 +62,19 @@ class AsText:
 		return getattr(str(self), name)
 
 
+def is_time(moment: date) -> bool:
+	return isinstance(moment, datetime)
+
+
 def make_comparison(name: str):
 	"""The operator `name`, which compares as text with text, else as the date or time."""
 
 	def compare(self, other):
-		if isinstance(other, datetime) and not isinstance(self, datetime):
-			return NotImplemented  # a day is neither before nor after a time of that day
+		if isinstance(other, date) and isinstance(self, date) and is_time(other) != is_time(self):
+			if name in ("__eq__", "__ne__"):
+				return NotImplemented
+			# A day is neither before nor after a time of that day.
+			raise TypeError("a date is compared with now.date(), a time with now")
 		return getattr(str(self) if isinstance(other, str) else super(AsText, self), name)(other)
 
 	return compare

@@ -63,7 +63,7 @@ class TestFiring(TriggerTestCase):
 		day = wrap_moment(date(2026, 1, 2))
 		self.assertEqual((day, hash(day)), (date(2026, 1, 2), hash(date(2026, 1, 2))))
 		self.assertNotEqual(day, datetime(2026, 1, 2))
-		with self.assertRaises(TypeError):
+		with self.assertRaisesRegex(TypeError, r"compared with now\.date\(\)"):
 			day < datetime(2026, 1, 3)  # noqa: B015
 
 	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
