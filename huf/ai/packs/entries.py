@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 
@@ -24,6 +24,7 @@ from huf.ai.storage.untrusted_records import mark_record
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 UNCOMPARED_TYPES = {"Password"}
+ROW_KEYS = ("name", "doctype", "idx")
 
 
 def check_entries(pack_entries: Iterable[PackEntry]) -> None:
@@ -34,21 +35,32 @@ def check_entries(pack_entries: Iterable[PackEntry]) -> None:
 	added = {each["name"]: [row.get("fieldname") for row in each.get("fields") or ()] for each in doctypes}
 	for entry in pack_entries:
 		if frappe.db.exists("DocType", entry.doctype):
-			check_entry_fields(entry, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
+			check_entry_fields(entry, added)
 
 
-def check_entry_fields(entry: PackEntry, keys: Collection[str]) -> None:
-	"""`keys`: what the entry may have besides the fields that its DocType has now."""
-	meta = frappe.get_meta(entry.doctype)
+def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -> None:
+	"""`added`: by DocType, the fields that it gets from this pack."""
 	if is_site_settings(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
 		)
-	for name in entry.values:
+	check_names(entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
+	# Rows of an exported DocType have fields of other versions of Frappe.
+	tables = frappe.get_meta(entry.doctype).get_table_fields() if entry.doctype != "DocType" else ()
+	for table in tables:
+		for row in entry.values.get(table.fieldname) or ():
+			if isinstance(row, Mapping):
+				check_names(entry, row, table.options, [*ROW_KEYS, *added.get(table.options, ())])
+
+
+def check_names(entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str]) -> None:
+	"""Raise UsageError for a name that is neither a field of the DocType nor one of these keys."""
+	meta = frappe.get_meta(doctype)
+	for name in values:
 		if name not in keys and not meta.has_field(name):
-			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
+			line = values.lines.get(name) if isinstance(values, LineMapping) else None
 			place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
-			raise UsageError(f"{place}: {entry.doctype} has no field {name!r}.")
+			raise UsageError(f"{place}: {doctype} has no field {name!r}.")
 
 
 def is_site_settings(doctype: str) -> bool:
@@ -59,8 +71,9 @@ def is_site_settings(doctype: str) -> bool:
 
 def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:
 	"""Keys that are not fields; those of an exported DocType are fields on a bench only."""
-	more = ("actions", "links", "states") if entry.doctype == "DocType" else ()
-	return ("name", "doctype", *more)
+	if entry.doctype == "DocType":
+		return ("name", "doctype", "actions", "links", "states")
+	return ("name", "doctype", *(["docstatus"] if frappe.get_meta(entry.doctype).is_submittable else []))
 
 
 def get_entry_name(entry: PackEntry) -> str | None:

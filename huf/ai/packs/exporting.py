@@ -223,7 +223,8 @@ def dump_records(doctype: str) -> Iterable[dict]:
 	meta = frappe.get_meta(doctype)
 	if meta.istable or meta.issingle:
 		return
-	found = list_exported_names(doctype, {})
+	# A cancelled document is created by a submission and a cancellation: no sample record.
+	found = list_exported_names(doctype, {"docstatus": ["<", 2]})
 	if len(found) > MAX_RECORDS_PER_DOCTYPE:
 		raise UsageError(
 			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS_PER_DOCTYPE} at most of each."
@@ -232,11 +233,13 @@ def dump_records(doctype: str) -> Iterable[dict]:
 	docs = {name: get_readable_doc(doctype, name) for name in found}
 	for doc in docs.values():
 		doc.apply_fieldlevel_read_permissions()
+		doc.set("amended_from", None)  # of the cancelled documents, which stay here
 	own = [df.fieldname for df in meta.fields if df.fieldtype == "Link" and df.options == doctype]
 	for name in sort_by_links({name: [doc.get(field) for field in own] for name, doc in docs.items()}):
 		yield {
 			"doctype": doctype,
 			**({} if named else {"name": name}),
+			**({"docstatus": 1} if docs[name].docstatus == 1 else {}),
 			**dump_document(docs[name]),
 			**dump_origin(doctype, name),
 		}

@@ -227,6 +227,26 @@ class TestExporting(PackTestCase):
 		)
 		remove_pack(f"visits_{self.key}")
 
+	def test_submitted_records_stay_submitted_and_cancelled_ones_are_not_exported(self):
+		title = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "unique": 1}
+		amended = {"fieldname": "amended_from", "fieldtype": "Link", "label": "From", "no_copy": 1}
+		bill = f"Bill {self.key}"
+		rules = {**MANAGER, "submit": 1, "cancel": 1, "amend": 1}
+		values = {"module": "Huf", "custom": 1, "autoname": "field:title", "is_submittable": 1}
+		fields = [title, {**amended, "options": bill}]
+		make("DocType", name=bill, fields=fields, permissions=[rules], **values)
+		submitted, cancelled = f"Submitted {self.key}", f"Cancelled {self.key}"
+		make(bill, title=submitted).submit()
+		make(bill, title=cancelled).submit().cancel()
+		amendment = make(bill, title=f"New {self.key}", amended_from=cancelled).name
+		files = export_pack(f"bills_{self.key}", doctypes=[bill], with_records=True)
+		frappe.get_doc(bill, submitted).cancel()
+		drop_doctypes([bill])
+		self.install_files(files)
+		rows = frappe.get_all(bill, fields=["name", "docstatus", "amended_from"], order_by="name asc")
+		self.assertEqual([tuple(row.values()) for row in rows], [(amendment, 0, None), (submitted, 1, None)])
+		remove_pack(f"bills_{self.key}")
+
 	def test_child_table_doctypes_are_exported_with_their_parent(self):
 		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
 		make("DocType", name=leaf, module="Huf", custom=1, istable=1, fields=fields)
