@@ -221,21 +221,36 @@ def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple
 
 
 def describe_fields(part: str, doc: Snapshot) -> str:
-	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', amount = 3".
+	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', order.amount = 3".
 
 	An event is read by its user and by managers, who may read less of the document than the trigger.
 	"""
-	fields = dict.fromkeys(
-		node.attr
-		for node in ast.walk(ast.parse(part, mode="eval"))
-		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
-	)
-	visible = {field: doc.get(field) for field in fields if field in doc and field not in doc._unlogged}
-	return ", ".join(
-		f"{field} = {describe_value(value)}"
-		for field, value in visible.items()
-		if not isinstance(value, list)
-	)
+	paths = [path for path in find_paths(part) if path[0] not in doc._unlogged]
+	found = [(".".join(path), value) for path in paths for value in read_path(doc, path)]
+	return ", ".join(f"{name} = {describe_value(value)}" for name, value in found)
+
+
+def find_paths(part: str) -> list[tuple[str, ...]]:
+	"""The fields of `doc` in an expression, those of objects in it as ("order", "amount")."""
+	paths: dict[tuple[str, ...], None] = {}
+	for node in ast.walk(ast.parse(part, mode="eval")):
+		names: list[str] = []
+		while isinstance(node, ast.Attribute):
+			names.insert(0, node.attr)
+			node = node.value
+		if names and isinstance(node, ast.Name) and node.id == "doc":
+			paths[tuple(names)] = None
+	return list(paths)
+
+
+def read_path(doc: Snapshot, path: tuple[str, ...]) -> list:
+	"""[the value], or [] if there is none, or a list or an object."""
+	value: Any = doc
+	for name in path:
+		if not isinstance(value, Snapshot) or name not in value:
+			return []
+		value = value.get(name)
+	return [] if isinstance(value, list | Snapshot) else [value]
 
 
 def describe_value(value) -> str:

@@ -47,6 +47,15 @@ class TestAppEvents(TriggerTestCase):
 		(event,) = events_of(trigger)
 		self.assertEqual((event.status, event.reference_name), ("Queued", doc.name))
 
+	def test_unmet_condition_names_the_value_within_an_object(self):
+		condition = "doc.order.total > 10 and doc.order.items[0].price > 5"
+		trigger = self.trigger("App Event", event_name=self.event, condition=condition, run_as=self.user)
+		huf.emit(self.event, {"order": {"total": 5}})
+		huf.emit(self.event, {"order": {"total": 50, "items": [{"price": 3}]}})
+		small, cheap = (event.reason for event in events_of(trigger))
+		self.assertEqual(small, "Condition not met: doc.order.total > 10 (order.total = 5)")
+		self.assertEqual(cheap, "Condition not met: doc.order.items[0].price > 5")
+
 	def test_trigger_of_a_manager_gets_what_its_user_may_read_of_an_emitted_document(self):
 		make_doctypes()
 		readers = make_user("Huf Manager", EDITOR), make_user("Huf Manager")
