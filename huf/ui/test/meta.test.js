@@ -42,6 +42,12 @@ test("a new record begins with its defaults, but for those that only the site kn
 	assert.deepEqual(toBody(META, values), { kind: "Shop", lines: [], is_open: 1 });
 });
 
+test("a time of day is shown to the second, with two digits of the hour", () => {
+	const meta = { fields: [{ fieldname: "at", fieldtype: "Time" }], tables: {} };
+	const shown = ["9:30:00", "0:06:52.645123", "12:00:00"].map((at) => toValues(meta, { at }).at);
+	assert.deepEqual(shown, ["09:30:00", "00:06:52", "12:00:00"]);
+});
+
 test("only what was changed is sent, rows with their names, and never a password that nobody typed", () => {
 	const doc = {
 		kind: "Web",

@@ -165,7 +165,7 @@ function toValue(kind: FieldKind, value: any): any {
 	if (value === null || value === undefined) return "";
 	if (kind === "password" && STARS.test(value)) return "";
 	if (kind === "moment") return String(value).slice(0, 19);
-	if (kind === "time") return String(value).slice(0, 8).padStart(8, "0");
+	if (kind === "time") return String(value).split(".")[0].padStart(8, "0");
 	return typeof value === "object" ? JSON.stringify(value, null, 2) : value;
 }
 
