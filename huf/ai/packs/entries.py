@@ -44,16 +44,16 @@ def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
 		)
-	check_names(entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
+	check_entry_names(entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
 	# Rows of an exported DocType have fields of other versions of Frappe.
 	tables = frappe.get_meta(entry.doctype).get_table_fields() if entry.doctype != "DocType" else ()
 	for table in tables:
 		for row in entry.values.get(table.fieldname) or ():
 			if isinstance(row, Mapping):
-				check_names(entry, row, table.options, [*ROW_KEYS, *added.get(table.options, ())])
+				check_entry_names(entry, row, table.options, [*ROW_KEYS, *added.get(table.options, ())])
 
 
-def check_names(entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str]) -> None:
+def check_entry_names(entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str]) -> None:
 	"""Raise UsageError for a name that is neither a field of the DocType nor one of these keys."""
 	meta = frappe.get_meta(doctype)
 	for name in values:

@@ -146,7 +146,7 @@ def check_filter_formats(doctype: str, conditions: Iterable[Sequence[Any]]) -> N
 		fieldtype = df.fieldtype if df else STANDARD_FIELDTYPES.get(field)
 		if operator not in ("like", "not like", "is"):
 			for each in value if isinstance(value, list | tuple) else [value]:
-				check_format(field, fieldtype, each)
+				check_text_format(field, fieldtype, each)
 
 
 def parse_mapping_condition(condition: Any) -> tuple[str, Any]:
@@ -277,10 +277,10 @@ def check_value_formats(meta, values: Mapping[str, Any]) -> None:
 	"""
 	for field, value in values.items():
 		if df := meta.get_field(field):
-			check_format(field, df.fieldtype, value)
+			check_text_format(field, df.fieldtype, value)
 
 
-def check_format(field: str, fieldtype: str | None, value: Any) -> None:
+def check_text_format(field: str, fieldtype: str | None, value: Any) -> None:
 	if fieldtype not in VALUE_FORMATS or not isinstance(value, str) or not value:
 		return
 	fits, form = VALUE_FORMATS[fieldtype]

@@ -226,7 +226,7 @@ def describe_fields(part: str, doc: Snapshot) -> str:
 	An event is read by its user and by managers, who may read less of the document than the trigger.
 	"""
 	paths = [path for path in find_paths(part) if path[0] not in doc._unlogged]
-	found = [(".".join(path), value) for path in paths for value in read_path(doc, path)]
+	found = [(".".join(path), value) for path in paths for value in read_field_path(doc, path)]
 	return ", ".join(f"{name} = {describe_value(value)}" for name, value in found)
 
 
@@ -243,7 +243,7 @@ def find_paths(part: str) -> list[tuple[str, ...]]:
 	return list(paths)
 
 
-def read_path(doc: Snapshot, path: tuple[str, ...]) -> list:
+def read_field_path(doc: Snapshot, path: tuple[str, ...]) -> list:
 	"""[the value], or [] if there is none, or a list or an object."""
 	value: Any = doc
 	for name in path:

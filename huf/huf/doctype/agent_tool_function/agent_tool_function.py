@@ -106,9 +106,14 @@ class AgentToolFunction(Document):
 				)
 			if names.count(name) > 1:
 				frappe.throw(_("The parameter {0} is listed twice.").format(name))
+			if self.types == "Create Document" and not self.is_creatable(name):
+				frappe.throw(_("{0} has no field {1}.").format(self.reference_doctype, name))
 		for row in self.parameters:
 			check_field_values(row)
 			self.check_parameter_values(row)
+
+	def is_creatable(self, name: str) -> bool:
+		return name == "name" or frappe.get_meta(self.reference_doctype).has_field(name)
 
 	def check_parameter_values(self, row):
 		from jsonschema import Draft202012Validator

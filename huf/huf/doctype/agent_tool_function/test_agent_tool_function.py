@@ -61,6 +61,11 @@ class TestAgentToolFunction(SiteTestCase):
 				{"types": "GET", "parameters": [{**number, "default_value": "ten"}]},
 				"a: ten is not of the type",
 			),
+			(
+				{"types": "Create Document", "reference_doctype": "ToDo", "parameters": [number]},
+				"ToDo has no field a",
+			),
+			({"types": "Get List", "reference_doctype": "Huf Settings"}, "only one document"),
 			({"types": "GET", "parameters": [{**number, "options": "1\n2.5"}]}, "a: 2.5 is not of the type"),
 		):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
