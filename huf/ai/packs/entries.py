@@ -44,7 +44,9 @@ def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
 		)
-	check_entry_names(entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())])
+	check_entry_names(
+		entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())]
+	)
 	# Rows of an exported DocType have fields of other versions of Frappe.
 	tables = frappe.get_meta(entry.doctype).get_table_fields() if entry.doctype != "DocType" else ()
 	for table in tables:
