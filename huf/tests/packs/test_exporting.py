@@ -247,6 +247,15 @@ class TestExporting(PackTestCase):
 		self.assertEqual([tuple(row.values()) for row in rows], [(amendment, 0, None), (submitted, 1, None)])
 		remove_pack(f"bills_{self.key}")
 
+	def test_misspelt_field_of_a_row_is_refused(self):
+		files = export_pack(self.name, *read_pack_contents(self.name))
+		tool = f"- tool: list_{self.key}\n"
+		self.assertIn(tool, files["pack.yaml"])
+		misspelt = files["pack.yaml"].replace(tool, f"{tool}    require_approval: 1\n")
+		remove_pack(self.name, with_records=True)
+		with self.assertRaisesRegex(UsageError, "Agent Tool has no field 'require_approval'"):
+			self.install_files({**files, "pack.yaml": misspelt})
+
 	def test_child_table_doctypes_are_exported_with_their_parent(self):
 		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
 		make("DocType", name=leaf, module="Huf", custom=1, istable=1, fields=fields)

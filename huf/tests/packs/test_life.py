@@ -104,11 +104,6 @@ class TestFaults(PackTestCase):
 				"tools: [{requires_approval: 1}, list",
 				"Line 10: tools must be a list of names",
 			),
-			(
-				"tools: [list",
-				"tools: [{tool: search_knowledge, require_approval: 1}, list",
-				"Line 7: Agent Tool has no field 'require_approval'",
-			),
 			("tools: [list", "tools: 5  #", "Line 10: tools must be a list of names"),
 			("tools: [list", "chat_models: [x]\n    tools: [list", "Line 10: chat_models must be a list of"),
 			("prompt.md", "[x]", "Line 8: instructions_file must be text"),
