@@ -155,7 +155,7 @@ async def without_journal(agent: str, prompt: str) -> None:
 
 def with_journal(agent: str, prompt: str) -> None:
 	result = run_agent_sync(agent, prompt, external_id=frappe.generate_hash(length=8))
-	assert result["response"] == "That is all.", result["error"]
+	assert result["success"] and result["response"] == "That is all.", result["error"]
 
 
 def print_history(agent: str) -> None:

@@ -24,9 +24,8 @@ import frappe
 
 from huf.tests.benchmarks import peer
 from huf.tests.benchmarks.floor import connect, with_journal
-from huf.tests.benchmarks.http import LOOK, Site, read_memory
+from huf.tests.benchmarks.http import Site, make_own_agent, read_memory
 from huf.tests.benchmarks.quick_model import quick_model
-from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
 ROUNDS, WARM_UPS, TURNS = 25, 3, 5
 AT_ONCE = {64: 256, 256: 512}
@@ -104,11 +103,7 @@ def answer_by_process(process: subprocess.Popen) -> Answer:
 
 
 def answer_in_process(base_url: str) -> Answer:
-	tool = make_tool(**LOOK)
-	provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url).name
-	model = make("AI Model", model_name=unique("quick"), provider=provider, own_prices=1).name
-	agent = make_agent(model, (tool,), max_iterations=peer.MAX_TURNS)
-	frappe.db.commit()
+	agent = make_own_agent(base_url)
 	site_args = (frappe.local.site, frappe.local.sites_path)
 
 	def answer(prompts: list[str], at_once: int) -> Measured:
