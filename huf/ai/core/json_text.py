@@ -28,14 +28,12 @@ def parse_json(text: str | bytes) -> Any:
 
 def is_deeper(value: Any, levels: int) -> bool:
 	"""Whether lists and objects are nested more than `levels` deep."""
-	layer = [value]
-	for _ in range(levels):
-		layer = [child for each in layer for child in list_children(each)]
-	return any(isinstance(each, dict | list) for each in layer)
-
-
-def list_children(value: Any) -> Iterable:
-	return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+	layer = [value] if isinstance(value, dict | list) else []
+	while layer and levels:
+		levels -= 1
+		children = (each.values() if isinstance(each, dict) else each for each in layer)
+		layer = [child for each in children for child in each if isinstance(child, dict | list)]
+	return bool(layer)
 
 
 def read_json_or_text(text: str) -> Any:

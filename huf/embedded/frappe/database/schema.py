@@ -315,11 +315,18 @@ def to_iso(found) -> str:
 	return "{}-{:0>2}-{:0>2}".format(*found.groups())
 
 
+def read_moment(text: str) -> datetime.datetime:
+	try:
+		return datetime.datetime.fromisoformat(text)
+	except ValueError:
+		return datetime.datetime.fromisoformat(LOOSE_DAY.sub(to_iso, text, count=1))
+
+
 def parse_moment(value, fieldtype: str, column: str) -> str:
 	"""ISO text of a date, or of a date and time with microseconds, so that texts compare as times do."""
 	try:
 		if isinstance(value, str):
-			value = datetime.datetime.fromisoformat(LOOSE_DAY.sub(to_iso, value, count=1))
+			value = read_moment(value)
 		if fieldtype == "Date":
 			return value.isoformat()[:10]
 		if not isinstance(value, datetime.datetime):
