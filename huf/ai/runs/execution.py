@@ -151,6 +151,7 @@ def end_with_record(
 async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	manager, messages, spent = run.manager, run.messages, run.recorded.spent
 	agent = manager.prepare_agent(run_child)
+	emit.tools = agent.tools
 	guards, review = make_guards(run, journal), choose_review(run)
 	approvals = Approvals(agent.tools, journal, guards, emit, run.is_resumed)
 	if manager.model != OFFLINE:

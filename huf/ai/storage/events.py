@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -53,14 +53,15 @@ MAX_OBJECTIVE_CHARS = 60
 class RunEventEmitter:
 	"""Numbers the events of one run and passes them to its listeners; see `huf.ai.core.events.Emit`.
 
-	`manager` has the `tools` of the run and its maximum number of `steps`; `attempts` counts workers. Called
-	only on the event loop of the run.
+	`manager` has the maximum number of `steps`; `attempts` counts workers. `tools`, set once the run has
+	them, describe its progress. Called only on the event loop of the run.
 	"""
 
 	def __init__(
 		self, run: str, request: AgentRequest, watchers: Iterable[Listener], manager: Any, attempts: int = 1
 	):
 		self.run, self.manager, watchers = run, manager, list(watchers)
+		self.tools: Sequence[Any] = ()
 		self.is_watched = bool(watchers)
 		self.listeners = [
 			store_live_event,
@@ -83,7 +84,8 @@ class RunEventEmitter:
 			return
 		self.emit(kind, data)
 		if kind is EventKind.TOOL_STARTED:
-			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.manager))
+			progress = describe_progress(data["step"], data["tool"], self.tools, self.manager)
+			self.emit(EventKind.PROGRESS, progress)
 
 	def buffer_text(self, kind: EventKind, step: int, text: str) -> None:
 		"""Emit the first piece at once, and text that follows within a pause as one piece."""
@@ -124,12 +126,12 @@ class RunEventEmitter:
 				frappe.logger("huf").exception("A listener of run %s failed at %s", self.run, kind.value)
 
 
-def describe_progress(step: int, tool: str, manager: Any) -> dict:
+def describe_progress(step: int, tool: str, tools: Iterable[Any], manager: Any) -> dict:
 	"""The progress line of a starting tool: {step, of, what, text, is_own}.
 
 	`is_own`: the line is the agent's own text and must not be translated.
 	"""
-	own = next((each for each in manager.tools if each.name == tool), None)
+	own = next((each for each in tools if each.name == tool), None)
 	description = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
 	what = textwrap.shorten(description, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
 	values = {"step": step, "of": manager.steps, "what": what}
