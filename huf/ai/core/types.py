@@ -325,7 +325,7 @@ class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
 	`model`: the one it began with; `models`: those that answered, with tokens and cost
-	(`storage.run_rows.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
+	(`storage.run_rows.sum_models`). `tool_results`: set where failing tools ended it. `drafts`: what a
 	Waiting run waits for; it has no `stop_reason`. `route`: the router's decision, if there was one
 	(`storage.route_decisions.read_decisions`).
 	"""

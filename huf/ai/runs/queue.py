@@ -110,7 +110,7 @@ def execute_claimed_run(run: str, lease: Lease) -> RunResult:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		result = fail_run(lease, str(error))
-		follow_up(result)
+		follow_up(result, frappe.db.get_value("Agent Run", run, "parent_run"))
 		return result
 	return end_run(opened)
 
@@ -122,22 +122,21 @@ def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 
 async def end_run_async(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	result = await execute_run(run, listeners)
-	follow_up(result)
+	follow_up(result, run.request.parent_run)
 	return result
 
 
-def follow_up(result: RunResult) -> None:
+def follow_up(result: RunResult, parent: str | None) -> None:
 	"""After a run has ended, enqueue the runs that wait for it: the next of its conversation, and its
-	caller.
+	caller `parent`.
 	"""
 	call_next(result.conversation)
 	if result.status is RunStatus.WAITING:
 		# A called run may have ended while this one was being suspended.
 		if not has_pending(result.run) and not leases.read_children(result.run):
 			wake(result.run)
-	elif parent := frappe.db.get_value("Agent Run", result.run, "parent_run"):
-		if frappe.db.get_value("Agent Run", parent, "status") == RunStatus.WAITING.value:
-			wake(parent)
+	elif parent and frappe.db.get_value("Agent Run", parent, "status") == RunStatus.WAITING.value:
+		wake(parent)
 
 
 def wake(run: str) -> None:

@@ -70,8 +70,10 @@ def insert_run(
 
 
 def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[dict]:
-	"""Store how the run ended, and count it on the agent; returns `sum_by_model`. Does not commit."""
-	usage, models, masked = outcome.usage, sum_by_model(run), read_masked(run)
+	"""Store how the run ended, and count it on the agent; returns its models, see `sum_models`. Does not
+	commit.
+	"""
+	usage, models, masked = outcome.usage, *sum_models(run)
 	unconfirmed = sum(not claim["confirmed"] for claim in outcome.claims)
 	recorded = clip_texts(outcome)
 	ended = now()
@@ -107,20 +109,21 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 	return models
 
 
-def sum_by_model(run: str) -> list[dict]:
-	"""The models that used tokens in a run, by their first calls.
+def sum_models(run: str) -> tuple[list[dict], str | None]:
+	"""The models that used tokens in a run, by their first calls, and `read_masked`.
 
 	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost in USD, None if a price is unknown.
 	"""
 	rows = frappe.db.sql(
 		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
-		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
+		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced,
+		count(masked) as masked_calls
 		from `tabAgent LLM Call` where run = %s and (status = 'Success' or input_tokens > 0)
 		group by provider, model order by min(creation)""",
 		(run,),
 		as_dict=True,
 	)
-	return [
+	models = [
 		{
 			"provider": row.provider,
 			"model": row.model,
@@ -131,6 +134,7 @@ def sum_by_model(run: str) -> list[dict]:
 		}
 		for row in rows
 	]
+	return models, read_masked(run) if any(row.masked_calls for row in rows) else None
 
 
 def read_masked(run: str) -> str | None:
