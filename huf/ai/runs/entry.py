@@ -100,8 +100,9 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 	with acting_as(request.user):
 		request = route_task(route_request(request))
 		result = end_or_describe(*start_or_queue(request), listeners)
-		agent = take_over(request, result.as_dict(), start_or_queue)
-		return end_or_describe(*agent, listeners) if agent else result
+		if may_escalate(request) and (agent := take_over(request, result.as_dict(), start_or_queue)):
+			return end_or_describe(*agent, listeners)
+		return result
 
 
 def start_or_queue(request: AgentRequest) -> tuple[OpenRun, bool]:
@@ -152,8 +153,9 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 		frappe.db.rollback()
 		raise
 	result = await end_here(run, listeners)
-	agent = take_over(request, result.as_dict(), start_run)
-	return await end_here(agent, listeners) if agent else result
+	if may_escalate(request) and (agent := take_over(request, result.as_dict(), start_run)):
+		return await end_here(agent, listeners)
+	return result
 
 
 def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[RunEvent | None, None, None]:

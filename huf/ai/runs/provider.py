@@ -1,6 +1,7 @@
 """Selects the module that runs an agent with a provider, by the provider's name."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -53,8 +54,14 @@ def find_module(provider: str | None, model: str) -> ModuleType:
 	if provider in hooked:
 		path = hooked[provider]
 		return import_module(path[-1] if isinstance(path, list) else path)
+	require_litellm()
+	return import_module("huf.ai.providers.litellm")
+
+
+@lru_cache(maxsize=1)
+def require_litellm() -> None:
+	"""Raises UsageError if LiteLLM is not installed. Once found, it is not looked for again."""
 	if find_spec("litellm") is None:
 		raise UsageError(
 			"LiteLLM is not installed, so no model can be called. Install it: pip install 'litellm>=1.97,<2'"
 		)
-	return import_module("huf.ai.providers.litellm")

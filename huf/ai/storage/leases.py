@@ -44,7 +44,6 @@ class Lease:
 		self.caller: Lease | None = None
 		self.until = time.monotonic() + LEASE_S
 		self.row: Any = None
-		self.stops: list[dict] = []
 
 	def renew(self) -> None:
 		"""Extend the lease, and the caller's, if it is old. Raises LeaseLost; commits only if it writes."""
@@ -67,21 +66,21 @@ class Lease:
 		self.until = time.monotonic() + LEASE_S
 
 	def read(self) -> None:
-		"""Read the run and the active stops. Raises LeaseLost."""
+		"""Read the run, with the active stops. Raises LeaseLost."""
 		self.row = read_run_with_stops(self.run)
 		if self.row is None or self.row.worker != self.worker:
 			raise LeaseLost(self.run)
-		self.stops = parse_stops(self.row.stops)
 
 	def check_stops(self, tool: str | None = None, provider: str | None = None) -> None:
 		"""Raises RunHeld if a stop covers the run, or a call of `tool` or of a model of `provider`, as of the
 		last `hold` or `read`.
 		"""
-		if not self.stops:
+		if not (self.row and self.row.stops):
 			return
+		stops = parse_stops(self.row.stops)
 		# A run may have changed to a model of another provider.
 		for row in (self.row, {**self.row, "provider": provider}):
-			if stop := find_stop(self.stops, row, tool):
+			if stop := find_stop(stops, row, tool):
 				raise RunHeld(stop)
 
 
@@ -282,8 +281,11 @@ def read_queued_runs(conversation: str | None) -> list[str]:
 	"""The queued runs of a conversation, oldest first."""
 	if not conversation:
 		return []
-	waiting = {"conversation": conversation, "status": "Queued"}
-	return frappe.get_all("Agent Run", filters=waiting, pluck="name", order_by="creation asc")
+	return frappe.db.sql(
+		"select name from `tabAgent Run` where conversation = %s and status = 'Queued' order by creation",
+		(conversation,),
+		pluck=True,
+	)
 
 
 def read_open_runs(conversation: str) -> list[str]:
@@ -294,8 +296,11 @@ def read_open_runs(conversation: str) -> list[str]:
 
 def read_children(run: str) -> list[str]:
 	"""The runs called by a run that have not ended, oldest first."""
-	open_children = {"parent_run": run, "status": ["in", OPEN_STATUSES]}
-	return frappe.get_all("Agent Run", filters=open_children, pluck="name", order_by="creation asc")
+	return frappe.db.sql(
+		"select name from `tabAgent Run` where parent_run = %s and status in %s order by creation",
+		(run, OPEN_STATUSES),
+		pluck=True,
+	)
 
 
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
