@@ -89,11 +89,12 @@ async def run(
 ) -> Outcome:
 	"""Run an SDK agent with a model of `provider`. A failing model becomes an Outcome, not an exception."""
 	context = RunContext.of(context)
-	settings = request_settings(agent, context.agent_name)
+	doc = find_cached("Agent", context.agent_name)
+	settings = request_settings(agent, doc)
 
 	def connect_model(provider: str | None, model: str) -> Model:
 		call = build_call_arguments(provider or "", model, settings, context.is_streamed)
-		return PlanningModel(call) if uses_planner(context.agent_name, model) else call
+		return PlanningModel(call) if uses_planner(doc, model) else call
 
 	def escalate(is_unreachable: bool) -> Model | None:
 		larger = context.larger_model(is_unreachable) if context.larger_model else None
@@ -157,11 +158,10 @@ def build_call_arguments(
 	)
 
 
-def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
-	"""temperature, top_p and max_tokens of the Agent record, else of the SDK agent, without those that the
-	model does not support.
+def request_settings(agent: Any, doc: Any) -> dict[str, Any]:
+	"""temperature, top_p and max_tokens of the Agent record `doc`, else of the SDK agent, without those that
+	the model does not support.
 	"""
-	doc = find_cached("Agent", agent_name)
 	fallback = agent.model_settings
 	wanted = {
 		"temperature": doc.temperature if doc else fallback.temperature,

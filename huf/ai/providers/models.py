@@ -123,11 +123,13 @@ def find_listed_model(agent) -> tuple[str | None, str]:
 		return None, agent.model or get_settings().default_model or ""
 
 
-def uses_planner(agent_name: str | None, model: str) -> bool:
-	"""Whether the agent writes plans instead of tool calls: by its setting, else by its model's."""
-	agent, row = find_cached("Agent", agent_name), find_cached("AI Model", model)
+def uses_planner(agent, model: str) -> bool:
+	"""Whether the Agent writes plans instead of tool calls: by its setting, else by its model's."""
 	chosen = agent.tool_mode if agent else None
-	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
+	if chosen in ("Planner", "Native"):
+		return chosen == "Planner"
+	row = find_cached("AI Model", model)
+	return bool(row and row.without_tool_calls)
 
 
 def is_local_provider(provider: str | None) -> bool:

@@ -19,7 +19,7 @@ import frappe
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
-from huf.ai.storage.conversations import shorten_id
+from huf.ai.storage.conversations import MAX_ID_CHARS, shorten_id
 from huf.ai.storage.rows import clip_line
 
 LIFETIME_S = 3600
@@ -66,8 +66,8 @@ class RunEventEmitter:
 		self.listeners = [
 			store_live_event,
 			*watchers,
-			build_realtime_listener(request.user),
 			build_log_listener(request.prompt, request.routed.route if request.routed else "agent"),
+			build_realtime_listener(request.user),
 		]
 		self.number = self.first_number = first_event_number(attempts)
 		self.step = 0
@@ -115,9 +115,9 @@ class RunEventEmitter:
 
 	def emit(self, kind: EventKind, data: dict) -> None:
 		self.number += 1
-		if "call_id" in data:
+		if len(call_id := str(data.get("call_id", ""))) > MAX_ID_CHARS:
 			# As the journal, messages and drafts store it.
-			data = {**data, "call_id": shorten_id(data["call_id"])}
+			data = {**data, "call_id": shorten_id(call_id)}
 		event = RunEvent(kind, self.run, data, self.number)
 		for listener in self.listeners:
 			try:

@@ -48,7 +48,7 @@ def find_origins(run: str | None) -> tuple[str, ...]:
 	for row in list_run_chain(run):
 		if origin := find_start_origin(row):
 			found[origin] = None
-		found.update(dict.fromkeys(read_conversation_origins(row.conversation)))
+		found.update(dict.fromkeys(row.origins))
 		if has_attachments(row.conversation):
 			found["files"] = None
 		made = frappe.db.sql(
@@ -57,10 +57,6 @@ def find_origins(run: str | None) -> tuple[str, ...]:
 		)
 		found.update(dict.fromkeys(origin for (text,) in made for origin in text.splitlines()))
 	return tuple(found)
-
-
-def read_conversation_origins(conversation: str | None) -> list[str]:
-	return (frappe.db.get_value("Agent Conversation", conversation, "origin") or "").splitlines()
 
 
 def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tuple[str, ...]:
@@ -80,11 +76,14 @@ def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tupl
 
 
 def list_run_chain(run: str | None) -> Iterator:
-	"""The rows of a run and of the runs that called it."""
+	"""The rows of a run and of the runs that called it, with `channel` and `origins` of the conversation."""
 	while run:
 		row = frappe.db.get_value("Agent Run", run, RUN_FIELDS, as_dict=True)
 		if not row:
 			return
+		fields = frappe.db.get_value("Agent Conversation", row.conversation, ["channel", "origin"])
+		row.channel, origin = fields or (None, None)
+		row.origins = (origin or "").splitlines()
 		yield row
 		run = row.parent_run
 
@@ -94,9 +93,8 @@ def find_start_origin(row) -> str | None:
 
 	None: a person or the site started it.
 	"""
-	channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
-	if channel in CHANNELS or row.reference_doctype in MAIL_DOCTYPES:
-		return CHANNELS.get(channel, "mail")
+	if row.channel in CHANNELS or row.reference_doctype in MAIL_DOCTYPES:
+		return CHANNELS.get(row.channel, "mail")
 	if row.reference_doctype and row.reference_name:
 		doctype, names = row.reference_doctype, [row.reference_name]
 		if origin := find_marked(doctype, names) or find_outsider(doctype, names):
@@ -158,7 +156,7 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 		if start:
 			untrusted += [(start, each.content or "") for each in messages if not each.by_person]
 			untrusted.append((start, ""))
-		for origin in read_conversation_origins(row.conversation):
+		for origin in row.origins:
 			untrusted += [(origin, text) for text in ("", *earlier["assistant"])]
 		untrusted += [
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
