@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
-from huf.ai.core.json_text import shorten, to_canonical_json
+from huf.ai.core.json_text import is_empty_result, shorten, to_canonical_json
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.trigger_types import Origin
 
@@ -261,6 +261,10 @@ class ToolResult:
 	@cached_property
 	def ok(self) -> bool:
 		return self.status is CallStatus.SUCCESS
+
+	@cached_property
+	def is_empty(self) -> bool:
+		return is_empty_result(self.text)
 
 	@cached_property
 	def display_text(self) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
-from huf.ai.core.json_text import is_empty_result
 from huf.ai.core.types import CallStatus, Effect, StopReason, ToolResult
 
 NUDGE = (
@@ -128,7 +127,7 @@ class Stall:
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
-			learned = {o.text for o in turn if o.ok and not is_empty_result(o.text)}
+			learned = {o.text for o in turn if o.ok and not o.is_empty}
 			learned |= {o.call.key for o in turn if changes_something(o)}
 			news.append(bool(learned - seen))
 			seen |= learned

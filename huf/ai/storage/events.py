@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any
 
 import frappe
@@ -132,12 +133,17 @@ def describe_progress(step: int, tool: str, tools: Iterable[Any], manager: Any) 
 	`is_own`: the line is the agent's own text and must not be translated.
 	"""
 	own = next((each for each in tools if each.name == tool), None)
-	description = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
-	what = textwrap.shorten(description, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
+	what = (own and describe_step(own.progress, own.description)) or tool.replace("_", " ")
 	values = {"step": step, "of": manager.steps, "what": what}
 	template = manager.agent_doc.progress_text
 	line = re.sub(r"\{(step|of|what)\}", lambda found: str(values[found[1]]), template or DEFAULT_PROGRESS)
 	return {**values, "text": line, "is_own": bool(template)}
+
+
+@lru_cache(maxsize=256)
+def describe_step(progress: str | None, description: str) -> str:
+	text = progress or re.split(r"[.:;\n]", description.strip())[0]
+	return textwrap.shorten(text, MAX_STEP_CHARS, placeholder=" …")
 
 
 def build_realtime_listener(user: str) -> Listener:
@@ -175,19 +181,21 @@ def live_event_key(run: str, number: int) -> str:
 def build_log_listener(objective: str, route: str) -> Listener:
 	"""A listener that logs one run."""
 	tools: dict[str, None] = {}
+	log = frappe.logger("huf")
 
 	def listen(event: RunEvent) -> None:
 		data = event.data
 		if event.kind is EventKind.RUN_STARTED:
-			frappe.logger("huf").info(
+			log.info(
 				'[AgentRunner] Starting agent run for objective: "%s"',
 				clip_line(objective, MAX_OBJECTIVE_CHARS),
 			)
 		elif event.kind is EventKind.TOOL_STARTED:
 			tools[data["tool"]] = None
-			log_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
+			log_call(log, "Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
 		elif event.kind is EventKind.TOOL_FINISHED:
 			log_call(
+				log,
 				"Step %s completed: success=%s, duration=%sms",
 				data["step"] - 1,
 				data["ok"],
@@ -195,13 +203,12 @@ def build_log_listener(objective: str, route: str) -> Listener:
 			)
 		elif event.kind is EventKind.RUN_FINISHED:
 			line = describe_end(event.run, route, data, list(tools))
-			frappe.logger("huf").log(LEVELS[line["level"]], to_text(line))
+			log.log(LEVELS[line["level"]], to_text(line))
 
 	return listen
 
 
-def log_call(form: str, *values) -> None:
-	log = frappe.logger("huf")
+def log_call(log: logging.Logger, form: str, *values) -> None:
 	if log.isEnabledFor(logging.DEBUG):
 		log.debug(f"[AgentRunner] {form}", *map(to_text, values))
 
