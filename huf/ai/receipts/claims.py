@@ -266,12 +266,12 @@ def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...
 	Without those that did nothing: they got an earlier call's result, or returned the answer itself. Of a
 	call of another agent, what that agent did counts.
 	"""
-	earlier = {"step": ["<=", step]} if step else {}
-	rows = frappe.get_all(
-		"Agent Tool Call",
-		{"run": run, "cached": 0, "tool": ["!=", ANSWER_TOOL], **earlier},
-		["name", "tool", "effect", "status", "arguments", "result", "idempotency_key"],
-		order_by="step asc, position asc",
+	rows = frappe.db.sql(
+		f"""select name, tool, effect, status, arguments, result, idempotency_key from `tabAgent Tool Call`
+		where run = %(run)s and cached = 0 and tool != %(answer)s {"and step <= %(step)s" if step else ""}
+		order by step, position""",
+		{"run": run, "answer": ANSWER_TOOL, "step": step},
+		as_dict=True,
 	)
 	changes: dict[str, list[tuple[str, str, str]]] = {}
 	if any(row.effect != "read" for row in rows):

@@ -130,17 +130,15 @@ class ConversationManager:
 
 		A new name derives from the conversation before it, so that two workers create the same row.
 		"""
-		newest = frappe.get_all(
-			"Agent Conversation",
-			filters={"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner},
-			fields=["name", "is_active"],
-			order_by="is_active desc, creation desc, name desc",
-			limit=1,
+		session = (self.agent_name, self.session_id, self.owner)
+		newest = frappe.db.sql(
+			"""select name, is_active from `tabAgent Conversation`
+			where agent = %s and session_id = %s and owner = %s
+			order by is_active desc, creation desc, name desc limit 1""",
+			session,
 		)
-		if newest and newest[0].is_active:
-			return False, newest[0].name
-		before = newest[0].name if newest else ""
-		return True, digest(self.agent_name, self.session_id, self.owner, before)
+		name, is_active = newest[0] if newest else ("", 0)
+		return (False, name) if is_active else (True, digest(*session, name))
 
 	def create_conversation(self, title: str) -> str:
 		return insert_row("Agent Conversation", self.build_row(title), self.owner)
