@@ -138,10 +138,19 @@ def run_hooked_agents(doc, method: str) -> None:
 def mark_written(doc) -> None:
 	"""Mark what a run writes after it has read untrusted content, and what outsiders change."""
 	run, user = frappe.flags.huf_run, frappe.session.user
-	if run and (origins := find_origins(run)):
+	if run and (origins := find_writer_origins(run)):
 		mark_record(doc.doctype, doc.name, origins, run, list_changed_fields(doc))
 	elif not run and is_outsider(user):
 		mark_outsider_change(doc, user, list_changed_fields(doc))
+
+
+def find_writer_origins(run: str) -> tuple[str, ...]:
+	"""`find_origins`, once for all documents that a call writes: it may write hundreds."""
+	capture = frappe.flags.huf_changes
+	known = capture.origins if capture else {}
+	if run not in known:
+		known[run] = find_origins(run)
+	return known[run]
 
 
 def list_changed_fields(doc) -> list[str] | None:

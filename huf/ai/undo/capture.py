@@ -37,9 +37,13 @@ _lock = Lock()
 
 
 class Capture:
-	"""The documents that one call changed, each with its images before and after (None: no document)."""
+	"""The documents that one call changed, each with its images before and after (None: no document).
+
+	`origins`: of the untrusted content that its run had read before, found with the first document.
+	"""
 
 	def __init__(self) -> None:
+		self.origins: dict[str, tuple[str, ...]] = {}
 		self.images: dict[tuple[str, str], tuple[dict | None, dict | None]] = {}
 		self.contents: dict[str, str] = {}
 
