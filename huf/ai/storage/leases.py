@@ -277,30 +277,25 @@ def release_conversation(conversation: str, run: str) -> None:
 	)
 
 
+def select_runs(condition: str, *values: Any) -> list[str]:
+	"""The runs that fulfil a condition in SQL, oldest first."""
+	query = f"select name from `tabAgent Run` where {condition} order by creation"
+	return frappe.db.sql(query, values, pluck=True)
+
+
 def read_queued_runs(conversation: str | None) -> list[str]:
 	"""The queued runs of a conversation, oldest first."""
-	if not conversation:
-		return []
-	return frappe.db.sql(
-		"select name from `tabAgent Run` where conversation = %s and status = 'Queued' order by creation",
-		(conversation,),
-		pluck=True,
-	)
+	return select_runs("conversation = %s and status = 'Queued'", conversation) if conversation else []
 
 
 def read_open_runs(conversation: str) -> list[str]:
 	"""The runs of a conversation that have not ended, oldest first."""
-	still = {"conversation": conversation, "status": ["in", OPEN_STATUSES]}
-	return frappe.get_all("Agent Run", filters=still, pluck="name", order_by="creation asc")
+	return select_runs("conversation = %s and status in %s", conversation, OPEN_STATUSES)
 
 
 def read_children(run: str) -> list[str]:
 	"""The runs called by a run that have not ended, oldest first."""
-	return frappe.db.sql(
-		"select name from `tabAgent Run` where parent_run = %s and status in %s order by creation",
-		(run, OPEN_STATUSES),
-		pluck=True,
-	)
+	return select_runs("parent_run = %s and status in %s", run, OPEN_STATUSES)
 
 
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
