@@ -1,6 +1,6 @@
 /**
- * Every page has its own address under /huf. A route names its view and optionally the lower part of the sidebar; a new page
- * is one more line here and, if people should find it, one in layout/sections.js.
+ * Every page has its own address under /huf. A route names its view and optionally the lower part of the sidebar; a new
+ * page is one more line here and, if it belongs in the sidebar, one in layout/sections.js.
  */
 import { createRouter, createWebHistory } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
@@ -10,7 +10,7 @@ import { showError } from "./state/notices.ts";
 
 const MissingPage = later(() => import("./components/MissingPage.vue"));
 
-/** A page that is fetched when it is first opened. `section` is its entry in the sidebar. */
+/** A page that loads when it is first opened. `section` is its entry in the sidebar. */
 const page = (path, name, section, component, meta = {}) => ({ path, name, component, meta: { section, ...meta } });
 
 /** The page of a record whose DocType has a list of its own. */
@@ -62,13 +62,13 @@ export const routes = [
 
 export const router = createRouter({ history: createWebHistory("/huf"), routes });
 
-/** The embedding of a page (?embed=1) survives every step inside it. */
+/** ?embed=1 is kept on every navigation. */
 router.beforeEach((to, from) => {
 	const { embed, test } = from.query;
 	if (embed && !to.query.embed) return { ...to, query: { ...to.query, embed, test }, replace: true };
 });
 
-/** A page could not be fetched: the site cannot be reached, or has been renewed since this one was opened. */
+/** A page could not be loaded: the site cannot be reached, or has been updated since this page was opened. */
 router.onError((error) => {
 	console.error(error);
 	showError({ message: t("error.page"), kind: "stale" });

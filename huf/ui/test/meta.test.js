@@ -99,6 +99,9 @@ test("a table of only links is recognized, and values fit on a line", () => {
 	assert.equal(showValue({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");
 	assert.equal(showValue({ fieldtype: "Check" }, 0), "");
 	assert.equal(showValue({ fieldtype: "Data" }, "a < b  > c"), "a < b > c");
+	assert.equal(showValue({ fieldtype: "Date" }, "2026-11-27"), "2026-11-27");
+	assert.equal(showValue({ fieldtype: "Date" }, "2026-11-27", "de"), "27.11.2026");
+	assert.equal(showValue({ fieldtype: "Currency" }, 1234.5, "de"), "1.234,50");
 });
 
 test("a record is called by the text of its title, else by its name", () => {

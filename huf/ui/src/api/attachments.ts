@@ -15,7 +15,7 @@ export function uploadFile(
 	const body = new FormData();
 	body.append("file", file, file.name);
 	body.append("is_private", "1");
-	// fetch does not tell how much has been sent.
+	// fetch does not report upload progress.
 	const wire = new XMLHttpRequest();
 	wire.open("POST", "/api/method/upload_file");
 	wire.setRequestHeader("Accept", "application/json");

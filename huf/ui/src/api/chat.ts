@@ -1,4 +1,4 @@
-/** The chat's endpoints, one function each. What they answer is described in huf/api. */
+/** Endpoints of the chat, one function each. Responses are described in huf/api. */
 import { createSseParser, type SseParser } from "../lib/sse.ts";
 import { parseJson } from "../lib/json.ts";
 import { ApiError, type ErrorKind } from "./errors.ts";
@@ -8,34 +8,34 @@ import type { ConversationItem, EventData, RunRequest, Share, StoredChat } from 
 import type { MessageVersions } from "./types/drafts.ts";
 
 export const PAGE_LENGTH = 30;
-/** Messages per page; older pages are read when the reader scrolls near them. */
+/** Messages per page; older pages load when the reader scrolls near them. */
 export const MESSAGE_LIMIT = 50;
-/** After these nothing more comes: the run is done, waits for a person, or is left to a worker. */
+/** The last event of a stream: the run has ended, waits for a person, or is left to a worker. */
 const LAST_EVENTS = ["run_finished", "run_waiting", "run_queued"];
-/** How long to wait before a connection that broke off is made again, try by try. */
+/** Delays before each attempt to reconnect. */
 const TRIES_MS = [200, 1_000, 3_000, 8_000];
-/** Once a server has shown that it sends pings, this long a silence means the connection is dead. */
+/** If a server that sends pings is silent for this long, the connection is dead. */
 const SILENCE_MS = 75_000;
 
 export const fetchAgents = () => callGet<ChatAgent[]>("huf.api.agent.get_agents");
 export const fetchConversations = (start = 0) =>
 	callGet<ConversationItem[]>("huf.api.chat.get_conversations", { start, limit: PAGE_LENGTH });
-/** `before`: the place of a message; those in front of it are read. */
+/** `before`: the position of a message; messages in front of it are returned. */
 export const fetchMessages = (conversation: string, before: number | null = null) =>
 	callGet<StoredChat>("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT, before });
 export const searchConversations = (text: string) =>
 	callGet<ConversationItem[]>("huf.api.conversation.search", { text, limit: PAGE_LENGTH });
-/** A new conversation with what was said up to the end of a run -> its name */
+/** A new conversation with the messages up to the end of a run -> its name */
 export const branchConversation = (conversation: string, run: string) =>
 	callPost<string>("huf.api.conversation.branch", { conversation, run });
-/** A version of a conversation with what was said before a run, to send another message there -> its name */
+/** A version of a conversation with the messages before a run, to send another one there -> its name */
 export const editConversation = (conversation: string, run: string) =>
 	callPost<string>("huf.api.conversation.edit", { conversation, run });
-/** Lists a version instead of the others of its conversation. */
+/** Makes a version the one that is listed. */
 export const showVersion = (conversation: string) => callPost("huf.api.conversation.show", { conversation });
 export const fetchVersions = (conversation: string) =>
 	callGet<MessageVersions[]>("huf.api.conversation.get_versions", { conversation });
-/** With whom a conversation is shared, now */
+/** The users with whom a conversation is shared */
 export const fetchShares = (conversation: string) =>
 	callGet<Share[]>("huf.api.conversation.get_shares", { conversation });
 export const shareConversation = (conversation: string, user: string, write: boolean) =>
@@ -46,14 +46,14 @@ export const renameConversation = (conversation: string, title: string) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation: string) =>
 	callPost("huf.api.chat.delete_conversation", { conversation }, true);
-/** What is said in a recording, a Blob -> {text} */
+/** The transcript of a recording (a Blob) -> {text} */
 export async function transcribe(agent: string, recording: Blob): Promise<{ text: string }> {
 	const bytes = new Uint8Array(await recording.arrayBuffer());
 	let signs = "";
 	for (const byte of bytes) signs += String.fromCharCode(byte);
 	return callPost("huf.api.conversation.transcribe", { agent, sound: btoa(signs), kind: recording.type });
 }
-/** Has what a run could not finish in its steps done in the background -> {run, conversation} */
+/** Continues a run that reached its step limit in the background -> {run, conversation} */
 export const goOn = (run: string) => callPost<{ run: string; conversation: string }>("huf.api.run.go_on", { run });
 export const cancelRun = (run: string) => callPost("huf.api.run.cancel", { run });
 export const signOut = () => callPost("logout");
@@ -63,7 +63,7 @@ export interface StreamOptions {
 	onEvent: (kind: string, data: EventData) => void;
 }
 
-/** Where a reader of a run's events is: the number of the last one. */
+/** A reader's position in a run's events: the number of the last one. */
 interface Place {
 	run: string | null;
 	last: number;
@@ -79,8 +79,8 @@ interface SilenceWatch {
 const isKind = (error: unknown, ...kinds: ErrorKind[]) => error instanceof ApiError && kinds.includes(error.kind);
 
 /**
- * Sends a prompt and hands over each event of the run: onEvent(kind, data). Resolves after the last one; rejects with
- * ApiError "cut" when the stream ends before it and cannot be rejoined, and with AbortError when the signal aborts it.
+ * Sends a prompt and passes each event of the run to onEvent(kind, data). Resolves after the last one; rejects with
+ * ApiError "cut" if the stream ends early and cannot be rejoined, and with AbortError when the signal aborts it.
  */
 export async function streamRun(
 	request: RunRequest,
@@ -96,7 +96,7 @@ export async function streamRun(
 	}
 }
 
-/** Follows a run from its event `last` on, however often the connection breaks off. Resolves and rejects as streamRun. */
+/** Follows a run from its event `last` on, reconnecting as often as needed. Resolves and rejects as streamRun does. */
 export async function followRun(place: Place, { signal, onEvent }: StreamOptions): Promise<void> {
 	for (let failures = 0; ; ) {
 		const before = place.last;

@@ -1,4 +1,4 @@
-/** The endpoints about drafts, one function each. What they answer is described in huf/api/draft.py. */
+/** Endpoints for drafts, one function each; see huf/api/draft.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Schema } from "../lib/argumentForm.ts";
 import type { Draft } from "./types/drafts.ts";

@@ -1,7 +1,4 @@
-/**
- * What went wrong between the page and the site, sorted by what the reader can do about it. Reads Frappe's error bodies;
- * shows nothing itself.
- */
+/** Errors of requests, sorted by what the reader can do about them. Reads Frappe's error bodies; shows nothing itself. */
 import { t } from "../i18n/index.ts";
 import { parseJson } from "../lib/json.ts";
 
@@ -21,7 +18,7 @@ export type ErrorKind =
 
 export class ApiError extends Error {
 	kind: ErrorKind;
-	/** The HTTP status; 0 where there was no answer. */
+	/** The HTTP status; 0 if there was no response. */
 	status: number;
 
 	constructor(kind: ErrorKind, message = "", status = 0) {
@@ -37,7 +34,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** Frappe's body of an answer that is no success. */
+/** Frappe's body of an error response. */
 interface ErrorBody {
 	exc_type?: string;
 	session_expired?: number;
@@ -47,7 +44,7 @@ interface ErrorBody {
 	_server_messages?: string;
 }
 
-/** A response that is not ok -> ApiError. `isSignedIn` is asked only when 403 leaves it open who was refused. */
+/** An error response -> ApiError. `isSignedIn` is only called for 403, which can mean either. */
 export async function readError(response: Response, isSignedIn: () => Promise<boolean>): Promise<ApiError> {
 	const body: ErrorBody = parseJson(await response.text().catch(() => "")) || {};
 	const message = serverMessage(body);
@@ -61,7 +58,7 @@ export async function readError(response: Response, isSignedIn: () => Promise<bo
 	return new ApiError("rejected", message, status);
 }
 
-/** Frappe packs what it wants to tell people twice: a JSON list of JSON objects. */
+/** Frappe encodes messages twice: a JSON list of JSON objects. */
 export function serverMessage(body: ErrorBody): string {
 	const list: unknown[] = parseJson(body._server_messages || "[]") || [];
 	const texts = list.flatMap((item) => {

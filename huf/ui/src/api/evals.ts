@@ -1,4 +1,4 @@
-/** The endpoints about eval cases, one function each. What they answer is described in huf/api/eval.py. */
+/** Endpoints for eval cases, one function each; see huf/api/eval.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Evals } from "./types/agents.ts";
 

@@ -4,7 +4,7 @@ import { boot } from "../state/session.ts";
 import { ApiError, readError } from "./errors.ts";
 
 const METHOD = "/api/method/";
-/** A refusal comes as JSON, not as a page without the reason. */
+/** Makes Frappe return errors as JSON rather than as a page without the reason. */
 const STREAM = "text/event-stream, application/json";
 
 export async function callGet<Answer = any>(method: string, params: Record<string, unknown> = {}): Promise<Answer> {
@@ -13,7 +13,7 @@ export async function callGet<Answer = any>(method: string, params: Record<strin
 	return readMessage(await request(METHOD + method + (query ? `?${query}` : ""), { method: "GET" }));
 }
 
-/** `keepalive`: it is sent even if the page is being left. */
+/** `keepalive`: the request is sent even if the page is closed. */
 export async function callPost<Answer = any>(method: string, body: object = {}, keepalive = false): Promise<Answer> {
 	return readMessage(await request(METHOD + method, { ...postOptions(body), keepalive }));
 }
@@ -34,7 +34,7 @@ function postOptions(body: object) {
 	return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
 }
 
-/** A fetch as the signed-in user. Rejects with ApiError unless the answer is a good one. */
+/** A fetch as the signed-in user. Rejects with ApiError unless the response is a success. */
 export async function request(url: string, options: RequestInit): Promise<Response> {
 	const headers = {
 		Accept: "application/json",

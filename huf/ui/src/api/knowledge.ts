@@ -1,10 +1,10 @@
-/** The endpoints about knowledge, one function each. What they answer is described in huf/api/knowledge.py. */
+/** Endpoints for knowledge, one function each; see huf/api/knowledge.py. */
 import { callGet, callPost, request } from "./http.ts";
 import type { KnowledgeItem, KnowledgeSource, Passage } from "./types/setup.ts";
 
 const CALL = "huf.api.knowledge.";
 export const SOURCE = "Knowledge Source";
-/** Fields that say how far one is read. */
+/** Fields with the progress of indexing. */
 export const SOURCE_STATE = ["state", "error", "indexed_at"];
 export const PAGE_LENGTH = 50;
 
@@ -16,7 +16,7 @@ export const searchKnowledge = (query: string, source: string) =>
 export const indexSource = (source: string) => callPost(`${CALL}index`, { source, again: true });
 export const removeItem = (item: string) => callPost(`${CALL}remove_item`, { item }, true);
 
-/** A private file of a source; reading it begins by itself. */
+/** Adds a private file to a source; indexing starts by itself. */
 export async function uploadFile(source: string, file: File): Promise<void> {
 	const body = new FormData();
 	body.append("file", file, file.name);

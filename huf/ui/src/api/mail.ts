@@ -1,4 +1,4 @@
-/** The endpoints about mail, one function each. What they answer is described in huf/api/mail.py. */
+/** Endpoints for mail, one function each; see huf/api/mail.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingReply } from "./types/triggers.ts";
 
@@ -34,7 +34,7 @@ export const testMailbox = (mailbox: string) =>
 /** The Connected App of a provider, made if there is none. */
 export const makeSignInApp = (provider: string) =>
 	callPost<{ name: string; redirect_uri: string; client_id: string | null }>(`${CALL}make_sign_in_app`, { provider });
-/** -> the provider's page where this person lets the mailbox in. */
+/** -> the provider's page where the user grants access to the mailbox */
 export const beginSignIn = (mailbox: string) => callPost<string>(`${CALL}begin_sign_in`, { mailbox });
 export const finishSignIn = (mailbox: string) =>
 	callPost<{ part: string; error: string | null }[]>(`${CALL}finish_sign_in`, { mailbox });

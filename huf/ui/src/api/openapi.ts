@@ -1,4 +1,4 @@
-/** The endpoints that make tools from an OpenAPI document. What they answer is described in huf/ai/setup/openapi_import.py. */
+/** Endpoints that make tools from an OpenAPI document; see huf/ai/setup/openapi_import.py. */
 import { callPost } from "./http.ts";
 import type { OpenapiImported, OpenapiPreview } from "./types/agents.ts";
 
@@ -18,7 +18,7 @@ export interface OpenapiChoice {
 	replace: string[];
 }
 
-/** What would be made and what cannot; nothing is saved. */
+/** The tools that would be made, and the operations that cannot become tools; nothing is saved. */
 export const previewOpenapi = (source: OpenapiSource) => callPost<OpenapiPreview>("huf.api.openapi.preview", source);
 export const importOpenapi = (source: OpenapiSource, choice: OpenapiChoice) =>
 	callPost<OpenapiImported[]>("huf.api.openapi.create", { ...source, ...choice });

@@ -1,4 +1,4 @@
-/** The endpoints about packs, one function each. What they answer is described in huf/api/pack.py. */
+/** Endpoints for packs, one function each; see huf/api/pack.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Pack, PackDetails } from "./types/setup.ts";
 

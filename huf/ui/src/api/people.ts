@@ -1,4 +1,4 @@
-/** The endpoints by which System Managers manage people, one function each. What they answer: huf/api/people.py. */
+/** Endpoints with which System Managers manage users, one function each; see huf/api/people.py. */
 import { callGet, callPost } from "./http.ts";
 
 export interface Person {
@@ -7,7 +7,7 @@ export interface Person {
 	enabled: 0 | 1;
 	last_active: string | null;
 	creation: string;
-	/** Those that this page changes. */
+	/** The roles that this page changes. */
 	roles: string[];
 	other_roles: string[];
 	invited_by: string;

@@ -1,4 +1,4 @@
-/** The endpoints about the user's own profile, one function each. */
+/** Endpoints for the user's own profile, one function each. */
 import { callGet, callPost } from "./http.ts";
 
 export interface Profile {

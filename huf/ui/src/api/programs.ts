@@ -1,4 +1,4 @@
-/** The endpoints about programs that use this site by the Model Context Protocol; see huf/api/mcp_diagnosis.py. */
+/** Endpoints for MCP clients of this site; see huf/api/mcp_diagnosis.py. */
 import { callGet } from "./http.ts";
 import type { CheckStep } from "./types/setup.ts";
 
@@ -8,7 +8,7 @@ export interface McpServer {
 	name: string;
 	url: string;
 }
-/** What a program of the user asked for lately, without its contents. */
+/** Recent requests of a user's MCP client, without their contents. */
 export interface McpRequest {
 	at: string;
 	method: string;

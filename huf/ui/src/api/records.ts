@@ -1,4 +1,4 @@
-/** The endpoints about records of any DocType, one function each. What they answer is described in huf/api/record.py. */
+/** Endpoints for records of any DocType, one function each; see huf/api/record.py. */
 import { callGet, callPost, request } from "./http.ts";
 import type { Attachment } from "./types/conversations.ts";
 import type { Meta, RecordAnswer, Values } from "./types/records.ts";
@@ -12,7 +12,7 @@ export const fetchMeta = (doctype: string, language: string) =>
 	callGet<Meta>("huf.api.record.get_meta", { doctype, language });
 export const fetchRecord = (doctype: string, name: string) =>
 	callGet<RecordAnswer>("huf.api.record.get_record", { doctype, name });
-/** A record in short; see huf/api/record.py. */
+/** A summary of a record; see huf/api/record.py. */
 export const fetchCard = (doctype: string, name: string, language: string) =>
 	callGet<{ doctype: string; title: string; fields: { label: string; value: string }[] }>("huf.api.record.get_card", {
 		doctype,
@@ -36,17 +36,17 @@ export const fetchRecords = (
 export const submitRecord = (doc: Values) => callPost("frappe.client.submit", { doc: JSON.stringify(doc) });
 export const cancelRecord = (doctype: string, name: string) =>
 	callPost("frappe.client.cancel", { doctype, name });
-/** Agents that read it then treat its content as the site's own. */
+/** Agents then treat its content as the site's own. */
 export const trustRecord = (doctype: string, name: string) =>
 	callPost<{ cleared: boolean }>("huf.api.record.trust_record", { doctype, name });
 
-/** Reads the tools of an MCP Server Connection; `error` says what failed. */
+/** Fetches the tools of an MCP Server Connection; `error` is the failure, if any. */
 export const refreshConnection = (connection: string) =>
 	callPost<{ server: string; error: string | null }>("huf.api.mcp_connection.refresh", { connection });
 /** Checks a connection to an MCP server. */
 export const checkConnection = (connection: string) =>
 	callPost<{ ok: boolean; steps: CheckStep[] }>("huf.api.mcp_connection.check", { connection });
-/** The address where a manager signs in at the server; null if it asks for none. */
+/** The address at which a manager signs in to the server; null if it requires none. */
 export const signIn = (connection: string) =>
 	callPost<string | null>("huf.api.mcp_connection.sign_in", { connection });
 

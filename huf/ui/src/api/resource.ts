@@ -1,4 +1,4 @@
-/** Records of the site by Frappe's REST, and the choices of a link field. */
+/** Records by Frappe's REST API, and the choices of a link field. */
 import { callGet, request } from "./http.ts";
 import type { LinkChoice, Values } from "./types/records.ts";
 
@@ -9,7 +9,7 @@ function address(doctype: string, name?: string): string {
 
 async function send<Answer = Values>(url: string, method: string, body?: object): Promise<Answer> {
 	const options = body && { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-	// A deletion is also sent by a page that is being left.
+	// A deletion is also sent when the page is closed.
 	const response = await request(url, { method, keepalive: method === "DELETE", ...options });
 	return (await response.json()).data;
 }
@@ -18,7 +18,7 @@ export const readRecord = <Doc = Values>(doctype: string, name: string) =>
 	send<Doc>(address(doctype, name), "GET");
 export const createRecord = <Doc = Values>(doctype: string, values: Values) =>
 	send<Doc>(address(doctype), "POST", values);
-/** `values` with the record's `modified` are refused when somebody has saved it since. */
+/** `values` that include `modified` are refused if the record has been saved since. */
 export const updateRecord = <Doc = Values>(doctype: string, name: string, values: Values) =>
 	send<Doc>(address(doctype, name), "PUT", values);
 export const deleteRecord = (doctype: string, name: string) =>

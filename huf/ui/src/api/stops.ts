@@ -1,4 +1,4 @@
-/** The endpoints of the stop switch; what they answer is described in huf/api/stop.py. */
+/** Endpoints of the stop switch; see huf/api/stop.py. */
 import { callGet, callPost } from "./http.ts";
 
 export interface Stop {

@@ -1,4 +1,4 @@
-/** The endpoints about triggers, one function each. What they answer is described in huf/api/trigger.py. */
+/** Endpoints for triggers, one function each; see huf/api/trigger.py. */
 import { callGet, callPost } from "./http.ts";
 import { createRecord, readRecord, updateRecord } from "./resource.ts";
 import type { Values } from "./types/records.ts";

@@ -1,4 +1,4 @@
-/** The endpoints that undo runs; what they answer is described in huf/api/undo.py. */
+/** Endpoints that undo runs; see huf/api/undo.py. */
 import { callPost } from "./http.ts";
 import type { Difference } from "./types/drafts.ts";
 
@@ -27,7 +27,7 @@ export interface UndoPreview {
 	hidden: number;
 }
 
-/** Runs by name; or all that an agent, a trigger's runs or runs on one record did since a time. */
+/** Runs by name, or all runs of an agent, a trigger or on a record since a time. */
 export interface UndoScope {
 	runs?: string[];
 	agent?: string;

@@ -1,8 +1,8 @@
-/** Brings the cursor to the composer from anywhere. With a touch screen it stays away, since a keyboard would jump up. */
+/** Focuses the composer from anywhere, except on touch screens, where a keyboard would appear. */
 import { nextTick } from "vue";
 
 const hasMouse = matchMedia("(pointer: fine)").matches;
-/** Inside another page the cursor stays where that one has it. */
+/** Inside another page, that page keeps the focus. */
 const isFramed = window !== window.parent;
 let field = null;
 

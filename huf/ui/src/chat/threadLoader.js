@@ -1,4 +1,4 @@
-/** The messages of a chat, and what renders them, are fetched when someone begins to write or opens a conversation. */
+/** Loads messages and their renderer when the user begins to write or opens a conversation. */
 import { defineAsyncComponent } from "vue";
 import { loadMarkdown } from "../components/markdownLoader.js";
 import { t } from "../i18n/index.ts";
@@ -21,8 +21,8 @@ function loadThread() {
 export const ChatThread = defineAsyncComponent({
 	loader: loadThread,
 	/**
-	 * What was just sent is shown, with its error, when the site can be reached again. After an update of the site the file is
-	 * gone for good, so the pauses grow.
+	 * A message just sent is shown, with its error, once the site can be reached. After an update of the site the file no
+	 * longer exists, so the delays grow.
 	 */
 	onError(error, retry, fail, attempts) {
 		if (attempts === 1) showError({ message: t("error.page"), kind: "stale" });
@@ -30,5 +30,5 @@ export const ChatThread = defineAsyncComponent({
 	},
 });
 
-/** Fetched ahead; a failure is told when the thread is to be shown. */
+/** Preloaded; a failure is reported when the thread is shown. */
 export const fetchThread = () => loadThread().catch(() => {});

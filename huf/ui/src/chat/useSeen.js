@@ -1,4 +1,4 @@
-/** Whether an element that comes and goes is within `margin` pixels above or below what its scroller shows. */
+/** Whether an element is within `margin` pixels of the visible part of its scroller. */
 import { onBeforeUnmount, onMounted, ref, watch } from "vue";
 
 export function useSeen(element, scroller, margin) {

@@ -1,7 +1,4 @@
-/**
- * Keeps the newest text in view while it grows, but only for a reader who is at the end. A reader who scrolls up is left in
- * peace until they come back or ask to.
- */
+/** Keeps the newest text in view while it grows, if the reader is at the end. A reader who has scrolled up is not moved. */
 import { onBeforeUnmount, onMounted, ref } from "vue";
 
 const NEAR_PX = 72;

@@ -1,4 +1,6 @@
-/** Puts text on the clipboard, also on a site without https, where browsers offer only the old way. -> whether it worked */
+/**
+ * Copies text to the clipboard, also on a site without HTTPS, where browsers offer only the old API. -> whether it worked
+ */
 export async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text);

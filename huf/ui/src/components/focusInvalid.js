@@ -1,4 +1,4 @@
-/** After a form was refused: the cursor goes to the first field that has to be looked at. */
+/** After a form was refused, focuses the first invalid field. */
 import { nextTick } from "vue";
 
 export async function focusInvalid() {

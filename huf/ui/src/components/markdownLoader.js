@@ -1,10 +1,10 @@
 /**
- * Fetches the markdown renderer when someone begins to write or an answer is shown. Until it is there (or if it cannot be
- * had), answers are shown as the plain text they are.
+ * Loads the markdown renderer when the user begins to write or an answer is shown. Without it, answers are shown as plain
+ * text.
  */
 import { shallowRef } from "vue";
 
-/** What colours code and sets formulas, once an answer has needed it. */
+/** The highlighter and formula renderer, loaded when an answer first needs them. */
 export const richText = shallowRef(null);
 
 /** () -> a function (text) -> blocks for one text as it grows, or null while it is not loaded */
@@ -29,7 +29,7 @@ export function loadMarkdown() {
 	return loading;
 }
 
-/** Where it cannot be had, code and formulas stay as they were written. */
+/** If it cannot be loaded, code and formulas stay plain text. */
 function loadRichText() {
 	loadingRich ||= import("../lib/richText.ts")
 		.then((loaded) => (richText.value = loaded.richText))

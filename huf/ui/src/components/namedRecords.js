@@ -1,4 +1,4 @@
-/** The records that a run names: read once it has ended, offered to the texts and values below. */
+/** The records that a run names, loaded once it has ended and provided to the texts and values below. */
 import { computed, inject, provide } from "vue";
 import { fetchNamedRecords } from "../api/runs.ts";
 import { byText } from "../lib/recordLinks.ts";

@@ -1,4 +1,4 @@
-/** Up and down in a list by the arrow keys or j and k, over the elements marked with data-row. */
+/** Moves up and down a list with the arrow keys or j and k, over the elements marked with data-row. */
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
 export function moveByKeys(event) {

@@ -1,19 +1,19 @@
 /**
- * Answering one draft. A refusal is looked into: what it would do may have changed, or somebody else was faster, and then that
- * is what is shown.
+ * Answers one draft. After a refusal the draft is loaded again: its effect may have changed, or somebody else may have
+ * answered it.
  */
 import { reactive, ref, watch } from "vue";
 import { approveDraft, fetchDraft, rejectDraft } from "../api/drafts.ts";
 import { updateDraft } from "../state/drafts.ts";
 
-/** @param given returns the draft as the page knows it; @param answered is called with a draft that has its answer */
+/** @param given returns the draft as the page knows it; @param answered is called with an answered draft */
 export function useAnswer(given, answered) {
 	const draft = ref(given());
 	const state = reactive({
 		mode: "look", // look | edit | reject
 		isBusy: false,
 		problem: null,
-		/** What is shown is not what was shown before. */
+		/** The draft differs from the one that was shown before. */
 		isRenewed: false,
 	});
 
@@ -49,7 +49,7 @@ export function useAnswer(given, answered) {
 	const approve = (other) => attempt(() => approveDraft(draft.value.draft, draft.value.digest, other));
 	const reject = (reason) => attempt(() => rejectDraft(draft.value.draft, reason || undefined));
 
-	// What was read before the answer would look like news after it.
+	// A response requested before the answer would look newer than it.
 	watch(given, (now) => state.isBusy || take(now));
 	return { draft, state, approve, reject };
 }

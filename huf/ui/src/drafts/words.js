@@ -1,4 +1,4 @@
-/** A draft in words: what it wants, and how it stands. */
+/** A draft in words: what it would do, and its status. */
 import { currentLocale, t } from "../i18n/index.ts";
 import { headlineOf } from "../lib/drafts.ts";
 import { formatValue } from "../lib/format.ts";
@@ -11,13 +11,13 @@ export function headline(draft) {
 	return t(`proposal.${key}`, values);
 }
 
-/** A field's value as people read it. */
+/** A field's value in the reader's language. */
 export function valueOf(value, fieldtype) {
 	if (fieldtype === "Check") return t(Number(value) ? "condition.yes" : "condition.no");
 	return formatValue(value, fieldtype, currentLocale());
 }
 
-/** Whose turn it is, or how it ended. */
+/** Who has to answer it, or how it ended. */
 export function standing(draft) {
 	const { status, reason, approver } = draft;
 	if (status === "Pending") {

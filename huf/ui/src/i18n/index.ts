@@ -1,7 +1,7 @@
 /**
- * Every text of the pages: two JSON catalogues per language, grouped by area ("runs.filter.agent" is the key "filter.agent" of
- * the area "runs"). `first/` holds the texts of the first page; the others are fetched with what shows them. English is part
- * of the first load; another language is fetched when it is wanted.
+ * All texts of the pages: two JSON catalogues per language, grouped by area ("runs.filter.agent" is the key "filter.agent"
+ * of the area "runs"). `first/` holds the texts of the first page; the others load with the pages that show them. English
+ * is part of the first load; another language is fetched when it is wanted.
  */
 import { createI18n } from "vue-i18n";
 import first from "./first/en.json" with { type: "json" };
@@ -27,7 +27,7 @@ function pluralOfCzech(count: number): number {
 	return count >= 2 && count <= 4 ? 1 : 2;
 }
 
-/** vue-i18n reads every dot as a level; here only the first one is. */
+/** vue-i18n treats every dot as a level; here only the first one is. */
 function resolveMessage(catalogue: unknown, key: string): string | null {
 	const dot = key.indexOf(".");
 	return (catalogue as Catalogue)[key.slice(0, dot)]?.[key.slice(dot + 1)] ?? null;
@@ -47,7 +47,7 @@ export const t = (key: string, values: Record<string, unknown> = {}): string => 
 export const hasText = (key: string): boolean => i18n.global.te(key);
 export const currentLocale = (): string => i18n.global.locale.value;
 
-/** Shows the first wanted language that exists. Called once, before the page is mounted. */
+/** Selects the first wanted language that exists. Called once, before the app is mounted. */
 export async function loadLocale(wanted: readonly (string | undefined)[]): Promise<void> {
 	const languages = wanted.map((tag) => String(tag || "").slice(0, 2));
 	const locale = languages.find((language) => OTHERS[language]) || "en";
@@ -58,7 +58,7 @@ export async function loadLocale(wanted: readonly (string | undefined)[]): Promi
 
 const loading: Record<string, Promise<void>> = {};
 
-/** Adds the texts that the first page does without. */
+/** Loads the texts that the first page does not need. */
 export function loadOtherTexts(): Promise<void> {
 	const locale = currentLocale();
 	loading[locale] ||= OTHERS[locale]().then(
@@ -71,13 +71,13 @@ export function loadOtherTexts(): Promise<void> {
 	return loading[locale];
 }
 
-/** A page or dialog that is fetched when it is opened, together with the texts that the first page does without. */
+/** A page or dialog that loads on demand, together with the texts that the first page does not need. */
 export const later =
 	<Module>(load: () => Promise<Module>) =>
 	(): Promise<Module> =>
 		Promise.all([load(), loadOtherTexts()]).then(([module]) => module);
 
-/** The progress of a run, in its agent's own words where it has any. */
+/** The progress of a run, in its agent's own words if it has any. */
 export function progressText(progress: { is_own?: boolean; text?: string; [value: string]: unknown }): string {
 	const line = progress.is_own ? progress.text || "" : t("run.progress", progress);
 	const share = progress.fraction;

@@ -1,4 +1,4 @@
-/** The app's sections as the sidebar lists them, and who sees them. */
+/** The app's sections in the sidebar, and who sees them. */
 import { boot } from "../state/session.ts";
 
 const isSeen = (section) =>
@@ -6,7 +6,7 @@ const isSeen = (section) =>
 	(boot.has_mail || section.name !== "mail") &&
 	(boot.is_system_manager || !section.isForSystemManagers);
 
-/** Where one is every day. */
+/** Sections of daily use. */
 export const MAIN = [
 	{ name: "home", icon: "home", label: "section.home" },
 	{ name: "chat", icon: "chat", label: "section.chat" },
@@ -15,7 +15,7 @@ export const MAIN = [
 	{ name: "costs", icon: "coin", label: "section.costs" },
 ].filter(isSeen);
 
-/** Where things are set up. */
+/** Sections for setup. */
 export const SETUP = [
 	{ name: "agents", icon: "spark", label: "section.agents", isForManagers: true },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },

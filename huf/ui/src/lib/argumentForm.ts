@@ -1,11 +1,11 @@
 /**
- * The arguments of a call as fields of a form, by their JSON schema, and back. Unedited values are returned exactly as
- * they came. Pure.
+ * Converts the arguments of a call to form fields by their JSON schema, and back. Unedited values are returned unchanged.
+ * Pure.
  */
 import type { Json, JsonObject } from "../api/types/values.ts";
 import { parseJson } from "./json.ts";
 
-/** The part of JSON schema that tools use. */
+/** The subset of JSON schema that tools use. */
 export interface Schema {
 	type?: string | string[];
 	description?: string;
@@ -20,16 +20,16 @@ export interface ArgumentField {
 	kind: "text" | "long" | "number" | "check" | "choice" | "json";
 	label: string;
 	hint: string;
-	/** Of a choice; of a check, what false and true stand for. */
+	/** The options of a choice; of a check, the values that false and true stand for. */
 	choices: Json[];
 	was: Json | undefined;
-	/** What the form shows: a text, of a check true or false. */
+	/** The value in the form: a text, or for a check true or false. */
 	value: string | boolean;
 }
 
 const LONG_CHARS = 60;
 
-/** The fields of what is given and of what is needed; null where there is no schema to go by. */
+/** Fields for the given and the required values; null without a schema. */
 export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
 	return schema?.properties ? fieldsWithin(schema, given || {}, []) : null;
 }
@@ -44,7 +44,7 @@ function fieldsWithin(schema: Schema, given: JsonObject, path: string[]): Argume
 	});
 }
 
-/** What could be given besides: fields that are not in the form yet. */
+/** Optional fields that are not in the form yet. */
 export function spareFields(schema: Schema, fields: ArgumentField[]): ArgumentField[] {
 	const known = new Set(fields.map((field) => field.key));
 	return spareWithin(schema, [], (path) => fields.some(({ key }) => key.startsWith(`${keyOf(path)}.`))).filter(
@@ -112,7 +112,7 @@ export function toArguments(fields: ArgumentField[], given: JsonObject | null): 
 	return { arguments: made, wrong };
 }
 
-/** undefined: it is no such value. */
+/** undefined: the text is no such value. */
 function fromValue({ kind, value, choices }: ArgumentField): Json | undefined {
 	if (kind === "json") return parseJson(String(value));
 	if (kind === "check") return choices[Number(value)];

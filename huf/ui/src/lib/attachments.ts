@@ -1,6 +1,6 @@
-/** What can be attached to a message: by the limits of the site, see huf/ai/attachments.py. Pure. */
+/** Checks whether a file can be attached to a message, by the site's limits; see huf/ai/core/attachments.py. Pure. */
 
-/** What the site takes; sizes in bytes, endings without a dot. */
+/** The site's limits; sizes in bytes, endings without a dot. */
 export interface Limits {
 	endings: string[];
 	images: string[];
@@ -21,7 +21,7 @@ export const isImage = (name: string, limits: Limits) => limits.images.includes(
 /** For the `accept` of a file input. */
 export const acceptedEndings = (limits: Limits) => [...limits.endings, ...limits.images].map((ending) => `.${ending}`).join(",");
 
-/** Why a file cannot be attached -> {key, values} of a text, or nothing. `count`: how many there are already. */
+/** Why a file cannot be attached -> {key, values} of a text, or null. `count`: files attached already. */
 export function problemOf(
 	{ name, size }: { name: string; size: number },
 	limits: Limits,
@@ -36,20 +36,20 @@ export function problemOf(
 	return size > max ? { key: "attach.too_large", values: { max: formatSize(max, locale) } } : null;
 }
 
-/** 1234567 -> "1.2 MB", as the person writes numbers. */
+/** 1234567 -> "1.2 MB", in the user's locale. */
 export function formatSize(bytes: number, locale = "en"): string {
 	const [unit, value] = bytes < 1e6 ? ["kilobyte", Math.max(bytes / 1e3, 0.1)] : ["megabyte", bytes / 1e6];
 	const digits = value < 10 ? 1 : 0;
 	return new Intl.NumberFormat(locale, { style: "unit", unit, maximumFractionDigits: digits }).format(value);
 }
 
-/** How large an image may be drawn, so that neither side is longer than `max`. */
+/** The size of an image scaled down so that neither side is longer than `max`. */
 export function fitWithin(width: number, height: number, max: number) {
 	const scale = Math.min(1, max / Math.max(width, height));
 	return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 
-/** What of a transfer (paste, drop) is to be attached: where there is text as well, the text is meant. */
+/** The files of a paste or drop that are to be attached: none if it has text as well, because then the text is meant. */
 export function filesOf(transfer: DataTransfer | null): File[] {
 	const isText = [...(transfer?.types || [])].includes("text/plain");
 	return isText ? [] : [...(transfer?.files || [])];

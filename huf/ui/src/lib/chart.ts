@@ -1,4 +1,4 @@
-/** A table that can be shown as bars: rows with a text and a number. Pure. */
+/** Tables that can be shown as bars: rows with a text and a number. Pure. */
 import type { Shown } from "./values.ts";
 
 export interface ChartData {
@@ -9,7 +9,7 @@ export interface ChartData {
 const MAX_BARS = 40;
 const MIN_BARS = 2;
 
-/** null if it is not such a table. Negative numbers have no length to show. */
+/** null if it is not such a table. Bars cannot show negative numbers. */
 export function toChart(view: Shown): ChartData | null {
 	if (view.kind !== "table" || view.rows.length < MIN_BARS || view.rows.length > MAX_BARS) return null;
 	const label = view.numeric.indexOf(false);

@@ -1,4 +1,4 @@
-/** Passages that a tool's result cites: {number, title, position, link, source, text}. Pure. */
+/** Passages cited by a tool's result: {number, title, position, link, source, text}. Pure. */
 import type { Passage } from "../api/types/setup.ts";
 import { parseJson } from "./json.ts";
 import { type Part, type TextPart, type ToolPart } from "./turns.ts";
@@ -12,20 +12,20 @@ export interface Citation extends Passage {
 const SAFE_LINK = /^(https?:\/\/|\/(private\/)?files\/)/i;
 const NUMBERS = /\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\](?!\()/g;
 
-/** Those of a tool call's part; of a result that was cut, as far as its sources say. */
+/** The passages of a tool call's part; of a truncated result, as many as its sources list. */
 export function citationsOf(part: ToolPart): Citation[] {
 	const result = part.cut ? null : parseJson(part.result);
 	const list: Passage[] = part.sources || (result && typeof result === "object" && result.results) || [];
 	return Array.isArray(list) ? list.filter((each) => each?.number && each.position).map(toCitation) : [];
 }
 
-/** With a link that is safe to open, and something to call it. */
+/** With a safe link and a title. */
 export function toCitation(each: Passage): Citation {
 	const link = SAFE_LINK.test(each.link || "") ? each.link! : "";
 	return { ...each, number: each.number!, link, title: each.title || each.name || each.url || "" };
 }
 
-/** Of the passages in a turn's calls, those whose number stands in its answer, in their order. */
+/** The passages of a turn's calls whose numbers appear in its answer, in order. */
 export function citedIn(parts: Part[]): Citation[] {
 	const said = parts.filter((part): part is TextPart => part.type === "text").map((part) => part.text);
 	const numbers = new Set(

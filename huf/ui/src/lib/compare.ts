@@ -1,11 +1,11 @@
-/** Two sides of a step laid beside each other, call by call. Pure. */
+/** Compares two sides of a step, call by call. Pure. */
 import type { Step, ToolCall } from "../api/types/runs.ts";
 import type { Json } from "../api/types/values.ts";
 import { parseJson } from "./json.ts";
 
 const same = (left: unknown, right: unknown) => canonical(left) === canonical(right);
 
-/** JSON in one spelling, so that spaces and the order of fields make no difference. */
+/** Canonical JSON, so that spaces and the order of fields make no difference. */
 function canonical(text: unknown): string {
 	const value = typeof text === "string" ? parseJson(text) : text;
 	return value === undefined ? String(text ?? "") : JSON.stringify(sorted(value));
@@ -25,7 +25,7 @@ export function textOf(side: Step | null): string {
 		.join("\n\n");
 }
 
-/** A step {left, right} -> {text, calls: [{left, right, tool, arguments, result}]}; true is what differs. */
+/** A step {left, right} -> {text, calls: [{left, right, tool, arguments, result}]}; true means different. */
 export function pairStep({ left, right }: { left: Step | null; right: Step | null }) {
 	const [before, after] = [left?.tool_calls || [], right?.tool_calls || []];
 	const calls = Array.from({ length: Math.max(before.length, after.length) }, (_, place) =>

@@ -1,4 +1,4 @@
-/** A trigger's condition as rows of field, operator and value, and as the Python expression that is stored. Pure. */
+/** Converts a trigger's condition between rows of field, operator and value, and the stored Python expression. Pure. */
 
 export interface ConditionRow {
 	field: string;
@@ -7,7 +7,7 @@ export interface ConditionRow {
 }
 
 export const OPERATORS = ["is", "is_not", "contains", "above", "at_least", "below", "at_most", "set", "unset", "changed"];
-/** Operators without a value. */
+/** Operators that take no value. */
 export const ALONE = ["set", "unset", "changed"];
 const EQUALITY: Record<string, string> = { is: "==", is_not: "!=" };
 const ORDER: Record<string, string> = { above: ">", at_least: ">=", below: "<", at_most: "<=" };
@@ -23,7 +23,7 @@ const CONTAINED = new RegExp(`^(${TEXT}) in (?:${FIELD}|\\(${FIELD} or ''\\))$`)
 const PRESENCE = new RegExp(`^(not )?${FIELD}$`);
 const CHANGE = new RegExp(`^doc\\.has_value_changed\\((${TEXT})\\)$`);
 
-/** The operators that make sense for a field of this type; "" is one whose type is not known. */
+/** The operators for a field of this type; "": its type is not known. */
 export function operatorsOf(fieldtype: string): string[] {
 	if (MOMENTS.includes(fieldtype)) return ALONE;
 	if (NUMBERS.includes(fieldtype)) return OPERATORS.filter((each) => each !== "contains");
@@ -34,13 +34,13 @@ export function operatorsOf(fieldtype: string): string[] {
 export const isUnreadable = ({ operator, value }: ConditionRow, fieldtype = ""): boolean =>
 	Boolean(value.trim()) && !isNumeric(value) && (operator in ORDER || (operator in EQUALITY && NUMBERS.includes(fieldtype)));
 
-/** Whether the row has some input, but not enough for the expression, which leaves it out. */
+/** Whether the row has some input, but not enough; the expression omits it. */
 export const isIncomplete = (row: ConditionRow, fieldtype = ""): boolean =>
 	Boolean(row.field || row.value) && !writeRow(row, fieldtype);
 
 const isNumeric = (value: string) => new RegExp(`^${NUMBER}$`).test(value.trim());
 
-/** Rows as an expression; rows without a field, or without a value that they need, are left out. */
+/** Rows as an expression; rows without a field, or without a required value, are omitted. */
 export function writeCondition(rows: ConditionRow[], typeOf: (field: string) => string = () => ""): string {
 	return rows.map((row) => writeRow(row, typeOf(row.field))).filter(Boolean).join(" and ");
 }
@@ -58,11 +58,11 @@ function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): 
 	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? Number(value) : quote(value)}`;
 }
 
-/** The rows of an expression; null where it is more than rows can say. */
+/** The rows of an expression; null if rows cannot represent it. */
 export function readCondition(text: string): ConditionRow[] | null {
 	const parts = splitParts(text.trim());
 	const rows = parts.map(readRow);
-	// An empty text is a value in Python, but in a row it is one that is missing.
+	// An empty text is a value in Python, but a missing one in a row.
 	const isComplete = (row: ConditionRow | null) => row && (row.value || ALONE.includes(row.operator));
 	return rows.every(isComplete) ? (rows as ConditionRow[]) : null;
 }
@@ -80,7 +80,7 @@ function readRow(part: string): ConditionRow | null {
 	return found && { field: found[2], operator: found[1] ? "unset" : "set", value: "" };
 }
 
-/** Parts joined by "and" outside of quotes. */
+/** Splits at "and" outside quotes. */
 function splitParts(text: string): string[] {
 	if (!text) return [];
 	const tokens = text.match(new RegExp(`${TEXT}|\\s+and\\s+|[\\s\\S]`, "g")) || [];

@@ -1,4 +1,4 @@
-/** Says in words what the usual cron expressions mean; the unusual ones are shown as they are. Pure. */
+/** Describes common cron expressions in words; others are shown as they are. Pure. */
 
 const NUMBER = /^\d{1,2}$/;
 
@@ -13,7 +13,7 @@ export interface CronWords {
 	day?: number;
 }
 
-/** null: not one of the usual ones. */
+/** null: not a common one. */
 export function describeCron(expression: string | null | undefined): CronWords | null {
 	const fields = (expression || "").trim().split(/\s+/);
 	if (fields.length !== 5) return null;
@@ -41,7 +41,7 @@ function describeWeekdays(weekday: string, time: string): CronWords | null {
 	return { key: "weekly", days: weekday.split(",").map((day) => Number(day) % 7), time };
 }
 
-/** Names of weekdays, 0 being Sunday, as a list in the reader's language. */
+/** Names of weekdays, 0 is Sunday, as a list in the reader's language. */
 export function nameWeekdays(days: number[], locale = "en"): string {
 	const format = new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" });
 	// The fourth of January 1970 was a Sunday.

@@ -1,6 +1,6 @@
 /** Rows as CSV for spreadsheets. */
 
-/** What a spreadsheet would take for a formula. */
+/** Beginnings that a spreadsheet takes for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** Numbers stay numbers; text that begins like a formula gets an apostrophe in front. */

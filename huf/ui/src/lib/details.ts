@@ -1,4 +1,4 @@
-/** Splits an error into the words for people and those of a library, which pages fold away. Pure. */
+/** Splits an error into its readable part and a library's message, which pages fold. Pure. */
 const MARK = "\nDetails: ";
 
 export function splitDetails(error: string | null | undefined): { text: string; details: string } {

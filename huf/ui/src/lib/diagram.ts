@@ -1,4 +1,4 @@
-/** Draws Mermaid diagrams as pictures. The library is a script of its own that is fetched with the first diagram. */
+/** Draws Mermaid diagrams as images. The library is a separate script that loads with the first diagram. */
 import address from "@mermaid-js/tiny/dist/mermaid.tiny.js?url";
 
 interface Mermaid {
@@ -6,7 +6,7 @@ interface Mermaid {
 	render: (id: string, source: string) => Promise<{ svg: string }>;
 }
 
-/** Labels of SVG, because a picture shows no HTML; no scripts, no links. */
+/** SVG labels, because an image shows no HTML; no scripts, no links. */
 const OPTIONS = {
 	startOnLoad: false,
 	securityLevel: "strict",
@@ -32,7 +32,7 @@ function loadMermaid(): Promise<Mermaid> {
 	return loading;
 }
 
-/** The address of a picture of a diagram that `isDrawable`; null if it cannot be drawn, as while it is still being written. */
+/** The URL of an image of a diagram that `isDrawable`; null if it cannot be drawn, for example while it is incomplete. */
 export async function drawDiagram(source: string, isDark: boolean): Promise<string | null> {
 	const mermaid = await loadMermaid();
 	mermaid.initialize({ ...OPTIONS, theme: isDark ? "dark" : "default" });

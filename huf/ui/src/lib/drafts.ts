@@ -1,8 +1,8 @@
-/** Drafts as data: what is proposed as rows for a page, and in which words it is named. Pure. */
+/** Drafts as data: the proposal as rows for a page, and its wording. Pure. */
 
 import type { Difference, DocumentChange, ExternalRequest, FieldChange, RowChange } from "../api/types/drafts.ts";
 
-/** What a draft, or the dry run of a tool, would do. */
+/** The effect of a draft, or of a tool's dry run. */
 export interface Proposal {
 	difference?: Difference | null;
 	reference_doctype?: string | null;
@@ -60,7 +60,7 @@ function readField({ fieldname, label, fieldtype, before, after, provisional }: 
 	return { key: fieldname, label: label || fieldname, fieldtype, before, after, isProvisional: Boolean(provisional) };
 }
 
-/** What a changed document is called: its title with its name, or the name alone; null where neither is known. */
+/** The display name of a changed document: its title with its name, or the name alone; null if neither is known. */
 export const calledOf = ({ title, name }: { title?: string; name: string | null }): string | null =>
 	title && title !== name ? `${title} (${name})` : name;
 
@@ -74,7 +74,7 @@ function groupRows(rows: RowChange[]) {
 	return [...tables.values()];
 }
 
-/** What a draft wants to do, as {key, ...values} of a text `proposal.<key>`. */
+/** What a draft would do, as {key, ...values} of a text `proposal.<key>`. */
 export function headlineOf(draft: Proposal & { tool?: string }): { key: string; [value: string]: unknown } {
 	const { request, changes } = readDifference(draft);
 	if (request) return { key: "request", line: request.line };
@@ -87,7 +87,7 @@ export function headlineOf(draft: Proposal & { tool?: string }): { key: string; 
 	return { key: name ? action : `${action}.new`, doctype: label, name };
 }
 
-/** What would become of the first fields, as one line: "Priority: High, Note: …". `show` gives a value of a fieldtype as text. */
+/** The new values of the first fields on one line: "Priority: High, Note: …". `show` formats a value of a fieldtype. */
 export function gistOf(draft: Proposal, show: (value: unknown, fieldtype?: string) => string = String, max = 120): string {
 	const [main] = readDifference(draft).changes;
 	const fields = (main?.fields || []).filter(({ after }) => !isNothing(after));
@@ -98,7 +98,7 @@ export function gistOf(draft: Proposal, show: (value: unknown, fieldtype?: strin
 	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-/** Drafts by turn, in the order of their first ones: those of one turn are asked, and shown, together. */
+/** Drafts grouped by turn, in the order of their first ones: those of one turn are shown and answered together. */
 export function groupByTurn<T extends { run: string; step: number }>(drafts: T[]): T[][] {
 	const turns = new Map<string, T[]>();
 	for (const draft of drafts) {
@@ -108,7 +108,7 @@ export function groupByTurn<T extends { run: string; step: number }>(drafts: T[]
 	return [...turns.values()];
 }
 
-/** Long values stand below one another, short ones in a line. */
+/** Long values are stacked, short ones are on one line. */
 export function isLong(value: unknown): boolean {
 	return typeof value === "string" && (value.length > 60 || value.includes("\n"));
 }

@@ -1,20 +1,20 @@
-/** How a turn of the agent ended, as the page says it. */
+/** How an agent's turn ended, as the page describes it. */
 import type { AgentTurn } from "./turns.ts";
 
 export interface Ending {
 	kind: "failed" | "stopped" | "cancelled" | null;
 	/** Key of the reason, below "stop.". */
 	reason: string;
-	/** What the server says of it: of a limit which one, how much is spent, and who can raise it. */
+	/** The server's details: which limit it was, how much is spent, and who can raise it. */
 	detail: string;
-	/** Whether part of an answer stands above. */
+	/** Whether a partial answer is shown above. */
 	isPartial: boolean;
 	/** Whether the run can continue in the background. */
 	canGoOn: boolean;
 }
 
 const CONTINUED = ["max_steps", "timeout"];
-/** The line above an answer that the step limit cut short is no answer. */
+/** The line above an answer that the step limit cut short is not part of the answer. */
 const WARNING = /^\[WARNING: [^\]]*\]/;
 
 export function endingOf(turn: AgentTurn): Ending {

@@ -177,7 +177,7 @@ function join(operator: string, left: Evaluate, right: Evaluate): Evaluate {
 	};
 }
 
-/** A value's own field. Nothing inherited is reached, so no expression gets at a constructor. */
+/** A value's own property. Inherited ones are unreachable, so no expression gets at a constructor. */
 function read(owner: unknown, name: string, isOptional = false): unknown {
 	if (isOptional && (owner === null || owner === undefined)) return undefined;
 	if (owner === null || owner === undefined) throw new TypeError(`${name} of nothing`);

@@ -1,4 +1,4 @@
-/** Numbers for people: durations, tokens, money. */
+/** Formats durations, token counts and money. */
 
 export function formatDuration(ms: number | null | undefined, locale = "en") {
 	if (ms === null || ms === undefined) return "";
@@ -14,14 +14,14 @@ export function formatNumber(value: number | null | undefined, locale = "en") {
 	return new Intl.NumberFormat(locale).format(value || 0);
 }
 
-/** US dollars, as model prices are given. Small sums keep two significant digits instead of becoming $0.00. */
+/** US dollars, the currency of model prices. Small sums keep two significant digits instead of becoming $0.00. */
 export function formatCost(value: number, locale = "en") {
 	const digits = value > 0 && value < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
 	return new Intl.NumberFormat(locale, { style: "currency", currency: "USD", ...digits }).format(value);
 }
 
 const AMOUNTS = ["Currency", "Float", "Percent"];
-/** As many places as a database keeps: nothing that changes is hidden by rounding. */
+/** As many decimals as the database stores, so that rounding hides no change. */
 const MAX_DIGITS = 9;
 
 /** A date, an amount or a duration of a record in the reader's language; other values as they are. */

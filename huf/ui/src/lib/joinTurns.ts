@@ -1,9 +1,9 @@
-/** Puts turns that were read later, or again, together with those that are shown. */
+/** Merges turns that were loaded later, or again, with those on the page. */
 import { addTurn, findAgentTurn, findReasoning, findTool, type Part, type Turn } from "./turns.ts";
 
 /**
- * Turns of an earlier part of a conversation before those of a later one. A run that lies on the border is one turn: what
- * both know of it is not repeated. Those of the later part stay the objects they are.
+ * Prepends turns of an earlier part of a conversation. A run that spans both parts becomes one turn without repeated
+ * parts. Turns of the later part stay the same objects.
  */
 export function joinTurns(earlier: Turn[], later: Turn[]): Turn[] {
 	const turns = [...earlier];
@@ -36,14 +36,14 @@ function joinParts(earlier: Part[], later: Part[]): Part[] {
 	return [...joined, ...rest];
 }
 
-/** What is known already of the part of a conversation before `turns`, if nothing is missing between. */
+/** The known turns before `turns`, if nothing is missing between. */
 export function turnsBefore(known: Turn[], turns: Turn[]): Turn[] {
 	const start = turns[0]?.first;
 	const earlier = start ? known.filter((turn) => turn.first && turn.first < start) : [];
 	return Math.max(...earlier.map((turn) => turn.last || 0)) >= start! - 1 ? earlier : [];
 }
 
-/** Turns that were read again are shown in the place of those before: what the reader has opened or begun in them stays. */
+/** Replaces turns by reloaded ones, keeping what the reader has opened or begun in them. */
 export function keepShown(known: Turn[], turns: Turn[]): Turn[] {
 	const idOf = (turn: Turn) => `${turn.role} ${turn.run || turn.key}`;
 	const shown = new Map(known.map((turn) => [idOf(turn), turn]));

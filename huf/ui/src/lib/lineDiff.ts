@@ -1,4 +1,4 @@
-/** Two texts line by line. Pure. */
+/** A line diff of two texts. Pure. */
 
 export interface DiffLine {
 	kind: "same" | "add" | "remove";
@@ -24,7 +24,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
 	return lines;
 }
 
-/** How many lines the rest of both has in common, from each place on. */
+/** The length of the longest common subsequence of the rest of both, from each position. */
 function commonLengths(left: string[], right: string[]): number[][] {
 	const lengths = Array.from({ length: left.length + 1 }, () => new Array<number>(right.length + 1).fill(0));
 	for (let i = left.length - 1; i >= 0; i--)

@@ -1,29 +1,29 @@
 /**
- * Turns an answer's markdown into HTML, block by block, so that of a growing answer only the end is read and rendered again. Raw HTML is
- * shown as text, links open apart, images of other hosts become links. This is the first of two walls: sanitize.js is the
- * second, and nothing reaches the page without both.
+ * Turns an answer's markdown into HTML, block by block, so that of a growing answer only the end is parsed and rendered
+ * again. Raw HTML is shown as text, links open in a new tab, images of other hosts become links. This is the first of two
+ * defences: sanitize.ts is the second, and everything passes both.
  */
 import { Marked, type RendererObject, type Token, type TokenizerAndRendererExtension, type Tokens } from "marked";
 import { t } from "../i18n/index.ts";
 import { escapeHtml } from "./values.ts";
 
 const SAFE_LINK = /^(https?:\/\/|mailto:|\/(?![/\\])|#)/i;
-/** Only stored files: an image address must never be able to call a method of the site. */
+/** Stored files only: the URL of an image must never call a method of the site. */
 const SAFE_IMAGE = /^\/(files|private\/files|assets)\/[^\\]*$/;
 
-/** What is loaded only when an answer needs it; see richText.ts. Both return HTML. */
+/** Loaded only when an answer needs it; see richText.ts. Both return HTML. */
 export interface RichText {
-	/** null for a language that is not known */
+	/** null for an unknown language */
 	highlight: (code: string, language: string) => string | null;
 	renderMath: (tex: string, isDisplay: boolean) => string;
 }
 
-/** Longer diagrams stay code: laying them out would hold up the page. */
+/** Longer diagrams stay code: their layout would block the page. */
 const MAX_DIAGRAM_CHARS = 10_000;
-/** By which a diagram could make the page load something: addresses, CSS, pictures, escapes, settings of its own. */
+/** Syntax by which a diagram could load something: URLs, CSS, images, escapes, its own settings. */
 const LOADS = /\/\/|url\s*\(|@import|\bimg["']?\s*:|\\|%%\{|^\s*---/i;
 
-/** Whether a Mermaid diagram is drawn. Where one names an address, its code is shown: an answer must not load anything. */
+/** Whether a Mermaid diagram is drawn. One with a URL is shown as code: an answer must not load anything. */
 export const isDrawable = (source: string) => source.length <= MAX_DIAGRAM_CHARS && !LOADS.test(source);
 
 export function isSafeLink(href: string): boolean {
@@ -73,14 +73,14 @@ const createRenderer = (rich: RichText | null): RendererObject => ({
 	},
 });
 
-/** `$…$` is a formula only where its signs touch it and no digit follows: "from $5 to $10" is money. */
+/** `$…$` is a formula only if its signs touch it and no digit follows: "from $5 to $10" is money. */
 const INLINE_MATH = /^(?:\\\((.+?)\\\)|\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?![\d$]))/;
-/** Without blank lines, so that of a growing text a formula stays within one block. */
+/** No blank lines, so that in a growing text a formula stays within one block. */
 const BLOCK_MATH = /^(?:\$\$((?:(?!\n\s*\n)[\s\S])+?)\$\$|\\\[((?:(?!\n\s*\n)[\s\S])+?)\\\])[^\S\n]*(?:\n|$)/;
-/** Marked ends a paragraph where a block may begin. */
+/** Marked ends a paragraph where a block may start. */
 const MATH_STARTS = { blockMath: /(?<=\n)(?:\$\$|\\\[)/, inlineMath: /\$|\\\(/ };
 
-/** A formula of one kind: as it was written until the renderer of formulas is there. */
+/** A formula of one kind; plain text until the formula renderer has loaded. */
 function mathExtension(rich: RichText | null, isDisplay: boolean): TokenizerAndRendererExtension {
 	const name = isDisplay ? "blockMath" : "inlineMath";
 	return {
@@ -109,13 +109,16 @@ const createMarked = (rich: RichText | null) =>
 	});
 
 const PLAIN = createMarked(null);
-/** Whether a text may hold code in a language or a formula. */
+/** Whether a text may contain code in a language, or a formula. */
 export const needsRichText = (text: string) => /```\s*\w|~~~\s*\w|\$[^$]+\$|\\[([]/.test(text);
 
-/** How many blocks at the end may still change as a text grows: `1` becomes `1.` and belongs to the list before it. */
+/**
+ * The number of blocks at the end that may still change as a text grows: `1` becomes `1.` and belongs to the list before
+ * it.
+ */
 const OPEN_BLOCKS = 2;
 
-/** What is kept between two renderings of one growing text. `html`: a block's raw markdown -> its finished HTML. */
+/** The cache between two renderings of one growing text. `html`: a block's raw markdown -> its finished HTML. */
 export interface MarkdownCache {
 	html: Map<string, string>;
 	text: string;
@@ -128,9 +131,9 @@ export interface MarkdownCache {
 export interface Block {
 	type: string;
 	html: string;
-	/** Where it begins in the text. */
+	/** Its offset in the text. */
 	start: number;
-	/** The source of a Mermaid diagram, which `html` shows as code. */
+	/** The source of a Mermaid diagram; `html` shows it as code. */
 	diagram?: string;
 }
 
@@ -141,10 +144,10 @@ export function newCache(rich: RichText | null = null): MarkdownCache {
 
 type Sanitize = (html: string) => string;
 
-/** `cache` is kept by the caller between calls: of a text that has grown only the end is read. */
+/** `cache` belongs to the caller: of a text that has grown, only the end is parsed. */
 export function toBlocks(text: string, sanitize: Sanitize, cache = newCache()): Block[] {
 	const whole = (text || "").replace(/\r\n?/g, "\n");
-	// A reference may be defined anywhere, so where there is one, all of the text is read again.
+	// A reference may be defined anywhere, so a text with references is parsed as a whole.
 	const isGrown = cache.end && !cache.hasReferences && whole.startsWith(cache.text);
 	const start = isGrown ? cache.end : 0;
 	const tokens = cache.marked.lexer(whole.slice(start));

@@ -1,12 +1,13 @@
 /**
- * DocTypes as forms, from their meta as huf/ai/forms.py tells it: which fields there are, which of them a record shows, what
- * it begins with and what is sent. Pure.
+ * Builds forms from a DocType's meta (huf/ai/queries/records.py): its sections and fields, initial values, and the values
+ * to send. Pure.
  */
 
 import type { Field, Meta, Values } from "../api/types/records.ts";
 import { evaluate } from "./expression.ts";
+import { formatValue } from "./format.ts";
 
-/** What of a meta a form is made of. */
+/** The part of a meta that a form needs. */
 export type FormMeta = Pick<Meta, "fields" | "tables">;
 
 export interface Section {
@@ -21,13 +22,13 @@ const BREAKS = ["Section Break", "Column Break", "Tab Break"];
 const TABLES = ["Table", "Table MultiSelect"];
 const SILENT = [...BREAKS, "HTML", "Button", "Heading", "Fold", "Image", "Geolocation", "Signature", "Icon"];
 const HTML = ["Text Editor", "HTML Editor"];
-/** What Frappe escapes in HTML, and what its editor writes. */
+/** Entities that Frappe and its editor write. */
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: " " };
 const NUMBERS = ["Int", "Long Int", "Float", "Currency", "Percent", "Rating", "Duration"];
-/** What Frappe answers in the place of a stored password. */
+/** Frappe's placeholder for a stored password. */
 const STARS = /^\*+$/;
 
-/** fieldtype -> the kind of field that shows it; what is not here is a line of text */
+/** fieldtype -> the kind of form field; others are a line of text */
 export type FieldKind =
 	| "table"
 	| "number"
@@ -71,8 +72,8 @@ export const kindOf = (field: Pick<Field, "fieldtype">): FieldKind => KINDS[fiel
 export const isValue = (field: Field) => !SILENT.includes(field.fieldtype);
 
 /**
- * Whether a condition of Frappe's forms holds: the name of a field, or "eval:" and an expression over doc. They are written by
- * who makes DocTypes, as the Desk reads them. One that cannot be read counts as true, so that no field is out of reach.
+ * Whether a form condition holds: the name of a field, or "eval:" and an expression over doc, as in the Desk. An
+ * unreadable condition counts as true, so that every field stays reachable.
  */
 export function holds(condition: string | undefined, doc: Values): boolean {
 	if (!condition) return true;
@@ -97,8 +98,8 @@ export const isFixed = (field: Field, doc: Values, isStored = false) =>
 	);
 
 /**
- * The form's sections with the fields that a record shows: [{key, label, description, isFolded, fields}]. Empty ones are left
- * out; `without` names fields that are shown elsewhere.
+ * The form's sections with their visible fields: [{key, label, description, isFolded, fields}]. Empty ones are left out;
+ * `without` names fields that are shown elsewhere.
  */
 export function sectionsOf(fields: Field[], doc: Values, without: string[] = []): Section[] {
 	const blank = { key: "", label: "", description: "", isFolded: false, fields: [], isShown: true };
@@ -115,10 +116,10 @@ export function sectionsOf(fields: Field[], doc: Values, without: string[] = [])
 	return sections.filter((section) => section.isShown && section.fields.length);
 }
 
-/** A field that takes a line of its own. */
+/** A field that takes a whole line. */
 export const isWide = (field: Field) => ["table", "long", "code"].includes(kindOf(field));
 
-/** A record's values as a form holds them; a new one has its defaults. */
+/** A record's values in the form's types; a new one has its defaults. */
 export function toValues(meta: FormMeta, doc: Values | null = null): Values {
 	return valuesOf(meta.fields, meta.tables, doc);
 }
@@ -129,7 +130,7 @@ function valuesOf(fields: Field[], tables: Meta["tables"], doc: Values | null, i
 		const name = field.fieldname;
 		const kind = kindOf(field);
 		if (kind === "table") values[name] = (doc?.[name] || []).map((row: Values) => rowOf(tables[field.options!], row));
-		// A row is sent whole: its stars say that the stored password stays.
+		// A row is sent as a whole: stars mean that the stored password stays.
 		else if (isRow && kind === "password") values[name] = doc?.[name] || "";
 		else values[name] = toValue(kind, doc ? doc[name] : defaultOf(field));
 	}
@@ -138,7 +139,7 @@ function valuesOf(fields: Field[], tables: Meta["tables"], doc: Values | null, i
 
 export const rowOf = (fields: Field[], row: Values | null = null) => valuesOf(fields || [], {}, row, true);
 
-/** Values as they may be kept in a browser: without passwords that were typed. */
+/** Values that may be stored in the browser: without typed passwords. */
 export function withoutSecrets(fields: Field[], tables: Meta["tables"], values: Values): Values {
 	const kept = { ...values };
 	for (const field of fields.filter(isValue)) {
@@ -169,7 +170,7 @@ function toValue(kind: FieldKind, value: any): any {
 	return typeof value === "object" ? JSON.stringify(value, null, 2) : value;
 }
 
-/** Words such as Today and __user are for the site to fill in. */
+/** Defaults such as Today and __user are resolved by the site. */
 function defaultOf({ default: value, fieldtype }: Field): any {
 	if (/^(today|now|__user|user)$/i.test(value || "")) return "";
 	return value ?? (fieldtype === "Rating" ? 0 : "");
@@ -178,7 +179,7 @@ function defaultOf({ default: value, fieldtype }: Field): any {
 /** Whether a password is stored: the form shows it as a hint, never as a value. */
 export const isSecretStored = (field: Field, doc: Values | null) => STARS.test(doc?.[field.fieldname] || "");
 
-/** What is sent of values, child rows with their names; a password that nobody typed keeps what is stored. */
+/** The values to send, child rows with their names; a password that was not typed keeps the stored one. */
 export function toBody(meta: FormMeta, values: Values, saved: Values | null = null): Values {
 	const body = bodyOf(meta.fields, meta.tables, values);
 	if (!saved) return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
@@ -213,7 +214,7 @@ function fromValue(kind: FieldKind, value: any): any {
 
 export const isChanged = (meta: FormMeta, values: Values, saved: Values) => Object.keys(toBody(meta, values, saved)).length > 0;
 
-/** Fields that have to be filled in before it is worth asking the site. */
+/** Required fields that are empty: checked before the request. */
 export function missingOf(meta: FormMeta, values: Values): Field[] {
 	return meta.fields.filter(
 		(field) =>
@@ -226,7 +227,7 @@ export function missingOf(meta: FormMeta, values: Values): Field[] {
 	);
 }
 
-/** Fields with numbers that cannot be read, or with such rows: the site would take 1,50 for 150. */
+/** Fields, or rows with fields, whose numbers cannot be parsed: the site would read 1,50 as 150. */
 export const unreadableOf = (meta: FormMeta, values: Values): Field[] =>
 	meta.fields.filter((field) => isUnreadable(field, values[field.fieldname], meta.tables));
 
@@ -238,30 +239,30 @@ function isUnreadable(field: Field, value: any, tables: Meta["tables"]): boolean
 
 /** Choices of a Select, or of an Autocomplete: one a line. */
 export const choicesOf = (field: Field) => String(field.options || "").split("\n");
-/** What a choice is called in the reader's language. */
+/** A choice's label in the reader's language. */
 export const labelOf = (field: Field, choice: string) => field.labels?.[choice] || String(choice);
 
-/** The field of a child table that is nothing but a list of links, or null. */
+/** The only visible field of a child table, if it is a link; else null. */
 export function onlyLink(fields: Field[] = []): Field | null {
 	const shown = fields.filter((field) => isValue(field) && !field.hidden);
 	return shown.length === 1 && shown[0].fieldtype === "Link" ? shown[0] : null;
 }
 
-/** A value of a list or a row on one line. */
-export function showValue(field: Field, value: any): string {
+/** A value of a list or a row on one line; dates and numbers as stored, or as in a language. */
+export function showValue(field: Field, value: any, locale?: string): string {
 	if (value === null || value === undefined || value === "") return "";
 	if (kindOf(field) === "check") return Number(value) ? "✓" : "";
 	if (kindOf(field) === "table") return String(value.length || "");
 	if (kindOf(field) === "password") return "•••";
 	if (kindOf(field) === "choice") return labelOf(field, value);
-	const text = String(value);
+	const text = locale ? formatValue(value, field.fieldtype, locale) : String(value);
 	return (HTML.includes(field.fieldtype) ? textOf(text) : text).replace(/\s+/g, " ").trim();
 }
 
 const textOf = (html: string): string =>
 	html.replace(/<[^>]*>/g, " ").replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
 
-/** What a record is called: its title on one line, else its name. */
+/** A record's display name: its title on one line, else its name. */
 export function titleOf(meta: Pick<Meta, "fields" | "title_field">, record: Values): string {
 	const field = meta.fields.find(({ fieldname }) => fieldname === meta.title_field);
 	return (field && showValue(field, record[field.fieldname])) || record.name;

@@ -1,4 +1,4 @@
-/** Points in time for people: short where they are near, always in the reader's zone. Pure. */
+/** Formats points in time: short if they are near, always in the reader's zone. Pure. */
 import { parseSiteTime } from "./time.ts";
 
 const DAY = 24 * 3600 * 1000;
@@ -44,7 +44,7 @@ export function formatSecond(date: Date, locale = "en") {
 	return new Intl.DateTimeFormat(locale, { ...TIME, second: "2-digit" }).format(date);
 }
 
-/** The whole of it, with seconds and zone, for who wants to know exactly. */
+/** The full time, with seconds and zone. */
 export function formatExactly(date: Date, locale = "en") {
 	return new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" }).format(date);
 }

@@ -1,13 +1,13 @@
-/** Links the records that a run has named, in the HTML of its answer. */
+/** Adds links to the records that a run has named to the HTML of its answer. */
 import type { NamedRecord } from "../api/types/runs.ts";
 
 export type RecordsByText = Map<string, NamedRecord>;
 
 const MAX_LINKED = 100;
-/** Their text is not prose: links stay as they are, code is copied. */
+/** Their text is not prose: links stay unchanged, code is copied. */
 const LEFT_ALONE = "a, pre, button, math";
 
-/** What a text may say of a record: its name and its title; of two records with one title neither. */
+/** The texts that stand for a record: its name and its title; a title shared by two records stands for neither. */
 export function byText(records: NamedRecord[]): RecordsByText {
 	const found: RecordsByText = new Map();
 	const twice = new Set<string>();
@@ -58,7 +58,7 @@ function makeLink(text: string, record: NamedRecord): HTMLAnchorElement {
 	return link;
 }
 
-/** Whole words only, the longest first. */
+/** Whole words only, longest first. */
 export function patternOf(records: RecordsByText): RegExp | null {
 	const texts = [...records.keys()].sort((a, b) => b.length - a.length).slice(0, MAX_LINKED);
 	const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));

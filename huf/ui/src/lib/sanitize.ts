@@ -1,4 +1,4 @@
-/** The second wall before the page: DOMPurify over what markdown.js made. Runs in the browser only. */
+/** The second defence: DOMPurify over the output of markdown.ts. Runs in the browser only. */
 import DOMPurify from "dompurify";
 import { isSafeImage } from "./markdown.ts";
 

@@ -1,17 +1,17 @@
-/** Makes a picture smaller, in the browser. */
+/** Scales an image down in the browser. */
 import { fitWithin } from "./attachments.ts";
 
 const MAX_PX = 2048;
 const QUALITY = 0.86;
 
-/** A File -> a smaller one as JPEG, or the same where the browser cannot read it. */
+/** A File -> a smaller one as JPEG, or the same if the browser cannot read it. */
 export async function shrinkPicture(file: File): Promise<File> {
 	const picture = await createImageBitmap(file).catch(() => null);
 	if (!picture) return file;
 	const { width, height } = fitWithin(picture.width, picture.height, MAX_PX);
 	const canvas = Object.assign(document.createElement("canvas"), { width, height });
 	const pen = canvas.getContext("2d")!;
-	// What was transparent would become black.
+	// Otherwise transparent areas become black.
 	pen.fillStyle = "#fff";
 	pen.fillRect(0, 0, width, height);
 	pen.drawImage(picture, 0, 0, width, height);

@@ -1,4 +1,4 @@
-/** Builds the turns of a conversation from its stored messages, so that a reload looks like the run did. */
+/** Builds the turns of a conversation from its stored messages, so that a reload shows the same as the live run. */
 import type { Message } from "../api/types/conversations.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import type { Run, Step, Timeline } from "../api/types/runs.ts";
@@ -58,7 +58,7 @@ function storedUserTurn(message: Message): UserTurn {
 	return newUserTurn(message.content, message.name, { at, run: run || null, author, attachments });
 }
 
-/** A run that has said nothing (yet, or because it failed at once) still has its place after its prompt. */
+/** A run without output (yet, or because it failed at once) still has a turn after its prompt. */
 function withSilentRuns(turns: Turn[], runs: Record<string, Run>): Turn[] {
 	const heard = new Set(turns.filter(isAgentTurn).map((turn) => turn.run));
 	const isSilent = (turn: Turn) => turn.role === "user" && runs[turn.run!] && !heard.has(turn.run);
@@ -136,7 +136,7 @@ function addBegunStep(turn: AgentTurn, steps: Step[], messages: Message[]): void
 	}
 }
 
-/** A draft takes the place of its call; one whose call has not been made is the newest thing there is. */
+/** A draft replaces its call; one whose call has not been made yet is the newest part. */
 function addDraft(turn: AgentTurn, draft: Draft): void {
 	const isOwn = (part: Part): part is ToolPart =>
 		part.type === "tool" && part.callId === draft.call_id && !part.draft;
@@ -161,7 +161,7 @@ function closeStored(turn: AgentTurn, run: Run | undefined): void {
 	if (run.status === "Failed") turn.error = turn.error || run.error || null;
 }
 
-/** The runs that wait until the one before them has ended. JSON has them in no order. */
+/** Runs that wait for the one before them. JSON does not keep their order. */
 function runsInLine(runs: Record<string, Run>): Set<string> {
 	const byCreation = ([, a]: [string, Run], [, b]: [string, Run]) => (a.creation < b.creation ? -1 : 1);
 	const open = Object.entries(runs)
@@ -170,7 +170,7 @@ function runsInLine(runs: Record<string, Run>): Set<string> {
 	return new Set(open.slice(1).filter(([, run]) => run.status === "Queued").map(([name]) => name));
 }
 
-/** Older records do not say whether a call went well; a failure must not pass for a success. */
+/** Older records lack the status of a call; a failure must not pass for a success. */
 function looksFailed(content: string): boolean {
 	const value = parseJson(content);
 	if (value && typeof value === "object") {

@@ -1,4 +1,4 @@
-/** Reads the site's times, shows them in the reader's zone, and groups conversations by day. */
+/** Parses the site's times, formats them in the reader's zone, and groups conversations by day. */
 
 const DAY = 24 * 3600 * 1000;
 
@@ -10,7 +10,7 @@ export function parseSiteTime(text: string | null | undefined, zone: string | nu
 	if (!zone) return new Date(year, month - 1, day, hour, minute, second);
 	const wall = Date.UTC(year, month - 1, day, hour, minute, second);
 	const guess = wall - zoneOffset(wall, zone);
-	// The first guess may lie on the other side of a clock change; the offset there is the one that counts.
+	// The first guess may be on the other side of a clock change; the offset there is the right one.
 	return new Date(wall - zoneOffset(guess, zone));
 }
 
@@ -23,7 +23,7 @@ const PARTS: Intl.DateTimeFormatOptions = {
 	minute: "numeric",
 	second: "numeric",
 };
-/** By zone. Making a format takes longer than using it a hundred times, and lists are full of times. */
+/** By zone: creating a formatter takes a hundred times as long as using it, and lists have many times. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function zoneOffset(time: number, zone: string): number {

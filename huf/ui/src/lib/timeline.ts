@@ -1,8 +1,8 @@
-/** Lays the calls of a run out on its time, as shares of the whole in percent. Pure; asks no clock. */
+/** Lays out a run's calls on a time axis, in percent. Pure; reads no clock. */
 import type { ModelCall, Run, Step, Timeline, ToolCall } from "../api/types/runs.ts";
 import { millisOf } from "./moments.ts";
 
-/** A call that has just begun is still to be seen. */
+/** The minimum width, so that a call that has just begun is visible. */
 const MIN_RUNNING_PERCENT = 6;
 
 /** One call as a bar: `from` and `to` in ms since 1970, `left` and `width` in percent. */
@@ -26,12 +26,12 @@ export interface Advice {
 
 const ACTIVE = ["Queued", "Started", "Waiting"];
 
-/** Whether a run still goes on, or is still to begin. */
+/** Whether a run is in progress, or has not begun. */
 export const isActive = (status: string) => ACTIVE.includes(status);
-/** Whether it may have news at any moment. One that waits for a person has time. */
+/** Whether it may change at any moment. One that waits for a person changes rarely. */
 export const isMoving = (status: string) => isActive(status) && status !== "Waiting";
 
-/** The calls whose worker was lost: nobody knows what became of them. */
+/** Calls whose worker was lost: their outcome is unknown. */
 export function lostCalls(steps: Step[]): ToolCall[] {
 	return steps.flatMap((step) => step.tool_calls).filter((call) => call.status === "Unknown");
 }
@@ -76,7 +76,7 @@ function placeCalls(steps: Step[], began: number | null, zone: string | null) {
 	}));
 }
 
-/** What of a failed, stopped or waiting run its reader has to know first: {tone, key, detail?} or null. */
+/** The most important fact about a failed, stopped or waiting run: {tone, key, detail?} or null. */
 export function adviceOf(run: Run, steps: Step[]): Advice | null {
 	if (lostCalls(steps).length) return { tone: "danger", key: "lost" };
 	if (run.status === "Failed") return { tone: "danger", key: "failed", detail: run.error };

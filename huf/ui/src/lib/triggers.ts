@@ -10,7 +10,7 @@ export const TYPE_ICONS: Record<string, string> = {
 	"App Event": "signal",
 	Manual: "play",
 };
-/** Types that have a past to look at. */
+/** Types that can be backtested. */
 export const TESTABLE = ["Doc Event", "Schedule"];
 export const DOC_EVENTS = [
 	"after_insert",
@@ -47,7 +47,7 @@ export function toValues(doc: Values = {}): Values {
 const toLocal = (text: string | null) => (text ? text.slice(0, 16).replace(" ", "T") : "");
 const fromLocal = (text: string | null) => (text ? `${text.replace("T", " ")}:00` : null);
 
-/** What is sent: only what the type has. A blank secret keeps the stored one. */
+/** The values to send: only the type's own fields. A blank secret keeps the stored one. */
 export function toBody(values: Values): Values {
 	const names = ["trigger_name", ...Object.keys(COMMON), ...Object.keys(OWN[values.trigger_type])];
 	const body: Values = Object.fromEntries(names.map((name) => [name, values[name] === "" ? null : values[name]]));
@@ -64,10 +64,10 @@ export function isChanged(values: Values, saved: Values): boolean {
 /** Types that run as the user who saved the trigger, unless a user is named. */
 export const actsAsSaver = (type: string) => type === "Schedule" || type === "Webhook";
 
-/** Types that do not start for what Administrator does, unless a user is named. */
+/** Types that ignore actions of Administrator, unless a user is named. */
 export const skipsAdministrator = (type: string) => type === "Doc Event" || type === "App Event";
 
-/** Names of the fields that must be filled in before it is worth asking the site. */
+/** Names of required fields that are empty: checked before the request. */
 export function missingFields(values: Values, { hasSecret = false, isAdministrator = false } = {}) {
 	const needed: Record<string, string[]> = {
 		"Doc Event": ["reference_doctype", "doc_event"],
@@ -82,7 +82,7 @@ export function missingFields(values: Values, { hasSecret = false, isAdministrat
 	return [...["trigger_name", ...needed[values.trigger_type], "agent", ...runAs].filter((name) => !values[name]), ...condition];
 }
 
-/** The end of a webhook's address as the site makes it from the name. */
+/** The last part of a webhook's URL, as the site derives it from the name. */
 export function slugOf({ webhook_slug: slug, trigger_name: name }: Values): string {
 	if (slug) return slug;
 	return (name || "")
@@ -105,7 +105,7 @@ export function waitsFor(trigger: Values): { key: string; [value: string]: unkno
 		: { key: "schedule" };
 }
 
-/** A secret of 48 hexadecimal digits, made in this browser. */
+/** A random secret of 48 hexadecimal digits. */
 export function makeSecret(crypto = globalThis.crypto): string {
 	const bytes = crypto.getRandomValues(new Uint8Array(24));
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

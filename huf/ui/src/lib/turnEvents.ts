@@ -1,9 +1,9 @@
-/** Applies the events of a stream to the turn of its run. It ends in the same shapes as its stored messages. */
+/** Applies the events of a stream to the turn of its run. The result has the same shape as stored messages. */
 import type { EventData } from "../api/types/conversations.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import { type AgentTurn, findTool, markInterrupted, newReasoningPart, newToolPart } from "./turns.ts";
 
-/** One stream event, applied to the agent turn it belongs to. Unknown kinds are left alone: newer servers may send more. */
+/** Applies one event to the agent turn it belongs to. Unknown kinds are ignored: newer servers may send more. */
 export function applyEvent(turn: AgentTurn, kind: string, data: EventData): void {
 	eventHandlers[kind]?.(turn, data);
 }
@@ -70,7 +70,7 @@ function begin(turn: AgentTurn, data: EventData): AgentTurn {
 	return Object.assign(turn, { run, mode, tier, offline: Boolean(data.offline) });
 }
 
-/** The response is the authority: what the stream left out of it is added, what is already there is not repeated. */
+/** The final response is authoritative: text that the stream left out is added, nothing is repeated. */
 function completeAnswer(turn: AgentTurn, response: string): void {
 	const answer = response.trim();
 	const text = turn.parts.map((part) => (part.type === "text" ? part.text : "")).join("");

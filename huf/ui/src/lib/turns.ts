@@ -1,11 +1,11 @@
-/** What the thread shows: turns of people and agents, with their parts. Pure, like what builds them: no fetch, no Vue, no clock. */
+/** The turns of a thread, with their parts. Pure: no fetch, no Vue, no clock. */
 import type { Attachment } from "../api/types/conversations.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import type { Run } from "../api/types/runs.ts";
 import type { Passage } from "../api/types/setup.ts";
 import type { Effect, Json } from "../api/types/values.ts";
 
-/** The places of a turn's first and last message in the conversation; null where they are not known. */
+/** The positions of a turn's first and last message in the conversation; null if unknown. */
 interface Places {
 	first: number | null;
 	last: number | null;
@@ -17,7 +17,7 @@ export interface TextPart {
 	text: string;
 }
 
-/** What a model thought before it answered, where it gives that. */
+/** A model's reasoning, if it returns any. */
 export interface ReasoningPart {
 	type: "reasoning";
 	step: number | null | undefined;
@@ -35,13 +35,13 @@ export interface ToolPart {
 	status: "running" | "done" | "failed" | "unknown";
 	result: string | null;
 	cut: boolean;
-	/** Of a result that was cut. */
+	/** Set for a truncated result. */
 	sources: Passage[] | null;
 	ms: number | null;
 	error: string | null;
-	/** What a person is asked about the call. */
+	/** The question to a person about the call. */
 	draft: Draft | null;
-	/** As the reader has chosen. */
+	/** The reader's choice. */
 	isOpened: boolean | null;
 }
 
@@ -57,9 +57,9 @@ export interface UserTurn extends Places {
 	attachments: Attachment[];
 	at: Date | string | null;
 	unsent: "refused" | "unsure" | null;
-	/** The text in which the reader is about to send it again. */
+	/** The edited text that the reader is about to send. */
 	rewording: string | null;
-	/** It waits until the run before it has ended. */
+	/** It waits for the run before it. */
 	isQueued: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface AgentTurn extends Places {
 	offline: boolean;
 	mode: string | null;
 	tier: number | null;
-	/** The run goes on without this page. */
+	/** The run continues without this page. */
 	isOngoing: boolean;
 	/** The run waits for a person. */
 	isWaiting: boolean;
@@ -174,7 +174,7 @@ export function replaceStatus(turn: AgentTurn, from: ToolPart["status"], to: Too
 	for (const part of turn.parts) if (part.type === "tool" && part.status === from) part.status = to;
 }
 
-/** The connection is gone: nothing may go on spinning as if news could still come. */
+/** The connection is lost: no spinner may suggest that news can still arrive. */
 export function markInterrupted(turn: AgentTurn): void {
 	replaceStatus(turn, "running", "unknown");
 }

@@ -1,6 +1,6 @@
 /**
- * Decides how a tool's arguments and results are shown: as text, a list of fields, a table or indented JSON. Pure data in,
- * pure data out; escaping is done here only for the coloured JSON.
+ * Decides how a tool's arguments and results are shown: as text, a list of fields, a table or indented JSON. Pure; it
+ * escapes only the highlighted JSON.
  */
 import { parseJson } from "./json.ts";
 
@@ -15,7 +15,7 @@ export type Shown =
 	| { kind: "table"; columns: string[]; numeric: boolean[]; rows: unknown[][]; fields: Entry[] }
 	| { kind: "json"; text: string; value: unknown };
 
-/** How text is shown that a tool has returned. */
+/** How a tool's text is shown. */
 export function describeText(text: unknown): Shown {
 	if (text === null || text === undefined || text === "") return { kind: "empty" };
 	if (typeof text !== "string") return describeValue(text);
@@ -80,7 +80,7 @@ export function showCell(value: unknown): string {
 	return isContainer(value) ? JSON.stringify(value) : String(value);
 }
 
-/** What is copied: indented when it is JSON, unchanged when it is text. */
+/** The text to copy: indented if it is JSON, else unchanged. */
 export function copyable(value: unknown): string {
 	const parsed = typeof value === "string" ? parseJson(value) : value;
 	if (isContainer(parsed)) return JSON.stringify(parsed, null, 2);

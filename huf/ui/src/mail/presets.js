@@ -1,4 +1,4 @@
-/** Servers of mail providers, and whether they take a password for programs or want OAuth. Others are filled in as they say. */
+/** Servers of mail providers, and whether they accept app passwords or require OAuth. */
 const on = (imap, smtp, isTls = true, isOAuth = false) => ({
 	auth_method: isOAuth ? "OAuth" : "Password",
 	imap_host: imap,
@@ -16,5 +16,5 @@ export const PRESETS = {
 	"Microsoft 365": on("outlook.office365.com", "smtp.office365.com", false, true),
 };
 
-/** The provider whose servers a mailbox has; "" is one of its own. */
+/** The provider of a mailbox's servers; "": none of these. */
 export const presetOf = (values) => Object.keys(PRESETS).find((name) => PRESETS[name].imap_host === values.imap_host) || "";

@@ -1,4 +1,4 @@
-/** The metas of DocTypes, read once: they change only with the site itself. */
+/** Metas of DocTypes, loaded once: they change only with the site itself. */
 import { markRaw } from "vue";
 import { fetchMeta } from "../api/records.ts";
 import { currentLocale } from "../i18n/index.ts";

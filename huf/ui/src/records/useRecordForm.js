@@ -1,6 +1,6 @@
 /**
- * The values of a record while they are edited. Unsaved ones are kept in this browser, without passwords, and are there again
- * after a reload.
+ * The values of a record being edited. Unsaved ones are stored in this browser, without passwords, and restored after a
+ * reload.
  */
 import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
@@ -19,11 +19,11 @@ export function useRecordForm(doctype) {
 		doctype,
 		meta: NOTHING,
 		name: null,
-		/** The stored record as it was read. */
+		/** The stored record as it was loaded. */
 		doc: null,
 		can: {},
 		files: [],
-		/** Where outside content in it came from, as agents are told. */
+		/** Where its outside content came from, as agents see it. */
 		untrusted: null,
 		values: {},
 		saved: {},
@@ -46,15 +46,15 @@ export function useRecordForm(doctype) {
 		return Object.fromEntries(found);
 	});
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
-	/** Of requests to open a record: answers to earlier ones are out of date. */
+	/** Number of the latest request: responses to earlier ones are out of date. */
 	let newest = 0;
-	/** The record requested last: while one is being saved, the page may move on to another. */
+	/** The record requested last: the page may move on while another is being saved. */
 	let wanted = "";
 	let savedTimer;
 
 	/**
-	 * Reads a stored record, or begins a new one with some given values, as far as it has such fields. `sent`: the values that
-	 * were just stored; what has been typed since stays. -> whether the record is shown now
+	 * Loads a stored record, or starts a new one with given values for fields that it has. `sent`: the values just stored;
+	 * input since then stays. -> whether the record is shown now
 	 */
 	async function open(name, given = {}, sent = null) {
 		const number = ++newest;
@@ -107,7 +107,7 @@ export function useRecordForm(doctype) {
 		Object.assign(form, { values: copy(form.saved), isTried: false, problem: null, wasRestored: false });
 	}
 
-	/** -> the stored record's name, or null: the form says why, or shows another record. */
+	/** -> the stored record's name, or null: the form shows the reason, or another record */
 	async function save({ isOver = false, ...given } = {}) {
 		Object.assign(form, { isTried: true, problem: null, wasSaved: false });
 		Object.assign(form.values, given);
@@ -139,7 +139,7 @@ export function useRecordForm(doctype) {
 				showError(error);
 				return null;
 			}
-			// The problem is shown only when the form can be saved again; a key pressed before that would be lost.
+			// The problem is shown only once the form can be saved again; a key pressed before would be lost.
 			const isConflict = await isOutdated();
 			Object.assign(form, { problem: error, isConflict });
 			return null;

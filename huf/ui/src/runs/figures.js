@@ -1,11 +1,11 @@
-/** Numbers of runs and sums of them as short texts. */
+/** Formats numbers of runs and their sums as short texts. */
 import { currentLocale, t } from "../i18n/index.ts";
 import { formatCost, formatDuration, formatNumber } from "../lib/format.ts";
 import { isActive } from "../lib/timeline.ts";
 
 export const money = (value) => formatCost(value || 0, currentLocale());
 export const number = (value) => formatNumber(value, currentLocale());
-/** Of a run or call; nothing before it has ended. */
+/** The duration of a run or call; empty before it has ended. */
 export const durationOf = ({ status, duration_ms: ms }) => (isActive(status) ? "" : formatDuration(ms, currentLocale()));
 
 /** Unknown costs are called unknown, never zero; a run without a model has none. */

@@ -1,4 +1,4 @@
-/** The agents this user may talk to, and which one was picked last. */
+/** The agents that the user may chat with, and the last choice. */
 import { computed, reactive, ref, shallowReactive } from "vue";
 import { fetchAgents } from "../api/chat.ts";
 import type { ChatAgent } from "../api/types/agents.ts";
@@ -32,7 +32,7 @@ export function pickAgent(name: string): void {
 
 const chosenModels = shallowReactive(new Map<string, string>());
 
-/** The model that was chosen in this browser for an agent's chats; "": its own. */
+/** The model chosen in this browser for an agent's chats; "": the agent's own. */
 export function chosenModel(agent: ChatAgent | null | undefined): string {
 	if (!agent) return "";
 	const name = chosenModels.get(agent.name) ?? recall(`model:${agent.name}`);
@@ -47,7 +47,7 @@ export function chooseModel(agent: ChatAgent, name: string): void {
 export const knownAgent = (name: string): ChatAgent | undefined =>
 	queryClient.getQueryData<ChatAgent[]>(AGENTS.queryKey)?.find((agent) => agent.name === name);
 
-/** The effect of an agent's tool, as far as the agents have been read. */
+/** The effect of an agent's tool, if the agents have loaded. */
 export function effectOf(agentName: string, toolName: string): Effect | null {
 	return knownAgent(agentName)?.tools?.find((tool) => tool.name === toolName)?.effect || null;
 }

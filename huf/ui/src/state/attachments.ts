@@ -1,7 +1,4 @@
-/**
- * What is attached to messages that are not sent yet, by the name of the unsent text. Uploaded at once; what is on the site is
- * remembered like the text.
- */
+/** Attachments of unsent messages, by the name of the draft. They are uploaded at once and remembered like its text. */
 import { reactive } from "vue";
 import { deleteRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";
@@ -16,10 +13,10 @@ export interface Item {
 	file_name: string;
 	size: number;
 	kind: Attachment["kind"];
-	/** How much of it is uploaded, from 0 to 1. */
+	/** The uploaded share, from 0 to 1. */
 	share: number;
 	error: string | null;
-	// Once it is uploaded:
+	// Set after the upload:
 	name: string | null;
 	file_url?: string;
 }
@@ -76,7 +73,7 @@ async function attachOne(draft: string, file: File): Promise<void> {
 	}
 }
 
-/** An image that is too large for a model is made smaller here. */
+/** An image that is too large for a model is scaled down here. */
 async function fitted(file: File, kind: string): Promise<File> {
 	if (kind !== "image" || file.size <= limits.max_image_bytes) return file;
 	const { shrinkPicture } = await import("../lib/shrinkPicture.ts");
@@ -88,11 +85,11 @@ export function detach(draft: string, item: Item): void {
 	items.splice(items.indexOf(item), 1);
 	uploads.get(item.key)?.abort();
 	store(draft);
-	// Where that fails, a private file is left that only this person sees.
+	// If that fails, a private file remains that only this user sees.
 	if (item.name) deleteRecord("File", item.name).catch(() => {});
 }
 
-/** What was sent is the site's, and need not be remembered; what was added since belongs to the conversation. */
+/** Sent attachments belong to the site and are forgotten here; those added since belong to the conversation. */
 export function moveAttachments(from: string, to: string): void {
 	const items = attachmentsOf(from);
 	drafts.delete(from);
@@ -101,7 +98,7 @@ export function moveAttachments(from: string, to: string): void {
 	store(to);
 }
 
-/** Those that are sent now. They stay remembered until the site has taken the message on. */
+/** Removes and returns the attachments to send. They stay remembered until the site has accepted the message. */
 export function takeAttachments(draft: string): Attachment[] {
 	return attachmentsOf(draft).splice(0).map(described);
 }

@@ -1,4 +1,4 @@
-/** What is stored of a chat: its messages are read, and a run that goes on without this page is followed. */
+/** Loads the stored messages of a chat, and follows a run that continues without this page. */
 import * as api from "../api/chat.ts";
 import { fetchDrafts } from "../api/drafts.ts";
 import type { ApiError } from "../api/errors.ts";
@@ -15,13 +15,13 @@ import { type Chat, nextNumber, openChats } from "./chats.ts";
 import type { RunNews } from "./realtime.ts";
 
 const POLL_MS = 2_500;
-/** A run that waits for a person is read again by realtime news; where there are none, after this time. */
+/** A waiting run is loaded again on a realtime event, or after this time. */
 const WAIT_MS = 30_000;
 const MAX_DRAFTS = 200;
 
 type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
 
-/** Reads the stored messages, unless a run is streaming here. What is known already stays on the page meanwhile. */
+/** Loads the stored messages, unless a run is streaming here. Known messages stay on the page meanwhile. */
 export async function loadChat(chat: Chat): Promise<void> {
 	if (!chat.conversation || chat.live) return;
 	const isFirst = !chat.isLoaded;
@@ -77,7 +77,7 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	else if (run) pollLater(chat);
 }
 
-/** What could not be sent is not on the site, and stays here with its error; unless it had arrived after all. */
+/** An unsent message is not on the site: it stays here with its error, unless it arrived after all. */
 function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
 	const newest = stored.findLast((turn) => turn.role === "user")?.text;
 	return shown.filter(
@@ -104,14 +104,14 @@ function readTurns(
 	return turns;
 }
 
-/** Reads the messages before the first one that is known. Never throws: what goes wrong is kept as chat.olderError. */
+/** Loads the messages before the first known one. Never throws: an error is stored in chat.olderError. */
 export async function loadOlder(chat: Chat): Promise<void> {
 	const first = chat.turns.find((turn) => turn.first)?.first;
 	if (!chat.conversation || !chat.hasOlder || chat.isLoadingOlder || !first) return;
 	Object.assign(chat, { isLoadingOlder: true, olderError: null });
 	try {
 		const { messages, runs } = await api.fetchMessages(chat.conversation, first);
-		// Meanwhile the newest messages may have been read again, without those before them.
+		// Meanwhile the newest messages may have been reloaded, without the older ones.
 		if (chat.turns.find((turn) => turn.first)?.first === first) {
 			chat.turns = joinTurns(readTurns(chat.agent, messages, runs, chat.drafts), chat.turns);
 			chat.hasOlder = messages.length >= api.MESSAGE_LIMIT;
@@ -123,7 +123,10 @@ export async function loadOlder(chat: Chat): Promise<void> {
 	}
 }
 
-/** Streams a run that goes on without this page, from its first event; a reload in the middle of an answer sees all of it. */
+/**
+ * Streams a run that continues without this page, from its first event, so that a reload shows all of an answer in
+ * progress.
+ */
 async function follow(chat: Chat, run: string): Promise<void> {
 	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
 	if (place < 0) {
@@ -131,7 +134,7 @@ async function follow(chat: Chat, run: string): Promise<void> {
 		return;
 	}
 	chat.turns.splice(place, 1, { ...newAgentTurn(chat.turns[place].key, run), isOngoing: true });
-	// Read back from the chat: only that object is reactive.
+	// Read from the chat again, because only that object is reactive.
 	const turn = chat.turns[place] as AgentTurn;
 	const controller = new AbortController();
 	Object.assign(chat, { live: { controller, run, turn }, newest: nextNumber(), phase: "running" });
@@ -149,12 +152,12 @@ async function follow(chat: Chat, run: string): Promise<void> {
 	loadChat(chat);
 }
 
-/** News of a run that no chat here streams: another page began it, or a trigger. */
+/** Events of a run that no chat here streams: another page or a trigger started it. */
 export function takeRunNews({ run, kind, conversation, ...news }: RunNews): void {
 	for (const chat of openChats()) {
 		if (chat.live) continue;
 		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
-		// News may come late: of a run that this page has streamed to its end it knows everything.
+		// Events may be late: a run that this page has streamed to its end is complete.
 		const isWhole = chat.turns.some((turn) => turn.role === "agent" && turn.run === run && turn.outcome);
 		const isBegun = kind === "run_started" && chat.conversation === conversation && !isWhole;
 		const isKnown = chat.ongoing === run || chat.waiting === run;

@@ -1,4 +1,4 @@
-/** Runs that a chat's page starts: a prompt is sent and its answer streamed, stopped, continued, or begun again in a branch. */
+/** Runs started by a chat page: sending prompts; streaming, stopping and continuing runs; branches. */
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData } from "../api/types/conversations.ts";
@@ -14,12 +14,12 @@ import { recall, remember } from "./storage.ts";
 
 const CANCEL_GRACE_MS = 4_000;
 const MAX_TITLE_CHARS = 60;
-/** Errors with which the site says for certain that it did not accept the message. */
+/** Errors that mean for certain that the site did not accept the message. */
 const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
 
 let nextKey = 1;
 
-/** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
+/** Sends a prompt and streams the run into the chat. Never throws: an error is stored in chat.problem. */
 export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
 	if (isBusy(chat)) return queuePrompt(chat, prompt, attachments);
 	const live = beginLive(chat, prompt, attachments);
@@ -46,7 +46,7 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		const isFollowed = chat.turns.some((turn) => turn.role === "user" && turn.isQueued);
 		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
 		refreshHistory();
-		// What goes on without this page, or waits for a person, is followed from here.
+		// A run that continues without this page, or waits for a person, is followed from here.
 		if (isFollowed || (!outcome && (isWaiting || isOngoing || !chat.problem))) loadChat(chat);
 	}
 }
@@ -54,7 +54,7 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 /** Whether a message to this chat has to wait until the run before it has ended. */
 export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
 
-/** Takes the message that the site has just rejected out of the chat, to be changed; null if there is none. */
+/** Removes and returns the message that the site has just rejected, for editing; null if there is none. */
 export function takeRejected(chat: Chat): UserTurn | null {
 	const newest = chat.turns.at(-1);
 	const { error, hasStarted } = chat.problem || {};
@@ -64,7 +64,7 @@ export function takeRejected(chat: Chat): UserTurn | null {
 	return newest;
 }
 
-/** Sends a message while a run has not ended: the site takes it, and answers it when its turn comes. */
+/** Sends a message while a run is in progress: the site queues it and answers it in turn. */
 async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]): Promise<void> {
 	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
 	chat.turns.push({ ...user, isQueued: true });
@@ -81,7 +81,7 @@ async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;
 		forgetSent(chat.conversation!, chat.conversation!, prompt);
-		// The run before it had ended after all: it runs on the site, and is followed from there.
+		// The previous run had ended after all: the message's run is in progress and is followed from there.
 		if (kind !== "run_queued") controller.abort();
 	};
 	try {
@@ -102,7 +102,7 @@ function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveR
 	return {
 		controller: new AbortController(),
 		run: null,
-		// Read back from the chat: only those objects are reactive.
+		// Read from the chat again, because only those objects are reactive.
 		turn: chat.turns.at(-1) as AgentTurn,
 		user: chat.turns.at(-2) as UserTurn,
 		prompt,
@@ -130,13 +130,13 @@ function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventDat
 	forgetSent(draft, conversation, prompt || "");
 }
 
-/** The message is safe on the site now; until here a reload would have brought it back. What is typed since stays. */
+/** The site has stored the message; until here a reload would have restored it. Text typed since stays. */
 function forgetSent(draft: string, conversation: string, prompt: string): void {
 	if (recall(`draft:${draft}`).trim() === prompt.trim()) remember(`draft:${draft}`, null);
 	moveAttachments(draft, conversation);
 }
 
-/** Before the run has started the site may have nothing of the prompt; afterwards the run may go on without this page. */
+/** Before the run has started, the site may not have the prompt; afterwards the run may continue without this page. */
 function fail(chat: Chat, live: LiveRun, error: ApiError): void {
 	markInterrupted(live.turn);
 	if (live.turn.outcome) return;
@@ -170,7 +170,7 @@ export async function stopRun(chat: Chat): Promise<void> {
 	if (chat.live === live) live.controller.abort();
 }
 
-/** A run that this page does not stream: what became of it is read from the record. */
+/** A run that this page does not stream: its outcome is read from the record. */
 async function stopOngoing(chat: Chat): Promise<void> {
 	const run = (chat.ongoing || chat.waiting)!;
 	chat.phase = "stopping";
@@ -183,13 +183,15 @@ async function stopOngoing(chat: Chat): Promise<void> {
 	chat.phase = "idle";
 }
 
-/** Has a run that used up its steps go on in the background, and follows it. Rejects with what the site says. */
+/** Continues a run that reached its step limit in the background, and follows it. Rejects with the site's error. */
 export async function goOn(chat: Chat, run: string): Promise<void> {
 	await api.goOn(run);
 	await loadChat(chat);
 }
 
-/** A chat of its own with what was said up to the end of a run; the other stays as it is. Rejects with what the site says. */
+/**
+ * Creates a new chat with the messages up to the end of a run; the other stays unchanged. Rejects with the site's error.
+ */
 export async function branchOff(chat: Chat, run: string): Promise<Chat> {
 	const branch = openChat(await api.branchConversation(chat.conversation!, run));
 	refreshHistory();
@@ -197,7 +199,7 @@ export async function branchOff(chat: Chat, run: string): Promise<Chat> {
 	return branch;
 }
 
-/** A version of a chat that ends before a run, to send another message there. Rejects with what the site says. */
+/** Creates a version of a chat that ends before a run, to send another message there. Rejects with the site's error. */
 export async function startVersion(chat: Chat, run: string): Promise<Chat> {
 	const version = openChat(await api.editConversation(chat.conversation!, run));
 	version.isUnlisted = true;
@@ -205,7 +207,7 @@ export async function startVersion(chat: Chat, run: string): Promise<Chat> {
 	return version;
 }
 
-/** Sends the same text again, with its files. An unsent message is replaced; one that reached the site stays where it is. */
+/** Sends the same text and files again. An unsent message is replaced; one that reached the site stays in its place. */
 export function sendAgain(chat: Chat, prompt: string): Promise<void> {
 	const last = chat.turns.findLast((turn) => turn.role === "user");
 	const attachments = last?.text === prompt ? last.attachments : [];

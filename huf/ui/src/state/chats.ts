@@ -1,6 +1,6 @@
 /**
- * The open chats. A chat lives on when its page is left, so a running answer keeps streaming while another conversation is
- * read. One chat holds one conversation, or none yet ("new") until the first run has started.
+ * The open chats. A chat stays alive when its page is left, so that its answer keeps streaming while another conversation
+ * is shown. A chat holds one conversation, or none ("new") until its first run has started.
  */
 import { reactive, shallowReactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
@@ -14,7 +14,7 @@ export interface LiveRun {
 	controller: AbortController;
 	run: string | null;
 	turn: AgentTurn;
-	/** Of a prompt that was sent from here. */
+	/** Set for a prompt that was sent from here. */
 	user?: UserTurn;
 	prompt?: string;
 	wasStopped?: boolean;
@@ -35,7 +35,7 @@ export interface Chat {
 	phase: "idle" | "loading" | "running" | "stopping";
 	isLoaded: boolean;
 	loadError: ApiError | null;
-	/** Whether there are messages before those that are shown. */
+	/** Whether there are older messages than those shown. */
 	hasOlder: boolean;
 	isLoadingOlder: boolean;
 	olderError: ApiError | null;
@@ -43,23 +43,23 @@ export interface Chat {
 	mayWrite: boolean;
 	problem: Problem | null;
 	live: LiveRun | null;
-	/** A version of another chat that takes its place in the list once a message is sent. */
+	/** A version of another chat, which replaces it in the list once a message is sent. */
 	isUnlisted: boolean;
-	/** When what is shown was asked for, or began to be streamed, by `nextNumber`: an earlier answer is out of date. */
+	/** The number, by `nextNumber`, of the request or stream that is shown: earlier responses are out of date. */
 	newest: number;
-	/** The run that goes on without this page. */
+	/** The run that continues without this page. */
 	ongoing: string | null;
-	/** A run that goes on and could not be followed: its record is read now and then. */
+	/** A run in progress that could not be followed: its record is polled. */
 	unfollowed: string | null;
 	/** The run that waits for a person. */
 	waiting: string | null;
-	/** How far the ongoing run is: {run, step, of, what}. */
+	/** Progress of the ongoing run: {run, step, of, what}. */
 	progress: { run?: string; [field: string]: unknown } | null;
 	poll: ReturnType<typeof setTimeout> | undefined;
 }
 
 let number = 0;
-/** Numbers what chats ask for, in order. */
+/** Numbers the requests of chats, in order. */
 export const nextNumber = (): number => ++number;
 
 const chats = shallowReactive(new Map<string, Chat>());
@@ -100,16 +100,16 @@ export function openChat(conversation: string | null | undefined): Chat {
 
 export const openChats = (): Iterable<Chat> => chats.values();
 
-/** The chat that has no conversation yet, if there is one; watched by the page that shows it. */
+/** The chat without a conversation, if there is one; watched by the page that shows it. */
 export const unsentChat = (): Chat | undefined => chats.get(NEW);
 
-/** A fresh "new" chat. One that has been sent keeps running and finds its place when its conversation has a name. */
+/** A fresh "new" chat. One with a sent message keeps running and is listed once its conversation has a name. */
 export function startNewChat(): Chat {
 	if (chats.get(NEW)?.turns.length) chats.delete(NEW);
 	return openChat(null);
 }
 
-/** A chat without a conversation has got one. */
+/** Assigns a conversation to a chat that had none. */
 export function nameChat(chat: Chat, conversation: string): void {
 	chat.conversation = conversation;
 	if (chats.get(NEW) === chat) chats.delete(NEW);

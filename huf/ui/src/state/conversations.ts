@@ -14,7 +14,7 @@ import { boot } from "./session.ts";
 const KEY = ["conversations"];
 export const CONVERSATION = "Agent Conversation";
 
-/** The versions of a chat's messages; read again with the history. `name` is a ref. */
+/** The versions of a chat's messages; reloaded with the history. `name` is a ref. */
 export const useVersions = (name: Ref<string | null>) =>
 	useData({
 		queryKey: [...KEY, "versions", name],
@@ -22,7 +22,7 @@ export const useVersions = (name: Ref<string | null>) =>
 		enabled: () => Boolean(name.value),
 	});
 
-/** Opens a version: it is listed instead of the one that was read. Who may only read the chat changes nothing by this. */
+/** Opens a version, which is then listed instead of the previous one. For a user with read access only, nothing changes. */
 export async function showVersion(name: string): Promise<void> {
 	await api.showVersion(name).catch(() => {});
 	refreshHistory();
@@ -41,14 +41,14 @@ function withTime(item: ConversationItem): HistoryItem {
 	return { ...item, at: parseSiteTime(item.modified, boot.time_zone) };
 }
 
-/** Changes the cached pages at once, each by `change(items)`; what the site says later counts. */
+/** Changes the cached pages at once, each by `change(items)`; the site's next response replaces them. */
 function updatePages(change: (items: HistoryItem[], place: number) => HistoryItem[]): void {
 	queryClient.setQueryData<InfiniteData<HistoryItem[]>>(KEY, (data) => data && { ...data, pages: data.pages.map(change) });
 }
 
 export const refreshHistory = () => invalidate(...KEY);
 
-/** A run has begun: its conversation is at the top before the site is asked again. */
+/** A run has started: its conversation moves to the top before the site is asked again. */
 export function touchConversation({ name, title, agent }: { name: string; title: string; agent: string }): void {
 	const pages = queryClient.getQueryData<InfiniteData<HistoryItem[]>>(KEY)?.pages || [];
 	const known = pages.flat().find((item) => item.name === name);
@@ -71,6 +71,6 @@ export async function renameConversation({ name }: { name: string }, title: stri
 	refreshHistory();
 }
 
-/** With all its versions, unless it is taken back. */
+/** Deletes it with all its versions, unless that is undone. */
 export const deleteConversation = ({ name, title }: { name: string; title: string }): void =>
 	deleteLater({ doctype: CONVERSATION, name, title: title || t("chat.untitled"), send: () => api.deleteConversation(name) });

@@ -1,6 +1,6 @@
 /**
- * Deletes with a way back. A record is hidden at once; the request is sent after UNDO_MS, or as soon as the page is left, unless
- * the reader takes it back. If the site refuses, the record is shown again with the reason.
+ * Deletions that can be undone. A record is hidden at once; the request is sent after UNDO_MS, or as soon as the page is
+ * left, unless the user undoes it. If the site refuses, the record reappears with the reason.
  */
 import { reactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
@@ -14,14 +14,14 @@ export interface Deletion {
 	doctype: string;
 	name: string;
 	title: string;
-	/** It can no longer be taken back. */
+	/** It can no longer be undone. */
 	isSent: boolean;
 }
 
 interface Options {
 	doctype: string;
 	name: string;
-	/** What the reader knows it by. */
+	/** Its display name. */
 	title?: string;
 	/** The request. Has to outlive the page: `keepalive`. */
 	send?: () => Promise<unknown>;
@@ -49,14 +49,14 @@ export function deleteLater({ doctype, name, title = name, send = () => deleteRe
 	startDeletion(deletion);
 }
 
-/** Starts the time from the beginning. The button that took it back loses the focus too: then there is nothing to start. */
+/** Restarts the timer. The undo button loses the focus when it is pressed, too: then there is nothing to restart. */
 export function startDeletion(deletion: Deletion): void {
 	holdDeletion(deletion);
 	if (deletion.isSent || !deletions.includes(deletion)) return;
 	timers.set(deletion, setTimeout(() => sendDeletion(deletion), UNDO_MS));
 }
 
-/** While the reader is at the button, the time stands still. */
+/** The timer is paused while the button has the pointer or the focus. */
 export const holdDeletion = (deletion: Deletion): void => clearTimeout(timers.get(deletion));
 
 export function undoDeletion(deletion: Deletion): void {
@@ -71,7 +71,7 @@ async function sendDeletion(deletion: Deletion): Promise<void> {
 	drop(deletion);
 }
 
-/** Sends what still waits. */
+/** Sends all pending deletions. */
 export const sendDeletions = () => Promise.all(deletions.filter(({ isSent }) => !isSent).map(sendDeletion));
 
 function drop(deletion: Deletion): void {

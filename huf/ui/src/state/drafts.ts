@@ -1,4 +1,4 @@
-/** Drafts: how many wait for this person, and those that wait and those of the past. */
+/** Drafts: the number that wait for this user, pending ones and past ones. */
 import type { InfiniteData } from "@tanstack/vue-query";
 import { computed, reactive } from "vue";
 import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.ts";
@@ -8,19 +8,19 @@ import { invalidate, queryClient, useData, useList } from "./queries.ts";
 
 const COUNT_MS = 60_000;
 const MAX_PENDING = 200;
-/** A page of drafts looks for others' answers now and then, where realtime is not heard. */
+/** Without realtime, a page of drafts polls for others' answers. */
 export const DRAFTS_REFRESH_MS = 30_000;
 const PENDING = ["drafts", "list", "pending"];
 const PAST = ["drafts", "list", "past"];
 const keyOf = (draft: Draft) => draft.draft;
 
-/** -> a ref with the number of drafts that wait for this person; 0 until it is known */
+/** -> a ref with the number of drafts that wait for this user; 0 until it is known */
 export function useWaitingCount() {
 	const query = useData({ queryKey: ["drafts", "count"], queryFn: countDrafts, refetchInterval: COUNT_MS });
 	return computed(() => query.data || 0);
 }
 
-/** Pending drafts of anybody, as far as this person may see them -> {items, error, isLoaded} */
+/** Pending drafts of all users that this user may see -> {items, error, isLoaded} */
 export function usePendingDrafts() {
 	const query = useData({
 		queryKey: PENDING,
@@ -34,7 +34,7 @@ export function usePendingDrafts() {
 	});
 }
 
-/** -> a ref with the mail replies that this person may send */
+/** -> a ref with the mail replies that this user may send */
 export function useWaitingReplies() {
 	const query = useData({
 		queryKey: ["drafts", "replies"],
@@ -44,7 +44,7 @@ export function useWaitingReplies() {
 	return computed(() => query.data || []);
 }
 
-/** Of any status: those that have been answered are among them. */
+/** Drafts of any status, including answered ones. */
 export const usePastDrafts = () =>
 	useList({
 		queryKey: PAST,
@@ -54,7 +54,7 @@ export const usePastDrafts = () =>
 		refetchInterval: DRAFTS_REFRESH_MS,
 	});
 
-/** Shows what is known of a draft now everywhere at once; then all is read again. */
+/** Updates a draft in all caches at once; then they are reloaded. */
 export function updateDraft(draft: Draft): Promise<void> {
 	const update = (items: Draft[]) => items.map((item) => (keyOf(item) === keyOf(draft) ? { ...item, ...draft } : item));
 	queryClient.setQueryData<Draft[]>(PENDING, (items) => items && update(items));

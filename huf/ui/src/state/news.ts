@@ -1,8 +1,8 @@
-/** What the site tells a page by realtime makes queries out of date. */
+/** Realtime events of the site invalidate queries. */
 import { invalidate } from "./queries.ts";
 import { onDraftNews, onReturn, onRunNews, onStopNews } from "./realtime.ts";
 
-/** Several events of one run come within moments. */
+/** Several events of a run arrive within moments. */
 const PAUSE_MS = 200;
 const stale = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -16,7 +16,7 @@ function invalidateSoon(...areas: string[]): void {
 	}, PAUSE_MS);
 }
 
-/** Called once, by the app. */
+/** Called once by the app. */
 export function followNews(): void {
 	onReturn(() => invalidate());
 	onDraftNews(() => invalidateSoon("drafts", "home"));

@@ -1,4 +1,4 @@
-/** Short messages about something that failed away from the thread (rename, delete, sign out). */
+/** Short messages about failures away from the thread (rename, delete, sign out). */
 import { reactive } from "vue";
 
 interface Notice {
@@ -11,7 +11,7 @@ export const notices = reactive<Notice[]>([]);
 
 let next = 1;
 
-/** `error`: an ApiError, or what can be shown like one. */
+/** `error`: an ApiError, or an object of the same shape. */
 export function showError(error: { message: string; kind?: string }): void {
 	notices.push({ id: next++, text: error.message, kind: error.kind || "server" });
 	if (notices.length > 3) notices.shift();

@@ -1,6 +1,6 @@
 /**
- * The cache of the site's answers. Every list and record that a page shows is a query; a query is named by its key, and a key
- * begins with what it is about: ["runs", "list", filters], ["runs", "one", name].
+ * The cache of the site's responses. Every list and record that a page shows is a query; its key begins with its subject:
+ * ["runs", "list", filters], ["runs", "one", name].
  */
 import {
 	type InfiniteData,
@@ -19,7 +19,7 @@ type DataOptions<Data> = Exclude<UseQueryOptions<Data, ApiError>, Function | { v
 interface ListOptions<Item> {
 	/** May hold refs. */
 	queryKey: unknown[];
-	/** The page that begins at `start`; `queryKey` with the present values of its refs. */
+	/** The page that starts at `start`; `queryKey` with the current values of its refs. */
 	read: (start: number, queryKey: any) => Promise<Item[]>;
 	pageLength: number;
 	keyOf?: (item: Item) => string;
@@ -53,17 +53,17 @@ export function useList<Item extends object>({
 	});
 	const { error, refetch, fetchNextPage: more, hasNextPage: hasMore, isFetchingNextPage: isLoadingMore } = query;
 	const isLoaded = computed(() => Boolean(query.data.value));
-	// An item that has come in at the top moves another one to the next page, where it is read a second time.
+	// A new item at the top moves another one to the next page, where it is loaded a second time.
 	const items = computed(() => [
 		...new Map((query.data.value?.pages.flat() || []).map((item) => [keyOf(item), item])).values(),
 	]);
 	return reactive({ items, error, isLoaded, isLoadingMore, hasMore, more: () => more(), refetch });
 }
 
-/** Marks queries as out of date; those that are on the page are read again. Resolves when they have been. */
+/** Invalidates queries; those on the page are reloaded. Resolves when they have been. */
 export const invalidate = (...queryKey: unknown[]): Promise<void> => readAgain({ queryKey });
 
-/** A record was written or deleted: whatever the page shows is read again, and what it does not show is dropped. */
+/** A record was written or deleted: queries on the page are reloaded, all others are dropped. */
 export function invalidateAll(): Promise<void> {
 	queryClient.removeQueries({ type: "inactive" });
 	return readAgain({});
@@ -71,7 +71,7 @@ export function invalidateAll(): Promise<void> {
 
 /**
  * A first fetch in flight is followed by another, because its response may be older than the change. Restarting it instead
- * could mean that data that changes often never shows.
+ * could keep frequently changing data from ever appearing.
  */
 async function readAgain(filters: { queryKey?: unknown[] }): Promise<void> {
 	const isFirst = ({ state }: Query) => state.fetchStatus === "fetching" && state.data === undefined;

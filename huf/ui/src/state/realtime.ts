@@ -1,12 +1,11 @@
 /**
- * What the site tells this person as it happens: of their runs {run, kind, ...} as in huf/ai/records/events.py, and of drafts
- * that wait for their answer {draft, run, agent, tool}. A page also looks by itself now and then, so it works where nothing
- * can be heard.
+ * Realtime events for this user: of their runs {run, kind, ...} as in huf/ai/storage/events.py, and of drafts that wait
+ * for them {draft, run, agent, tool}. Pages also poll, so they work without realtime.
  */
 import { getCurrentScope, onScopeDispose } from "vue";
 import { boot } from "./session.ts";
 
-/** News of one run; the other fields depend on the kind. */
+/** An event of a run; the other fields depend on the kind. */
 export interface RunNews {
 	run: string;
 	kind: string;
@@ -20,12 +19,12 @@ const listeners: Record<string, Set<Listener>> = { huf_run: new Set(), huf_draft
 const returns = new Set<() => void>();
 let isAsked = false;
 
-/** Calls `listener` with every message, as long as the page that asked is open. */
+/** Calls `listener` with every message while the component is mounted. */
 export const onRunNews = (listener: (news: RunNews) => void) => listen("huf_run", listener);
 export const onDraftNews = (listener: Listener) => listen("huf_draft", listener);
 export const onStopNews = (listener: Listener) => listen("huf_stops", listener);
 
-/** Calls `listener` when the site is heard again after a break: what it told meanwhile is lost. */
+/** Calls `listener` after a reconnect: events sent meanwhile are lost. */
 export function onReturn(listener: () => void): void {
 	returns.add(listener);
 	if (getCurrentScope()) onScopeDispose(() => returns.delete(listener));
@@ -45,12 +44,12 @@ async function connect() {
 		withCredentials: true,
 		reconnectionAttempts: 5,
 	});
-	// A site that was never heard has no realtime. One that was heard comes back, however long the break.
+	// A site that has never connected has no realtime. One that has will reconnect, however long the break.
 	socket.once("connect", () => {
 		socket.io.reconnectionAttempts(Infinity);
 		socket.on("connect", () => returns.forEach((listener) => listener()));
 	});
-	// Tests and people can see whether the page is connected.
+	// Shows tests and developers whether the page is connected.
 	const show = (state: string) => () => (document.documentElement.dataset.realtime = state);
 	socket.on("connect", show("connected")).on("disconnect", show("disconnected"));
 	for (const [event, known] of Object.entries(listeners))

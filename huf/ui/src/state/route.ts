@@ -1,4 +1,4 @@
-/** Who answers the next message, as the user chose it in this browser: the router's choice, the chat or the agent. */
+/** Who answers the next message, as chosen in this browser: the router, the chat or the agent. */
 import { ref, watch } from "vue";
 import type { RouteChoice } from "../api/types/conversations.ts";
 import { recall, remember } from "./storage.ts";

@@ -1,4 +1,4 @@
-/** Who is signed in and where: the boot data that the page was served with. Read once, never changed. */
+/** The boot data that the page was served with: user and site. Read once, never changed. */
 
 import type { Limits } from "../lib/attachments.ts";
 
@@ -7,10 +7,10 @@ export interface Boot {
 	user: string;
 	full_name: string;
 	site_name: string;
-	/** An IANA name; null: as the reader's own. */
+	/** An IANA name; null: the reader's own. */
 	time_zone: string | null;
 	lang: string;
-	/** What can be attached to a message. */
+	/** Limits of attachments. */
 	attachments: Partial<Limits>;
 	is_manager: boolean;
 	has_mail: boolean;

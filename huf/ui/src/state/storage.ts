@@ -1,4 +1,4 @@
-/** What this browser remembers for the signed-in user. Storage may be full or forbidden; then nothing is remembered. */
+/** Values stored in this browser for the signed-in user. Storage may be full or disabled; then nothing is remembered. */
 import { boot } from "./session.ts";
 
 const PREFIX = "huf:";
@@ -9,7 +9,7 @@ export function remember(name: string, value: string | null): void {
 		if (value === null || value === "") localStorage.removeItem(OWN + name);
 		else localStorage.setItem(OWN + name, value);
 	} catch {
-		// Private windows may refuse; the page works without.
+		// Private windows may refuse storage; the page works without it.
 	}
 }
 
@@ -21,7 +21,7 @@ export function recall(name: string): string {
 	}
 }
 
-/** Signing out takes the unsent texts along: the next person at this browser must not find them. */
+/** Signing out deletes unsent texts: the next user of this browser must not find them. */
 export function forgetAll() {
 	try {
 		Object.keys(localStorage)

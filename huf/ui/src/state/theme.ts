@@ -1,6 +1,6 @@
 /**
- * Light, dark or as the system says. index.html sets the first theme before anything is painted; this module changes it.
- * The choice belongs to the browser, not to the user, so that the sign-in page can share it.
+ * Light, dark or the system's theme. index.html sets the initial theme before the first paint; this module changes it. The
+ * choice belongs to the browser, not to the user, so that the sign-in page shares it.
  */
 import { ref, watch } from "vue";
 

@@ -1,4 +1,4 @@
-/** The switch of a trigger: it shows the wanted state at once, and the site's own as soon as that is known. */
+/** The switch of a trigger: it shows the wanted state at once, and the stored one as soon as it is known. */
 import { useMutation } from "@tanstack/vue-query";
 import { computed } from "vue";
 import { setEnabled } from "../api/triggers.ts";
@@ -6,7 +6,7 @@ import type { Trigger } from "../api/types/triggers.ts";
 import { showError } from "./notices.ts";
 import { invalidate } from "./queries.ts";
 
-/** `trigger` returns the trigger's record, or nothing while it is not known. */
+/** `trigger` returns the trigger's record, or undefined while it is unknown. */
 export function useTriggerSwitch(trigger: () => Trigger | null | undefined) {
 	const { mutateAsync, isPending, variables } = useMutation({
 		mutationFn: (isEnabled: boolean) => setEnabled(trigger()!.name, isEnabled),

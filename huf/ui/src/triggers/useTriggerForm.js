@@ -1,6 +1,6 @@
 /**
- * The values of a trigger while they are edited. Unsaved ones are kept in this browser, without the secret, and are there
- * again after a reload.
+ * The values of a trigger being edited. Unsaved ones are stored in this browser, without the secret, and restored after a
+ * reload.
  */
 import { computed, reactive, ref, watch } from "vue";
 import { createTrigger, readTrigger, updateTrigger } from "../api/triggers.ts";
@@ -19,7 +19,7 @@ export function useTriggerForm() {
 		name: null,
 		values: toValues(),
 		saved: toValues(),
-		/** As of when the stored trigger was read: the site refuses to save over a newer one. */
+		/** `modified` of the loaded trigger: the site refuses to overwrite a newer one. */
 		modified: null,
 		hasSecret: false,
 		isSaving: false,
@@ -35,7 +35,7 @@ export function useTriggerForm() {
 	);
 	const draftName = () => (form.name ? `draft:trigger:${form.name}` : "draft:new-trigger");
 
-	/** Begins with a stored trigger, or with blank values and some given ones. */
+	/** Starts with a stored trigger, or with blank values and given ones. */
 	function open(doc, given = {}) {
 		const saved = { ...toValues(doc || {}), ...given };
 		Object.assign(form, {
@@ -61,7 +61,7 @@ export function useTriggerForm() {
 		Object.assign(form, { values: { ...form.saved }, isTried: false, problem: null, wasRestored: false });
 	}
 
-	/** The stored trigger has changed beside the form, by its switch or by somebody else. */
+	/** The stored trigger has changed outside the form, by its switch or by another user. */
 	function follow(doc, wasOurs) {
 		const wasUntouched = !isDirty.value;
 		if (wasUntouched) return open(doc);
@@ -69,7 +69,7 @@ export function useTriggerForm() {
 		if (wasOurs) form.modified = doc.modified;
 	}
 
-	/** -> the stored trigger, or null: the form says why, unless it shows another one. */
+	/** -> the stored trigger, or null: the form shows the reason, or another trigger */
 	async function save({ isOver = false, ...given } = {}) {
 		form.isTried = true;
 		form.problem = null;
@@ -98,7 +98,7 @@ export function useTriggerForm() {
 		}
 	}
 
-	/** Shows the stored trigger, and keeps what was typed since these values were sent. */
+	/** Shows the stored trigger, and keeps input made since these values were sent. */
 	function take(doc, sent) {
 		const typed = Object.entries(form.values).filter(([field, value]) => value !== sent[field]);
 		open(doc);

@@ -13,7 +13,7 @@ export function describeWords({ key, days, minutes, ...values }) {
 	return t(`cron.${key}`, { ...values, count: minutes, days: names });
 }
 
-/** The event of an Agent Trigger Event: a document's, one of ours, or an app's own name for it. */
+/** The event of an Agent Trigger Event: a document event, one of Huf's, or an app's own name. */
 export function describeEvent(event) {
 	if (DOC_EVENTS.includes(event)) return t(`doc_event.${event}`);
 	return hasText(`event.${event}`) ? t(`event.${event}`) : event;

@@ -4,7 +4,7 @@ import type { Values } from "./records.ts";
 import type { Check, Effect } from "./values.ts";
 
 export interface ChatAgent {
-	/** Who answers a new chat. */
+	/** Answers new chats. */
 	is_default?: boolean;
 	name: string;
 	description: string;
@@ -13,7 +13,7 @@ export interface ChatAgent {
 	is_offline: boolean;
 	hears: boolean;
 	sees: boolean;
-	/** What may be chosen instead of `model`. */
+	/** Models that may be chosen instead of `model`. */
 	models: { name: string; sees: boolean }[];
 	tools: { name: string; description: string; effect: Effect }[];
 	starters: string[];

@@ -8,7 +8,7 @@ export interface ConversationItem {
 	agent: string;
 	modified: string;
 	total_messages: number;
-	/** The words that a search has found. */
+	/** The words that matched a search. */
 	found?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Message {
 	content: string;
 	/** Full name of another user who sent it. */
 	author?: string;
-	/** Of the first message of a step whose model gave its reasoning. */
+	/** Set on the first message of a step whose model returned its reasoning. */
 	reasoning?: string;
 	run?: string | null;
 	step?: number;
@@ -36,7 +36,7 @@ export interface Message {
 	tool_call_id?: string | null;
 	creation?: string;
 	attachments?: Attachment[];
-	// Of a message about a tool call:
+	// Set on messages about tool calls:
 	effect?: Effect | null;
 	ok?: boolean | null;
 	duration_ms?: number | null;

@@ -21,10 +21,10 @@ export interface RowChange {
 
 export interface DocumentChange {
 	doctype: string;
-	/** What the reader calls the DocType. */
+	/** The DocType's name in the reader's language. */
 	label?: string;
 	name: string | null;
-	/** Of a document that existed before, where it has one that the reader may see. */
+	/** Set for a document that existed before and has a title that the reader may see. */
 	title?: string;
 	action: string;
 	provisional?: boolean;
@@ -45,7 +45,7 @@ export interface ExternalRequest {
 	note?: string;
 }
 
-/** What a call would do: a request, or changes of documents, other tables and what would be sent. */
+/** What a call would do: send a request, or change documents and other tables; `kept` counts what it would send. */
 export interface Difference {
 	request?: ExternalRequest | null;
 	changes?: DocumentChange[];
@@ -82,14 +82,14 @@ export interface Draft {
 	reference_name: string | null;
 	creation: string;
 	step: number;
-	/** What the model said beside the call; only of one draft, not in lists. */
+	/** The model's text with the call; set for a single draft, not in lists. */
 	text?: string;
-	/** The drafts of the same turn, this one among them; only of one draft. */
+	/** The drafts of the same turn, including this one; set for a single draft, not in lists. */
 	turn?: Draft[];
 	[field: string]: unknown;
 }
 
-/** A message of a chat that has versions: the conversation of each, and which of them is read. */
+/** A message with versions: the conversation of each, and which one is shown. */
 export interface MessageVersions {
 	run: string;
 	at: number;

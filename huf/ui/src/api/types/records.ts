@@ -8,7 +8,7 @@ export interface Field {
 	label?: string;
 	description?: string;
 	options?: string;
-	/** A choice's name in the reader's language. */
+	/** A choice's label in the reader's language. */
 	labels?: Record<string, string>;
 	default?: any;
 	hidden?: Check | boolean;

@@ -108,7 +108,7 @@ export interface Comparison {
 	steps: ComparedStep[];
 }
 
-/** A run made again from one of its steps. */
+/** A rerun from one of a run's steps. */
 export interface Rerun {
 	left: Run;
 	answer: string;
@@ -131,7 +131,7 @@ export interface RunFilters {
 	text?: string;
 }
 
-/** A run made again from its record. */
+/** A replay of a run from its record. */
 export interface Replayed {
 	identical: boolean;
 	status: string;
@@ -139,7 +139,7 @@ export interface Replayed {
 	steps: number;
 }
 
-/** A record that a run's calls name. */
+/** A record named in a run's calls. */
 export interface NamedRecord {
 	doctype: string;
 	name: string;

@@ -19,7 +19,7 @@ export interface KnowledgeItem {
 	chunks: number;
 }
 
-/** A passage as a search or a tool's result has it. */
+/** A passage in the result of a search or a tool. */
 export interface Passage {
 	number?: number;
 	title?: string;

@@ -81,7 +81,7 @@ export interface MailRule {
 	route: string;
 	profile: string | null;
 	match: JsonObject;
-	/** An earlier rule that takes all mail of this one. */
+	/** An earlier rule that already matches all mail of this one. */
 	blocked_by: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Values that many answers have. */
+/** Values that many responses share. */
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
