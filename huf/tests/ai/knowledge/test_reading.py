@@ -227,7 +227,7 @@ def make_pdf_form(**values: str) -> bytes:
 			writer._add_object(DictionaryObject({NameObject(key): each for key, each in field.items()}))
 		)
 	form = DictionaryObject({NameObject("/Fields"): fields})
-	writer.root_object[NameObject("/AcroForm")] = form
+	writer._root_object[NameObject("/AcroForm")] = form
 	writer.write(out)
 	return out.getvalue()
 
