@@ -130,7 +130,8 @@ class TestPictures(AttachmentCase):
 		self.assertNotIn(DATA_URL[40:], opening)
 
 	def test_an_image_is_sent_as_the_type_that_it_is_whatever_its_name_says(self):
-		self.say(self.agent({"vision": "Yes"}), "What is it?", self.file("tea.jpg", PNG))
+		# Frappe itself stores what is called .jpg as a JPEG.
+		self.say(self.agent({"vision": "Yes"}), "What is it?", self.file("tea.gif", PNG))
 		self.assertEqual(self.read_last_content()[1]["image_url"]["url"], DATA_URL)
 
 	def test_run_with_an_image_replays_identically_after_the_image_is_deleted(self):
