@@ -51,15 +51,20 @@ def describe_lines(preview: dict) -> list[str]:
 			for field in change["fields"]
 			if change["action"] == "update"
 		]
-	for each in preview["conflicts"]:
-		verb = "restored" if each["decision"] == "restore" else "kept"
-		lines.append(
-			f"{verb}: {each['doctype']} {each['name']} {each['label']} is {each['current']!r}, "
-			f"changed by {each['changed_by']} since; it was {each['restored']!r}"
-		)
+	lines += map(describe_conflict, preview["conflicts"])
 	lines += [f"kept: {each['doctype']} {each['name']}: {each['error']}" for each in preview["problems"]]
 	lines += [f"not reversible: {each['tool']} {each['arguments']}" for each in preview["external"]]
 	return lines
+
+
+def describe_conflict(conflict: dict) -> str:
+	"""A line about a value, or a whole document, that has changed since."""
+	verb = "restored" if conflict["decision"] == "restore" else "kept"
+	line = f"{verb}: {conflict['doctype']} {conflict['name']}, changed by {conflict['changed_by']} since"
+	if not conflict["path"]:
+		return line
+	now, before = ("empty" if conflict[key] is None else repr(conflict[key]) for key in ("current", "restored"))
+	return f"{line}: {conflict['label']} is {now}, it was {before}"
 
 
 @cli.command()

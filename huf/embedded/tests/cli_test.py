@@ -178,6 +178,16 @@ class TestCommandLine(SiteTestCase):
 		frappe.db.commit()
 		self.assert_refused(self.run_huf("undo", run, "--user", user), "permission", "Agent Run")
 
+	def test_undo_names_a_document_that_has_changed_since(self):
+		agent = make_agent(tools=(make_tool("Create Document", reference_doctype="ToDo"),))
+		run = run_agent_sync(agent, "Create a todo to call Anna")["run"]
+		todo = frappe.get_last_doc("ToDo")
+		todo.priority = "High"
+		todo.save()
+		frappe.db.commit()
+		kept = f"kept: ToDo {todo.name}, changed by Administrator since\n"
+		self.assertIn(kept, self.run_huf("undo", run).output)
+
 	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
 		self.assert_refused(self.run_huf("undo", "--agent", "Planner"), "--since")
