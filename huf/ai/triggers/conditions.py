@@ -191,8 +191,9 @@ def evaluate_condition(
 		parts, limits = split_conjunction(condition), Limits()
 	except SyntaxError as refused:  # stored by a version that allowed it; somebody's save must not fail
 		return checks, f"The condition cannot be read: {refused.msg}."
+	names = {"doc": doc, "now": wrap_moment(now), "user": user}
 	for place, part in enumerate(parts):
-		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
+		value, error = evaluate_part(part, names, limits)
 		if error and not doc._unlogged.isdisjoint(find_field_names(part)):
 			error = error.partition(":")[0]  # the message may have the field's value
 		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))

@@ -7,6 +7,7 @@ import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import (
 	clear_doc_event_agents_cache,
@@ -65,6 +66,14 @@ class TestFiring(TriggerTestCase):
 		self.assertNotEqual(day, datetime(2026, 1, 2))
 		with self.assertRaisesRegex(TypeError, r"compared with now\.date\(\)"):
 			day < datetime(2026, 1, 3)  # noqa: B015
+
+	def test_condition_that_compares_now_with_a_date_fails_with_advice(self):
+		doc = Snapshot({"due": date(2026, 1, 2)})
+		for condition in ("now > doc.due", "doc.due < now"):
+			_, error = evaluate_condition(condition, doc, "Guest", datetime(2026, 1, 3))
+			self.assertIn("compared with now.date()", error)
+		checks, error = evaluate_condition("now.date() > doc.due", doc, "Guest", datetime(2026, 1, 3))
+		self.assertEqual((checks[0].ok, error), (True, None))
 
 	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
 		names = ("at", "to", "zoned", "from_postgres")
