@@ -27,12 +27,9 @@ const MAX_DIGITS = 9;
 /** A date, an amount or a duration of a record in the reader's language; other values as they are. */
 export function formatValue(value: unknown, fieldtype = "", locale = "en"): string {
 	const text = String(value);
-	if (fieldtype === "Date" && /^\d{4}-\d\d-\d\d$/.test(text))
-		return new Intl.DateTimeFormat(locale, { dateStyle: "medium" }).format(new Date(`${text}T12:00`));
+	if (fieldtype === "Date" && /^\d{4}-\d\d-\d\d$/.test(text)) return formatMoment(text, { dateStyle: "medium" }, locale);
 	if (fieldtype === "Datetime" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text))
-		return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }).format(
-			new Date(text.replace(" ", "T")),
-		);
+		return formatMoment(text, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }, locale);
 	if (typeof value !== "number") return text;
 	if (fieldtype === "Duration" && Number.isInteger(value)) return formatSeconds(value);
 	if (!AMOUNTS.includes(fieldtype)) return text;
@@ -40,6 +37,14 @@ export function formatValue(value: unknown, fieldtype = "", locale = "en"): stri
 	const unit: Intl.NumberFormatOptions = fieldtype === "Percent" ? { style: "unit", unit: "percent" } : {};
 	const digits = { minimumFractionDigits, maximumFractionDigits: MAX_DIGITS };
 	return new Intl.NumberFormat(locale, { ...unit, ...digits }).format(value);
+}
+
+/** Neither moved by summer time nor corrected: 30 February, which an agent may have written, stays as it is. */
+function formatMoment(text: string, style: Intl.DateTimeFormatOptions, locale: string): string {
+	const iso = `${text.length > 10 ? text.replace(" ", "T") : `${text}T00:00:00`}.000Z`;
+	const moment = new Date(iso);
+	if (moment.toJSON() !== iso) return text;
+	return new Intl.DateTimeFormat(locale, { ...style, timeZone: "UTC" }).format(moment);
 }
 
 /** All of a stored duration, unlike `formatDuration`: "1 d 2 h 30 min 5 s". */
