@@ -24,7 +24,7 @@ from huf.ai.storage.untrusted_records import mark_record
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 UNCOMPARED_TYPES = {"Password"}
-ROW_KEYS = ("name", "doctype", "idx")
+ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
 
 
 def check_entries(pack_entries: Iterable[PackEntry]) -> None:
@@ -32,14 +32,17 @@ def check_entries(pack_entries: Iterable[PackEntry]) -> None:
 	exist yet are not checked.
 	"""
 	doctypes = [entry.values for entry in pack_entries if entry.doctype == "DocType"]
-	added = {each["name"]: [row.get("fieldname") for row in each.get("fields") or ()] for each in doctypes}
+	added = {
+		each["name"]: ["docstatus", *(row.get("fieldname") for row in each.get("fields") or ())]
+		for each in doctypes
+	}
 	for entry in pack_entries:
 		if frappe.db.exists("DocType", entry.doctype):
 			check_entry_fields(entry, added)
 
 
 def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -> None:
-	"""`added`: by DocType, the fields that it gets from this pack."""
+	"""`added`: by DocType of this pack, the fields that it gets, and `docstatus`: it may be submittable."""
 	if is_site_settings(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
@@ -50,7 +53,8 @@ def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -
 	# Rows of an exported DocType have fields of other versions of Frappe.
 	tables = frappe.get_meta(entry.doctype).get_table_fields() if entry.doctype != "DocType" else ()
 	for table in tables:
-		for row in entry.values.get(table.fieldname) or ():
+		rows = entry.values.get(table.fieldname)
+		for row in rows if isinstance(rows, list) else ():
 			if isinstance(row, Mapping):
 				check_entry_names(entry, row, table.options, [*ROW_KEYS, *added.get(table.options, ())])
 
@@ -73,9 +77,8 @@ def is_site_settings(doctype: str) -> bool:
 
 def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:
 	"""Keys that are not fields; those of an exported DocType are fields on a bench only."""
-	if entry.doctype == "DocType":
-		return ("name", "doctype", "actions", "links", "states")
-	return ("name", "doctype", *(["docstatus"] if frappe.get_meta(entry.doctype).is_submittable else []))
+	more = ("actions", "links", "states") if entry.doctype == "DocType" else ()
+	return ("name", "doctype", *more)
 
 
 def get_entry_name(entry: PackEntry) -> str | None:

@@ -233,7 +233,7 @@ def dump_records(doctype: str) -> Iterable[dict]:
 	docs = {name: get_readable_doc(doctype, name) for name in found}
 	for doc in docs.values():
 		doc.apply_fieldlevel_read_permissions()
-		doc.set("amended_from", None)  # of the cancelled documents, which stay here
+		clear_links_to_cancelled(doc)
 	own = [df.fieldname for df in meta.fields if df.fieldtype == "Link" and df.options == doctype]
 	for name in sort_by_links({name: [doc.get(field) for field in own] for name, doc in docs.items()}):
 		yield {
@@ -243,6 +243,15 @@ def dump_records(doctype: str) -> Iterable[dict]:
 			**dump_document(docs[name]),
 			**dump_origin(doctype, name),
 		}
+
+
+def clear_links_to_cancelled(doc) -> None:
+	"""Cancelled documents are not exported, and links to them would prevent the import."""
+	for each in (doc, *doc.get_all_children()):
+		for df in each.meta.fields:
+			name = each.get(df.fieldname) if df.fieldtype == "Link" else None
+			if name and is_custom(df.options) and frappe.db.get_value(df.options, name, "docstatus") == 2:
+				each.set(df.fieldname, None)
 
 
 def dump_origin(doctype: str, name: str) -> dict:

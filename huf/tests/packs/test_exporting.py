@@ -235,16 +235,21 @@ class TestExporting(PackTestCase):
 		values = {"module": "Huf", "custom": 1, "autoname": "field:title", "is_submittable": 1}
 		fields = [title, {**amended, "options": bill}]
 		make("DocType", name=bill, fields=fields, permissions=[rules], **values)
+		visit, link = f"Visit {self.key}", {"fieldname": "bill", "fieldtype": "Link", "options": bill}
+		plain = {**values, "is_submittable": 0}
+		make("DocType", name=visit, fields=[title, {**link, "label": "Bill"}], permissions=[MANAGER], **plain)
 		submitted, cancelled = f"Submitted {self.key}", f"Cancelled {self.key}"
 		make(bill, title=submitted).submit()
 		make(bill, title=cancelled).submit().cancel()
 		amendment = make(bill, title=f"New {self.key}", amended_from=cancelled).name
-		files = export_pack(f"bills_{self.key}", doctypes=[bill], with_records=True)
+		make(visit, title="first", bill=cancelled)
+		files = export_pack(f"bills_{self.key}", doctypes=[visit], with_records=True)
 		frappe.get_doc(bill, submitted).cancel()
-		drop_doctypes([bill])
+		drop_doctypes([visit, bill])
 		self.install_files(files)
 		rows = frappe.get_all(bill, fields=["name", "docstatus", "amended_from"], order_by="name asc")
 		self.assertEqual([tuple(row.values()) for row in rows], [(amendment, 0, None), (submitted, 1, None)])
+		self.assertIsNone(frappe.db.get_value(visit, "first", "bill"))
 		remove_pack(f"bills_{self.key}")
 
 	def test_misspelt_field_of_a_row_is_refused(self):
