@@ -47,7 +47,9 @@ MCP_TOOL = "MCP Tool"
 SEND_MAIL, NOTIFY = "Send Mail", "Notify"
 REMEMBER, RECALL = "Remember", "Recall"
 MEMORY_TYPES = frozenset([REMEMBER, RECALL])
-SINGLE_TYPES = frozenset(["Get Document", "Update Document", "Set Value", "Attach File to Document"])
+SINGLE_TYPES = frozenset(
+	["Get Document", "Get Multiple Documents", "Update Document", "Update Multiple Documents", "Set Value"]
+)
 """Types that fit a DocType with one document, which cannot be listed and is not created."""
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
