@@ -191,9 +191,6 @@ def renew_call_ids(reply: ModelReply, messages: Sequence[dict]) -> ModelReply:
 	result by its ID. Some servers number the calls of each reply anew, or give all the same ID.
 	"""
 	known = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
-	ids = {call.id for call in reply.calls}
-	if len(ids) == len(reply.calls) and ids.isdisjoint(known):
-		return reply
 	calls, renewed = [], dict[str, Iterator[str]]()
 	for call in reply.calls:
 		numbered = renewed.setdefault(call.id, number_ids(call.id))

@@ -12,7 +12,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
-from functools import lru_cache
 from typing import Any
 
 import frappe
@@ -20,7 +19,7 @@ import frappe
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
-from huf.ai.storage.conversations import MAX_ID_CHARS, shorten_id
+from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.rows import clip_line
 
 LIFETIME_S = 3600
@@ -116,9 +115,9 @@ class RunEventEmitter:
 
 	def emit(self, kind: EventKind, data: dict) -> None:
 		self.number += 1
-		if len(call_id := str(data.get("call_id", ""))) > MAX_ID_CHARS:
+		if "call_id" in data:
 			# As the journal, messages and drafts store it.
-			data = {**data, "call_id": shorten_id(call_id)}
+			data = {**data, "call_id": shorten_id(data["call_id"])}
 		event = RunEvent(kind, self.run, data, self.number)
 		for listener in self.listeners:
 			try:
@@ -133,17 +132,12 @@ def describe_progress(step: int, tool: str, tools: Iterable[Any], manager: Any) 
 	`is_own`: the line is the agent's own text and must not be translated.
 	"""
 	own = next((each for each in tools if each.name == tool), None)
-	what = (own and describe_step(own.progress, own.description)) or tool.replace("_", " ")
+	description = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
+	what = textwrap.shorten(description, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
 	values = {"step": step, "of": manager.steps, "what": what}
 	template = manager.agent_doc.progress_text
 	line = re.sub(r"\{(step|of|what)\}", lambda found: str(values[found[1]]), template or DEFAULT_PROGRESS)
 	return {**values, "text": line, "is_own": bool(template)}
-
-
-@lru_cache(maxsize=256)
-def describe_step(progress: str | None, description: str) -> str:
-	text = progress or re.split(r"[.:;\n]", description.strip())[0]
-	return textwrap.shorten(text, MAX_STEP_CHARS, placeholder=" …")
 
 
 def build_realtime_listener(user: str) -> Listener:

@@ -15,7 +15,7 @@ from huf.ai.tools.untrusted import trust_record
 from huf.ai.triggers.webhooks import Delivery, accept_delivery
 from huf.tests.base import enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, call, text, tool_call, tool_calls
 from huf.tests.triggers import TriggerTestCase, work_off
 
 HERE = "huf.tests.ai.runs.test_taint"
@@ -165,6 +165,15 @@ class TestThroughRecords(TaintCase):
 		)
 		self.assert_waits(result)
 		self.assertIn(f"Note {note}", find_origins(result["run"])[0])
+
+	def test_of_two_writes_of_a_turn_only_the_one_after_its_read_is_marked(self):
+		create = make_tool("Create Document", reference_doctype="Note")
+		titles = [unique("Note"), unique("Note")]
+		first, second = (call(create, {"title": title, "content": "Ledger"}) for title in titles)
+		read = call(self.fetch, {"url": f"{self.outside.url}/page"})
+		self.run_agent(tool_calls([first, read, second]), text("Noted."), tools=(self.fetch, create))
+		names = [frappe.db.get_value("Note", {"title": title}) for title in titles]
+		self.assertEqual(list_untrusted("Note", names), {names[1]})
 
 	def test_list_containing_a_record_of_a_tainted_run_taints(self):
 		self.write_note()
