@@ -100,9 +100,8 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 	with acting_as(request.user):
 		request = route_task(route_request(request))
 		result = end_or_describe(*start_or_queue(request), listeners)
-		if may_escalate(request) and (agent := take_over(request, result.as_dict(), start_or_queue)):
-			return end_or_describe(*agent, listeners)
-		return result
+		agent = take_over(request, result.as_dict(), start_or_queue)
+		return end_or_describe(*agent, listeners) if agent else result
 
 
 def start_or_queue(request: AgentRequest) -> tuple[OpenRun, bool]:
@@ -153,9 +152,8 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 		frappe.db.rollback()
 		raise
 	result = await end_here(run, listeners)
-	if may_escalate(request) and (agent := take_over(request, result.as_dict(), start_run)):
-		return await end_here(agent, listeners)
-	return result
+	agent = take_over(request, result.as_dict(), start_run)
+	return await end_here(agent, listeners) if agent else result
 
 
 def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[RunEvent | None, None, None]:

@@ -28,16 +28,6 @@ CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program", 
 CALLER = "earlier messages of the caller"
 """The origin of assistant messages sent by a caller that do not come from a recent run of the caller."""
 RECENT_DAYS = 7
-RUN_FIELDS = [
-	"name",
-	"agent",
-	"conversation",
-	"prompt",
-	"trigger",
-	"reference_doctype",
-	"reference_name",
-	"parent_run",
-]
 
 
 def find_origins(run: str | None) -> tuple[str, ...]:
@@ -49,13 +39,15 @@ def find_origins(run: str | None) -> tuple[str, ...]:
 		if origin := find_start_origin(row):
 			found[origin] = None
 		found.update(dict.fromkeys(row.origins))
-		if has_attachments(row.conversation):
-			found["files"] = None
-		made = frappe.db.sql(
-			f"select distinct made.origin {CALLS} and made.origin is not null",
+		# The authors of attached files are unknown, so these are untrusted.
+		read = frappe.db.sql(
+			f"""select 'files' from `tabAgent Message`
+			where conversation = %(conversation)s and attachments != ''
+			union select made.origin {CALLS} and made.origin is not null""",
 			{"conversation": row.conversation},
+			pluck=True,
 		)
-		found.update(dict.fromkeys(origin for (text,) in made for origin in text.splitlines()))
+		found.update(dict.fromkeys(origin for text in read for origin in text.splitlines()))
 	return tuple(found)
 
 
@@ -78,12 +70,17 @@ def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tupl
 def list_run_chain(run: str | None) -> Iterator:
 	"""The rows of a run and of the runs that called it, with `channel` and `origins` of the conversation."""
 	while run:
-		row = frappe.db.get_value("Agent Run", run, RUN_FIELDS, as_dict=True)
-		if not row:
+		rows = frappe.db.sql(
+			"""select run.name, run.agent, run.conversation, run.prompt, run.`trigger`, run.reference_doctype,
+			run.reference_name, run.parent_run, conv.channel, conv.origin from `tabAgent Run` run
+			left join `tabAgent Conversation` conv on conv.name = run.conversation where run.name = %s""",
+			(run,),
+			as_dict=True,
+		)
+		if not rows:
 			return
-		fields = frappe.db.get_value("Agent Conversation", row.conversation, ["channel", "origin"])
-		row.channel, origin = fields or (None, None)
-		row.origins = (origin or "").splitlines()
+		row = rows[0]
+		row.origins = (row.origin or "").splitlines()
 		yield row
 		run = row.parent_run
 
@@ -104,36 +101,20 @@ def find_start_origin(row) -> str | None:
 
 def find_earlier_origin(conversation: str | None) -> str | None:
 	"""The same for all runs of a conversation, and of those that it was branched from."""
-	known = {"conversation": conversation, "channels": tuple(CHANNELS)}
-	marked = frappe.db.sql(
+	found = frappe.db.sql(
 		f"""select marked.reference_doctype, marked.reference_name from `tabAgent Run` run
 		join `tabAgent Untrusted Record` marked on marked.reference_doctype = run.reference_doctype
 			and marked.reference_name = run.reference_name
-		where {RUNS} and marked.cleared_by is null limit 1""",
-		known,
-	)
-	trigger = frappe.db.sql(
-		f"""select 'trigger', started.name from `tabAgent Run` run
+		where {RUNS} and marked.cleared_by is null
+		union all select 'trigger', started.name from `tabAgent Run` run
 		join `tabAgent Trigger` started on started.name = run.`trigger`
-		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook') limit 1""",
-		known,
-	)
-	channel = frappe.db.sql(
-		f"""select conv.channel from `tabAgent Run` run
+		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook')
+		union all select '', conv.channel from `tabAgent Run` run
 		join `tabAgent Conversation` conv on conv.name = run.conversation
 		where {RUNS} and conv.channel in %(channels)s limit 1""",
-		known,
+		{"conversation": conversation, "channels": tuple(CHANNELS)},
 	)
-	named = [(CHANNELS[each],) for (each,) in channel]
-	return next((" ".join(found) for found in (*marked, *trigger, *named)), None)
-
-
-def has_attachments(conversation: str | None) -> bool:
-	"""Whether the conversation has attached files, whose authors are unknown, so that they are untrusted."""
-	return bool(
-		conversation
-		and frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
-	)
+	return next((f"{kind} {name}" if kind else CHANNELS[name] for kind, name in found), None)
 
 
 def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
