@@ -112,6 +112,9 @@ def insert_entry(entry: PackEntry):
 		doc.flags.ignore_links = entry.links_ahead
 		if doc.doctype == "Agent Trigger" and doc.lacks_user():
 			doc.disabled = 1
+		if doc.doctype == "DocType" and doc.is_submittable:
+			# Frappe adds this field, Frappe 15 also to a DocType that has it.
+			doc.set("fields", [field for field in doc.fields if field.fieldname != "amended_from"])
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
 		doc = doc.insert(set_name=given)
 	if entry.untrusted:
