@@ -66,20 +66,24 @@ DATA = (
 	r"otevrit (odkaz\w*|soubor\w*|strank\w*))"
 )
 CANNOT_ACT = (
-	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?(send|create|add|set|"
-	r"schedule|update|delete|save|store|book|see|view|change) [^.?!]{0,30}\b(e-?mails?|messages?|reminders?|"
-	r"tasks?|to-?dos?|records?|invoices?|calendars?|appointments?|meetings?|notes?|files?)|"
-	r"no (puedo|me es posible|soy capaz de) (enviar|mandar|crear|anadir|programar|guardar|modificar|borrar|"
-	r"eliminar|ver) [^.?!]{0,30}\b(correos?|mensajes?|tareas?|recordatorios?|citas?|notas?|facturas?|"
-	r"registros?|calendario)|"
-	r"(ich kann|kann ich|ich bin) [^.?!]{0,40}\b(keine?n?|nicht in der lage,) (\w+ )?(e-?mails?|mails?|"
-	r"nachrichten?|aufgaben?|erinnerung(en)?|termine?|notizen?|datensatze?|rechnung(en)?)\b[^.?!]{0,30}\b"
+	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?((send|create|add|"
+	r"set( up)?|schedule|update|delete|save|store|book|change)((, (or )?| or )\w+){0,3} ((you|any|an?|your|"
+	r"new|real|actual|calendar) ){0,3}|(see|view) your )(e-?mails?|messages?|reminders?|tasks?|to-?dos?|"
+	r"records?|invoices?|calendars?|appointments?|meetings?|notes?|files?)|"
+	r"no (puedo|me es posible|soy capaz de) ((enviar|mandar|crear|anadir|programar|guardar|modificar|borrar|"
+	r"eliminar)(te|le|les)?( (o|ni) \w+)? ((una?|ningun|ninguna|nuev[oa]s?|tus?|sus?) ){0,2}|"
+	r"ver (tus?|sus?) )(correos?|mensajes?|tareas?|recordatorios?|citas?|notas?|facturas?|registros?|"
+	r"calendario)|"
+	r"(ich kann|kann ich|ich bin) [^.,?!]{0,40}\b(keine?n?|nicht in der lage,) (\w+ )?(e-?mails?|mails?|"
+	r"nachrichten?|aufgaben?|erinnerung(en)?|termine?|notizen?|datensatze?|rechnung(en)?)\b[^.,?!]{0,30}\b"
 	r"((zu )?(senden|versenden|verschicken|schicken|erstellen|setzen|speichern|andern|loschen|buchen)|"
 	r"anlegen|anzulegen|eintragen|einzutragen)|"
-	r"ich kann (deine?n?|ihre?n?) [^.?!]{0,40}\bnicht (einsehen|sehen|offnen|lesen|andern|loschen)|"
-	r"(nemohu|nemuzu|neumim|nedokazu|nejsem schopn[ay]?) ((ti|vam|za tebe|za vas) )?(posilat|poslat|odeslat|"
-	r"vytvaret|vytvorit|zakladat|zalozit|ulozit|nastavit|zmenit|smazat|videt|nahlednout) [^.?!]{0,30}\b("
-	r"e-?mail|zprav|ukol|pripomin|schuzk|kalendar|poznamk|zaznam|faktur)\w*|"
+	r"ich kann (deine?n?|ihre?n?) (e-?mails?|mails?|nachrichten?|aufgaben?|termine?|kalender|notizen?|"
+	r"datensatze?|rechnung(en)?|datei(en)?)\b[^.,?!]{0,20}\bnicht (einsehen|sehen|offnen|lesen|andern|"
+	r"loschen)|(nemohu|nemuzu|neumim|nedokazu|nejsem schopn[ay]?) ((ti|vam|za tebe|za vas) )?(posilat|"
+	r"poslat|odeslat|vytvaret|vytvorit|zakladat|zalozit|ulozit|nastavit|zmenit|smazat|"
+	r"videt|nahlednout) ((ti|vam|za tebe|za vas|do|nov\w+|zadn\w+|vas\w*|tv\w+) ){0,2}"
+	r"(e-?mail|zprav|ukol|pripomin|schuzk|kalendar|poznamk|zaznam|faktur)\w*|"
 	r"i (don't|do not) have (the|any) tools|no (tengo|dispongo de|cuento con) herramientas|"
 	r"(ich habe|habe ich) (leider )?keine werkzeuge|nemam (k tomu )?(zadne )?nastroje)\b"
 )
@@ -129,7 +133,12 @@ PROMISE = (
 CONDITIONAL = re.compile(
 	r"\b(if|when|unless|si|cuando|wenn|falls|sofern|pokud|kdyz|jestli)\b[^.,;:?!]*$", re.IGNORECASE
 )
-QUOTED = re.compile(r"```(?!json).*?```|[\"«„“][^\"»“”\n]{0,200}[\"»“”]", re.DOTALL)
+QUOTED = re.compile(
+	r"```(?!json).*?```|[\"«„“][^\"»“”\n]{0,200}[\"»“”]|(?<!\w)'(?:[^'\n]|'\w){1,200}'(?!\w)|^ *>[^\n]*|"
+	r"^[^\w\n]*(dear|sehr geehrte[rs]?|estimad[oa]s?|vazen[aieoy]\w*) .*",
+	re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""What is cited, and a drafted letter up to the end of the answer: the chat does not say it itself."""
 
 
 def _compile(pattern: str) -> re.Pattern:
