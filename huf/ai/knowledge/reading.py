@@ -78,9 +78,15 @@ def read_form(reader) -> str:
 		fields = {name: field.get("/V") for name, field in (reader.get_fields() or {}).items()}
 	except list_reader_errors():
 		return ""
-	# The value of a tick box is a name such as /Yes, or /Off.
-	values = {name: str(value or "").removeprefix("/") for name, value in fields.items()}
-	return "\n".join(f"{name}: {value}" for name, value in values.items() if value not in ("", "Off"))
+	values = {name: render_value(value) for name, value in fields.items()}
+	return "\n".join(f"{name}: {value}" for name, value in values.items() if value)
+
+
+def render_value(value) -> str:
+	"""A text, the name of a ticked box such as /Yes, or the chosen ones of a list. A signature has none."""
+	if isinstance(value, list):
+		return ", ".join(map(str, value))
+	return str(value).removeprefix("/") if isinstance(value, str) and value != "/Off" else ""
 
 
 def read_docx(content: bytes) -> list[Part]:
@@ -107,9 +113,11 @@ def render_rows(rows: Iterable[Sequence]) -> Iterator[str]:
 	used: set[int] = set()
 	lines = []
 	for row in rows:
-		used.update(place for place, cell in enumerate(row) if cell is not None)
-		# As one text, which takes less memory than its cells.
-		lines.append(CELL_END.join("" if cell is None else str(cell) for cell in row).rstrip(CELL_END))
+		places = [place for place, cell in enumerate(row) if cell is not None]
+		used.update(places)
+		# A row may be padded to thousands of columns. As one text, it takes less memory than its cells.
+		cells = row[: places[-1] + 1] if places else ()
+		lines.append(CELL_END.join("" if cell is None else str(cell) for cell in cells))
 	for line in filter(None, lines):
 		cells = line.split(CELL_END)
 		yield " | ".join(cell for place, cell in enumerate(cells) if place in used)

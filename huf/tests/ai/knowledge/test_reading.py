@@ -43,6 +43,11 @@ class TestFiles(unittest.TestCase):
 		self.assertEqual((page.page, page.text.strip()), (1, "Application"))
 		self.assertEqual(form.text, "Name: Anna Müller\nPaid: Yes")
 
+	def test_a_signature_is_left_out_of_a_pdf_form_and_choices_are_read(self):
+		signature = {"/Type": "/Sig", "/Contents": "0" * 5_000}
+		(_, form) = read_file("a.pdf", make_pdf_form(Signed=signature, Colours=["red", "blue"]))
+		self.assertEqual(form.text, "Colours: red, blue")
+
 	def test_docx_headings_and_tables_are_read(self):
 		(first, second) = read_file("a.docx", make_docx())
 		self.assertEqual((first.heading, second.heading), ("Lease", "Lease › Rent"))
@@ -209,25 +214,22 @@ def make_pdf(*pages: str) -> bytes:
 	return bytes(pdf.output())
 
 
-def make_pdf_form(**values: str) -> bytes:
+def make_pdf_form(**values: str | list | dict) -> bytes:
 	from pypdf import PdfReader, PdfWriter
 	from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
+	def to_pdf(value):
+		if isinstance(value, dict):
+			return DictionaryObject({NameObject(key): to_pdf(each) for key, each in value.items()})
+		if isinstance(value, list):
+			return ArrayObject(map(to_pdf, value))
+		return NameObject(value) if value.startswith("/") else TextStringObject(value)
+
 	writer, out = PdfWriter(), io.BytesIO()
 	writer.append(PdfReader(io.BytesIO(make_pdf("Application"))))
-	fields = ArrayObject()
-	for name, value in values.items():
-		is_box = value.startswith("/")
-		field = {
-			"/FT": NameObject("/Btn" if is_box else "/Tx"),
-			"/T": TextStringObject(name),
-			"/V": NameObject(value) if is_box else TextStringObject(value),
-		}
-		fields.append(
-			writer._add_object(DictionaryObject({NameObject(key): each for key, each in field.items()}))
-		)
-	form = DictionaryObject({NameObject("/Fields"): fields})
-	writer._root_object[NameObject("/AcroForm")] = form
+	fields = [{"/T": name, "/V": value} for name, value in values.items()]
+	refs = ArrayObject(writer._add_object(to_pdf(field)) for field in fields)
+	writer._root_object[NameObject("/AcroForm")] = DictionaryObject({NameObject("/Fields"): refs})
 	writer.write(out)
 	return out.getvalue()
 
