@@ -63,7 +63,9 @@ def describe_conflict(conflict: dict) -> str:
 	line = f"{verb}: {conflict['doctype']} {conflict['name']}, changed by {conflict['changed_by']} since"
 	if not conflict["path"]:
 		return line
-	now, before = ("empty" if conflict[key] is None else repr(conflict[key]) for key in ("current", "restored"))
+	now, before = (
+		"empty" if conflict[key] is None else repr(conflict[key]) for key in ("current", "restored")
+	)
 	return f"{line}: {conflict['label']} is {now}, it was {before}"
 
 

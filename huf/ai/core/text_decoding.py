@@ -22,6 +22,9 @@ CZECH_CHARSET = "cp1250"
 CZECH_BYTES = frozenset("ěščřžů".encode(CZECH_CHARSET))
 MIN_CZECH_BYTES = 4
 """No text of a western language has as many different ones of these bytes: Italian has three, è, ì and ù."""
+MIN_CZECH_SHARE = 0.3
+"""Of all letters that are not ASCII. In a western list with names from many countries, they are fewer."""
+ASCII = bytes(range(128))
 EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
 )
@@ -68,9 +71,14 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 			continue
 	if named in (None, "utf-8"):
 		named = find_declared_codec(data)
-	if named is None:
-		named = CZECH_CHARSET if len(CZECH_BYTES.intersection(data)) >= MIN_CZECH_BYTES else FALLBACK_CHARSET
+	named = named or (CZECH_CHARSET if is_czech(data) else FALLBACK_CHARSET)
 	return data.decode(named, "replace")
+
+
+def is_czech(data: bytes) -> bool:
+	letters = data.translate(None, ASCII)
+	found = [byte for byte in letters if byte in CZECH_BYTES]
+	return len(set(found)) >= MIN_CZECH_BYTES and len(found) >= MIN_CZECH_SHARE * len(letters)
 
 
 def find_declared_codec(data: bytes) -> str | None:

@@ -58,8 +58,7 @@ def iterate_blocks(container) -> Iterator[str]:
 		style = block.style.name if block.style is not None else ""
 		level = int(style[-1]) if re.fullmatch(r"Heading [1-6]", style) else int(style == "Title")
 		yield f"{'#' * level} {block.text}".strip() if block.text.strip() else ""
-		for box in block._p.iter(qn("w:txbxContent")):
-			yield read_paragraphs(box)
+		yield from read_paragraphs(block._p)[1:]
 
 
 def read_cell(cell) -> str:
@@ -68,7 +67,7 @@ def read_cell(cell) -> str:
 	texts = (
 		"\n".join(" | ".join(map(read_cell, row.cells)) for row in block.rows)
 		if isinstance(block, Table)
-		else block.text
+		else "\n".join(read_paragraphs(block._p))
 		for block in blocks
 	)
 	return "\n".join(texts).strip()
@@ -80,8 +79,9 @@ def read_notes(document) -> Iterator[str]:
 			if relation.reltype == kind:
 				root = parse_xml(relation.target_part.blob)
 				simplify(root)
-				yield read_paragraphs(root)
+				yield "\n".join(read_paragraphs(root)).strip()
 
 
-def read_paragraphs(element) -> str:
-	return "\n".join(Paragraph(each, element).text for each in element.iter(qn("w:p"))).strip()
+def read_paragraphs(element) -> list[str]:
+	"""The texts of all paragraphs in an element, itself included: those in a paragraph are of its text boxes."""
+	return [Paragraph(each, element).text for each in element.iter(qn("w:p"))]

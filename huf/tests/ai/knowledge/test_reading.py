@@ -55,7 +55,8 @@ class TestFiles(unittest.TestCase):
 
 	def test_text_in_content_controls_insertions_text_boxes_headers_and_notes_of_a_docx_is_read(self):
 		text = "\n".join(part.text for part in read_file("a.docx", make_form()))
-		for said in ("Tenant: Huber", "Landlord", "deposit 3000", "in a box", "File 12/25", "see § 551"):
+		boxes = ("in a box", "box of a box", "box of a cell")
+		for said in ("Tenant: Huber", "Landlord", "deposit 3000", *boxes, "File 12/25", "see § 551"):
 			with self.subTest(said):
 				self.assertEqual(text.count(said), 1, text)
 		self.assertNotIn("struck out", text)
@@ -104,6 +105,10 @@ class TestFiles(unittest.TestCase):
 			("È già lì, più giù: perché però così", "cp1252"),
 			("Où êtes-vous, très chère? À bientôt, ça va", "cp1252"),
 			("På søndag får vi også æg og øl", "cp1252"),
+			(
+				"Müller, Genève, Grünwald, Zürich, Köln, Orléans, Ærø, Forlì, Cantù, Málaga, São Paulo, Ñuñoa",
+				"cp1252",
+			),
 		):
 			with self.subTest(said):
 				self.assertEqual(read_file("a.csv", said.encode(codec))[0].text, said)
@@ -265,7 +270,8 @@ def make_form() -> bytes:
 	add(paragraph, '<w:ins w:id="1"><w:r><w:t>deposit 3000</w:t></w:r></w:ins>')
 	add(paragraph, '<w:moveFrom w:id="2"><w:r><w:t>struck out</w:t></w:r></w:moveFrom>')
 	box = "<w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent></w:pict>"
-	add(paragraph, f"<w:r>{box}</w:r>")
+	within = box.replace("in a box", "box of a box")
+	add(paragraph, f"<w:r>{box.replace('</w:p>', f'<w:r>{within}</w:r></w:p>')}</w:r>")
 	document.add_paragraph()
 	add(
 		document.element.body,
@@ -274,6 +280,7 @@ def make_form() -> bytes:
 	cells = document.add_table(1, 3).rows[0].cells
 	cells[0].text, cells[2].text = "a", "b"
 	cells[1].add_table(1, 1).cell(0, 0).text = "inner"
+	add(cells[2].paragraphs[0]._p, f"<w:r>{box.replace('in a box', 'box of a cell')}</w:r>")
 	document.sections[0].header.paragraphs[0].text = "File 12/25"
 	note = "<w:footnote><w:p><w:r><w:t>see § 551</w:t></w:r></w:p></w:footnote>"
 	notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>"
