@@ -76,9 +76,9 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 
 
 def is_czech(data: bytes) -> bool:
-	letters = data.translate(None, ASCII)
-	found = [byte for byte in letters if byte in CZECH_BYTES]
-	return len(set(found)) >= MIN_CZECH_BYTES and len(found) >= MIN_CZECH_SHARE * len(letters)
+	accented = data.translate(None, ASCII)
+	found = [byte for byte in accented if byte in CZECH_BYTES]
+	return len(set(found)) >= MIN_CZECH_BYTES and len(found) >= MIN_CZECH_SHARE * len(accented)
 
 
 def find_declared_codec(data: bytes) -> str | None:

@@ -78,11 +78,11 @@ def read_form(reader) -> str:
 		fields = {name: field.get("/V") for name, field in (reader.get_fields() or {}).items()}
 	except list_reader_errors():
 		return ""
-	values = {name: render_value(value) for name, value in fields.items()}
+	values = {name: describe_field_value(value) for name, value in fields.items()}
 	return "\n".join(f"{name}: {value}" for name, value in values.items() if value)
 
 
-def render_value(value) -> str:
+def describe_field_value(value) -> str:
 	"""A text, the name of a ticked box such as /Yes, or the chosen ones of a list. A signature has none."""
 	if isinstance(value, list):
 		return ", ".join(map(str, value))

@@ -83,5 +83,5 @@ def read_notes(document) -> Iterator[str]:
 
 
 def read_paragraphs(element) -> list[str]:
-	"""The texts of all paragraphs in an element, itself included: those in a paragraph are of its text boxes."""
+	"""The texts of an element's paragraphs, itself included; those within a paragraph are its text boxes."""
 	return [Paragraph(each, element).text for each in element.iter(qn("w:p"))]
