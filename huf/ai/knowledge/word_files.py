@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from docx import Document
 from docx.opc.constants import RELATIONSHIP_TYPE
@@ -35,13 +36,21 @@ NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 def read_blocks(content: bytes) -> Iterator[str]:
 	"""The texts of a file, headings in Markdown. Headers and footers come first, notes last."""
 	document = Document(io.BytesIO(content))
-	edges = [getattr(section, name) for section in document.sections for name in HEADERS]
-	own = [each for each in edges if not each.is_linked_to_previous]
-	for each in (document, *own):
-		simplify(each._element)
-	yield from dict.fromkeys(text for each in own for text in iterate_blocks(each))
+	simplify(document._element)
+	yield from dict.fromkeys(text for edge in list_edges(document) for text in iterate_blocks(edge))
 	yield from iterate_blocks(document)
 	yield from read_notes(document)
+
+
+def list_edges(document) -> Iterator:
+	"""The headers and footers, each once. Damaged ones are left out."""
+	for section in document.sections:
+		for name in HEADERS:
+			with suppress(AttributeError, KeyError):
+				edge = getattr(section, name)
+				if not edge.is_linked_to_previous:
+					simplify(edge._element)
+					yield edge
 
 
 def simplify(element) -> None:
@@ -77,9 +86,10 @@ def read_notes(document) -> Iterator[str]:
 	for kind in NOTES:
 		for relation in document.part.rels.values():
 			if relation.reltype == kind:
-				root = parse_xml(relation.target_part.blob)
-				simplify(root)
-				yield "\n".join(read_paragraphs(root)).strip()
+				with suppress(etree.XMLSyntaxError):
+					root = parse_xml(relation.target_part.blob)
+					simplify(root)
+					yield "\n".join(read_paragraphs(root)).strip()
 
 
 def read_paragraphs(element) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import frappe
 from frappe.utils import getdate
@@ -127,9 +127,10 @@ def choose_number(item: dict, known: dict[str, Number]) -> Number:
 	if name not in known:
 		raise ToolError(f"There is no Nr. {name} here. Known: {', '.join(known)}.")
 	rate = item.get("satz")
-	if not isinstance(rate, int | float | None):
-		raise ToolError(f"The satz must be a number such as 1.3, not {rate!r}.")
-	return known[name] if rate is None else replace(known[name], rate=to_decimal(rate))
+	try:
+		return known[name] if rate is None else replace(known[name], rate=to_decimal(rate))
+	except InvalidOperation:
+		raise ToolError(f"The satz must be a number such as 1.3, not {rate!r}.") from None
 
 
 def line_as_dict(line: Line) -> dict:

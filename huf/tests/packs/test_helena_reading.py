@@ -290,7 +290,7 @@ class TestFees(HelenaTestCase):
 			self.as_user(tools.get_kosten_rules, 5000, auftrag_am="2019-01-01")
 
 	def test_a_bill_has_line_amounts_and_a_total(self):
-		items = [{"nummer": "2300", "satz": 1.5}, {"nummer": "7002"}, {"nummer": "7008"}]
+		items = [{"nummer": "2300", "satz": "1.5"}, {"nummer": "7002"}, {"nummer": "7008"}]
 		found = self.as_user(tools.get_kosten_rules, 5000, items, auftraggeber=2)["rechnung"]
 		self.assertEqual([line["betrag"] for line in found["zeilen"]], [638.1, 20.0, 125.04])
 		self.assertEqual(found["zeilen"][0]["satz"], 1.8)

@@ -62,6 +62,17 @@ class TestFiles(unittest.TestCase):
 		self.assertNotIn("struck out", text)
 		self.assertIn("a | inner | b", text)
 
+	def test_a_docx_with_a_damaged_header_is_read_without_it(self):
+		from docx import Document
+
+		document, out = Document(), io.BytesIO()
+		document.add_paragraph("The rent is 900.")
+		header = document.sections[0].header
+		header.paragraphs[0].text = "File 12/25"
+		document.part.rels.pop(header._sectPr.get_headerReference(header._hdrftr_index).rId)
+		document.save(out)
+		self.assertEqual([part.text for part in read_file("a.docx", out.getvalue())], ["The rent is 900."])
+
 	def test_xlsx_rows_are_read_under_the_sheet_name(self):
 		parts = read_file("a.xlsx", make_xlsx())
 		self.assertEqual(

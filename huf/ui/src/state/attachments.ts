@@ -106,5 +106,6 @@ export function takeAttachments(draft: string): Attachment[] {
 /** The site has refused the message. */
 export function returnAttachments(draft: string, files: Attachment[]): void {
 	attachmentsOf(draft).push(...files.map(toItem));
+	store(draft);
 }
 

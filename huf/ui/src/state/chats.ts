@@ -105,7 +105,8 @@ export const unsentChat = (): Chat | undefined => chats.get(NEW);
 
 /** A fresh "new" chat. One with a sent message keeps running and is listed once its conversation has a name. */
 export function startNewChat(): Chat {
-	if (chats.get(NEW)?.turns.length) chats.delete(NEW);
+	const last = chats.get(NEW);
+	if (last?.turns.length || last?.problem) chats.delete(NEW);
 	return openChat(null);
 }
 
