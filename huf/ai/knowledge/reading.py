@@ -73,7 +73,7 @@ def read_pdf(content: bytes) -> list[Part]:
 
 
 def read_form(reader) -> str:
-	"""What is filled in the form of a PDF, as lines "name: value". It is not in the text of the pages."""
+	"""The values of a PDF form, as lines "name: value". They are not in the text of the pages."""
 	try:
 		fields = {name: field.get("/V") for name, field in (reader.get_fields() or {}).items()}
 	except list_reader_errors():
@@ -83,7 +83,7 @@ def read_form(reader) -> str:
 
 
 def describe_field_value(value) -> str:
-	"""A text, the name of a ticked box such as /Yes, or the chosen ones of a list. A signature has none."""
+	"""A text, the state of a ticked box such as /Yes, or the selected items of a list; "" for a signature."""
 	if isinstance(value, list):
 		return ", ".join(map(str, value))
 	return str(value).removeprefix("/") if isinstance(value, str) and value != "/Off" else ""

@@ -1,4 +1,4 @@
-"""Reads what a person sees in a Word file, as if all tracked changes had been accepted."""
+"""Reads the visible text of a Word file, with all tracked changes accepted."""
 
 import io
 import re
@@ -62,7 +62,7 @@ def iterate_blocks(container) -> Iterator[str]:
 	"""Paragraphs, their text boxes, and tables, in document order."""
 	for block in container.iter_inner_content():
 		if isinstance(block, Table):
-			yield "\n".join(" | ".join(map(read_cell, row.cells)) for row in block.rows)
+			yield read_table(block)
 			continue
 		style = block.style.name if block.style is not None else ""
 		level = int(style[-1]) if re.fullmatch(r"Heading [1-6]", style) else int(style == "Title")
@@ -70,13 +70,15 @@ def iterate_blocks(container) -> Iterator[str]:
 		yield from read_paragraphs(block._p)[1:]
 
 
+def read_table(table: Table) -> str:
+	return "\n".join(" | ".join(map(read_cell, row.cells)) for row in table.rows)
+
+
 def read_cell(cell) -> str:
 	"""The text of a cell, with the tables in it."""
 	blocks = cell.iter_inner_content()
 	texts = (
-		"\n".join(" | ".join(map(read_cell, row.cells)) for row in block.rows)
-		if isinstance(block, Table)
-		else "\n".join(read_paragraphs(block._p))
+		read_table(block) if isinstance(block, Table) else "\n".join(read_paragraphs(block._p))
 		for block in blocks
 	)
 	return "\n".join(texts).strip()

@@ -245,7 +245,7 @@ def find_paths(part: str) -> list[tuple[str, ...]]:
 
 
 def read_field_path(doc: Snapshot, path: tuple[str, ...]) -> list:
-	"""[the value], or [] if there is none, or a list or an object."""
+	"""The value in a list; empty if the field is missing, or holds a list or an object."""
 	value: Any = doc
 	for name in path:
 		if not isinstance(value, Snapshot) or name not in value:
