@@ -20,8 +20,6 @@ from huf.ai.knowledge.chunking import Part, split_markdown
 
 MAX_UNPACKED_BYTES = 200_000_000
 """Limit for unpacked office files, against zip bombs."""
-MAX_PAGES = 5_000
-MAX_ROWS = 50_000
 XML_OUT_OF_MEMORY = 2
 """The code of libxml2, which lxml raises as a syntax error."""
 TITLE = re.compile(r"<title\b[^<>]{0,200}>([^<>]{1,300})</title", re.IGNORECASE)
@@ -67,7 +65,7 @@ def read_pdf(content: bytes) -> list[Part]:
 	reader = PdfReader(io.BytesIO(content))
 	if reader.is_encrypted and not reader.decrypt(""):
 		raise UsageError("The PDF is locked with a password.")
-	pages = enumerate(reader.pages[:MAX_PAGES], 1)
+	pages = enumerate(reader.pages, 1)
 	parts = [Part(strip_control_chars(page.extract_text() or ""), page=number) for number, page in pages]
 	return [*parts, Part(strip_control_chars(read_form(reader)))]
 
@@ -103,8 +101,8 @@ def read_xlsx(content: bytes) -> list[Part]:
 	book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 	parts = []
 	for sheet in book.worksheets:
-		rows = sheet.iter_rows(max_row=MAX_ROWS, values_only=True)
-		parts.append(Part(strip_control_chars("\n".join(render_rows(rows))), heading=sheet.title))
+		rows = render_rows(sheet.iter_rows(values_only=True))
+		parts.append(Part(strip_control_chars("\n".join(rows)), heading=sheet.title))
 	return parts
 
 

@@ -87,6 +87,10 @@ class TestFiles(unittest.TestCase):
 		far = ((None, "name", *[None] * 500, "end"), (None, "Anna"))
 		self.assertEqual(read_file("a.xlsx", make_xlsx(far))[0].text, "name | end\nAnna")
 
+	def test_an_xlsx_is_read_to_its_last_row(self):
+		rows = [("first",), *[()] * 60_000, ("last",)]
+		self.assertEqual(read_file("a.xlsx", make_xlsx(rows))[0].text, "first\nlast")
+
 	def test_pptx_slides_are_read_in_numeric_order(self):
 		parts = read_file("a.pptx", make_pptx(*map(str, range(1, 12))))
 		self.assertEqual([part.text for part in parts], list(map(str, range(1, 12))))
