@@ -5,6 +5,7 @@ n8n exports the JSON of a workflow with "AI Agent" nodes, Agent Builder Python c
 
 import ast
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ MAX_CODE_CHARS = 200_000
 MAX_AGENTS = 50
 N8N_AGENT = "@n8n/n8n-nodes-langchain.agent"
 N8N_NOTE = "n8n-nodes-base.stickyNote"
+N8N_EXPRESSION = re.compile(r"\{\{[^{}]*\}\}")
 N8N_NUMBERS = {"temperature": "temperature", "topP": "top_p", "maxTokens": "max_tokens"}
 SDK_NUMBERS = ("temperature", "top_p", "max_tokens")
 
@@ -139,16 +141,19 @@ def read_n8n_agent(node: Mapping, parts: list[tuple[str, dict]]) -> ExportedAgen
 	parameters = node.get("parameters") or {}
 	options = parameters.get("options") or {}
 	instructions = str(options.get("systemMessage") or parameters.get("systemMessage") or "")
-	agent = ExportedAgent(str(node["name"]), instructions.removeprefix("="))
+	prompt = str(parameters.get("text") or "") if parameters.get("promptType") == "define" else ""
+	# Without a system message, the task often stands in the prompt.
+	is_task = not instructions and bool(N8N_EXPRESSION.sub("", prompt).strip("= \n"))
+	agent = ExportedAgent(str(node["name"]), (prompt if is_task else instructions).removeprefix("="))
 	check_expressions(agent)
 	if node.get("disabled"):
 		agent.settings["disabled"] = 1
 	if isinstance(options.get("maxIterations"), int):
 		agent.settings["max_iterations"] = options["maxIterations"]
 	list_others(agent, options, ("systemMessage", "maxIterations"))
-	if parameters.get("promptType") == "define" and parameters.get("text"):
-		prompt = " ".join(str(parameters["text"]).split())[:200]
-		agent.unmapped.append(_("The prompt is the user's message here: {0}").format(prompt))
+	if prompt and not is_task:
+		line = " ".join(prompt.split())[:200]
+		agent.unmapped.append(_("The prompt is the user's message here: {0}").format(line))
 	for kind, part in parts:
 		if kind == "ai_languageModel" and not agent.model:
 			read_n8n_model(agent, part.get("parameters") or {})

@@ -34,6 +34,18 @@ class TestImport(SiteTestCase):
 			self.assertIn(part, lines)
 		self.assertEqual(report["unmapped"], ["When a message comes (chatTrigger)"])
 
+	def test_the_prompt_of_an_agent_without_a_system_message_becomes_its_instructions(self):
+		for prompt, instructions in (
+			("=Find the address of {{ $json.company }}.", "Find the address of {{ $json.company }}."),
+			("={{ $json.chatInput }}", ""),
+		):
+			parameters = {"promptType": "define", "text": prompt}
+			node = {"name": "Research", "type": N8N_AGENT, "parameters": parameters}
+			((agent,), _) = parse_export(json.dumps({"nodes": [node], "connections": {}}))
+			with self.subTest(prompt):
+				self.assertEqual(agent.instructions, instructions)
+				self.assertEqual(len(agent.unmapped), 1)
+
 	def test_an_agent_that_is_turned_off_stays_off(self):
 		node = {"name": unique("Off"), "type": N8N_AGENT, "disabled": True}
 		(made,) = import_agents(json.dumps({"nodes": [node], "connections": {}}))["agents"]
