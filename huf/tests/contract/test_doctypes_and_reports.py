@@ -7,6 +7,33 @@ from frappe.desk.query_report import run
 
 from huf.tests.base import SiteTestCase
 
+REFUSED_FIELDS = (
+	dict(fieldname="x" * 65),
+	dict(fieldname="", label=""),
+	dict(hidden=1, reqd=1),
+	dict(fieldtype="Section Break", reqd=1),
+	dict(fieldtype="Text", search_index=1),
+	dict(fieldtype="Text", unique=1),
+	dict(fieldtype="HTML", in_list_view=1),
+	dict(fieldtype="Link", options="No Such DocType"),
+	dict(fieldtype="Table", options="User"),
+	dict(fieldtype="Dynamic Link", options="no_such_field"),
+	dict(fieldtype="Check", default="2"),
+	dict(fieldtype="Select", options="A\nB", default="C"),
+	dict(fieldtype="Rating", options="20"),
+	dict(fieldtype="Float", precision="12"),
+	dict(depends_on="eval:doc.code = 1"),
+)
+REFUSED_SETTINGS = (
+	dict(search_fields="no_such_field"),
+	dict(sort_field="no_such_field"),
+	dict(title_field="no_such_field"),
+	dict(image_field="code"),
+	dict(autoname="field:no_such_field"),
+	dict(autoname="naming_series:"),
+	dict(permissions=[dict(role="System Manager", read=1)] * 2),
+)
+
 
 class TestDocTypesAtRunTime(SiteTestCase):
 	doctype = "Huf Test Thing"
@@ -59,6 +86,22 @@ class TestDocTypesAtRunTime(SiteTestCase):
 			doctype.fields[2].unique = int(change["autoname"] == "field:code")
 			with self.assertRaisesRegex(frappe.ValidationError, "cannot be unique"):
 				doctype.save()
+
+	def test_a_doctype_whose_fields_do_not_fit_is_refused(self):
+		for change in REFUSED_FIELDS:
+			field = dict(fieldname="extra", label="Extra", fieldtype="Data") | change
+			self.check_refused(change, fields=[field])
+		for settings in REFUSED_SETTINGS:
+			self.check_refused(settings, **settings)
+
+	def check_refused(self, case, **values):
+		rules = [dict(role="System Manager", read=1)]
+		fields = [dict(fieldname="code", label="Code", fieldtype="Data")]
+		values = dict(fields=fields, permissions=rules) | values
+		doctype = dict(doctype="DocType", name="Huf Test Refused", module="Huf", custom=1) | values
+		with self.subTest(case), self.assertRaises(frappe.ValidationError):
+			frappe.get_doc(doctype).insert()
+		frappe.db.rollback()
 
 	def test_a_new_field_has_its_default_in_existing_rows(self):
 		self.make("a")

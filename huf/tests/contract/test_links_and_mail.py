@@ -19,6 +19,21 @@ class TestLinksAndMail(SiteTestCase):
 		self.assertEqual(stored, hashlib.sha256(key.encode()).hexdigest())
 		self.assertTrue(generated)
 
+	def test_a_field_of_type_email_refuses_what_is_no_address(self):
+		for sender, is_valid in (
+			("Anna <anna.o'neil+huf@mail.example.com>", True),
+			("anna@example", False),
+			("anna@----.com", False),
+			("anna@müller.example", False),
+			("änna@example.com", False),
+		):
+			todo = frappe.get_doc({"doctype": "ToDo", "description": "A task", "sender": sender})
+			with self.subTest(sender):
+				if is_valid:
+					self.assertTrue(todo.insert().name)
+				else:
+					self.assertRaises(frappe.InvalidEmailAddressError, todo.insert)
+
 	def test_sendmail_adds_an_email_queue_row_with_recipients(self):
 		make_outgoing_account()
 		address = f"{frappe.generate_hash(length=10)}@example.com"

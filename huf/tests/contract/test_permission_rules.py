@@ -33,6 +33,12 @@ class PermissionTestCase(SiteTestCase):
 		return [right for right in RIGHTS if frappe.has_permission(doctype, right, doc=doc)]
 
 
+def drop_doctype(doctype):
+	frappe.set_user("Administrator")
+	frappe.delete_doc("DocType", doctype, force=True)
+	frappe.db.commit()
+
+
 class TestRoles(PermissionTestCase):
 	def test_only_system_managers_have_rights_on_error_logs(self):
 		for roles, expected in ((("System Manager",), list(RIGHTS)), ((), [])):
@@ -46,6 +52,23 @@ class TestRoles(PermissionTestCase):
 		with self.assertRaises(frappe.PermissionError):
 			frappe.get_list("Error Log")
 		frappe.get_all("Error Log", limit=1)
+
+	def test_who_may_only_select_sees_the_search_fields(self):
+		doctype, role = "Huf Test Selected", f"Huf Test {frappe.generate_hash(length=8)}"
+		frappe.get_doc(dict(doctype="Role", role_name=role)).insert()
+		fields = [
+			dict(fieldname=each, label=each, fieldtype="Data") for each in ("heading", "code", "remark")
+		]
+		shown = dict(title_field="heading", search_fields="code", fields=fields)
+		rules = [dict(role="System Manager", read=1, create=1), dict(role=role, select=1, read=0)]
+		frappe.get_doc(
+			dict(doctype="DocType", name=doctype, module="Huf", custom=1, permissions=rules, **shown)
+		).insert()
+		self.addCleanup(drop_doctype, doctype)
+		frappe.get_doc(dict(doctype=doctype, heading="a", code="b", remark="c")).insert()
+		frappe.set_user(self.make_user(role))
+		(row,) = frappe.get_list(doctype, fields=["*"])
+		self.assertEqual(set(row), {"name", "code"})
 
 	def test_guests_cannot_list_desk_doctypes(self):
 		frappe.set_user("Guest")

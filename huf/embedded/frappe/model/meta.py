@@ -223,7 +223,7 @@ def get_permitted_fields(doctype: str, parenttype=None, user=None, permission_ty
 	"""Columns that a user may read: standard ones, and fields of permitted levels."""
 	meta = get_meta(doctype)
 	if permission_type == "select":
-		return [name for name in ("name", meta.title_field, *meta.get_search_fields()) if name]
+		return meta.get_search_fields()
 	standard = [*default_fields[1:], *(child_table_fields if meta.istable else ())]
 	return [
 		*standard,

@@ -7,7 +7,8 @@ from frappe.utils.data import *  # noqa: F403
 from frappe.utils.error import get_traceback  # noqa: F401
 from frappe.utils.html_utils import sanitize_html  # noqa: F401
 
-EMAIL = re.compile(r"[^@\s<>\"',;:]+@[^@\s<>\"',;:.]+(\.[^@\s<>\"',;:.]+)*")
+ATOM, LABEL = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+", "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+EMAIL = re.compile(rf"{ATOM}(?:\.{ATOM})*@(?:{LABEL}\.)+{LABEL}", re.IGNORECASE | re.ASCII)
 
 
 def get_fullname(user: str | None = None) -> str:

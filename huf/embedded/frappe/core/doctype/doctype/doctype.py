@@ -5,6 +5,7 @@ deleted.
 import re
 
 import frappe
+from frappe.core.doctype.doctype.field_checks import check_fields
 from frappe.database.schema import COLUMN_TYPES, sync_table
 from frappe.model import default_fields, no_value_fields, optional_fields
 from frappe.model.document import Document
@@ -17,6 +18,10 @@ NEEDS_OPTIONS = {"Link", "Table", "Table MultiSelect", "Dynamic Link"}
 
 
 BASIC_RIGHTS = ("select", "read", "write", "submit", "cancel", "create")
+
+
+def describe_scope(rule) -> tuple:
+	return rule.role, cint(rule.permlevel), cint(rule.if_owner)
 
 
 class DocType(Document):
@@ -33,6 +38,7 @@ class DocType(Document):
 		names = [field.fieldname for field in self.fields]
 		if duplicate := next((name for name in names if names.count(name) > 1), None):
 			frappe.throw(frappe._("{0}: Fieldname {1} appears multiple times").format(self.name, duplicate))
+		check_fields(self)
 		if not self.istable and not self.permissions and not self.custom:
 			frappe.throw(frappe._("{0}: No basic permissions set").format(self.name))
 		for rule in self.permissions:
@@ -64,6 +70,10 @@ class DocType(Document):
 			"Permission at level 0 must be set before higher levels are set": above
 			and not base
 			and rule.role not in ("All", "Desk User"),
+			"Only one rule allowed with the same Role, Level and If Owner": any(
+				other is not rule and describe_scope(other) == describe_scope(rule)
+				for other in self.permissions
+			),
 		}
 		if fault := next((fault for fault, is_so in wrong.items() if is_so), None):
 			where = frappe._("For {0} at level {1} in {2} in row {3}").format(
@@ -73,6 +83,8 @@ class DocType(Document):
 
 	def complete_field(self, field):
 		"""Give a field its name; refuse one that cannot be stored."""
+		if not (field.fieldname or field.label) and field.fieldtype not in no_value_fields:
+			frappe.throw(frappe._("Row #{0}: Fieldname is required").format(field.idx))
 		field.fieldname = field.fieldname or frappe.scrub(field.label or f"{field.fieldtype}_{field.idx}")
 		field.permlevel = cint(field.permlevel)
 		if not FIELDNAME.fullmatch(field.fieldname):

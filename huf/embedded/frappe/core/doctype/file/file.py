@@ -41,6 +41,8 @@ class File(Document):
 		elif not self.is_local():
 			self.file_name = self.file_url.split("/")[-1]
 		if content is not None:
+			if self.is_local():
+				self.is_private = int(self.is_in_private_folder())
 			self.write_content(content)
 			self.flags.written_url = self.file_url
 		elif not self.file_url:
