@@ -147,12 +147,14 @@ def check_files(home, site: str = SITE):
 def migrate(home, site: str = SITE) -> list[str]:
 	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes."""
 	with opened(home, site) as frappe:
+		from frappe.database.schema import pad_times
 		from frappe.model import sync
 		from frappe.utils.scheduler import list_unreadable
 
 		frappe.flags.in_migrate = True
 		sync.bootstrap()
 		changed = [name for app in frappe.get_installed_apps() for name in sync_app(frappe, app)]
+		pad_times()
 		for app in frappe.get_installed_apps():
 			run_hooks(frappe, "after_migrate", app)
 		frappe.db.commit()

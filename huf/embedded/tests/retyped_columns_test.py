@@ -1,6 +1,7 @@
 """Fields whose type changes: what becomes of the values in their columns, and of their indexes."""
 
 import frappe
+from frappe.database.schema import pad_times
 
 from huf.embedded.tests.sites import SiteTestCase
 
@@ -56,6 +57,12 @@ class TestRetypedColumns(SiteTestCase):
 				self.retype(new)
 				stored = self.read()
 				self.assertEqual([str(each) for each in stored], [str(each) for each in after])
+
+	def test_times_of_earlier_versions_get_two_digits_for_the_hour(self):
+		self.make("10:30", "09:05", None, fieldtype="Time")
+		frappe.db.sql(f"update `tab{DOCTYPE}` set size = '9:05:00' where name = '1'")
+		pad_times()
+		self.assertEqual(frappe.get_all(DOCTYPE, {"size": "9:05"}, pluck="name"), ["1"])
 
 	def test_empty_values_do_not_become_the_default(self):
 		self.make("", None, "4", fieldtype="Data")

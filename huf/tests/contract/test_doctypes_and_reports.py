@@ -78,6 +78,17 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		with self.assertRaises(frappe.db.OperationalError):
 			self.make("c", hour="late")
 
+	def test_times_are_compared_and_sorted_as_times(self):
+		self.make("a", hour="9:05")
+		self.make("b", hour="10:30")
+		names = frappe.get_all(self.doctype, order_by="hour asc", pluck="name")
+		self.assertEqual(names, ["a", "b"])
+		for operator, hour, found in (("=", "09:05", ["a"]), ("=", "9:5:00", ["a"]), (">", "9:30", ["b"])):
+			with self.subTest(operator, hour=hour):
+				self.assertEqual(
+					frappe.get_all(self.doctype, {"hour": [operator, hour]}, pluck="name"), found
+				)
+
 	def test_a_date_field_cannot_be_unique(self):
 		doctype = frappe.get_doc("DocType", self.doctype)
 		self.assertEqual(doctype.fields[0].unique, 1)

@@ -32,6 +32,7 @@ COMPARISONS = {
 	">=": operator.ge,
 	"<=": operator.le,
 }
+MOMENTS = ("Date", "Datetime", "Time")
 NEVER_NULL = {"name", "creation", "modified"}
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 EMPTY_MOMENT = "0001-01-01 00:00:00.000000"
@@ -185,7 +186,7 @@ def between(column, value, fieldtype, is_list):
 	"""Bounds that lists do not find are today."""
 	if not is_list:
 		start, end = value
-		kind = fieldtype if fieldtype in ("Date", "Datetime") else None
+		kind = fieldtype if fieldtype in MOMENTS else None
 		return f"{column} BETWEEN ? AND ?", [to_field(start, kind), to_field(end, kind)]
 	if fieldtype not in ("Date", "Datetime"):
 		raise frappe.db.ProgrammingError(
@@ -231,7 +232,7 @@ def typed(values, fieldtype) -> list:
 	"""Values to compare with a column of the type; a text that is no date equals none."""
 	if is_number_type(fieldtype):
 		return [as_number(value) for value in values]
-	if fieldtype not in ("Date", "Datetime"):
+	if fieldtype not in MOMENTS:
 		return [value if value is None else cstr(value) for value in values]
 	found = []
 	for value in values:
@@ -254,7 +255,7 @@ def compared(one: Filter, fieldtype, is_number, is_list):
 		return cstr(value)
 	if is_number:
 		return flt(value) if is_own else as_number(value)
-	if fieldtype in ("Date", "Datetime") and value != "":
+	if fieldtype in MOMENTS and value != "":
 		return to_field(value, fieldtype, one.field)
 	if is_list and isinstance(value, (int, float)) and not isinstance(value, str):
 		return flt(value) if value or one.operator != "=" else "''"

@@ -296,16 +296,25 @@ def to_number(value, fieldtype: str, column: str):
 	return round(float(value), 9)
 
 
-TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}:\d{1,2})(:\d{1,2}(?:\.\d+)?)?")
+TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}):(\d{1,2})(?::(\d{1,2}(?:\.\d+)?))?")
 """A date before the time is ignored, as on MariaDB."""
 
 
 def parse_time_of_day(value, column: str) -> str:
-	"""Hours, minutes and seconds; a text may lack the seconds."""
+	"""Hours, minutes and seconds, so that texts compare as times do; a text may lack the seconds."""
 	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
 		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
-	return f"{found[1]}{found[2] or ':00'}"
+	return ":".join(part.zfill(2) for part in found.groups(default="00"))
+
+
+def pad_times() -> None:
+	"""Rewrite times that earlier versions stored as 9:05:00."""
+	fields = frappe.get_all("DocField", {"fieldtype": "Time"}, ["parent", "fieldname"], order_by="name asc")
+	for field in fields:
+		if frappe.db.has_column(field.parent, field.fieldname):
+			table, column = get_table_name(field.parent), f"`{field.fieldname}`"
+			frappe.db.sql(f"update `{table}` set {column} = '0' || {column} where {column} like '_:%'")
 
 
 LOOSE_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
