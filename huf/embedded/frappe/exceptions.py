@@ -111,6 +111,14 @@ class InvalidEmailAddressError(ValidationError):
 	pass
 
 
+class InvalidPhoneNumberError(ValidationError):
+	pass
+
+
+class InvalidNameError(ValidationError):
+	pass
+
+
 class UniqueValidationError(ValidationError):
 	pass
 

@@ -7,6 +7,7 @@ from frappe.desk.query_report import run
 
 from huf.tests.base import SiteTestCase
 
+REFUSALS = (frappe.ValidationError, frappe.db.OperationalError, frappe.db.DataError)
 REFUSED_FIELDS = (
 	dict(fieldname="x" * 65),
 	dict(fieldname="", label=""),
@@ -46,6 +47,10 @@ class TestDocTypesAtRunTime(SiteTestCase):
 			dict(fieldname="serial", fieldtype="Data", label="Serial", unique=1),
 			dict(fieldname="day", fieldtype="Date", label="Day"),
 			dict(fieldname="hour", fieldtype="Time", label="Hour"),
+			dict(fieldname="person", fieldtype="Data", options="Name", label="Person"),
+			dict(fieldname="office", fieldtype="Data", options="Phone", label="Office"),
+			dict(fieldname="mobile", fieldtype="Phone", label="Mobile"),
+			dict(fieldname="pause", fieldtype="Duration", label="Pause"),
 		]
 		rules = [dict(role="System Manager", read=1, write=1, create=1, delete=1)]
 		values = dict(name=self.doctype, module="Huf", custom=1, autoname="field:code", fields=fields)
@@ -77,6 +82,23 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		self.assertEqual(rows, [datetime.timedelta(hours=10.5)])
 		with self.assertRaises(frappe.db.OperationalError):
 			self.make("c", hour="late")
+
+	def test_values_that_do_not_fit_their_fields_are_refused(self):
+		fitting = dict(person="Anna O'Neil-Müller", office="(030) 12345", mobile="+49-15112345678", pause=90)
+		made = self.make("a", **fitting)
+		self.assertEqual({name: made.get(name) for name in fitting}, fitting)
+		for number, values in enumerate(
+			(
+				dict(person="Anna <anna>"),
+				dict(office="call me"),
+				dict(mobile="12345"),
+				dict(pause="an hour"),
+				dict(day="2024-02-29T10:30:00Z"),
+			)
+		):
+			with self.subTest(values), self.assertRaises(REFUSALS):
+				self.make(f"b{number}", **values)
+			frappe.db.rollback()
 
 	def test_times_are_compared_and_sorted_as_times(self):
 		self.make("a", hour="9:05")

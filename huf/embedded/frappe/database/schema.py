@@ -151,7 +151,7 @@ def convert_value(old, field, kind: str):
 	"""A stored value as a field of another type stores it; an empty one stays empty, whatever the default."""
 	if old is None or old == "":
 		return 0 if "NOT NULL" in kind else None
-	fieldtype = {"Long Int": "Int", "Duration": "Float"}.get(field.fieldtype, field.fieldtype)
+	fieldtype = "Int" if field.fieldtype == "Long Int" else field.fieldtype
 	try:
 		return to_field(str(old), fieldtype, field.fieldname)
 	except (frappe.db.DataError, frappe.db.OperationalError) as error:
@@ -212,7 +212,7 @@ def get_table_name(doctype: str) -> str:
 	return doctype if doctype.startswith("__") else f"tab{doctype}"
 
 
-DECIMALS = {kind for kind, column in COLUMN_TYPES.items() if column == DECIMAL and kind != "Rating"}
+DECIMALS = {"Float", "Currency", "Percent", "Duration"}
 PARSED = {"Date", "Datetime", "Time", "JSON", "Int", "Check", *DECIMALS}
 """Field types that accept only some texts."""
 
@@ -336,12 +336,10 @@ def parse_moment(value, fieldtype: str, column: str) -> str:
 	try:
 		if isinstance(value, str):
 			value = read_moment(value)
-		if fieldtype == "Date":
-			return value.isoformat()[:10]
 		if not isinstance(value, datetime.datetime):
 			value = datetime.datetime.combine(value, datetime.time())
 		if value.tzinfo is None:
-			return to_column(value)
+			return to_column(value)[:10] if fieldtype == "Date" else to_column(value)
 	except (ValueError, TypeError, AttributeError):
 		pass
 	raise frappe.db.OperationalError(f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`")

@@ -17,7 +17,7 @@ no_value_fields = (
 )
 display_fieldtypes = tuple(kind for kind in no_value_fields if kind not in table_fields)
 numeric_fieldtypes = ("Currency", "Int", "Long Int", "Float", "Percent", "Check")
-float_like_fields = ("Float", "Currency", "Percent", "Duration", "Rating")
+float_like_fields = ("Float", "Currency", "Percent", "Rating")
 datetime_fields = ("Datetime", "Date", "Time")
 core_doctypes = ("DocType", "DocField", "DocPerm")
 """DocTypes that are defined by files of this package, because all other definitions are rows of them."""

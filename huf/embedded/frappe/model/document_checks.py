@@ -1,5 +1,7 @@
 """Validation and conversion of documents before insert and save. Writes no rows except secrets."""
 
+import re
+
 import frappe
 from frappe.database.schema import COLUMN_TYPES, INTEGER, LENGTHS
 from frappe.model import display_fieldtypes, table_fields
@@ -8,6 +10,9 @@ from frappe.utils.data import cint, cstr, flt, strip_html
 from frappe.utils.html_utils import sanitize_html
 
 MAX_INT = 2**31 - 1
+PHONE = re.compile(r"[0-9 +_\-,.*#()]{1,20}")
+PHONE_OF_COUNTRY = re.compile(r"\+\d[\d \-]{7,18}")
+PERSON = re.compile(r"\w[\w'\-]*( \w[\w'\-]*)*")
 NEVER_SANITISED = {"Attach", "Attach Image", "Barcode", "Code", "JSON"}
 
 
@@ -220,6 +225,20 @@ def validate_data_fields(row):
 				validate_email_address(address, throw=True)
 		elif field.options == "URL":
 			validate_url(value, throw=True)
+		elif field.options == "Phone" and not PHONE.fullmatch(cstr(value).strip()):
+			message = frappe._("{0} is not a valid Phone Number")
+			frappe.throw(message.format(value), frappe.InvalidPhoneNumberError)
+		elif field.options == "Name" and not PERSON.fullmatch(cstr(value).strip()):
+			frappe.throw(frappe._("{0} is not a valid Name").format(value), frappe.InvalidNameError)
+
+
+def validate_phones(row):
+	"""Frappe also checks the length of the number, by the country."""
+	for field in row.meta.of_types("Phone"):
+		value = row.get(field.fieldname)
+		if value and not PHONE_OF_COUNTRY.fullmatch(cstr(value)):
+			message = frappe._("Phone Number {0} set in field {1} is not valid.")
+			frappe.throw(message.format(value, field.fieldname), frappe.InvalidPhoneNumberError)
 
 
 def validate_selects(row):
@@ -335,6 +354,7 @@ def save_passwords(row):
 
 row_checks = (
 	validate_data_fields,
+	validate_phones,
 	validate_selects,
 	validate_non_negative,
 	validate_length,
