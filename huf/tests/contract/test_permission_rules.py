@@ -127,7 +127,8 @@ class TestShares(PermissionTestCase):
 		user = self.make_user()
 		frappe.share.add("Error Log", log.name, user, write=1)
 		frappe.set_user(user)
-		self.assertEqual(frappe.get_list("Error Log", pluck="name"), [log.name])
+		rows = frappe.get_list("Error Log", fields=["name", "method"])
+		self.assertEqual(rows, [{"name": log.name, "method": "a"}])
 		self.assertEqual(self.rights("Error Log", log), ["read", "write"])
 		self.assertEqual(self.rights("Error Log", other), [])
 

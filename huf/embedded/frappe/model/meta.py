@@ -209,9 +209,13 @@ class Meta:
 	) -> list[str]:
 		if (user or frappe.session.user) == "Administrator":
 			return [name for name in self.valid_columns if name not in default_fields + child_table_fields]
+		from frappe.share import get_shared
+
 		levels = self.get_permlevel_access(permission_type, parenttype, user=user)
-		if 0 not in levels and permission_type in ("read", "select"):
-			levels = [*levels, 0] if not self.get_permissions(parenttype) else levels
+		if 0 not in levels and permission_type == "read":
+			has_no_rules = not self.get_permissions(parenttype)
+			if has_no_rules or get_shared(self.name, user, rights=["read"], limit=1):
+				levels = [*levels, 0]
 		return [
 			field.fieldname
 			for field in self.fields
