@@ -9,7 +9,7 @@ import frappe
 from huf.ai.chat import approvals
 from huf.ai.core.times import to_utc
 from huf.ai.queries.event_stream import replay_events
-from huf.ai.storage.conversations import shorten_id
+from huf.ai.storage.rows import shorten_id
 from huf.api.responses import (
 	CHANNEL,
 	CONVERSATION,

@@ -24,8 +24,8 @@ from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
-from huf.ai.storage.conversations import shorten_id
 from huf.ai.storage.events import first_event_number
+from huf.ai.storage.rows import shorten_id
 
 QUEUED_S = 100
 """How long a request waits until its run begins. A bench's web server closes it after 120 seconds, and then

@@ -16,7 +16,7 @@ from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.leases import claim_conversation, read_active_run
-from huf.ai.storage.rows import clip, clip_line, digest, insert_row, insert_rows
+from huf.ai.storage.rows import MAX_ID_CHARS, clip, clip_line, digest, insert_row, insert_rows, shorten_id
 
 MAX_TITLE_CHARS = 60
 MESSAGES_AFTER_S = 1.0
@@ -24,15 +24,8 @@ MESSAGES_AFTER_S = 1.0
 them.
 """
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
-MAX_ID_CHARS = 140
 SHARED_OWNER = "Administrator"
 """Owner of shared conversations, so that only users who may see every conversation see them."""
-
-
-def shorten_id(value: object) -> str:
-	"""An ID from outside as a field of type Data holds it: a longer one is replaced by its digest."""
-	text = str(value)
-	return text if len(text) <= MAX_ID_CHARS else digest(text)
 
 
 class ConversationManager:

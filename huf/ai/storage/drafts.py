@@ -18,8 +18,7 @@ from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
-from huf.ai.storage.conversations import shorten_id
-from huf.ai.storage.rows import clip, insert_row, update_row
+from huf.ai.storage.rows import clip, insert_row, shorten_id, update_row
 
 DRAFT = "Agent Draft"
 PENDING, APPROVED = DraftStatus.PENDING.value, DraftStatus.APPROVED.value

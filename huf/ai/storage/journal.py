@@ -36,12 +36,12 @@ from huf.ai.core.types import (
 )
 from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
 from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_reservation
-from huf.ai.storage.conversations import MAX_ID_CHARS, ConversationManager, shorten_id
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
-from huf.ai.storage.rows import clip, commit_before_effect, insert_row, update_row
+from huf.ai.storage.rows import MAX_ID_CHARS, clip, commit_before_effect, insert_row, shorten_id, update_row
 from huf.ai.storage.run_rows import is_cancel_cached
 from huf.ai.storage.waiting_runs import Wait, waiting_runs
 

@@ -16,6 +16,8 @@ MAX_TEXT_CHARS = 20_000
 """Limit of a text field in these tables; Agent Message has the whole text."""
 MAX_TEXT_BYTES = 2**16 - 1
 """Of a field of type Small Text on MariaDB."""
+MAX_ID_CHARS = 140
+"""Of a field of type Data."""
 BATCH_ROWS = 500
 
 
@@ -64,6 +66,12 @@ def insert_row(
 def digest(*parts: Any) -> str:
 	"""A name derived from the given parts, so that equal parts yield equal names. 32 hexadecimal digits."""
 	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
+
+
+def shorten_id(value: object) -> str:
+	"""An ID from outside as a field of type Data holds it: a longer one is replaced by its digest."""
+	text = str(value)
+	return text if len(text) <= MAX_ID_CHARS else digest(text)
 
 
 def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: Any) -> None:
