@@ -146,7 +146,12 @@ def restore(target: Target) -> Restored:
 	set_values(doc, target)
 	doc.save()
 	set_origin(target, target.name)
-	return Restored(target.doctype, target.name, "update", find_left(target, target.name))
+	left = find_left(target, target.name)
+	if left and read_stored_image(target.doctype, target.name) == target.current:
+		frappe.throw(
+			frappe._("You may not write these fields, or they are computed: {0}").format(", ".join(left))
+		)
+	return Restored(target.doctype, target.name, "update", left)
 
 
 def create_again(target: Target) -> Restored:

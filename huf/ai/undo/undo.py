@@ -35,6 +35,9 @@ ADDED: Mapping[str, tuple[str, str, dict]] = {
 """DocTypes whose documents Frappe deletes with the one that they name: these fields, and more filters."""
 CHANGED = "What this undo would do has changed since you saw it. Look at it again."
 NOTHING = "There is nothing to undo: these runs changed no document, or it was undone before."
+NOTHING_RESTORED = (
+	"This undo would restore nothing: all that the runs changed was changed since, or you may not restore it."
+)
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ def preview_undo(scope: UndoSelection, decisions: Decisions | str | None = None)
 def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str | None = None) -> dict:
 	"""Undo what was previewed as `approved` (its digest): {run, restored: [...]}. Commits.
 
-	Raises UsageError, with nothing changed, if it would now do something else, or if a document cannot be
-	restored and the caller did not decide to keep it.
+	Raises UsageError, with nothing changed, if it would now do something else or restore nothing, or if a
+	document cannot be restored and the caller did not decide to keep it. Documents that cannot be restored
+	and that the user may not read are kept.
 	"""
 	decisions = check_decisions(decisions)
 	found = read_scope(scope)
@@ -114,14 +118,17 @@ def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[li
 	if prefix != digest_plans(found, plans, decisions):
 		raise UsageError(CHANGED)
 
-	def work() -> list[Restored]:
+	def work() -> tuple[list[Restored], list[Problem]]:
 		restored, problems = restore_all(targets)
-		if problems:
-			names = "; ".join(f"{each.doctype} {each.name}: {each.error}" for each in problems)
+		if readable := list_readable(problems):
+			names = "; ".join(f"{each.doctype} {each.name}: {each.error}" for each in readable)
 			raise UsageError(f"This cannot be undone. Keep these documents, or repair them first: {names}")
-		return restored
+		if not restored:
+			raise UsageError(NOTHING_RESTORED)
+		return restored, problems
 
-	return apply_approved(work, difference), list_undone(found, plans)
+	restored, unreadable = apply_approved(work, difference)
+	return restored, list_undone(found, plans, unreadable)
 
 
 # --- plans ---
@@ -174,9 +181,10 @@ def list_added(target: Target, changed: set[tuple[str, str]]) -> list[tuple[str,
 	return found
 
 
-def list_undone(found: UndoScope, plans: list[DocumentPlan]) -> list[Any]:
+def list_undone(found: UndoScope, plans: list[DocumentPlan], problems: list[Problem]) -> list[Any]:
 	"""The changes that are undone; those of documents left as they are can be undone later."""
 	undone = {(plan.target.doctype, plan.target.name) for plan in plans if plan.is_undone}
+	undone -= {(each.doctype, each.name) for each in problems}
 	return [row for row in found.changes if (row.reference_doctype, row.reference_name) in undone]
 
 
@@ -248,26 +256,22 @@ def describe_undo(
 	`difference` is that of a draft. `conflicts`: values that others changed since. `problems`: documents that
 	cannot be restored, and why. `kept`: documents that the user decided to leave. `notes`: what a restored
 	document could not get back. `external` and `untraced`: calls that are not undone. `hidden`: the number of
-	conflicts and problems that the user may not read.
+	conflicts and problems that the user may not read, and that stay as they are.
 	"""
 	named = [(plan.target, conflict) for plan in plans if not plan.is_kept for conflict in plan.conflicts]
 	conflicts = [describe_conflict(target, conflict, decisions) for target, conflict in named]
-	unreadable = [each for each in problems if not may_read(each.doctype, each.name)]
+	readable = list_readable(problems)
 	return {
 		"runs": list(found.runs),
 		"digest": f"{digest_plans(found, plans, decisions)}.{preview.digest}",
 		"difference": translate_labels(preview.as_dict()),
 		"conflicts": [each for each in conflicts if each],
-		"problems": [
-			{**each.as_dict(), "key": to_key(each.doctype, each.name)}
-			for each in problems
-			if each not in unreadable
-		],
+		"problems": [{**each.as_dict(), "key": to_key(each.doctype, each.name)} for each in readable],
 		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_kept],
 		"notes": [each.as_dict() for each in restored if each.note or each.left],
 		"external": list(found.external),
 		"untraced": list(found.untraced),
-		"hidden": conflicts.count(None) + len(unreadable),
+		"hidden": conflicts.count(None) + len(problems) - len(readable),
 	}
 
 
@@ -293,6 +297,10 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"can_restore": conflict.can_restore,
 		"decision": PathDecisions(target.doctype, target.name, decisions).get(conflict.path, KEEP),
 	}
+
+
+def list_readable(problems: list[Problem]) -> list[Problem]:
+	return [each for each in problems if may_read(each.doctype, each.name)]
 
 
 def may_read(doctype: str, name: str) -> bool:

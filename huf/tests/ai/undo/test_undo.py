@@ -268,8 +268,11 @@ class TestConflicts(UndoTestCase):
 		run = self.run_calls((CREATE, "ToDo", {"description": "mine now"}))
 		(name,) = changed_names(run)
 		edit("ToDo", name, priority="High")
-		(conflict,) = undo(run)["preview"]["conflicts"]
+		preview = preview_undo(UndoSelection((run,)))
+		(conflict,) = preview["conflicts"]
 		self.assertEqual((conflict["path"], conflict["current"]), ([], {"priority": "High"}))
+		with self.assertRaisesRegex(UsageError, "restore nothing"):
+			apply_undo(UndoSelection((run,)), preview["digest"])
 		self.assertTrue(frappe.db.exists("ToDo", name))
 		undo(run, **{f"ToDo/{name}": "restore"})
 		self.assertFalse(frappe.db.exists("ToDo", name))
@@ -316,7 +319,7 @@ class TestConflicts(UndoTestCase):
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
 		frappe.delete_doc(CASE, case.name)
 		frappe.db.commit()
-		(conflict,) = undo(run)["preview"]["conflicts"]
+		(conflict,) = preview_undo(UndoSelection((run,)))["conflicts"]
 		self.assertFalse(conflict["can_restore"])
 
 	def test_linked_document_blocks_the_undo_until_it_is_kept(self):

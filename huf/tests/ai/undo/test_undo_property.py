@@ -11,6 +11,7 @@ import frappe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from huf.ai.core.errors import UsageError
 from huf.ai.storage.agent_changes import insert_changes
 from huf.ai.storage.rows import insert_row
 from huf.ai.undo.capture import CallChanges, read_stored_image
@@ -67,6 +68,10 @@ class TestUndoProperty(SiteTestCase):
 			{name: read_stored_image(ORDER, name) for name in names}, ended, "a preview changes nothing"
 		)
 		self.assertEqual(preview["problems"], [])
+		if not preview["difference"]["changes"]:
+			with self.assertRaisesRegex(UsageError, "restore nothing"):
+				apply_undo(UndoSelection((run,)), preview["digest"])
+			return
 		undo = apply_undo(UndoSelection((run,)), preview["digest"])["run"]
 		conflicts = {(each["name"], *each["path"]) for each in preview["conflicts"]}
 		for name in names:

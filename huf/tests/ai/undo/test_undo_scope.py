@@ -10,7 +10,7 @@ from huf.ai.storage.retention import blank_runs
 from huf.ai.tools.registry import tool
 from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
-from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, undo
+from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, edit, undo
 from huf.tests.doctypes import CASE, EDITOR, ORDER, PLAIN, field, make_case, make_doctype, make_order
 from huf.tests.factories import make, make_tool, make_trigger, make_user, unique
 
@@ -219,3 +219,43 @@ class TestPermission(UndoTestCase):
 		stored = frappe.db.get_value(CASE, self.case.name, ["amount", "fee"])
 		self.assertEqual(tuple(stored), (1, "new fee"))
 		self.assertNotIn("SECRET-FEE", frappe.as_json(done["preview"]))
+
+	def test_undo_that_can_only_restore_hidden_fields_is_refused_and_left_to_others(self):
+		run = self.run_calls((UPDATE, CASE, {"name": self.case.name, "values": {"fee": "newer fee"}}))
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
+		self.assertIn("fee", problem["error"])
+		for decisions in ({}, {problem["key"]: "keep"}):
+			with self.assertRaises(UsageError):
+				undo(run, **decisions)
+		frappe.set_user("Administrator")
+		undo(run)
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "fee"), "new fee")
+
+	def test_undo_in_which_only_hidden_fields_conflict_is_refused(self):
+		run = self.run_calls((UPDATE, CASE, {"name": self.case.name, "values": {"fee": "newer fee"}}))
+		edit(CASE, self.case.name, fee="newest fee")
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		self.assertEqual(preview_undo(UndoSelection((run,)))["hidden"], 1)
+		with self.assertRaisesRegex(UsageError, "restore nothing"):
+			undo(run)
+		with self.assertRaisesRegex(UsageError, "fee"):
+			undo(run, **{"*": "restore"})
+		frappe.set_user("Administrator")
+		undo(run, **{"*": "restore"})
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "fee"), "new fee")
+
+	def test_documents_that_the_user_may_not_read_are_kept_and_can_be_undone_by_others(self):
+		note = make("Note", title=unique("Note"), public=0, content="before")
+		frappe.db.commit()
+		run = Worker(self.server, (CASE, "Note")).run(
+			(UPDATE, CASE, {"name": self.case.name, "values": {"amount": 3}}),
+			(UPDATE, "Note", {"name": note.name, "values": {"content": "after"}}),
+		)
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		self.assertEqual(undo(run)["preview"]["hidden"], 1)
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
+		frappe.set_user("Administrator")
+		self.assertIn("after", frappe.db.get_value("Note", note.name, "content"))
+		undo(run)
+		self.assertIn("before", frappe.db.get_value("Note", note.name, "content"))
