@@ -2,6 +2,7 @@
 
 Forms send them as text, programs and the database as objects. Here they are objects that can also be used
 as text: `doc.date < now.date()` and `doc.date < "2026-01-01"` both work, however the document was saved.
+So do `doc.time < now.time()` and `doc.time < "12:00:00"`.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -11,6 +12,7 @@ from frappe.utils import get_datetime
 
 TYPES = {"Date", "Datetime", "Time"}
 MIDNIGHT = datetime(1970, 1, 1)
+ADVICE = "a date is compared with now.date(), a time of day with now.time(), a date and time with now"
 COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -62,19 +64,21 @@ class AsText:
 		return getattr(str(self), name)
 
 
-def is_time(moment: date) -> bool:
-	return isinstance(moment, datetime)
+def find_kind(moment: Any) -> type | None:
+	return next((kind for kind in (datetime, date, timedelta) if isinstance(moment, kind)), None)
 
 
 def make_comparison(name: str):
 	"""The operator `name`, which compares as text with text, else as the date or time."""
 
 	def compare(self, other):
-		if isinstance(other, date) and isinstance(self, date) and is_time(other) != is_time(self):
+		if isinstance(other, time):
+			other = datetime.combine(MIDNIGHT, other) - MIDNIGHT
+		if find_kind(other) not in (None, find_kind(self)):
 			if name in ("__eq__", "__ne__"):
 				return NotImplemented
 			# A day is neither before nor after a time of that day.
-			raise TypeError("a date is compared with now.date(), a time with now")
+			raise TypeError(ADVICE)
 		return getattr(str(self) if isinstance(other, str) else super(AsText, self), name)(other)
 
 	return compare
@@ -99,6 +103,10 @@ class TimeAsText(AsText, timedelta):
 	def __str__(self):
 		text = super().__str__()
 		return f"0{text}" if text[1] == ":" else text
+
+
+# Errors of conditions name these.
+DateAsText.__name__, DatetimeAsText.__name__, TimeAsText.__name__ = "date", "datetime", "time"
 
 
 def wrap_moment(value: Any) -> Any:

@@ -75,6 +75,17 @@ class TestFiring(TriggerTestCase):
 		checks, error = evaluate_condition("now.date() > doc.due", doc, "Guest", datetime(2026, 1, 3))
 		self.assertEqual((checks[0].ok, error), (True, None))
 
+	def test_time_of_day_is_compared_with_the_time_of_now(self):
+		doc, now = Snapshot({"at": timedelta(hours=9), "due": date(2026, 1, 2)}), datetime(2026, 1, 3, 10)
+		for condition in ("doc.at < now.time()", "now.time() > doc.at", "doc.at != now.time()"):
+			checks, error = evaluate_condition(condition, doc, "Guest", now)
+			self.assertEqual((checks[0].ok, error), (True, None), condition)
+		for condition in ("doc.at < now", "now > doc.at", "doc.due < now.time()"):
+			_, error = evaluate_condition(condition, doc, "Guest", now)
+			self.assertIn("a time of day with now.time()", error)
+		_, error = evaluate_condition("doc.at < 9", doc, "Guest", now)
+		self.assertIn("'time' and 'int'", error)
+
 	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
 		names = ("at", "to", "zoned", "from_postgres")
 		meta = frappe._dict(fields=[frappe._dict(fieldname=name, fieldtype="Time") for name in names])
