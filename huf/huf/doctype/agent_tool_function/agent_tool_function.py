@@ -74,6 +74,8 @@ class AgentToolFunction(Document):
 			)
 		if self.reference_doctype:
 			self.check_doctype(frappe.get_meta(self.reference_doctype))
+		if self.second_person and self.amount_field and needed == DOCTYPE_FIELD:
+			self.check_amount_field(frappe.get_meta(self.reference_doctype))
 
 	def check_doctype(self, meta):
 		if meta.istable:
@@ -84,6 +86,12 @@ class AgentToolFunction(Document):
 					meta.name
 				)
 			)
+
+	def check_amount_field(self, meta):
+		"""Of another field no call has an amount, and then every call needs a second person."""
+		tables = [frappe.get_meta(df.options) for df in meta.get_table_fields()]
+		if not any(each.has_field(self.amount_field) for each in (meta, *tables)):
+			frappe.throw(_("{0} has no field {1}.").format(meta.name, self.amount_field))
 
 	def copy_mcp_tool(self):
 		"""Copy effect and approval from the MCP Server Connection, where people set them."""

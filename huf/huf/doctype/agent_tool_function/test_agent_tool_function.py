@@ -51,6 +51,15 @@ class TestAgentToolFunction(SiteTestCase):
 		for values, reason in (
 			({"types": "Get List"}, "needs"),
 			({"types": "Get List", "reference_doctype": "Agent Tool"}, "child table"),
+			(
+				{
+					"types": "Update Document",
+					"reference_doctype": "ToDo",
+					"second_person": 1,
+					"amount_field": "Grand Total",
+				},
+				"has no field Grand Total",
+			),
 			({"types": "GET", "name": "get it"}, "letters, digits"),
 			({"types": "GET", "headers": [{"header": "X", "value": "y"}]}, "needs a Base URL"),
 			({"types": "GET", "base_url": "example.com"}, "must begin"),
