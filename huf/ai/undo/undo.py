@@ -19,7 +19,7 @@ from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
-from huf.ai.undo.capture import CallChanges, read_stored_image
+from huf.ai.undo.capture import TABLE_FIELDTYPES, CallChanges, read_stored_image
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
@@ -289,9 +289,10 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"name": target.name,
 		"path": list(conflict.path),
 		"label": label_of(target.doctype, conflict.path),
-		"restored": conflict.restored,
-		"written": conflict.written,
-		"current": conflict.current,
+		**{
+			side: filter_values(target.doctype, conflict.path, getattr(conflict, side))
+			for side in ("restored", "written", "current")
+		},
 		"changed_by": conflict.by or (stamp[0] if stamp else None),
 		"changed_at": str(stamp[1]) if stamp else None,
 		"can_restore": conflict.can_restore,
@@ -310,17 +311,38 @@ def may_read(doctype: str, name: str) -> bool:
 
 
 def may_read_path(doctype: str, path: tuple[str, ...]) -> bool:
-	"""Whether the field is within the user's permission levels; whole documents and rows count as all."""
+	"""Whether each field that a path names is within the user's permission levels."""
+	metas, levels = list_metas(doctype, path), read_levels(doctype)
+	fields = [meta.get_field(name) for meta, name in zip(metas, path[::2], strict=False)]
+	return all((df.permlevel or 0) in levels for df in fields if df)
+
+
+def filter_values(doctype: str, path: tuple[str, ...], value: Any) -> Any:
+	"""The readable part of what is at a path: a field's value, or a document or row with its values by field,
+	and tables with their rows by name.
+	"""
+	if not isinstance(value, Mapping):
+		return value
+	if len(path) == 1:
+		return {row: filter_values(doctype, (*path, row), values) for row, values in value.items()}
+	return {
+		name: filter_values(doctype, (*path, name), each)
+		for name, each in value.items()
+		if may_read_path(doctype, (*path, name))
+	}
+
+
+def list_metas(doctype: str, path: tuple[str, ...]) -> list[Any]:
+	"""The meta of the document and, if the path names a table, of its rows."""
 	meta = frappe.get_meta(doctype)
-	levels = {0, *meta.get_permlevel_access("read")}
 	table = meta.get_field(path[0]) if path else None
-	if len(path) == 1 and table:
-		return (table.permlevel or 0) in levels
-	whole = frappe.get_meta(table.options) if table else meta
-	inner = whole.get_field(path[2]) if len(path) == 3 else None
-	if inner and table:
-		return {inner.permlevel or 0, table.permlevel or 0} <= levels
-	return all((df.permlevel or 0) in levels for df in whole.fields)
+	if table and table.fieldtype in TABLE_FIELDTYPES:
+		return [meta, frappe.get_meta(table.options)]
+	return [meta]
+
+
+def read_levels(doctype: str) -> set[int]:
+	return {0, *frappe.get_meta(doctype).get_permlevel_access("read")}
 
 
 def label_of(doctype: str, path: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from huf.ai.storage.retention import blank_runs
 from huf.ai.tools.registry import tool
 from huf.ai.undo.scope import UndoSelection, parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
-from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, edit, undo
+from huf.tests.ai.undo.runs import CREATE, UPDATE, UndoTestCase, Worker, changed_names, edit, undo
 from huf.tests.doctypes import CASE, EDITOR, ORDER, PLAIN, field, make_case, make_doctype, make_order
 from huf.tests.factories import make, make_tool, make_trigger, make_user, unique
 
@@ -259,3 +259,30 @@ class TestPermission(UndoTestCase):
 		self.assertIn("after", frappe.db.get_value("Note", note.name, "content"))
 		undo(run)
 		self.assertIn("before", frappe.db.get_value("Note", note.name, "content"))
+
+	def test_conflict_about_a_whole_document_shows_its_readable_fields(self):
+		run = self.run_calls((CREATE, CASE, {"title": "New", "fee": "first fee"}))
+		(name,) = changed_names(run)
+		edit(CASE, name, title="Edited", fee="other fee")
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		preview = preview_undo(UndoSelection((run,)))
+		(conflict,) = preview["conflicts"]
+		self.assertEqual((conflict["written"], conflict["current"]), ({"title": "New"}, {"title": "Edited"}))
+		self.assertNotIn("fee", frappe.as_json(preview))
+		undo(run, **{conflict["key"]: "restore"})
+		self.assertFalse(frappe.db.exists(CASE, name))
+
+	def test_conflict_about_a_row_shows_its_readable_fields(self):
+		order = make_order("nail")
+		run = Worker(self.server, (ORDER,)).run(
+			(UPDATE, ORDER, {"name": order.name, "values": {"lines": [{"item": "nail"}, {"item": "glue"}]}})
+		)
+		doc = frappe.get_doc(ORDER, order.name)
+		doc.lines[1].update({"qty": 7, "margin": 4321})
+		doc.save()
+		frappe.db.commit()
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		preview = preview_undo(UndoSelection((run,)))
+		(conflict,) = preview["conflicts"]
+		self.assertEqual((conflict["current"]["item"], conflict["current"]["qty"]), ("glue", 7))
+		self.assertNotIn("margin", frappe.as_json(preview["conflicts"]))
