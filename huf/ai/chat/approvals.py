@@ -162,13 +162,16 @@ def describe_decision(row) -> str:
 
 
 def check_fresh(row) -> None:
-	"""Raises UsageError, and presents the draft again, if a document it would change has changed."""
+	"""Raises UsageError, and presents the draft again, if a document has changed and with it the proposal."""
 	against = frappe.parse_json(row.against or "[]")
 	if all(
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against
 	):
 		return
-	drafts.renew_draft(row, propose_again(row, drafts.get_effective_arguments(row)))
+	proposal = propose_again(row, drafts.get_effective_arguments(row))
+	if (proposal.digest, proposal.second_person) == (row.digest, bool(row.second_person)):
+		return frappe.db.rollback()
+	drafts.renew_draft(row, proposal)
 	frappe.db.commit()
 	mail_approver(row.agent, row.name)
 	raise UsageError(CHANGED)

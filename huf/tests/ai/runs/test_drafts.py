@@ -263,6 +263,16 @@ class TestAnswers(DraftTestCase):
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "new")
 
+	def test_document_that_changed_elsewhere_does_not_prevent_the_approval(self):
+		draft = self.draft(self.start_change())
+		self.order.reload()
+		self.order.update({"status": "Paid"})
+		self.order.save()
+		frappe.db.commit()
+		with acting_as(self.user):
+			approved = approvals.approve_call(draft.name, draft.digest)
+		self.assertEqual(approved["status"], "Approved")
+
 	def test_approved_change_with_a_different_outcome_needs_approval_again(self):
 		result = self.start_change("new", "Done.")
 		self.approve_call(result)
