@@ -15,7 +15,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import StopReason, Usage
-from huf.ai.storage.limits import RUN, Cap, Limit, translate
+from huf.ai.storage.limits import RUN, SCOPES, Cap, Limit, list_changed_scopes, translate
 from huf.ai.storage.rows import digest, insert_rows
 
 BUDGET = "Agent Budget"
@@ -146,9 +146,9 @@ def describe_exhausted_limit(
 	limit: Limit, cap: Cap, spent: float, now: datetime, text: str = EXHAUSTED
 ) -> str:
 	amounts = (
-		(f"{cap.amount:g} USD", f"{spent:.4f} USD")
+		(f"{cap.amount:.10g} USD", f"{spent:.4f} USD")
 		if cap is limit.cost
-		else (translate("{amount} tokens", amount=f"{cap.amount:,}"), f"{spent:,}")
+		else (translate("{amount} tokens", amount=f"{cap.amount:.0f}"), f"{spent:.0f}")
 	)
 	holder = translate(limit.scope.title, holder=limit.holder, period=limit.period(now))
 	return translate(text, limit=amounts[0], holder=holder, spent=amounts[1], where=cap.where)
@@ -198,6 +198,29 @@ def sum_calls(limit: Limit, now: datetime) -> tuple[float, int]:
 		{"since": since, "holder": limit.holder},
 	)
 	return float(cost or 0), int(tokens or 0)
+
+
+def recount_budgets(doc) -> None:
+	"""Count again what the changed limits of Huf Settings or of an Agent concern: budgets do not count calls
+	that are made while no limit is set. Counts never fall, because old calls may have been deleted.
+	"""
+	now = now_datetime()
+	filters = {"scope": ["in", list_changed_scopes(doc) or [""]]}
+	if not doc.meta.issingle:
+		filters["holder"] = doc.name
+	for row in frappe.get_all(BUDGET, filters, ["name", "scope", "holder"], order_by="name asc"):
+		limit = Limit(SCOPES[row.scope], row.holder, Cap(0, ""), Cap(0, ""))
+		if row.name != limit.budget(now):
+			continue
+		cost, tokens = sum_calls(limit, now)
+		frappe.db.sql(
+			"""update `tabAgent Budget` set
+			cost = case when cost < reserved_cost + %(cost)s then reserved_cost + %(cost)s else cost end,
+			tokens = case when tokens < reserved_tokens + %(tokens)s
+				then reserved_tokens + %(tokens)s else tokens end
+			where name = %(name)s""",
+			{"cost": cost, "tokens": tokens, "name": row.name},
+		)
 
 
 def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:

@@ -65,6 +65,8 @@ SITE = LimitScope(
 	"1 = 1",
 )
 
+SCOPES = {scope.key: scope for scope in (RUN, AGENT, USER, SITE)}
+
 
 class Cap(NamedTuple):
 	"""An upper bound (0 means none), and the field that sets it, for error messages."""
@@ -135,6 +137,15 @@ def build_cap(doc, field: str) -> Cap:
 	source = translate(doc.doctype) + ("" if doc.meta.issingle else f" {doc.name}")
 	label = translate(doc.meta.get_label(field))
 	return Cap(amount, translate("{field} of {record}", field=label, record=source))
+
+
+def list_changed_scopes(doc) -> list[str]:
+	"""The keys of the scopes whose limits this save of Huf Settings or of an Agent changes."""
+	fields = {
+		key: (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or ()
+		for key, scope in SCOPES.items()
+	}
+	return [key for key, names in fields.items() if any(map(doc.has_value_changed, names))]
 
 
 def translate(text: str, **values) -> str:

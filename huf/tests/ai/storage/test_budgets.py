@@ -80,13 +80,25 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.2, places=6)
 		self.assertEqual(self.budget("user", user).tokens, 150_000)
 
+	def test_a_limit_that_was_off_for_a_while_counts_what_was_spent_meanwhile(self):
+		agent, user = self.make_agent(), make_user("Huf User")
+		doc = frappe.get_doc("Agent", agent)
+		self.server.forever(text("Dear.", **A_LOT))
+		for limit, status in ((0.5, "Success"), (0, "Success"), (0.3, "Stopped")):
+			doc.daily_cost_limit = limit
+			doc.save()
+			frappe.db.commit()
+			with acting_as(user):
+				self.assertEqual(run_agent_sync(agent, "Spend")["status"], status)
+		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.4, places=6)
+
 	def test_budget_stop_message_is_in_the_language_of_the_run_user(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
 		user = make_user("Huf User")
 		for language, words in (
-			("de", ("Vom Limit 2,000 Token für den Agenten", "Ein Huf-Manager kann es erhöhen")),
-			("es", ("El límite de 2,000 tokens para el agente", "Un administrador de Huf puede subirlo")),
-			("cs", ("Z limitu 2,000 tokenů pro agenta", "Správce Huf ho může zvýšit")),
+			("de", ("Vom Limit 2000 Token für den Agenten", "Ein Huf-Manager kann es erhöhen")),
+			("es", ("El límite de 2000 tokens para el agente", "Un administrador de Huf puede subirlo")),
+			("cs", ("Z limitu 2000 tokenů pro agenta", "Správce Huf ho může zvýšit")),
 		):
 			with self.subTest(language):
 				frappe.db.set_value("User", user, "language", language)
@@ -112,7 +124,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		result = run_agent_sync(agent, "Tell me all")
 		self.assertLess(self.server.requests[0]["max_tokens"], 2000)
 		self.assertEqual((result["stop_reason"], result["response"]), ("money_budget", "So far"))
-		self.assertIn("The limit of 2,000 tokens for the agent", result["error"])
+		self.assertIn("The limit of 2000 tokens for the agent", result["error"])
 		self.assertIn(
 			"leaves too little for a longer answer: 0 spent. A Huf Manager can raise it", result["error"]
 		)
