@@ -14,7 +14,7 @@ from frappe import _
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json
-from huf.ai.dry_run.diff import translate_labels
+from huf.ai.dry_run.diff import DOCSTATUS_LABELS, translate_labels
 from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
@@ -276,11 +276,15 @@ def describe_undo(
 
 
 def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) -> dict | None:
-	"""{key, doctype, name, path, label, restored, written, current, changed_by, changed_at, decision,
-	can_restore}; None if the user may not read it.
+	"""{key, doctype, name, path, label, fields, restored, written, current, changed_by, changed_at, decision,
+	can_restore}; None if the user may not read it. `fields`: {fieldname: {label, fieldtype}}.
 	"""
 	if not may_read(target.doctype, target.name) or not may_read_path(target.doctype, conflict.path):
 		return None
+	sides = {
+		side: filter_values(target.doctype, conflict.path, getattr(conflict, side))
+		for side in ("restored", "written", "current")
+	}
 	stamp = frappe.db.get_value(target.doctype, target.name, ["modified_by", "modified"])
 	key = to_key(target.doctype, target.name, *conflict.path)
 	return {
@@ -289,10 +293,8 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"name": target.name,
 		"path": list(conflict.path),
 		"label": label_of(target.doctype, conflict.path),
-		**{
-			side: filter_values(target.doctype, conflict.path, getattr(conflict, side))
-			for side in ("restored", "written", "current")
-		},
+		"fields": describe_fields(target.doctype, conflict.path, *sides.values()),
+		**sides,
 		"changed_by": conflict.by or (stamp[0] if stamp else None),
 		"changed_at": str(stamp[1]) if stamp else None,
 		"can_restore": conflict.can_restore,
@@ -321,6 +323,8 @@ def filter_values(doctype: str, path: tuple[str, ...], value: Any) -> Any:
 	"""The readable part of what is at a path: a field's value, or a document or row with its values by field,
 	and tables with their rows by name.
 	"""
+	if path[-1:] == ("docstatus",):
+		return _(DOCSTATUS_LABELS[value])
 	if not isinstance(value, Mapping):
 		return value
 	if len(path) == 1:
@@ -330,6 +334,17 @@ def filter_values(doctype: str, path: tuple[str, ...], value: Any) -> Any:
 		for name, each in value.items()
 		if may_read_path(doctype, (*path, name))
 	}
+
+
+def describe_fields(doctype: str, path: tuple[str, ...], *values: Any) -> dict[str, dict]:
+	"""The field that a path names, or those that the values of a document or row have."""
+	names = path[-1:] if len(path) in (1, 3) else [name for each in values for name in each or ()]
+	meta, fields = list_metas(doctype, path)[-1], {}
+	for name in names:
+		df = meta.get_field(name)
+		label = df.label if df else meta.get_label(name) if name in ("docstatus", "idx") else name
+		fields[name] = {"label": _(label or name), "fieldtype": df.fieldtype if df else None}
+	return fields
 
 
 def list_metas(doctype: str, path: tuple[str, ...]) -> list[Any]:

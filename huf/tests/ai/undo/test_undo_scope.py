@@ -268,7 +268,8 @@ class TestPermission(UndoTestCase):
 		preview = preview_undo(UndoSelection((run,)))
 		(conflict,) = preview["conflicts"]
 		self.assertEqual((conflict["written"], conflict["current"]), ({"title": "New"}, {"title": "Edited"}))
-		self.assertNotIn("fee", frappe.as_json(preview))
+		self.assertNotIn("other fee", frappe.as_json(preview))
+		self.assertEqual(conflict["fields"], {"title": {"label": "Title", "fieldtype": "Data"}})
 		undo(run, **{conflict["key"]: "restore"})
 		self.assertFalse(frappe.db.exists(CASE, name))
 

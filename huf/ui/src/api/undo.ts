@@ -9,6 +9,7 @@ export interface UndoConflict {
 	doctype: string;
 	name: string;
 	label: string;
+	fields: Record<string, { label: string; fieldtype: string | null }>;
 	restored: unknown;
 	current: unknown;
 	changed_by: string | null;
