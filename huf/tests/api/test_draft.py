@@ -12,6 +12,7 @@ from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
 from huf.tests.benchmarks.run_cost import count_statements
 from huf.tests.contract.connections import together
+from huf.tests.doctypes import ORDER
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
 from huf.tests.http import send
@@ -72,6 +73,16 @@ class TestAccess(DraftTestCase):
 			[each["draft"] for each in shown["turn"]], [each["draft"] for each in result["drafts"]]
 		)
 		self.assertTrue(all(each["may_answer"] and each["parameters"] for each in shown["turn"]))
+
+	def test_document_status_is_shown_in_the_language_of_the_reader(self):
+		submit = make_tool("Submit Document", reference_doctype=ORDER, requires_approval=1)
+		turn, agent = tool_call(submit, {"name": self.order.name}), self.make_agent(submit)
+		draft = self.start(turn, agent=agent)["draft"]["draft"]
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		(field,) = get_draft(draft)["difference"]["changes"][0]["fields"]
+		self.assertEqual((field["before"], field["after"]), (frappe._("Draft"), frappe._("Submitted")))
+		self.assertNotEqual(field["before"], "Draft")
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):
