@@ -196,7 +196,7 @@ def evaluate_condition(
 		value, error = evaluate_part(part, names, limits)
 		if error and not doc._unlogged.isdisjoint(find_field_names(part)):
 			error = error.partition(":")[0]  # the message may have the field's value
-		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
+		checks.append(ConditionResult(part, bool(value) and not error, error or describe_seen(part, names)))
 		if error or not value:
 			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]
 			return checks + rest, error and f"The condition {part} failed: {error}"
@@ -221,13 +221,16 @@ def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple
 		return None, f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 
 
-def describe_fields(part: str, doc: Snapshot) -> str:
-	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', order.amount = 3".
+def describe_seen(part: str, names: Mapping[str, Any]) -> str:
+	"""What an expression reads, with its values: "status = 'Open', order.amount = 3, user = 'anna'".
 
 	An event is read by its user and by managers, who may read less of the document than the trigger.
 	"""
+	doc = names["doc"]
 	paths = [path for path in find_paths(part) if path[0] not in doc._unlogged]
 	found = [(".".join(path), value) for path in paths for value in read_field_path(doc, path)]
+	others = {"now": names["now"].replace(microsecond=0), "user": names["user"]}
+	found += [(name, value) for name, value in others.items() if name in find_free_names(part)]
 	return ", ".join(f"{name} = {describe_value(value)}" for name, value in found)
 
 

@@ -86,6 +86,13 @@ class TestFiring(TriggerTestCase):
 		_, error = evaluate_condition("doc.at < 9", doc, "Guest", now)
 		self.assertIn("'time' and 'int'", error)
 
+	def test_condition_shows_the_time_and_the_user_that_it_read(self):
+		doc, now = Snapshot({"at": timedelta(hours=9)}), datetime(2026, 1, 3, 10, 0, 0, 5)
+		checks, _ = evaluate_condition("doc.at > now.time() and user", doc, "anna", now)
+		self.assertEqual(checks[0].saw, "at = 09:00:00, now = 2026-01-03 10:00:00")
+		checks, _ = evaluate_condition("doc.owner == user", doc, "anna", now)
+		self.assertEqual(checks[0].saw, "user = 'anna'")
+
 	def test_a_time_from_a_form_is_read_as_stored_and_other_text_stays(self):
 		names = ("at", "to", "zoned", "from_postgres")
 		meta = frappe._dict(fields=[frappe._dict(fieldname=name, fieldtype="Time") for name in names])
