@@ -226,6 +226,8 @@ def read_ended_run(run: str):
 	doc.check_permission("read")
 	if doc.status not in ENDED_STATUSES:
 		raise UsageError(f"Run {run} has not ended yet.")
+	if doc.is_undo:
+		raise UsageError(f"Run {run} is an undo, so there are no model calls to replay or compare.")
 	if not doc.opening:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
 	return doc

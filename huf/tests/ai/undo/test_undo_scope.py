@@ -6,6 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.times import to_utc
+from huf.ai.runs.replay import diff, replay
 from huf.ai.storage.retention import blank_runs
 from huf.ai.tools.registry import tool
 from huf.ai.undo.scope import UndoSelection, parse_scope
@@ -35,6 +36,14 @@ class TestScope(UndoTestCase):
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		undo(run)
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_an_undo_cannot_be_replayed_or_compared(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		undone = undo(run)["run"]
+		for compare in (lambda: replay(undone), lambda: diff(undone, run), lambda: diff(run, undone)):
+			with self.assertRaisesRegex(UsageError, "is an undo"):
+				compare()
 
 	def test_runs_of_an_agent_since_a_time_are_undone(self):
 		case, other = make_case(amount=1), make_case(amount=1)
