@@ -55,6 +55,14 @@ test("what was edited has the type its schema asks for", () => {
 	assert.equal(GIVEN.values.note, "new", "what was given stays as it is");
 });
 
+test("a number may have a decimal comma, but no thousands separators, which readers of other languages take for one", () => {
+	const read = (text) => toArguments(fill(toFields(SCHEMA, GIVEN), { "values.qty": text }), GIVEN);
+	for (const [text, number] of [["1500,50", 1500.5], ["-0.125", -0.125], [" 7 ", 7], ["2000.750", 2000.75], [" ", null]])
+		assert.equal(read(text).arguments.values.qty, number, text);
+	for (const text of ["1.500", "1,500", "1.500,00", "1 500", "0x10", "Infinity"])
+		assert.deepEqual(read(text).wrong, ["values.qty"], text);
+});
+
 test("what is no such value is named", () => {
 	const edits = { "values.qty": "three", "values.lines": "[", "values.level": "9" };
 	const { wrong } = toArguments(fill(toFields(SCHEMA, GIVEN), edits), GIVEN);

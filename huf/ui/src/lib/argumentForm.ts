@@ -28,6 +28,9 @@ export interface ArgumentField {
 }
 
 const LONG_CHARS = 60;
+const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
+/** 1.500 is one and a half to some readers, and fifteen hundred to others. */
+const AMBIGUOUS = /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/;
 
 /** Fields for the given and the required values; null without a schema. */
 export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
@@ -117,9 +120,13 @@ function fromValue({ kind, value, choices }: ArgumentField): Json | undefined {
 	if (kind === "json") return parseJson(String(value));
 	if (kind === "check") return choices[Number(value)];
 	if (kind === "choice") return choices.find((choice) => String(choice) === value);
-	if (kind === "number" && value === "") return null;
-	if (kind === "number") return Number.isFinite(Number(value)) ? Number(value) : undefined;
+	if (kind === "number") return readNumber(String(value).trim());
 	return value;
+}
+
+function readNumber(text: string): number | null | undefined {
+	if (text === "") return null;
+	return NUMBER.test(text) && !AMBIGUOUS.test(text) ? Number(text.replace(",", ".")) : undefined;
 }
 
 function put(target: JsonObject, path: string[], value: Json): void {
