@@ -63,7 +63,7 @@ def answer(token=None, decision=None, reason=None, **_):
 			return show_page(frappe._("This link was sent to another user. Sign in as that user."), "", 403)
 	csrf_token = read_csrf_token()
 	with acting_as(link.user):
-		return handle(link, str(token), decision, reason, csrf_token)
+		return handle(link, decision, reason, csrf_token)
 
 
 def read_csrf_token() -> str:
@@ -76,28 +76,26 @@ def read_csrf_token() -> str:
 	return csrf_token
 
 
-def handle(link: ApprovalLink, token: str, decision: Any, reason: Any, csrf_token: str) -> Response:
+def handle(link: ApprovalLink, decision: Any, reason: Any, csrf_token: str) -> Response:
 	"""Answer as the user to whom the link was sent."""
 	try:
 		check_enabled(link.user)
 		if not approvals.may_answer_draft(link.draft):
 			raise UsageError(frappe._("You may no longer answer this."))
 		if frappe.local.request.method == "POST" and link.is_current:
-			decide(link, decision, clip(str(reason or ""), MAX_REASON_CHARS))
-			link = read_link(token) or link
+			answered = decide(link, decision, clip(str(reason or ""), MAX_REASON_CHARS))
+			return show_page(frappe._("Your answer: {0}").format(frappe._(answered)), render_link(link))
 	except UsageError as error:
 		return show_page(str(error), render_link(link), 409)
 	return show_draft(link, csrf_token)
 
 
-def decide(link: ApprovalLink, decision: Any, reason: str) -> None:
-	name, digest = link.draft.name, link.draft.digest
-	if decision == "approve":
-		approvals.approve_call(name, digest)
-	elif decision == "reject":
-		approvals.reject_call(name, digest, reason)
-	else:
+def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
+	"""The status of the answered draft."""
+	if decision not in ("approve", "reject"):
 		raise UsageError(frappe._("Choose one of the two buttons."))
+	is_approved = decision == "approve"
+	return approvals.answer_call(link.draft.name, link.draft.digest, is_approved, reason)["status"]
 
 
 def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
@@ -146,7 +144,7 @@ def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
 		action = translate(change["action"].title())
 		name, title = str(change["name"] or ""), change.get("title") or ""
 		called = f"{title} ({name})" if title not in ("", name) else name
-		yield f"<h2>{escape(' '.join([action, change['doctype'], called]))}</h2>"
+		yield f"<h2>{escape(' '.join([action, translate(change['doctype']), called]))}</h2>"
 		yield f"<table>{''.join(render_fields(change, translate))}</table>"
 		if hidden := change.get("hidden"):
 			yield f"<p>{escape(translate(HIDDEN_CHANGES).format(hidden))}</p>"
@@ -158,10 +156,12 @@ def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
 
 def render_fields(change: dict, translate: Callable, above: str = "") -> Iterator[str]:
 	for field in change["fields"]:
+		is_status = field["fieldname"] == "docstatus"
+		before, after = (translate(field[side]) if is_status else field[side] for side in ("before", "after"))
 		label = escape(above + translate(field["label"] or field["fieldname"]))
 		yield (
-			f"<tr><th>{label}</th><td><del>{render_value(field['before'])}</del></td>"
-			f"<td><ins>{render_value(field['after'])}</ins></td></tr>"
+			f"<tr><th>{label}</th><td><del>{render_value(before)}</del></td>"
+			f"<td><ins>{render_value(after)}</ins></td></tr>"
 		)
 	for row in change.get("rows") or ():
 		yield from render_fields(row, translate, f"{translate(row['label'])} {row['idx']} · ")

@@ -94,6 +94,10 @@ def check_mail(frappe) -> Iterator[CheckResult]:
 	):
 		state = row.last_error or f"last read {row.last_sync or 'never'}" if row.enabled else "disabled"
 		yield CheckResult(f"mailbox {row.name}", not (row.enabled and row.last_error), state)
+	if frappe.db.exists("Agent", {"approval_mail": 1}):
+		known = bool(frappe.conf.host_name)
+		advice = "" if known else ": set host_name in site_config.json"
+		yield CheckResult("links in mails", known, f"lead to {frappe.utils.get_url()}{advice}")
 
 
 def check_models(frappe) -> CheckResult:

@@ -156,9 +156,11 @@ def get_open_draft(name: str, digest: str | None):
 
 def describe_decision(row) -> str:
 	"""The answer a draft has, for a user who comes too late."""
-	by = f" by {row.answered_by}" if row.answered_by else ""
-	when = f" at {row.answered_at:%Y-%m-%d %H:%M}" if row.answered_at else ""
-	return f"This was answered before: {row.status}{by}{when}."
+	if not row.answered_by:
+		return frappe._("This was answered before: {0}.").format(frappe._(row.status))
+	when = f"{row.answered_at:%Y-%m-%d %H:%M}"
+	text = frappe._("This was answered before: {0} by {1} at {2}.")
+	return text.format(frappe._(row.status), row.answered_by, when)
 
 
 def check_fresh(row) -> None:

@@ -149,6 +149,15 @@ class TestCommandLine(SiteTestCase):
 			result = self.run_huf(*words)
 			self.assertEqual(result.exit_code, 0, result.output)
 
+	def test_doctor_names_the_missing_address_that_links_of_approval_mails_need(self):
+		make_agent(approval_mail=1)
+		folder = site.site_path(self.home)
+		before = site.read_config(folder)
+		self.addCleanup(site.write_config, folder, before)
+		self.assertIn("huf.localhost: set host_name", self.run_huf("doctor").output)
+		site.write_config(folder, {**before, "host_name": "https://huf.example.com"})
+		self.assertIn("lead to https://huf.example.com\n", self.run_huf("doctor").output)
+
 	def test_an_export_refuses_a_folder_with_records_of_another_export(self):
 		agent, folder = make_agent(), self.home / "my_pack"
 		folder.mkdir()
