@@ -94,6 +94,11 @@ def check_mail(frappe) -> Iterator[CheckResult]:
 	):
 		state = row.last_error or f"last read {row.last_sync or 'never'}" if row.enabled else "disabled"
 		yield CheckResult(f"mailbox {row.name}", not (row.enabled and row.last_error), state)
+	since = frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-1)
+	unsent = {"status": ["!=", "Sent"], "error": ["is", "set"], "creation": [">=", since]}
+	errors = frappe.get_all("Email Queue", unsent, pluck="error", order_by="creation desc")
+	state = f"not sent in the last day: {len(errors)}" + (f"; the last: {errors[0]}" if errors else "")
+	yield CheckResult("outgoing", not errors, state)
 	if frappe.db.exists("Agent", {"approval_mail": 1}):
 		known = bool(frappe.conf.host_name)
 		advice = "" if known else ": set host_name in site_config.json"

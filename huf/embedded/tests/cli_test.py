@@ -11,7 +11,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.embedded import site
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, error, tool_call
 from huf.tests.ports import find_free_port
 
@@ -148,6 +148,14 @@ class TestCommandLine(SiteTestCase):
 		for words in (("audit",), ("backup", str(self.home / "lost.zip")), ("stop",), ("release",)):
 			result = self.run_huf(*words)
 			self.assertEqual(result.exit_code, 0, result.output)
+
+	def test_doctor_names_mail_that_could_not_be_sent(self):
+		self.assertIn("not sent in the last day: 0\n", self.run_huf("doctor").output)
+		mail = make("Email Queue", status="Not Sent", error="Connection refused", sender="a@b.c", message="x")
+		self.addCleanup(frappe.db.commit)
+		self.addCleanup(frappe.delete_doc, "Email Queue", mail.name)
+		frappe.db.commit()
+		self.assertIn("1; the last: Connection refused", self.run_huf("doctor").output)
 
 	def test_doctor_names_the_missing_address_that_links_of_approval_mails_need(self):
 		make_agent(approval_mail=1)
