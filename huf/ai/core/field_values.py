@@ -1,6 +1,7 @@
 """Checks the types of a document's values, which Frappe does only after `validate`, or not at all."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
@@ -11,6 +12,7 @@ from frappe.utils import flt, get_datetime, getdate
 
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 TEXTS = ("Data", "Small Text", "Text", "Long Text", "Code", "Text Editor", "Password")
+GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 MAX_INT = 2**31 - 1
 """Of a database's integer. Frappe does not check it in DocTypes with a single record."""
 MAX_DECIMAL = 10**12 - 1
@@ -51,8 +53,12 @@ def describe_wrong_value(field: Any, value: Any, limit: int) -> str | None:
 
 
 def is_number(value: Any) -> bool:
+	"""Frappe leaves out commas: of 0,50 it makes 50."""
+	text = str(value)
+	if "," in text and not GROUPED.fullmatch(text):
+		return False
 	try:
-		return math.isfinite(float(str(value).replace(",", "")))
+		return math.isfinite(float(text.replace(",", "")))
 	except ValueError:
 		return value in (True, False)
 

@@ -10,6 +10,8 @@ from huf.tests.factories import make_agent, unique
 INVALID_VALUES = (
 	("Agent", {"temperature": "hot"}, "Temperature must be a number"),
 	("Agent", {"daily_cost_limit": "ten"}, "must be a number"),
+	("Agent", {"daily_cost_limit": "0,50"}, "must be a number"),
+	("Agent", {"daily_cost_limit": "1.500,00"}, "must be a number"),
 	("Agent Tool Function", {"types": "GetList"}, "Type cannot be GetList. Choose one of: Get Document, "),
 	("Agent Trigger", {"scheduled_interval": "Fortnightly"}, "cannot be Fortnightly"),
 	("Agent Trigger", {"scheduled_interval": "Daily", "interval_count": "x"}, "must be a number"),

@@ -29,8 +29,8 @@ export interface ArgumentField {
 
 const LONG_CHARS = 60;
 const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
-/** 1.500 is one and a half to some readers, and fifteen hundred to others. */
-const AMBIGUOUS = /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/;
+/** Where decimals have a comma, 1.500 is fifteen hundred. */
+const GROUPED = /^[+-]?[1-9]\d{0,2}\.\d{3}$/;
 
 /** Fields for the given and the required values; null without a schema. */
 export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
@@ -101,14 +101,18 @@ function toValue(kind: ArgumentField["kind"], was?: Json): string | boolean {
 	return kind === "json" ? JSON.stringify(was, null, 2) : String(was);
 }
 
-/** -> {arguments, wrong}: `wrong` names the keys of fields that hold no such value. */
-export function toArguments(fields: ArgumentField[], given: JsonObject | null): { arguments: JsonObject; wrong: string[] } {
+/** -> {arguments, wrong}: `wrong` names the keys of fields that hold no such value. Numbers are read as in `locale`. */
+export function toArguments(
+	fields: ArgumentField[],
+	given: JsonObject | null,
+	locale = "en",
+): { arguments: JsonObject; wrong: string[] } {
 	const made: JsonObject = JSON.parse(JSON.stringify(given || {}));
 	const wrong: string[] = [];
 	for (const field of fields) {
 		if (field.value === toValue(field.kind, field.was) && field.was !== undefined) continue;
 		if (field.value === "" && field.was === undefined) continue;
-		const value = fromValue(field);
+		const value = fromValue(field, locale);
 		if (value === undefined) wrong.push(field.key);
 		else put(made, field.path, value);
 	}
@@ -116,17 +120,19 @@ export function toArguments(fields: ArgumentField[], given: JsonObject | null): 
 }
 
 /** undefined: the text is no such value. */
-function fromValue({ kind, value, choices }: ArgumentField): Json | undefined {
+function fromValue({ kind, value, choices }: ArgumentField, locale: string): Json | undefined {
 	if (kind === "json") return parseJson(String(value));
 	if (kind === "check") return choices[Number(value)];
 	if (kind === "choice") return choices.find((choice) => String(choice) === value);
-	if (kind === "number") return readNumber(String(value).trim());
+	if (kind === "number") return readNumber(String(value).trim(), locale);
 	return value;
 }
 
-function readNumber(text: string): number | null | undefined {
+function readNumber(text: string, locale: string): number | null | undefined {
 	if (text === "") return null;
-	return NUMBER.test(text) && !AMBIGUOUS.test(text) ? Number(text.replace(",", ".")) : undefined;
+	const hasComma = new Intl.NumberFormat(locale).format(1.5).includes(",");
+	if (!NUMBER.test(text) || (hasComma ? GROUPED.test(text) : text.includes(","))) return undefined;
+	return Number(text.replace(",", "."));
 }
 
 function put(target: JsonObject, path: string[], value: Json): void {

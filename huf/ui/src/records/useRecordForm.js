@@ -42,7 +42,7 @@ export function useRecordForm(doctype) {
 	const errors = computed(() => {
 		if (!form.isTried) return {};
 		const withText = (text) => (field) => [field.fieldname, text];
-		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("edit.wrong.number")))];
+		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("form.no_number")))];
 		return Object.fromEntries(found);
 	});
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
