@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffLines } from "../src/lib/lineDiff.ts";
-import { holds, isChanged, missingOf, onlyLink, restoreValues, sectionsOf, showValue, titleOf, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
+import { holds, isChanged, missingOf, onlyLink, restoreValues, sectionsOf, showValue, titleOf, toBody, toValues, unreadableOf, withoutSecrets } from "../src/lib/meta.ts";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -133,4 +133,13 @@ test("kept values of a table keep the stored passwords of its rows, which the br
 		values.lines.map(({ article, key = "" }) => [article, key]),
 		[["Nails", "****"], ["Glue", ""]],
 	);
+});
+
+test("numbers are read as their reader writes them; stored ones need no reading", () => {
+	const meta = { fields: [{ fieldname: "rate", fieldtype: "Currency" }], tables: {} };
+	const stored = toValues(meta, { rate: "1.125" });
+	assert.deepEqual([stored.rate, unreadableOf(meta, stored, "de")], [1.125, []]);
+	assert.deepEqual(toBody(meta, { rate: "1500,50" }, stored, "de"), { rate: 1500.5 });
+	assert.equal(unreadableOf(meta, { rate: "1.500" }, "de").length, 1);
+	assert.equal(unreadableOf(meta, { rate: "1,5" }, "en").length, 1);
 });

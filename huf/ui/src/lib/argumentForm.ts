@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from "../api/types/values.ts";
 import { parseJson } from "./json.ts";
+import { readNumber } from "./numbers.ts";
 
 /** The subset of JSON schema that tools use. */
 export interface Schema {
@@ -28,9 +29,6 @@ export interface ArgumentField {
 }
 
 const LONG_CHARS = 60;
-const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
-/** Where decimals have a comma, 1.500 is fifteen hundred. */
-const GROUPED = /^[+-]?[1-9]\d{0,2}\.\d{3}$/;
 
 /** Fields for the given and the required values; null without a schema. */
 export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
@@ -124,15 +122,8 @@ function fromValue({ kind, value, choices }: ArgumentField, locale: string): Jso
 	if (kind === "json") return parseJson(String(value));
 	if (kind === "check") return choices[Number(value)];
 	if (kind === "choice") return choices.find((choice) => String(choice) === value);
-	if (kind === "number") return readNumber(String(value).trim(), locale);
+	if (kind === "number") return readNumber(value, locale);
 	return value;
-}
-
-function readNumber(text: string, locale: string): number | null | undefined {
-	if (text === "") return null;
-	const hasComma = new Intl.NumberFormat(locale).format(1.5).includes(",");
-	if (!NUMBER.test(text) || (hasComma ? GROUPED.test(text) : text.includes(","))) return undefined;
-	return Number(text.replace(",", "."));
 }
 
 function put(target: JsonObject, path: string[], value: Json): void {

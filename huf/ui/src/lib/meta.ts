@@ -6,6 +6,7 @@
 import type { Field, Meta, Values } from "../api/types/records.ts";
 import { evaluate } from "./expression.ts";
 import { formatValue } from "./format.ts";
+import { readNumber } from "./numbers.ts";
 
 /** The part of a meta that a form needs. */
 export type FormMeta = Pick<Meta, "fields" | "tables">;
@@ -165,6 +166,7 @@ function toValue(kind: FieldKind, value: any): any {
 	if (kind === "check") return Number(value) || 0;
 	if (value === null || value === undefined) return "";
 	if (kind === "password" && STARS.test(value)) return "";
+	if (kind === "number") return readNumber(value, "en") ?? value;
 	if (kind === "moment") return String(value).slice(0, 19);
 	if (kind === "time") return String(value).split(".")[0].padStart(8, "0");
 	return typeof value === "object" ? JSON.stringify(value, null, 2) : value;
@@ -180,16 +182,16 @@ function defaultOf({ default: value, fieldtype }: Field): any {
 export const isSecretStored = (field: Field, doc: Values | null) => STARS.test(doc?.[field.fieldname] || "");
 
 /** The values to send, child rows with their names; a password that was not typed keeps the stored one. */
-export function toBody(meta: FormMeta, values: Values, saved: Values | null = null): Values {
-	const body = bodyOf(meta.fields, meta.tables, values);
+export function toBody(meta: FormMeta, values: Values, saved: Values | null = null, locale = "en"): Values {
+	const body = bodyOf(meta.fields, meta.tables, values, locale);
 	if (!saved) return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-	const before = bodyOf(meta.fields, meta.tables, saved);
+	const before = bodyOf(meta.fields, meta.tables, saved, locale);
 	return Object.fromEntries(
 		Object.entries(body).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
 	);
 }
 
-function bodyOf(fields: Field[], tables: Meta["tables"], values: Values): Values {
+function bodyOf(fields: Field[], tables: Meta["tables"], values: Values, locale: string): Values {
 	const body: Values = {};
 	for (const field of fields.filter(isValue)) {
 		const value = values[field.fieldname];
@@ -197,22 +199,23 @@ function bodyOf(fields: Field[], tables: Meta["tables"], values: Values): Values
 		if (kind === "password" && !value) continue;
 		if (kind === "table")
 			body[field.fieldname] = (value || []).map((row: Values) => {
-				const own = bodyOf(tables[field.options!] || [], {}, row);
+				const own = bodyOf(tables[field.options!] || [], {}, row, locale);
 				return row.name ? { name: row.name, ...own } : own;
 			});
-		else body[field.fieldname] = fromValue(kind, value);
+		else body[field.fieldname] = fromValue(kind, value, locale);
 	}
 	return body;
 }
 
-function fromValue(kind: FieldKind, value: any): any {
+function fromValue(kind: FieldKind, value: any, locale: string): any {
 	if (kind === "check") return Number(value) || 0;
 	if (value === "" || value === undefined) return null;
-	if (kind === "number") return Number.isFinite(Number(value)) ? Number(value) : value;
+	if (kind === "number") return readNumber(value, locale) ?? value;
 	return kind === "moment" ? String(value).replace("T", " ") : value;
 }
 
-export const isChanged = (meta: FormMeta, values: Values, saved: Values) => Object.keys(toBody(meta, values, saved)).length > 0;
+export const isChanged = (meta: FormMeta, values: Values, saved: Values, locale = "en") =>
+	Object.keys(toBody(meta, values, saved, locale)).length > 0;
 
 /** Required fields that are empty: checked before the request. */
 export function missingOf(meta: FormMeta, values: Values): Field[] {
@@ -228,13 +231,13 @@ export function missingOf(meta: FormMeta, values: Values): Field[] {
 }
 
 /** Fields, or rows with fields, whose numbers cannot be parsed: the site would read 1,50 as 150. */
-export const unreadableOf = (meta: FormMeta, values: Values): Field[] =>
-	meta.fields.filter((field) => isUnreadable(field, values[field.fieldname], meta.tables));
+export const unreadableOf = (meta: FormMeta, values: Values, locale = "en"): Field[] =>
+	meta.fields.filter((field) => isUnreadable(field, values[field.fieldname], meta.tables, locale));
 
-function isUnreadable(field: Field, value: any, tables: Meta["tables"]): boolean {
-	if (kindOf(field) === "number") return !Number.isFinite(Number(value ?? ""));
+function isUnreadable(field: Field, value: any, tables: Meta["tables"], locale: string): boolean {
+	if (kindOf(field) === "number") return readNumber(value, locale) === undefined;
 	const fields = (kindOf(field) === "table" && tables[field.options!]) || [];
-	return fields.some((each) => (value || []).some((row: Values) => isUnreadable(each, row[each.fieldname], {})));
+	return fields.some((each) => (value || []).some((row: Values) => isUnreadable(each, row[each.fieldname], {}, locale)));
 }
 
 /** Choices of a Select, or of an Autocomplete: one a line. */

@@ -4,7 +4,7 @@
  */
 import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
-import { t } from "../i18n/index.ts";
+import { currentLocale, t } from "../i18n/index.ts";
 import { isChanged, missingOf, restoreValues, toBody, toValues, unreadableOf, withoutSecrets } from "../lib/meta.ts";
 import { parseJson } from "../lib/json.ts";
 import { showError } from "../state/notices.ts";
@@ -36,13 +36,13 @@ export function useRecordForm(doctype) {
 		problem: null,
 		isConflict: false,
 	});
-	const isDirty = computed(() => isChanged(form.meta, form.values, form.saved));
+	const isDirty = computed(() => isChanged(form.meta, form.values, form.saved, currentLocale()));
 	const missing = computed(() => missingOf(form.meta, form.values));
-	const unreadable = computed(() => unreadableOf(form.meta, form.values));
+	const unreadable = computed(() => unreadableOf(form.meta, form.values, currentLocale()));
 	const errors = computed(() => {
 		if (!form.isTried) return {};
 		const withText = (text) => (field) => [field.fieldname, text];
-		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("form.no_number")))];
+		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("edit.wrong.number")))];
 		return Object.fromEntries(found);
 	});
 	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
@@ -66,7 +66,7 @@ export function useRecordForm(doctype) {
 				name ? fetchRecord(form.doctype, name) : null,
 			]);
 			if (number !== newest) return false;
-			const typed = sent && isChanged(meta, form.values, sent) ? form.values : null;
+			const typed = sent && isChanged(meta, form.values, sent, currentLocale()) ? form.values : null;
 			if (sent) remember(draftName(), null);
 			take(meta, read, given);
 			if (typed) form.values = typed;
@@ -97,7 +97,7 @@ export function useRecordForm(doctype) {
 		const draft = parseJson(recall(draftName()));
 		if (!draft?.values) return;
 		const restored = restoreValues(meta, draft.values, copy(saved));
-		if (!isChanged(meta, restored, saved)) return;
+		if (!isChanged(meta, restored, saved, currentLocale())) return;
 		form.doc = form.doc && { ...form.doc, modified: draft.modified };
 		Object.assign(form, { values: restored, wasRestored: true });
 	}
@@ -150,9 +150,9 @@ export function useRecordForm(doctype) {
 
 	async function store(isOver) {
 		const { doctype, name, meta, values, saved } = form;
-		if (!name) return createRecord(doctype, { ...toBody(meta, values), ...(meta.is_named ? { name: values.name } : {}) });
+		if (!name) return createRecord(doctype, { ...toBody(meta, values, null, currentLocale()), ...(meta.is_named ? { name: values.name } : {}) });
 		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.doc.modified;
-		return updateRecord(doctype, name, { ...toBody(meta, values, saved), modified });
+		return updateRecord(doctype, name, { ...toBody(meta, values, saved, currentLocale()), modified });
 	}
 
 	async function isOutdated() {
