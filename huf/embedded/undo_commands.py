@@ -53,8 +53,19 @@ def describe_lines(preview: dict) -> list[str]:
 		]
 	lines += map(describe_conflict, preview["conflicts"])
 	lines += [f"kept: {each['doctype']} {each['name']}: {each['error']}" for each in preview["problems"]]
+	lines += [describe_note(each) for each in preview["notes"]]
 	lines += [f"not reversible: {each['tool']} {each['arguments']}" for each in preview["external"]]
+	lines += [f"not recorded: {each['tool']} {each['arguments']}" for each in preview["untraced"]]
+	if preview["hidden"]:
+		lines.append(f"kept, and not readable for this user: {preview['hidden']}")
 	return lines
+
+
+def describe_note(restored: dict) -> str:
+	"""A line about what a restored document does not get back."""
+	left = f"Not restored: {', '.join(restored['left'])}." if restored["left"] else None
+	notes = " ".join(filter(None, (restored["note"], left)))
+	return f"note: {restored['doctype']} {restored['name']}: {notes}"
 
 
 def describe_conflict(conflict: dict) -> str:

@@ -1,5 +1,6 @@
 """The command `huf`: help, errors for wrong input, and output about waiting and failed runs."""
 
+import re
 import tempfile
 from unittest import mock
 
@@ -204,6 +205,13 @@ class TestCommandLine(SiteTestCase):
 		frappe.db.commit()
 		kept = f"kept: ToDo {todo.name}, changed by Administrator since\n"
 		self.assertIn(kept, self.run_huf("undo", run).output)
+
+	def test_undo_says_what_a_restored_document_does_not_get_back(self):
+		agent = make_agent(tools=(make_tool("Create Document", reference_doctype="ToDo"),))
+		run = run_agent_sync(agent, "Create a todo to call Anna")["run"]
+		todo = frappe.get_last_doc("ToDo").name
+		undone = re.search(r"Undone by (\w+)", self.run_huf("undo", run, "--yes").output)[1]
+		self.assertIn(f"note: ToDo {todo}: Comments, to-dos and", self.run_huf("undo", undone).output)
 
 	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
