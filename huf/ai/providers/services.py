@@ -10,7 +10,7 @@ from huf.ai.core.event_loops import run_on_model_loop
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import known_errors, model_error, read_reason
-from huf.ai.providers.litellm import _normalize_model_name, _setup_api_key, read_key
+from huf.ai.providers.litellm import WHOLE_ANSWER_TIMEOUT_S, _normalize_model_name, _setup_api_key, read_key
 from huf.ai.providers.litellm_module import load
 from huf.ai.providers.models import prices_of, read_model_facts
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
@@ -26,6 +26,7 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	audio = content.encode() if isinstance(content, str) else content
 	provider, kwargs = prepare_call(model)
 	prices = read_speech_prices(model, kwargs["model"])
+	kwargs["timeout"] = max(get_settings().model_timeout, WHOLE_ANSWER_TIMEOUT_S)
 	try:
 		with budgeted_call(speech_worst_case(model, file_name, len(audio), prices)) as used:
 			answer = await run_on_model_loop(load().atranscription(file=(file_name, audio), **kwargs))

@@ -1,12 +1,12 @@
 """Chats are searched, edited in versions, rated, branched and shared on the page."""
 
 from contextlib import contextmanager
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, error, text
 
 COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
@@ -227,22 +227,47 @@ class TestChatsPage(PageTestCase):
 	def test_transcribed_speech_is_added_to_the_composer_without_sending(self):
 		with ModelServer() as model:
 			model.script(text("How many users are there?"))
-			self.make("AI Provider", provide_name="Speech", api_key="sk-1", api_base=model.base_url)
-			self.make("AI Model", model_name="whisper", provider="Speech")
-			tool = {
-				"tool_name": "transcribe",
-				"types": "Speech to Text",
-				"model": "whisper",
-				"description": "Transcribes speech",
-			}
-			self.make("Agent Tool Function", **tool)
-			self.make("Agent", agent_name="Listener", agent_tool=[{"tool": "transcribe"}])
-			with self.open_page("/huf/chat?agent=Listener", permissions=["microphone"]) as page:
+			with self.open_listener(model) as page:
 				page.get_by_test_id("composer").fill("Please:")
-				page.get_by_test_id("voice").click()
-				page.locator("[data-testid=voice][data-state=recording]").click()
+				self.record(page)
 				page.wait_for_function(COMPOSER_HAS, arg="Please: How many users are there?")
 				self.assertEqual(page.get_by_test_id("message-user").count(), 0)
+
+	def test_recording_whose_transcription_failed_is_kept_until_it_succeeds_or_is_discarded(self):
+		with ModelServer() as model:
+			model.script(error(503, "Busy."), error(503, "Busy."), text("Call Anna."), error(503, "Busy."))
+			with self.open_listener(model) as page:
+				self.record(page)
+				failed = page.locator("[data-testid=voice][data-state=failed]")
+				failed.click()
+				failed.click()
+				page.wait_for_function(COMPOSER_HAS, arg="Call Anna.")
+				self.record(page)
+				page.get_by_test_id("voice-discard").click()
+				page.locator("[data-testid=voice][data-state=idle]").wait_for()
+		self.assertEqual(len({len(body) for body in model.bodies[:3]}), 1)
+
+	def test_recording_without_words_says_so(self):
+		with ModelServer() as model:
+			model.script(text(" "))
+			with self.open_listener(model) as page:
+				self.record(page)
+				page.get_by_text("No words were recognized").wait_for()
+
+	def open_listener(self, model):
+		"""The chat of an agent whose tool transcribes with the scripted model."""
+		name = f"Listener {self._testMethodName}"
+		self.make("AI Provider", provide_name=name, api_key="sk-1", api_base=model.base_url)
+		self.make("AI Model", model_name=name, provider=name)
+		tool_name = "hear_" + self._testMethodName[5:25]
+		tool = {"tool_name": tool_name, "types": "Speech to Text", "model": name}
+		self.make("Agent Tool Function", **tool, description="Transcribes speech")
+		self.make("Agent", agent_name=name, agent_tool=[{"tool": tool_name}])
+		return self.open_page(f"/huf/chat?agent={quote(name)}", permissions=["microphone"])
+
+	def record(self, page) -> None:
+		page.get_by_test_id("voice").click()
+		page.locator("[data-testid=voice][data-state=recording]").click()
 
 	@contextmanager
 	def open_second_page(self, page, address: str):

@@ -1,15 +1,17 @@
 """Speech costs are reserved before a recording is sent, settled by reported usage, and within limits."""
 
 import base64
+from unittest import mock
 
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.providers import services
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.api.conversation import transcribe
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, slow, text
 
 RECORDING = base64.b64encode(b"s" * 30_000).decode()
 """At most a minute, judged by its size."""
@@ -89,6 +91,14 @@ class TestBudget(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "leaves too little"):
 			self.transcribe()
 		self.assertEqual(len(self.server.paths), 3)
+
+	def test_transcription_without_an_answer_is_given_up_after_the_time_out(self):
+		frappe.db.set_single_value("Huf Settings", "model_timeout", 1)
+		self.addCleanup(frappe.db.set_single_value, "Huf Settings", "model_timeout", 60)
+		self.server.script(slow(30, text("Too late.")))
+		with mock.patch.object(services, "WHOLE_ANSWER_TIMEOUT_S", 1):
+			with self.assertRaisesRegex(UsageError, "sent nothing for too long"):
+				self.transcribe()
 
 	def test_speech_models_without_a_price_are_not_called_under_a_cost_limit(self):
 		with self.assertRaisesRegex(UsageError, "is not known"):
