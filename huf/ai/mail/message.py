@@ -28,6 +28,7 @@ MAX_REFERENCES = 100
 MAX_NAMES_CHARS = 1_000
 NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.?)*(?:"|(?P<unclosed>$))|\([^()]*\)')
 """Encoded words, quoted texts and comments."""
+OWN_PICTURE = re.compile(r"!\[([^\]]*)\]\(cid:[^)\s]*\)")
 ADDRESS_PLACE = re.compile(r"@|<[^<>]*\w")
 """What stands where the address belongs, whether it can be read or not."""
 
@@ -249,8 +250,8 @@ def decode_text(part: BoundedMessage) -> str:
 
 
 def html_to_text(html: str) -> str:
-	"""HTML as markdown, without scripts and styles."""
-	return convert_html(html).strip() or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
+	"""HTML as markdown, without scripts, styles and pictures that the mail itself contains."""
+	return OWN_PICTURE.sub(r"\1", convert_html(html)).strip() or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
 
 
 def has_tags(text: str) -> bool:

@@ -33,17 +33,27 @@ class Preprocessor:
 	read: Callable[[MailMessage], PreparedMail]
 
 
-def name_reply_to(message: MailMessage) -> str:
-	"""A line for a prompt that names where replies should go instead; may be empty. Anyone can set it."""
-	others = [each for each in message.reply_to if each != message.sender]
-	return f"\nReply-To: {', '.join(others)[:MAX_NAMES_CHARS]}" if others else ""
+def describe_people(message: MailMessage) -> str:
+	"""Lines for a prompt: who wrote, to whom if there are several, and where replies should go instead.
+
+	Anyone can set any of them.
+	"""
+	sender = f"{message.sender_name} <{message.sender}>" if message.sender_name else message.sender
+	has_several = len(message.to) + len(message.cc) > 1
+	others = {
+		"To": message.to if has_several else (),
+		"Cc": message.cc if has_several else (),
+		"Reply-To": [each for each in message.reply_to if each != message.sender],
+	}
+	lines = [f"{name}: {', '.join(found)[:MAX_NAMES_CHARS]}" for name, found in others.items() if found]
+	return "\n".join([f"From: {sender}", *lines])
 
 
 def read_plain(message: MailMessage) -> PreparedMail:
 	"""The mail unchanged; the prompt names its attachments."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
 	body = f"{message.text}{list_attachments(message)}"
-	prompt = f"From: {message.sender}{name_reply_to(message)}\nSubject: {message.subject}\n\n{body}"
+	prompt = f"{describe_people(message)}\nSubject: {message.subject}\n\n{body}"
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
 
 

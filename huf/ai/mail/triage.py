@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from huf.ai.mail.message import MailMessage, list_attachments
+from huf.ai.mail.preprocess import describe_people
 
 UNCLASSIFIED = "unclassified"
 MAX_MAIL_CHARS = 12_000
@@ -55,7 +56,7 @@ def draft_prompt(message: MailMessage, category: str) -> str:
 
 def render_mail(message: MailMessage) -> str:
 	text = message.text[:MAX_MAIL_CHARS] + list_attachments(message)
-	return f"From: {message.sender_name} <{message.sender}>\nSubject: {message.subject}\n\n{text}"
+	return f"{describe_people(message)}\nSubject: {message.subject}\n\n{text}"
 
 
 def read_category(answer: str, categories: tuple[Category, ...]) -> str:

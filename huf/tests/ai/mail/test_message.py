@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import list_attachments, parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
-from huf.ai.mail.triage import UNCLASSIFIED, read_categories, read_category
+from huf.ai.mail.triage import UNCLASSIFIED, draft_prompt, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
 
 CRISP = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
@@ -151,6 +151,21 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertEqual(prepare_mail(parse_message(form), CRISP).prompt, prompt)
 		usual = form.replace(b"vera@y.example, ", b"")
 		self.assertNotIn("Reply-To", prepare_mail(parse_message(usual), CRISP).prompt)
+
+	def test_prompt_about_a_mail_to_several_people_names_them_and_the_sender(self):
+		head = "From: Zoë Müller <zoe@x.example>\r\nTo: office@y.example\r\n"
+		copied = parse_message(f"{head}Cc: bob@x.example\r\nSubject: Hi\r\n\r\nHello".encode())
+		people = (
+			"From: Zoë Müller <zoe@x.example>\nTo: office@y.example\nCc: bob@x.example\nSubject: Hi\n\nHello"
+		)
+		self.assertEqual(prepare_mail(copied, CRISP).prompt, people)
+		self.assertIn(people, draft_prompt(copied, "Question"))
+		alone = parse_message(f"{head}Subject: Hi\r\n\r\nHello".encode())
+		self.assertNotIn("To:", prepare_mail(alone, CRISP).prompt)
+
+	def test_pictures_of_the_mail_itself_are_left_out_of_its_text(self):
+		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
+		self.assertEqual(parse_message(html).text, "HiShop")
 
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
 		for name, prompt in PROMPTS.items():
