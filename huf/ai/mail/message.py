@@ -251,7 +251,8 @@ def decode_text(part: BoundedMessage) -> str:
 
 def html_to_text(html: str) -> str:
 	"""HTML as markdown, without scripts, styles and pictures that the mail itself contains."""
-	return OWN_PICTURE.sub(r"\1", convert_html(html)).strip() or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
+	text = OWN_PICTURE.sub(r"\1", convert_html(html)).strip()
+	return text or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
 
 
 def has_tags(text: str) -> bool:

@@ -7,8 +7,9 @@ Whether the agent then takes over is the caller's decision.
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import remove_accents
+from huf.ai.routing.complexity import read_concepts, remove_accents
 from huf.ai.routing.languages import detect_language, get_text
+from huf.ai.routing.lexicon import Concept
 
 MAX_ANSWER_CHARS = 4_000
 MAX_PROMISE_WORDS = 40
@@ -44,48 +45,52 @@ STRUCTURE_PATTERNS = (
 
 # Two parts of one sentence, in this order: "I do not have / cannot" and the data or access that is missing.
 LACKS = (
-	r"\b(i (do not|don't|dont|currently (do not|don't)) have|i (currently )?have no (?=(direct )?"
-	r"(access|real|live|current|internet))|i( cannot| can't| can not|('m| am) (not able|unable) to)|i lack|"
-	r"(yo )?no (tengo|dispongo de|cuento con|puedo|me es posible|soy capaz de)|carezco de|"
+	r"\b(i (do not|don't|dont|currently (do not|don't)) (have|know)|i (currently )?have no (?=(direct )?"
+	r"(access|real|live|current|internet|way))|no way for me|i( cannot| can't| can not|('m| am) (not "
+	r"(able|connected)|unable) to)(?! wait)|i lack|"
+	r"(yo )?no (tengo|dispongo de|cuento con|puedo|me es posible|soy capaz de|estoy conectad[oa])|"
+	r"carezco de|"
 	r"(ich )?(habe|verfuge) (ich )?(leider |derzeit |aktuell )?(keine?n?|nicht uber|uber keine?n?)|"
-	r"ich kann (leider |derzeit |aktuell )?(nicht|keine?n?)|kann ich (leider |derzeit )?(nicht|keine?n?)|"
-	r"(bohuzel )?(nemam|nedisponuji|nemohu|nemuzu|neumim|nejsem schopen|nejsem schopna))\b"
+	r"ich kann (?=(dein|ihr)\w* \w+ nicht)|ich (kann|bin) (leider |derzeit |aktuell )?(nicht|keine?n?)|"
+	r"kann ich (leider |derzeit )?(nicht|keine?n?)|mir (fehlen|liegen)|fehlen mir|"
+	r"(bohuzel )?(nemam|nedisponuji|nemohu|nemuzu|neumim|nevidim|nejsem (schop|propoj)en[ay]?))\b"
+	r"(?!.*\b(mistakes?|errors?|errores|fehler|chyb\w*)\b)"
 )
 DATA = (
 	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|"
-	r"prices|news|figures)|brows(e|ing)|(the )?internet|your (records|files|calendar|data|account|system|"
-	r"inbox|database|email)|look (it|that|this|them) up|look up|open (links|websites|files|attachments|urls)|"
+	r"prices|news|figures)|brows(e|ing)|(the )?internet|look (it|that|this|them) up|look up|"
+	r"open (links|websites|files|attachments|urls)|weather|way (of|to)|"
 	r"acceso|tiempo real|en directo|informacion (actual|actualizada|reciente)|datos (actuales|actualizados|"
-	r"recientes)|navegar|internet|tus (registros|archivos|datos|correos)|sus (registros|archivos|datos)|"
-	r"abrir (enlaces|archivos|paginas)|consultar|buscar|"
-	r"zugriff|zugang|echtzeit|(aktuellen?|neuesten?) (daten|informationen|preise?|kurse?|nachrichten)|"
-	r"(im )?internet|deine (daten|dateien|datensatze|mails)|ihre (daten|dateien|datensatze)|nachsehen|"
-	r"nachschlagen|abrufen|zugreifen|(links|dateien|webseiten) offnen|"
+	r"recientes)|navegar|internet|abrir (enlaces|archivos|paginas)|consultar|buscar|"
+	r"zugriff|zugang|echtzeit\w*|aktuellen? wetter\w*|(aktuellen?|neuesten?) (daten|informationen|preise?|"
+	r"kurse?|nachrichten)|(im )?internet|nachsehen|nachschlagen|abrufen|zugreifen|(links|dateien|"
+	r"webseiten) offnen|"
 	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|"
-	r"vas\w* (data|zaznam\w*|soubor\w*)|tv\w+ (data|zaznam\w*|soubor\w*)|vyhledat|dohledat|prohlizet|"
-	r"otevrit (odkaz\w*|soubor\w*|strank\w*))"
+	r"vyhledat|dohledat|zjistit|prohlizet|otevrit (odkaz\w*|soubor\w*|strank\w*))"
 )
+YOURS = r"\b(?:your|[ts]us?|dein\w*|ihr\w*|vas\w*|tv\w+)((?: \w+){1,2})"
+"""What belongs to the reader; the lexicon knows whether it is data of a site, such as invoices."""
+SITE_DATA = {Concept.RECORD.value, Concept.WORK.value, Concept.FILE.value}
 CANNOT_ACT = (
-	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?((send|create|add|"
+	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?(send|create|add|"
 	r"set( up)?|schedule|update|delete|save|store|book|change)((, (or )?| or )\w+){0,3} ((you|any|an?|your|"
-	r"new|real|actual|calendar) ){0,3}|(see|view) your )(e-?mails?|messages?|reminders?|tasks?|to-?dos?|"
+	r"new|real|actual|calendar) ){0,3}(e-?mails?|messages?|reminders?|tasks?|to-?dos?|"
 	r"records?|invoices?|calendars?|appointments?|meetings?|notes?|files?)|"
-	r"no (puedo|me es posible|soy capaz de) ((enviar|mandar|crear|anadir|programar|guardar|modificar|borrar|"
-	r"eliminar)(te|le|les)?( (o|ni) \w+)? ((una?|ningun|ninguna|nuev[oa]s?|tus?|sus?) ){0,2}|"
-	r"ver (tus?|sus?) )(correos?|mensajes?|tareas?|recordatorios?|citas?|notas?|facturas?|registros?|"
-	r"calendario)|"
+	r"no (puedo|me es posible|soy capaz de) (enviar|mandar|crear|anadir|programar|guardar|modificar|borrar|"
+	r"eliminar)(te|le|les)?( (o|ni) \w+)? ((una?|ningun|ninguna|nuev[oa]s?|tus?|sus?) ){0,2}"
+	r"(correos?|mensajes?|tareas?|recordatorios?|citas?|notas?|facturas?|registros?)|"
 	r"(ich kann|kann ich|ich bin) [^.,?!]{0,40}\b(keine?n?|nicht in der lage,) (\w+ )?(e-?mails?|mails?|"
 	r"nachrichten?|aufgaben?|erinnerung(en)?|termine?|notizen?|datensatze?|rechnung(en)?)\b[^.,?!]{0,30}\b"
-	r"((zu )?(senden|versenden|verschicken|schicken|erstellen|setzen|speichern|andern|loschen|buchen)|"
-	r"anlegen|anzulegen|eintragen|einzutragen)|"
-	r"ich kann (deine?n?|ihre?n?) (e-?mails?|mails?|nachrichten?|aufgaben?|termine?|kalender|notizen?|"
-	r"datensatze?|rechnung(en)?|datei(en)?)\b[^.,?!]{0,20}\bnicht (einsehen|sehen|offnen|lesen|andern|"
-	r"loschen)|(nemohu|nemuzu|neumim|nedokazu|nejsem schopn[ay]?) ((ti|vam|za tebe|za vas) )?(posilat|"
-	r"poslat|odeslat|vytvaret|vytvorit|zakladat|zalozit|ulozit|nastavit|zmenit|smazat|"
-	r"videt|nahlednout) ((ti|vam|za tebe|za vas|do|nov\w+|zadn\w+|vas\w*|tv\w+) ){0,2}"
+	r"((zu )?(senden|versenden|verschicken|schicken|erstellen|setzen|speichern|andern|loschen|buchen|"
+	r"einrichten)|anlegen|anzulegen|eintragen|einzutragen)|"
+	r"(nemohu|nemuzu|neumim|nedokazu|nejsem schopn[ay]?) ((ti|vam|za tebe|za vas) )?(posilat|"
+	r"poslat|odeslat|vytvaret|vytvorit|zakladat|zalozit|ulozit|nastavit|zmenit|smazat) "
+	r"((ti|vam|za tebe|za vas|do|nov\w+|zadn\w+|vas\w*|tv\w+) ){0,2}"
 	r"(e-?mail|zprav|ukol|pripomin|schuzk|kalendar|poznamk|zaznam|faktur)\w*|"
-	r"i (don't|do not) have (the|any) tools|no (tengo|dispongo de|cuento con) herramientas|"
-	r"(ich habe|habe ich) (leider )?keine werkzeuge|nemam (k tomu )?(zadne )?nastroje)\b"
+	r"i (don't|do not) have (the|any) (tools|capability|ability)|"
+	r"no (tengo|dispongo de|cuento con) (herramientas|la capacidad)|"
+	r"((ich habe|habe ich) (leider )?keine|fehlen mir \w*) (werkzeuge|moglichkeit)|"
+	r"nemam (\w+ ){0,3}(nastroje|moznost))\b"
 )
 SEARCHES = (
 	r"\b(i (need|would need|'d need|have) to (search|look (it |this |that )?up|browse|check online)|i('ll|"
@@ -135,10 +140,10 @@ CONDITIONAL = re.compile(
 )
 QUOTED = re.compile(
 	r"```(?!json).*?```|[\"«„“][^\"»“”\n]{0,200}[\"»“”]|(?<!\w)'(?:[^'\n]|'\w){1,200}'(?!\w)|^ *>[^\n]*|"
-	r"^[^\w\n]*(dear|sehr geehrte[rs]?|estimad[oa]s?|vazen[aieoy]\w*) .*",
+	r"^ *(?:[-*•]|\d+[.)]) [^\n]*|^[^\w\n]*(dear|sehr geehrte[rs]?|estimad[oa]s?|vazen[aieoy]\w*) .*",
 	re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-"""What is cited, and a drafted letter up to the end of the answer: the chat does not say it itself."""
+"""What is cited or listed, and a drafted letter up to the end of the answer: not the chat's own words."""
 
 
 def _compile(pattern: str) -> re.Pattern:
@@ -146,7 +151,7 @@ def _compile(pattern: str) -> re.Pattern:
 
 
 _STRUCTURE = tuple((key, _compile(pattern)) for key, pattern in STRUCTURE_PATTERNS)
-_LACKS, _DATA = _compile(LACKS), _compile(DATA)
+_LACKS, _DATA, _YOURS = _compile(LACKS), _compile(DATA), _compile(YOURS)
 PHRASES = (
 	("needs_web", _compile(SEARCHES)),
 	("not_current", _compile(STALE)),
@@ -185,9 +190,17 @@ def match_sentence(sentence: str) -> str | None:
 		if (found := pattern.search(sentence)) and not is_conditional(sentence, found):
 			return key
 	lacking = _LACKS.search(sentence)
-	if lacking and not is_conditional(sentence, lacking) and _DATA.search(sentence, lacking.end()):
-		return "no_access"
-	return None
+	if not lacking or is_conditional(sentence, lacking):
+		return None
+	missing = sentence[lacking.end() :]
+	is_data = _DATA.search(missing) or names_site_data(re.split("[,;:]", missing)[0])
+	return "no_access" if is_data else None
+
+
+def names_site_data(text: str) -> bool:
+	"""Whether a text names data of its reader, such as "your open invoices"."""
+	words = (group for found in _YOURS.finditer(text) for group in read_concepts(found[1]))
+	return any(SITE_DATA & set(group) for group in words)
 
 
 def is_conditional(sentence: str, found: re.Match) -> bool:

@@ -71,6 +71,10 @@ AGENT_MESSAGES = (
 )
 CHAT_MESSAGES = (
 	*(
+		"Remember that scene in Casablanca?",
+		"Erinnerst du dich an die Szene in Casablanca?",
+		"¿Te acuerdas de la escena final de Casablanca?",
+		"Pamatuješ si tu scénu z Casablancy?",
 		"¿Qué es el IVA?",
 		"Explica la partida doble",
 		"Resume: la reunión fue larga",
