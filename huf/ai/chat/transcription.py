@@ -53,6 +53,6 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 	try:
 		heard = run_coroutine(services.transcribe_audio(tool.model, f"speech.{ending}", content))
 	except ModelError as error:
-		# The page shows people the reason of a UsageError only.
-		raise UsageError(str(error)) from None
+		# The page shows people the last line of a UsageError.
+		raise UsageError(" ".join(str(error).split())) from None
 	return heard["text"].strip()

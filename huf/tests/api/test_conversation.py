@@ -290,7 +290,7 @@ class TestConversation(SiteTestCase):
 		with ModelServer() as server:
 			server.script(error(429, "Slow down."))
 			agent = make_agent(tools=[make_tool("Speech to Text", model=make_model(server))])
-			with acting_as(self.owner), self.assertRaisesRegex(UsageError, "Slow down"):
+			with acting_as(self.owner), self.assertRaisesRegex(UsageError, "quota is used up.*Slow down"):
 				conversation.transcribe(agent, base64.b64encode(b"audio").decode(), "audio/webm")
 
 	def test_transcription_without_a_speech_tool_or_valid_audio_is_refused(self):
