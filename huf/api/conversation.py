@@ -4,6 +4,7 @@ Permissions on the conversation are checked here. A chat can be shared only with
 """
 
 import frappe
+from frappe import _
 
 from huf.ai.chat import transcription
 from huf.ai.core.errors import UsageError
@@ -74,7 +75,7 @@ def get_versions(conversation: str):
 def get_branchable_conversation(conversation: str):
 	source = get_readable_conversation(conversation)
 	if source.channel == "mail":
-		raise UsageError("An e-mail conversation cannot be branched. Reply in its thread.")
+		raise UsageError(_("An e-mail conversation cannot be branched. Reply in its thread."))
 	return source
 
 
@@ -91,11 +92,15 @@ def share(conversation: str, user: str, write: bool = False):
 	# As it is stored: databases may find a name in any case.
 	wanted = frappe.db.get_value("User", {"name": user.strip(), "enabled": 1}, "name")
 	if wanted in (None, "Guest", "Administrator"):
-		raise UsageError(f"There is no user {user.strip()!r}. Enter the e-mail address they sign in with.")
+		raise UsageError(
+			_("There is no user {0}. Enter the e-mail address they sign in with.").format(repr(user.strip()))
+		)
 	if wanted == frappe.db.get_value("Agent Conversation", name, "owner"):
-		raise UsageError(f"The chat already belongs to {wanted}.")
+		raise UsageError(_("The chat already belongs to {0}.").format(wanted))
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):
-		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can assign them the role Huf User.")
+		raise UsageError(
+			_("{0} may not use the chat. A Huf Manager can assign them the role Huf User.").format(wanted)
+		)
 	share_chat(name, wanted, frappe.utils.sbool(str(write)) is True)
 	return read_shares(name)
 

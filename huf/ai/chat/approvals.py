@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import frappe
+from frappe import _
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import ToolError, UsageError
@@ -148,7 +149,7 @@ def get_open_draft(name: str, digest: str | None):
 	if row.status != drafts.PENDING:
 		raise UsageError(describe_decision(row))
 	if row.expires_at and row.expires_at < now_datetime():
-		raise UsageError("This draft has expired and cannot be answered any more.")
+		raise UsageError(_("This draft has expired and cannot be answered any more."))
 	if digest and digest != row.digest:
 		raise UsageError(CHANGED)
 	return row

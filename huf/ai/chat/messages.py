@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
@@ -162,7 +163,7 @@ def continue_in_background(run: str) -> dict:
 		"Agent Run", of_conversation, "name", order_by="creation desc", for_update=True
 	)
 	if row.conversation and newest != run:
-		raise UsageError("The conversation has gone on since this run. Reload the page.")
+		raise UsageError(_("The conversation has gone on since this run. Reload the page."))
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))

@@ -3,6 +3,7 @@
 import base64
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
@@ -39,13 +40,17 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 	tool = find_transcription_tool(frappe.get_cached_doc("Agent", agent))
 	if not tool:
 		raise UsageError(
-			f"{agent} has no tool of the type {SPEECH} that you may use. A Huf Manager can add one."
+			_("{0} has no tool of the type {1} that you may use. A Huf Manager can add one.").format(
+				agent, _(SPEECH)
+			)
 		)
 	ending = EXTENSIONS.get(kind.split(";")[0].strip().lower())
 	if not ending:
 		raise UsageError(f"Send a recording of one of these types: {', '.join(EXTENSIONS)}.")
 	if len(sound) > MAX_BYTES * 4 // 3:
-		raise UsageError(f"A recording may have at most {MAX_BYTES // 1_000_000} MB. Record less at once.")
+		raise UsageError(
+			_("A recording may have at most {0} MB. Record less at once.").format(MAX_BYTES // 1_000_000)
+		)
 	try:
 		content = base64.b64decode(sound, validate=True)
 	except ValueError:  # also for letters that are not ASCII

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from frappe import _
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
 from imap_tools.errors import MailboxFolderSelectError, MailboxFolderStatusError
 
@@ -149,16 +150,17 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 	except (MailboxFolderSelectError, MailboxFolderStatusError) as error:
 		raise InboxError(describe_folder_error(account.folder, error)) from None
 	except ImapToolsError as error:
-		message = f"{account.host} refused {account.user}. Check the IMAP user and password."
+		message = _("{0} refused {1}. Check the IMAP user and password.").format(account.host, account.user)
 		raise InboxError(add_details(message, error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
-		message = f"{account.host}:{account.port} cannot be read as {account.user}."
-		raise InboxError(add_details(f"{message} Check the IMAP host, port and login.", error)) from None
+		place = f"{account.host}:{account.port}"
+		message = _("{0} cannot be read as {1}. Check the IMAP host, port and login.")
+		raise InboxError(add_details(message.format(place, account.user), error)) from None
 
 
 def describe_folder_error(folder: str, error: Exception) -> str:
-	message = f"The mail server cannot open the folder {folder}. Check the folder's name in the mailbox."
-	return add_details(message, error)
+	message = _("The mail server cannot open the folder {0}. Check the folder's name in the mailbox.")
+	return add_details(message.format(folder), error)
 
 
 def log_out(box: BaseMailBox) -> None:
@@ -184,7 +186,7 @@ def sign_in_by_token(box: BaseMailBox, account: Account, token: str) -> BaseMail
 	except imaplib.IMAP4.abort:
 		raise
 	except imaplib.IMAP4.error as error:
-		message = f"{account.host} refused {account.user}. Sign in on the Mailboxes page."
+		message = _("{0} refused {1}. Sign in on the Mailboxes page.").format(account.host, account.user)
 		raise InboxError(add_details(message, error)) from None
 
 

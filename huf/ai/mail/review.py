@@ -233,6 +233,6 @@ def check_smtp(mailbox) -> str | None:
 				server.login(user, password)
 			server.noop()
 	except (OSError, UnicodeError, smtplib.SMTPException) as error:
-		message = f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used."
-		return add_details(f"{message} Check the SMTP host, port, security and login.", error)
+		message = _("{0} cannot be used. Check the SMTP host, port, security and login.")
+		return add_details(message.format(f"{mailbox.smtp_host}:{mailbox.smtp_port}"), error)
 	return None

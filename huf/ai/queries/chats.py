@@ -1,6 +1,7 @@
 """Lists and searches a user's chats: their own and those shared with them."""
 
 import frappe
+from frappe import _
 from frappe.share import get_shared
 
 CHAT = "chat"
@@ -77,5 +78,5 @@ def find_excerpt(text: str | None, words: str) -> str | None:
 def get_readable_conversation(name: str):
 	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
 	if not doc or not doc.has_permission("read"):
-		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")
+		raise frappe.PermissionError(_("There is no conversation {0} that you may read.").format(repr(name)))
 	return doc

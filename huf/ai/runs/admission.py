@@ -27,10 +27,12 @@ def admit(agent_name: str, user: str, chat: bool = False):
 	check_enabled(user)
 	agent = find_cached("Agent", agent_name)
 	if agent is None or not may_use(agent, user):
-		raise frappe.PermissionError(f"There is no agent {agent_name!r} that you may use.")
+		raise frappe.PermissionError(_("There is no agent {0} that you may use.").format(repr(agent_name)))
 	check_agent_enabled(agent_name)
 	if chat and not agent.allow_chat:
-		raise UsageError(f"The agent {agent_name} does not take part in chats. A Huf Manager can allow it.")
+		raise UsageError(
+			_("The agent {0} does not take part in chats. A Huf Manager can allow it.").format(agent_name)
+		)
 	return agent
 
 
@@ -38,7 +40,7 @@ def check_agent_enabled(name: str) -> None:
 	"""Raises UsageError for a disabled agent, which starts no runs and continues none that wait."""
 	agent = find_cached("Agent", name)
 	if agent and agent.disabled:
-		raise UsageError(f"The agent {name} is disabled. A Huf Manager can enable it.")
+		raise UsageError(_("The agent {0} is disabled. A Huf Manager can enable it.").format(name))
 
 
 def check_enabled(user: str) -> None:

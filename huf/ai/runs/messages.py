@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import frappe
+from frappe import _
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import (
@@ -134,7 +135,7 @@ def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, 
 	many or unreadable.
 	"""
 	if len(wanted) > MAX_FILES:
-		raise UsageError(f"At most {MAX_FILES} files fit into one message.")
+		raise UsageError(_("At most {0} files fit into one message.").format(MAX_FILES))
 	files, texts = [], []
 	for each in dict.fromkeys(wanted):
 		file = admit_file(each, user)
@@ -157,14 +158,16 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 	try:
 		content = read_file_content(file)
 	except OSError:
-		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
+		raise UsageError(_("{0} is no longer on this site. Attach it again.").format(name)) from None
 	ending = get_ending(name)
 	is_image = ending in IMAGE_TYPES
 	max_bytes = MAX_IMAGE_BYTES if is_image else MAX_BYTES
 	if len(content) > max_bytes:
-		raise UsageError(f"{name} is too large: at most {max_bytes / 1_000_000:g} MB can be attached.")
+		raise UsageError(
+			_("{0} is too large: at most {1} MB can be attached.").format(name, f"{max_bytes / 1_000_000:g}")
+		)
 	if is_image and not find_image_type(content):
-		raise UsageError(f"{name} is not a picture that models can read. Save it as PNG or JPEG.")
+		raise UsageError(_("{0} is not a picture that models can read. Save it as PNG or JPEG.").format(name))
 	kind = "image" if is_image else "text"
 	title = " ".join((file.file_name or name).split())
 	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)
@@ -175,7 +178,9 @@ def read_file_text(name: str, content: bytes) -> str:
 	"""The text of a file. Raises UsageError if it is unreadable or has none."""
 	text = "\n\n".join(map(render_part, read_file(name, content)))
 	if not text:
-		raise UsageError(f"No text could be read from {name}. If it is a scan, send its pages as images.")
+		raise UsageError(
+			_("No text could be read from {0}. If it is a scan, send its pages as images.").format(name)
+		)
 	return text
 
 

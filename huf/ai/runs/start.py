@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import frappe
+from frappe import _
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import NO_FILES, read_message_files
@@ -109,7 +110,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentRequest, AgentManager]:
 	"""Admit the request. It is returned with its mode and the agent's stored name, which limits compare."""
 	if not (request.prompt or "").strip() and not request.attachments:
-		raise UsageError("The prompt is empty. Write what the agent should do.")
+		raise UsageError(_("The prompt is empty. Write what the agent should do."))
 	agent = admission.admit(request.agent, request.user, request.from_chat)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	request = replace(request, agent=agent.name, mode=mode, prompt=make_encodable(request.prompt or ""))

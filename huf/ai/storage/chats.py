@@ -5,6 +5,7 @@ root, and one of them is listed among the chats.
 """
 
 import frappe
+from frappe import _
 from frappe.share import add_docshare, remove
 
 from huf.ai.core.errors import UsageError
@@ -35,9 +36,9 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	)
 	places = [place for place, row in enumerate(rows) if row.run == run]
 	if not places:
-		raise UsageError("This message is no longer part of the conversation. Reload the page.")
+		raise UsageError(_("This message is no longer part of the conversation. Reload the page."))
 	if keep and not frappe.db.get_value("Agent Run", run, "ended_at"):
-		raise UsageError("Wait until the run has ended, or stop it.")
+		raise UsageError(_("Wait until the run has ended, or stop it."))
 	before = rows[: places[-1] + 1 if keep else places[0]]
 	# Leave out runs that have not ended: their answers will go to the original chat.
 	not_ended = set(read_open_runs(source.name))

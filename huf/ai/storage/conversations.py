@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import frappe
+from frappe import _
 from frappe.utils import now
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
@@ -111,7 +112,11 @@ class ConversationManager:
 		if not row or not frappe.has_permission(
 			"Agent Conversation", "write", doc=frappe.get_doc("Agent Conversation", name), user=self.user
 		):
-			raise frappe.PermissionError(f"There is no conversation {name!r} that you may write to.")
+			raise frappe.PermissionError(
+				_("There is no conversation {0} that you may write to. It may have been deleted.").format(
+					repr(name)
+				)
+			)
 		if row.agent != self.agent_name:
 			raise UsageError(
 				f"Conversation {name} is with {row.agent}. Start a new one to talk to {self.agent_name}."

@@ -58,6 +58,11 @@ class TestLanguages(PageTestCase):
 			page.get_by_test_id("draft-headline").get_by_text("Aufgabe").wait_for()
 			page.get_by_test_id("change-field").get_by_text("Beschreibung", exact=True).wait_for()
 
+	def test_errors_of_the_site_are_in_the_page_language(self):
+		for locale, words in {"de-DE": "die Sie lesen dürfen", "es-ES": "que pueda leer"}.items():
+			with self.open_page(f"/huf/chat/{'0' * 32}", locale=locale) as page:
+				page.get_by_text(words).wait_for()
+
 	def test_times_are_shown_in_the_browser_time_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:
