@@ -8,11 +8,16 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 
+from frappe import _
+
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_control_chars
 
 REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
 MESSAGE_ID = re.compile(r"(?!.*=\?)[!-;=?-~]{1,900}")
 """Message-IDs that a header can hold. An encoded word is refused, because `email` would decode it."""
+
+INTERNATIONAL = re.compile(r"(?<=@)[\w.-]*[^\x00-\x7f\W][\w.-]*")
+"""A domain such as müller.example; mail servers know it as xn--mller-kva.example."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,17 @@ def to_one_line(text: str) -> str:
 
 def read_recipients(text: str) -> tuple[str, ...]:
 	"""The addresses in a field that a model or a person filled in. Raises ValueError."""
-	parts = [part.strip() for part in re.split(r"[,;\n]", text or "") if part.strip()]
+	plain = INTERNATIONAL.sub(lambda found: found[0].encode("idna").decode(), text or "")
+	parts = [part.strip() for part in re.split(r"[,;\n]", plain) if part.strip()]
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):
 		rest = part.rpartition("<")[2].rstrip("> ") if "<" in part else part
 		if len(addresses) != 1 or not EMAIL_ADDRESS.fullmatch(rest):
 			raise ValueError(
-				f"{part!r} is not an address. Give addresses such as anna@example.com, separated by commas."
+				_(
+					"{0} is not an address. Give addresses such as anna@example.com, separated by commas."
+				).format(repr(part))
 			)
 	if not found:
-		raise ValueError("There is no recipient. Give at least one address.")
+		raise ValueError(_("There is no recipient. Give at least one address."))
 	return tuple(dict.fromkeys(addresses[0][1] for addresses in found))

@@ -45,7 +45,11 @@ def follow_queue() -> list[str]:
 
 
 def add_current_states(rows: list) -> list:
-	"""The rows of mails, those in the queue with the status and reason that they have there now."""
+	"""The rows of mails, those in the queue with the status and reason that they have there now. Stored
+	reasons are in English.
+	"""
+	for row in rows:
+		row.reason = row.get("reason") and _(row.reason)
 	queued = [
 		row
 		for row in rows

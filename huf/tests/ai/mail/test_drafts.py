@@ -62,6 +62,19 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual(row(draft).reason, "mallory@evil.example takes no part in this thread.")
 		self.assertIsNone(row(self.draft("Hello")["draft"]).reason)
 
+	def test_a_domain_with_other_than_ascii_letters_is_written_as_mail_servers_know_it(self):
+		self.enter_run()
+		draft = create_draft("Zoë <zoe@müller.example>", "A question", "Hello")["draft"]
+		self.assertEqual(row(draft).recipients, "zoe@xn--mller-kva.example")
+
+	def test_the_reason_of_a_draft_is_read_in_the_language_of_its_reader(self):
+		frappe.get_doc("Agent", self.agent_name).update({"may_send_mail": 0}).save()
+		draft = self.reply()["draft"]
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		(found,) = api.get_mail(draft)["drafts"]
+		self.assertEqual(found.reason, "Der Agent darf selbst keine E-Mails senden.")
+
 	def test_a_reply_can_be_written_after_earlier_ones_were_deleted(self):
 		discarded, sent = self.draft("One")["draft"], None
 		store.change_status(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)

@@ -11,10 +11,11 @@ export const notices = reactive<Notice[]>([]);
 
 let next = 1;
 
-/** `error`: an ApiError, or an object of the same shape. */
-export function showError(error: { message: string; kind?: string }): void {
-	notices.push({ id: next++, text: error.message, kind: error.kind || "server" });
+/** `error`: an ApiError, or an object of the same shape. Returns the id of its notice. */
+export function showError(error: { message: string; kind?: string }): number {
+	notices.push({ id: next, text: error.message, kind: error.kind || "server" });
 	if (notices.length > 3) notices.shift();
+	return next++;
 }
 
 export function dismiss(id: number): void {
