@@ -6,6 +6,8 @@ import re
 import socket
 from collections.abc import Iterator
 
+from frappe import _
+
 from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError, add_details
 from huf.ai.core.types import Usage
@@ -93,17 +95,19 @@ def invalid_answer_error(
 	message: str, provider: str, model: str, retryable: bool, usage: Usage
 ) -> ModelError:
 	"""The ModelError for an unusable answer; `usage` is what the provider reported."""
-	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable, usage=usage)
+	return ModelError(
+		f"{provider} / {model}: {_(message)}", provider=provider, retryable=retryable, usage=usage
+	)
 
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""What happened and what the operator can do about it."""
 	if type(error).__name__ == "ContextWindowExceededError":
-		return TOO_LONG
+		return _(TOO_LONG)
 	was_answered = any(each in str(error) for each in UNREADABLE)
 	if is_connection_error(error) and status in (None, 500) and not was_answered:
-		return describe_connection_error(error).format(provider=provider)
-	return ADVICE.get(status or 0, FAULT).format(provider=provider)
+		return _(describe_connection_error(error)).format(provider=provider)
+	return _(ADVICE.get(status or 0, FAULT)).format(provider=provider)
 
 
 def describe_connection_error(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import ADMIN, PageTestCase
+from huf.tests.model_server import ModelServer, error
 
 CARLA = "carla@example.com"
 HOUR_OF_RUN = "() => document.querySelector('[data-testid=run-item] time').innerText"
@@ -62,6 +63,16 @@ class TestLanguages(PageTestCase):
 		for locale, words in {"de-DE": "die Sie lesen dürfen", "es-ES": "que pueda leer"}.items():
 			with self.open_page(f"/huf/chat/{'0' * 32}", locale=locale) as page:
 				page.get_by_text(words).wait_for()
+
+	def test_failure_of_a_model_is_explained_in_the_page_language(self):
+		with ModelServer() as model, self.open_page(locale="de-DE") as page:
+			model.script(error(401, "No such key."))
+			self.make("AI Provider", provide_name="Strict", api_key="sk-1", api_base=model.base_url)
+			self.make("AI Model", model_name="strict", provider="Strict")
+			self.make("Agent", agent_name="Refused", model="strict")
+			page.goto("/huf/chat?agent=Refused")
+			say(page, "Hallo")
+			page.get_by_text("Prüfen Sie den API-Schlüssel von Strict").first.wait_for()
 
 	def test_times_are_shown_in_the_browser_time_zone(self):
 		hours = []
