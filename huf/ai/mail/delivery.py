@@ -62,16 +62,17 @@ def add_current_states(rows: list) -> list:
 
 def read_delivery_states(rows: Iterable) -> list[tuple[MailStatus, str | None]]:
 	"""(status, reason) of mails in the queue, read from their Email Queue rows."""
+	rows = list(rows)
 	names = [row.email_queue for row in rows]
 	fields = ["name", "status", "error", "modified"]
 	found = (
 		frappe.get_all("Email Queue", {"name": ["in", names]}, fields, order_by="name asc") if names else []
 	)
 	by_name = {each.name: each for each in found}
-	return [to_state(by_name.get(name)) for name in names]
+	return [to_state(row.name, by_name.get(row.email_queue)) for row in rows]
 
 
-def to_state(queued) -> tuple[MailStatus, str | None]:
+def to_state(mail: str, queued) -> tuple[MailStatus, str | None]:
 	if queued is None:
 		reason = _("The entry in the mail queue is gone, so it is not known whether it was sent.")
 		return MailStatus.FAILED, reason
@@ -80,13 +81,18 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	lines = (queued.error or "").strip().splitlines() or [""]
 	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
 	if queued.status in FAILED_STATUSES or is_lost(queued):
-		advice = _("Before you send it again, check the outgoing server and whether it has arrived.")
-		return MailStatus.FAILED, add_details(
-			f"{_('The mail server has not confirmed that it took it.')} {advice}", error or queued.status
-		)
+		return MailStatus.FAILED, add_details(describe_failure(mail), error or queued.status)
 	if error:
 		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)
 	return MailStatus.QUEUED, None
+
+
+def describe_failure(mail: str) -> str:
+	if reached := list_reached(mail):
+		names = ", ".join(sorted(reached))
+		return _("Only {0} got it. Correct the other addresses; nobody gets it twice.").format(names)
+	advice = _("Before you send it again, check the outgoing server and whether it has arrived.")
+	return f"{_('The mail server has not confirmed that it took it.')} {advice}"
 
 
 def is_lost(queued) -> bool:

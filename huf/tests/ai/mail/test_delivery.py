@@ -66,6 +66,15 @@ class TestDelivery(DraftingTestCase):
 		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
 		self.assertEqual(len(queued(self.name)), 2)
 
+	def test_a_mail_that_only_some_recipients_got_says_who(self):
+		store.update_mail(self.name, recipients=f"{ANNA}, bob@customer.example")
+		send_all(self.mail)
+		self.update_queue(status="Error", error="SMTPRecipientsRefused: no such user")
+		place = {"parent": row(self.name).email_queue, "recipient": ANNA}
+		frappe.db.set_value("Email Queue Recipient", place, "status", "Sent")
+		follow_queue()
+		self.assertIn(f"Only {ANNA} got it.", row(self.name).reason)
+
 	def test_a_mail_that_its_page_calls_failed_can_be_sent_again_at_once(self):
 		send_all(self.mail)
 		self.update_queue(status="Error", error="mailbox full")
