@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from huf.ai.mail.message import MAX_NAMES_CHARS, MailMessage, list_attachments
 
 DEFAULT = "default"
+MAX_PROMPT_CHARS = 40_000
+"""How much of a mail an agent reads: a long thread or a pasted log would not fit into a model's window."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,16 @@ def describe_people(message: MailMessage) -> str:
 def read_plain(message: MailMessage) -> PreparedMail:
 	"""The mail unchanged; the prompt names its attachments."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
-	body = f"{message.text}{list_attachments(message)}"
+	body = f"{shorten_text(message.text)}{list_attachments(message)}"
 	prompt = f"{describe_people(message)}\nSubject: {message.subject}\n\n{body}"
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
+
+
+def shorten_text(text: str) -> str:
+	if len(text) <= MAX_PROMPT_CHARS:
+		return text
+	note = f"[Truncated: the first {MAX_PROMPT_CHARS:,} of {len(text):,} characters.]"
+	return f"{text[:MAX_PROMPT_CHARS]}\n\n{note}"
 
 
 def prepare_mail(

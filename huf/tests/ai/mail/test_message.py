@@ -163,6 +163,13 @@ class TestPreprocessors(unittest.TestCase):
 		alone = parse_message(f"{head}Subject: Hi\r\n\r\nHello".encode())
 		self.assertNotIn("To:", prepare_mail(alone, CRISP).prompt)
 
+	def test_prompt_about_a_very_long_mail_has_its_beginning_and_says_so(self):
+		message = parse_message(b"From: a@b.example\r\n\r\n" + b"word " * 10_000)
+		prepared = prepare_mail(message, CRISP)
+		self.assertLess(len(prepared.prompt), 41_000)
+		self.assertTrue(prepared.prompt.endswith("[Truncated: the first 40,000 of 49,999 characters.]"))
+		self.assertEqual(prepared.body, message.text)
+
 	def test_pictures_of_the_mail_itself_are_left_out_of_its_text(self):
 		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
 		self.assertEqual(parse_message(html).text, "HiShop")
