@@ -118,7 +118,7 @@ def parse_message(raw: bytes) -> MailMessage:
 			texts.append(each)
 		else:
 			attachments.append(each)
-	text = "\n\n".join(part for part in texts if part.strip()).strip()
+	text = "\n\n".join(part for part in texts if part.strip()).strip() or read_invitation(attachments)
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),
 		sender=sender,
@@ -224,6 +224,12 @@ def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 		plain = next((texts for texts in reversed(texts_by_part) if texts), [])
 	yield from plain
 	yield from (each for some in read for each in some if isinstance(each, Attachment))
+
+
+def read_invitation(attachments: list[Attachment]) -> str:
+	"""The calendar entry of an invitation, which often has no other text; may be empty."""
+	found = next((each.content for each in attachments if each.content_type == "text/calendar"), b"")
+	return strip_control_chars(decode_bytes(found, None).replace("\r\n", "\n"))[:MAX_STRIPPED_CHARS].strip()
 
 
 def read_subparts(part: BoundedMessage) -> list[BoundedMessage]:

@@ -170,6 +170,15 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertTrue(prepared.prompt.endswith("[Truncated: the first 40,000 of 49,999 characters.]"))
 		self.assertEqual(prepared.body, message.text)
 
+	def test_text_of_an_invitation_without_words_is_its_calendar_entry(self):
+		head = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n"
+		words = b"--x\r\nContent-Type: text/plain\r\n\r\n%s\r\n"
+		entry = b"--x\r\nContent-Type: text/calendar; method=REQUEST\r\n\r\nSUMMARY:Lunch\r\nLOCATION:Wien\r\n--x--"
+		invitation = parse_message(head + words % b" " + entry)
+		self.assertEqual(invitation.text, "SUMMARY:Lunch\nLOCATION:Wien")
+		self.assertEqual([each.file_name for each in invitation.attachments], ["attachment.ics"])
+		self.assertEqual(parse_message(head + words % b"Come!" + entry).text, "Come!")
+
 	def test_pictures_of_the_mail_itself_are_left_out_of_its_text(self):
 		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
 		self.assertEqual(parse_message(html).text, "HiShop")
