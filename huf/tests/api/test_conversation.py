@@ -50,6 +50,12 @@ class TestConversation(SiteTestCase):
 			for none in ("100_ green", "10% green", "", "   "):
 				self.assertEqual(conversation.search(none), [], none)
 
+	def test_search_finds_accented_capitals_in_either_case(self):
+		with acting_as(self.owner):
+			self.say("Ärger mit der TÜR", self.name)
+			for words in ("ärger", "ÄRGER", "tür"):
+				self.assertIn("Ärger", conversation.search(words)[0].found, words)
+
 	def test_search_finds_no_conversations_of_other_users(self):
 		for user in (self.other, make_user("Huf Manager")):
 			with acting_as(user):

@@ -144,7 +144,7 @@ def condition(
 		text = as_text(column, fieldtype)
 		if not value.isascii():
 			# SQLite's LIKE takes Ö and ö for different letters.
-			text, value = f"lower_unicode({text})", value.lower()
+			text, value = f"lower({text})", value.lower()
 		return f"({text} {one.operator.upper()} ?{escape}{nulls})", [value]
 	if isinstance(value, (int, float)) and not is_number:
 		column = f"CAST({column} AS REAL)"
