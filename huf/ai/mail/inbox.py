@@ -150,8 +150,7 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 	except (MailboxFolderSelectError, MailboxFolderStatusError) as error:
 		raise InboxError(describe_folder_error(account.folder, error)) from None
 	except ImapToolsError as error:
-		message = _("{0} refused {1}. Check the IMAP user and password.").format(account.host, account.user)
-		raise InboxError(add_details(message, error)) from None
+		raise InboxError(add_details(describe_refusal(account), error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		place = f"{account.host}:{account.port}"
 		message = _("{0} cannot be read as {1}. Check the IMAP host, port and login.")
@@ -174,20 +173,23 @@ def open_mailbox(account: Account) -> BaseMailBox:
 		box = open_connection(account)
 	except UnicodeError as error:  # no host can have this name
 		raise OSError(str(error)) from None
-	if account.token:
-		return sign_in_by_token(box, account, account.token)
-	login = box.login if (account.user + account.password).isascii() else box.login_utf8
-	return login(account.user, account.password, initial_folder=None)
-
-
-def sign_in_by_token(box: BaseMailBox, account: Account, token: str) -> BaseMailBox:
 	try:
-		return box.xoauth2(account.user, token, initial_folder=None)
+		if account.token:
+			return box.xoauth2(account.user, account.token, initial_folder=None)
+		login = box.login if (account.user + account.password).isascii() else box.login_utf8
+		return login(account.user, account.password, initial_folder=None)
 	except imaplib.IMAP4.abort:
 		raise
-	except imaplib.IMAP4.error as error:
-		message = _("{0} refused {1}. Sign in on the Mailboxes page.").format(account.host, account.user)
-		raise InboxError(add_details(message, error)) from None
+	except (ImapToolsError, imaplib.IMAP4.error) as error:
+		raise InboxError(add_details(describe_refusal(account), error)) from None
+
+
+def describe_refusal(account: Account) -> str:
+	if account.token:
+		message = _("{0} refused {1}. Sign in on the Mailboxes page.")
+	else:
+		message = _("{0} refused {1}. Check the IMAP user and password.")
+	return message.format(account.host, account.user)
 
 
 def open_connection(account: Account) -> BaseMailBox:

@@ -50,6 +50,15 @@ class TestMailbox(MailTestCase):
 		server.deliver(make_mail(to=self.address))
 		self.assertEqual(len(self.sync()), 1)
 
+	def test_a_wrong_password_of_any_letters_is_named_as_the_fault(self):
+		for password in ("wrong", "falsches-Paßwort"):
+			settings = {**self.server.settings, "imap_password": password}
+			self.mailbox, _address = make_mailbox(self.user, take="All of the inbox", **settings)
+			frappe.db.commit()
+			self.assertEqual(self.sync(), [])
+			error = frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error")
+			self.assertIn("Check the IMAP user and password", error, password)
+
 	def test_a_folder_is_read_from_a_server_that_refuses_status_for_an_open_folder(self):
 		self.deliver(1)
 		refusal = MailboxFolderStatusError(("NO", [b"It is selected"]), "OK")
