@@ -17,6 +17,7 @@ from huf.api.wire.json_body import json_response
 ADDRESS = "/mcp"
 METHODS = ["GET", "POST", "DELETE"]
 SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
+FOREIGN_HOST = "This is not the site's address. Set host_name in site_config.json to the public address."
 
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
@@ -26,7 +27,7 @@ def serve(**_):
 	"""
 	request = frappe.local.request
 	if frappe.session.user == "Guest":
-		return Response(SIGN_IN, 401)
+		return Response(SIGN_IN, 401) if list_trusted_hosts(request) else Response(FOREIGN_HOST, 421)
 	if request.method != "POST":
 		# There are no streams without a request, and no sessions to end.
 		return Response(status=405, headers={"Allow": "POST"})

@@ -316,7 +316,15 @@ def execute(home, path, kwargs):
 			raise click.ClickException(f"There is no function {path}: it is a {type(function).__name__}")
 		result = frappe.call(function, **values)
 		if result is not None:
-			click.echo(frappe.as_json(result))
+			click.echo(format_result(frappe, result))
+
+
+def format_result(frappe, result) -> str:
+	"""A result as JSON, or as Python shows it: what cannot be JSON must not roll back what was done."""
+	try:
+		return frappe.as_json(result)
+	except (TypeError, ValueError, AttributeError, RecursionError):
+		return repr(result)
 
 
 def find_function(frappe, path: str):

@@ -107,6 +107,11 @@ class TestCommandLine(SiteTestCase):
 		result = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
 		self.assertEqual(result.output, '"Guest"\n')
 
+	def test_execute_prints_a_result_that_is_not_json_as_python_shows_it(self):
+		result = self.run_huf("execute", "frappe.get_meta", "--kwargs", '{"doctype": "ToDo"}')
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertIn("Meta", result.output)
+
 	def test_unknown_agent_is_refused_with_the_list_of_agents(self):
 		agent = make_agent()
 		self.assert_refused(

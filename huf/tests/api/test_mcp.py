@@ -358,6 +358,8 @@ class TestLimits(McpTestCase):
 	def test_foreign_host_and_origin_headers_are_refused(self):
 		for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
 			self.assertIn(self.post("tools/list", headers=header).status_code, (403, 421), header)
+		self.headers = {}
+		self.assertEqual(self.post("tools/list", headers={"Host": "evil.example"}).status_code, 421)
 
 	def test_user_without_a_role_for_agents_learns_what_is_missing(self):
 		self.headers = {"Authorization": f"Bearer {make_key(make_user())}:{SECRET}"}

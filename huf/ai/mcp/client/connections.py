@@ -16,10 +16,13 @@ from huf.ai.core.types import Effect
 from huf.ai.mcp.client import session, session_pool, store
 from huf.ai.mcp.client.definitions import ToolDefinition
 from huf.ai.mcp.client.session import ServerTarget, ToolChanged
+from huf.ai.storage.rows import clip
 
 CONNECTION = store.CONNECTION
 COMMANDS_KEY = "huf_mcp_servers"
 """In site_config.json: {name: {command, args, env}}, as desktop MCP clients write it."""
+MAX_SERVER_CHARS = 110
+"""Of a server's name and version; with the protocol's revision they fit into a Data field."""
 HELD_BACK = (
 	"{tool} of {server} is held back until a Huf Manager accepts its changed description. It was not called."
 )
@@ -139,7 +142,7 @@ def refresh_connection(name: str) -> dict:
 
 def store_offer(name: str, offer: session.Offer) -> str:
 	"""Store a server's tools and its description of itself, and return the latter. Commits."""
-	server = f"{offer.server}, MCP {offer.protocol}"
+	server = f"{clip(offer.server, MAX_SERVER_CHARS)}, MCP {offer.protocol}"
 	faults = "\n".join(offer.faults)[:1000] or None
 	store.write_offered(name, list(offer.tools), state="Connected", server=server, error=faults)
 	frappe.get_doc(CONNECTION, name).save()

@@ -84,7 +84,7 @@ async def read_offer(target: ServerTarget, on_step: Callable[[str], None] | None
 			on_step("initialize")
 		tools, faults = await fetch_tools(client)
 		info = client.server_info
-		server = strip_invisible(f"{info.name} {info.version}" if info else "").strip()[:140]
+		server = strip_invisible(f"{info.name} {info.version}" if info else "").strip()
 		return Offer(server, client.protocol_version, tools, faults)
 
 	return await within_limits(target, read)

@@ -13,8 +13,9 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
-from huf.ai.mcp.client import store
+from huf.ai.mcp.client import connections, store
 from huf.ai.mcp.client.connections import COMMANDS_KEY
+from huf.ai.mcp.client.session import Offer
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.api import mcp_connection
@@ -117,6 +118,11 @@ class TestRefresh(ConnectionTestCase):
 		self.connect(self.server, ["fail"])
 		with self.assertRaisesRegex(ToolError, "No such note"):
 			self.call("fail")
+
+	def test_a_servers_long_name_is_cut(self):
+		connection = self.connect(self.server)
+		offer = Offer("notes " * 100, "2025-06-18", ())
+		self.assertRegex(connections.store_offer(connection, offer), "^notes .*…, MCP 2025-06-18$")
 
 	def test_only_managers_can_refresh_sign_in_and_save_a_connection(self):
 		connection = self.connect(self.server, ["search.notes"])
