@@ -181,7 +181,7 @@ def build_log_listener(objective: str, route: str) -> Listener:
 		if event.kind is EventKind.RUN_STARTED:
 			log.info(
 				'[AgentRunner] Starting agent run for objective: "%s"',
-				clip_line(objective, MAX_OBJECTIVE_CHARS),
+				drop_controls(clip_line(objective, MAX_OBJECTIVE_CHARS)),
 			)
 		elif event.kind is EventKind.TOOL_STARTED:
 			tools[data["tool"]] = None
@@ -199,6 +199,11 @@ def build_log_listener(objective: str, route: str) -> Listener:
 			log.log(LEVELS[line["level"]], to_text(line))
 
 	return listen
+
+
+def drop_controls(text: str) -> str:
+	"""The text without characters that would direct the terminal of whoever reads the log."""
+	return "".join(char for char in text if char.isprintable())
 
 
 def log_call(log: logging.Logger, form: str, *values) -> None:

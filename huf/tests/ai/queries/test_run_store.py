@@ -105,6 +105,14 @@ class TestRunStore(SiteTestCase):
 		expected |= {"run_id": result["run"], "tools_used": [tool], "steps": 2, "status": "completed"}
 		self.assertEqual(end, expected)
 
+	def test_log_contains_no_control_characters_of_a_message(self):
+		log = frappe.logger("huf")
+		with ModelServer() as server, self.assertLogs(log, logging.INFO) as logs:
+			agent, _tool = self.agent(server)
+			server.script(text("Done."))
+			run_agent_sync(agent, "Grüße\x1b[2J\x9b31m\u202e\nan Anna")
+		self.assertIn('"Grüße[2J31m an Anna"', logs.records[0].getMessage())
+
 	def test_log_names_the_route_of_a_chat_run(self):
 		log = frappe.logger("huf")
 		with ModelServer() as server, self.assertLogs(log, logging.INFO) as logs:
