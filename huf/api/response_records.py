@@ -26,6 +26,7 @@ RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
 OPEN = ("queued", "in_progress")
 DEFAULT_ITEMS, MAX_ITEMS = 20, 100
 ORDERS = {"asc": ">=", "desc": "<="}
+NOT_CHANGED = "Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
 NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 
@@ -103,11 +104,13 @@ def create_conversation(metadata=None, items=None, **others):
 	return json_response(encode_conversation(name, time.time(), read_metadata(metadata)))
 
 
-@frappe.whitelist(methods=["GET", "DELETE"])
+@frappe.whitelist(methods=["GET", "POST", "DELETE"])
 @refusing_as_openai
 def conversation(**others):
 	"""GET and DELETE /v1/conversations/ID, GET ID/items."""
 	method, (name, action) = frappe.local.request.method, read_path(CONVERSATIONS)
+	if method == "POST":
+		raise BadRequest(NOT_CHANGED)
 	doc = find_conversation(name)
 	if method == "DELETE" and not action:
 		frappe.delete_doc("Agent Conversation", doc.name)

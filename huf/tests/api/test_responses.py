@@ -216,6 +216,13 @@ class TestResponses(OpenAITestCase):
 		address = f"/v1/responses/{self.create().json['id']}?stream=true"
 		self.assertEqual(send(address, headers=self.headers).json["error"]["code"], "invalid_value")
 
+	def test_items_and_metadata_of_a_conversation_cannot_be_set(self):
+		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
+		for path in (name, f"{name}/items"):
+			answer = send(f"/v1/conversations/{path}", method="POST", json={}, headers=self.headers)
+			self.assertEqual(answer.status_code, 400)
+			self.assertIn("Only responses add", answer.json["error"]["message"])
+
 	def test_invalid_parameters_of_an_item_list_are_refused(self):
 		self.server.script(text("Hello."), text("Again."))
 		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
