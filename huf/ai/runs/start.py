@@ -188,11 +188,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	"""
 	row = frappe.get_doc("Agent Run", name)
 	is_resumed = row.attempts > 1
-	if is_resumed:
-		admission.check_enabled(row.run_as)
-		admission.check_agent_enabled(row.agent)
-	else:
-		admission.admit(row.agent, row.run_as)
+	admission.admit(row.agent, row.run_as)
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
 	is_chat = bool(request.routed and request.routed.is_chat)
 	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode, is_chat)

@@ -100,6 +100,16 @@ class TestDeletedRecords(DraftTestCase):
 		with self.assertRaisesRegex(UsageError, "is disabled"):
 			enqueue_run(AgentRequest(self.agent, "More", self.user))
 
+	def test_a_waiting_run_fails_once_its_user_may_no_longer_use_the_agent(self):
+		waiting = self.start_change("new")
+		frappe.set_user("Administrator")
+		frappe.get_doc("User", self.user).update({"roles": []}).save()
+		approve_call(waiting["draft"]["draft"], waiting["draft"]["digest"])
+		ended = self.go_on(waiting["run"])
+		self.assertEqual(ended.status.value, "Failed")
+		self.assertIn("There is no agent", ended.error)
+		self.assertEqual(self.note(), "old")
+
 	def test_deleting_a_conversation_cancels_child_runs_and_expires_their_drafts(self):
 		call_other = make_tool("Run Agent", agent=self.agent)
 		caller = self.make_agent(call_other)
