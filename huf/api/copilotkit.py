@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import frappe
-from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
+from ag_ui.core import DataSource, ImagePart, ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
 from huf.ai.chat.external import (
@@ -21,6 +21,7 @@ from huf.ai.chat.external import (
 	follow_queued,
 	follow_request,
 	run_tool_call,
+	store_image,
 )
 from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.events import RunEvent
@@ -37,6 +38,7 @@ from huf.api.wire.sse import stream_data
 CHANNEL = "copilotkit"
 CHAT = "chat"
 MAX_MESSAGES = 200
+ONLY_TEXT_AND_IMAGES = "Only text and images can be sent, images with their data."
 
 
 @frappe.whitelist(methods=["POST"])
@@ -137,17 +139,18 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	Raises before the first event if no run can be started or resumed.
 	"""
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
-	prompt = read_last_message(run_input)
+	prompt, images = read_last_message(run_input)
 	request = build_external_request(
 		CHANNEL,
 		read_agent_name(run_input),
-		prompt or "",
+		prompt,
 		thread=run_input.thread_id,
+		attachments=() if run_input.resume else keep_images(images),
 		route=read_forwarded(run_input).get("route"),
 	)
 	if run_input.resume:
 		return resume_with_answers(encoder, run_input.resume)
-	if prompt:
+	if prompt or images:
 		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
 
@@ -205,17 +208,31 @@ def read_history_before(run, request: AgentRequest, conversation: str | None) ->
 	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *prompt]
 
 
-def read_last_message(run_input: RunAgentInput) -> str | None:
-	"""The text of the last message if it is the user's. Raises BadRequest."""
+def read_last_message(run_input: RunAgentInput) -> tuple[str, list[str]]:
+	"""(text, images as data URLs) of the last message, both empty if it is not the user's. Raises
+	BadRequest.
+	"""
 	last = run_input.messages[-1] if run_input.messages else None
 	if last is None or last.role != "user":
-		return None
+		return "", []
 	if isinstance(last.content, str):
-		return last.content
+		return last.content, []
 	texts = [part.text for part in last.content if isinstance(part, TextPart)]
-	if len(texts) < len(last.content):
-		raise BadRequest("Only text can be sent.")
-	return "\n".join(texts)
+	sources = [part.source for part in last.content if isinstance(part, ImagePart)]
+	images = [
+		f"data:{each.mime_type};base64,{each.value}" for each in sources if isinstance(each, DataSource)
+	]
+	if len(texts) + len(images) < len(last.content):
+		raise BadRequest(ONLY_TEXT_AND_IMAGES)
+	return "\n".join(texts), images
+
+
+def keep_images(images: list[str]) -> tuple[str, ...]:
+	"""Store images as Files of the caller; returns their names. Raises BadRequest."""
+	try:
+		return tuple(map(store_image, images))
+	except ValueError:
+		raise BadRequest(ONLY_TEXT_AND_IMAGES) from None
 
 
 def read_agent_name(run_input: RunAgentInput) -> str | None:

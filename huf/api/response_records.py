@@ -26,7 +26,9 @@ RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
 OPEN = ("queued", "in_progress")
 DEFAULT_ITEMS, MAX_ITEMS = 20, 100
 ORDERS = {"asc": ">=", "desc": "<="}
-NOT_CHANGED = "Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
+NOT_CHANGED = (
+	"Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
+)
 NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 

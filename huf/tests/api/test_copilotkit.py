@@ -15,10 +15,10 @@ from huf.ai.runs import queue, stopping
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import retention
 from huf.tests.api.test_agent import FrontEndTestCase
-from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.api.test_openai import PICTURE, SECRET, make_key
 from huf.tests.doctypes import make_order
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make_tool, make_user, remove_stops
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
 from huf.tests.http import post
 from huf.tests.model_server import call, error, text, tool_call, tool_calls
 
@@ -161,8 +161,24 @@ class TestStream(FrontEndTestCase):
 		self.assertEqual(refused.status_code, 400)
 		self.assertIn("runId: Field required", refused.json["error"])
 		self.assertEqual(post("/copilotkit/stream", json=build_agui_request(("user", "Hi"))).status_code, 403)
-		parts = [{"type": "image", "source": {"type": "url", "value": "http://a"}}]
-		self.assertEqual(self.stream(("user", parts)).status_code, 400)
+		for source in (
+			{"type": "url", "value": "http://a"},
+			{"type": "data", "value": "AAAA", "mimeType": "image/tiff"},
+			{"type": "data", "value": "A", "mimeType": "image/png"},
+		):
+			refused = self.stream(("user", [{"type": "image", "source": source}]))
+			self.assertEqual(refused.status_code, 400)
+			self.assertIn("Only text and images", refused.json["error"])
+
+	def test_an_image_reaches_the_model(self):
+		self.agent = make_agent(make_model(self.server, vision="Yes"))
+		self.server.script(text("Tea."), text("Coffee."))
+		source = {"type": "data", "value": PICTURE.partition(",")[2], "mimeType": "image/gif"}
+		picture = {"type": "image", "source": source}
+		for parts in ([{"type": "text", "text": "What is it?"}, picture], [picture]):
+			self.assertEqual(read_events(self.stream(("user", parts)))[-1]["type"], "RUN_FINISHED")
+			sent = self.server.requests[-1]["messages"][-1]["content"]
+			self.assertEqual(sent[-1], {"type": "image_url", "image_url": {"url": PICTURE}})
 
 
 class TestInterrupts(DraftTestCase):
