@@ -223,6 +223,7 @@ class Call:
 	"""A prepared request: `tool` and `arguments`, or the `error` that keeps it from being made.
 
 	`draft`: the Agent Draft by which a person allowed it. `is_concurrent`: others run at the same time.
+	`origins`: of untrusted content in the error.
 	"""
 
 	request: CallRequest
@@ -232,6 +233,7 @@ class Call:
 	error: str | None = None
 	draft: str | None = None
 	is_concurrent: bool = False
+	origins: tuple[str, ...] = ()
 
 	@cached_property
 	def effect(self) -> Effect:

@@ -64,7 +64,7 @@ async def perform(
 	that it reports.
 	"""
 	if call.error or call.tool is None or call.arguments is None:
-		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
+		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}), origins=call.origins)
 	started, stopped = time.monotonic(), False
 	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
 	# tool's transaction.
@@ -92,7 +92,7 @@ def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]
 	except (OutcomeUnknown, RunPaused):
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
-		return CallStatus.FAILED, to_record(describe_error(error)), ()
+		return CallStatus.FAILED, to_record(describe_error(error)), getattr(error, "origins", ())
 
 
 def to_record(result: Any) -> str:

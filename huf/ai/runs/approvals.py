@@ -118,22 +118,22 @@ class Approvals:
 		A call that cannot be proposed is returned with its error, for the model. `known`: its proposal.
 		"""
 		proposal = known or await self.prepare(step, call)
-		if isinstance(proposal, str):
-			return replace(call, error=proposal)
+		if isinstance(proposal, Call):
+			return proposal
 		wanted = [(call, proposal)]
 		for each in later:
 			if self.find_draft(each) is None and self.is_asked(each):
 				proposal = await self.prepare(step, each)
 				# A later call that cannot be proposed arrives here again in its turn.
-				wanted += [] if isinstance(proposal, str) else [(each, proposal)]
+				wanted += [] if isinstance(proposal, Call) else [(each, proposal)]
 		for each, proposal in wanted:
 			approver = find_approver(self.run, proposal.second_person)
 			name, concern = self.journal.keys[each.position], self.find_concern(each)
 			drafts.insert_draft(name, self.run, step, each, proposal, approver, concern)
 		self.pause([self.journal.keys[each.position] for each, _ in wanted])
 
-	async def prepare(self, step: int, call: Call) -> Proposal | str:
-		"""The proposal, or the reason why the call is impossible. Leaves no open transaction."""
+	async def prepare(self, step: int, call: Call) -> Proposal | Call:
+		"""The proposal, or the call with the reason why it is impossible. Leaves no open transaction."""
 		loop_tool = cast("Tool", call.tool)
 		self.journal.commit_open_rows()
 		self.journal.lease.renew()
@@ -145,7 +145,9 @@ class Approvals:
 
 		result = await perform(replace(call, tool=replace(loop_tool, run=run)), self.guards, step)
 		frappe.db.rollback()
-		return proposals[0] if proposals else json.loads(result.text)["error"]
+		if proposals:
+			return proposals[0]
+		return replace(call, error=json.loads(result.text)["error"], origins=result.origins)
 
 	def as_approved(self, call: Call, draft: Any) -> Call:
 		"""The call with the approved arguments.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import frappe
 
+from huf.ai.core.errors import ToolError
 from huf.ai.storage.untrusted_records import MAX_NAMES, find_marked, find_outsider
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
@@ -18,6 +19,8 @@ LOGS = frozenset(
 	).split("|")
 )
 """Logs that Frappe and Huf write; they may repeat anybody's text."""
+QUOTING = (ToolError, frappe.ValidationError, ValueError)
+"""Errors whose text may quote what was read."""
 
 
 @dataclass
@@ -60,10 +63,15 @@ _reads: ContextVar[Reads | None] = ContextVar("huf_reads", default=None)
 
 @contextmanager
 def tracking_reads() -> Iterator[Reads]:
-	"""Collect what the tool calls in the block read."""
+	"""Collect what the tool calls in the block read. An error gets the `origins` of what it may quote."""
 	token = _reads.set(reads := Reads())
 	try:
 		yield reads
+	except frappe.UniqueValidationError:
+		raise  # It quotes the value that was written, and Postgres answers no query after it.
+	except QUOTING as error:
+		error.origins = tuple(reads.find_origins())  # type: ignore[union-attr]
+		raise
 	finally:
 		_reads.reset(token)
 

@@ -228,6 +228,20 @@ class TestThroughRecords(TaintCase):
 		)
 		self.assert_waits(result)
 
+	def test_an_error_that_quotes_a_record_of_a_guest_taints(self):
+		task = make("ToDo", description="Call Anna").name
+		frappe.db.set_value("ToDo", task, {"owner": "Guest", "assigned_by": STRANGER[:140]})
+		frappe.db.commit()
+		for requires_approval in (0, 1):
+			values = {"reference_doctype": "ToDo", "requires_approval": requires_approval}
+			update = make_tool("Update Document", **values)
+			change = tool_call(update, {"name": task, "values": {"priority": "High"}})
+			with self.subTest(values):
+				result = self.run_agent(change, self.drop(), tools=(update, self.post), prompt="Be quick")
+				read = self.server.requests[-1]["messages"][-1]["content"]
+				self.assertIn(STRANGER[:40], read)
+				self.assert_waits(result)
+
 	def test_records_of_colleagues_are_trusted(self):
 		note = make("Note", title=unique("Note"), content="Tea at four", public=1).name
 		frappe.db.commit()
