@@ -37,6 +37,7 @@ from huf.ai.core.flow import (
 )
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
+from huf.ai.tools.messages import MAX_RECIPIENTS, find_stranger, list_recipients
 from huf.ai.tools.sensitive_fields import is_protected, is_sensitive_name, list_sensitive_fields
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
 from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
@@ -58,17 +59,33 @@ MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	"""Why a call of the current run needs a person; None if it may be made. `row`: the tool's record."""
 	run = frappe.flags.huf_run
-	if row.effect == Effect.READ.value or is_exempt(row) or not (origins := find_origins(run)):
+	if row.effect == Effect.READ.value or is_exempt(row):
 		return None
+	origins, hosts = find_origins(run), list_allowed_hosts(agent)
 	caution = find_caution(agent, origins)
 	if caution is Caution.OFF:
 		return None
-	hosts = list_allowed_hosts(agent)
+	if row.types in (SEND_MAIL, NOTIFY) and (concern := find_recipient_concern(arguments, hosts)):
+		return concern
+	if not origins:
+		return None
 	evidence = read_evidence(run, " ".join(hosts))
 	if is_link_tool(row) and is_known_destination(row, arguments, hosts, evidence):
 		return find_decided(arguments, evidence)
 	judged = drop_allowed(name_values(row, arguments), hosts)
 	return find_concern(build_policy(row, arguments), judged, evidence, caution)
+
+
+def find_recipient_concern(arguments: Mapping[str, Any], hosts: list[str]) -> Concern | None:
+	"""Why a message needs a person, whatever was read: a stranger's record turns a name into an address."""
+	names = list_recipients(arguments.get("to") or ())[:MAX_RECIPIENTS]
+	found = {name: find_stranger(name) for name in names}
+	values = tuple(
+		UnnamedValue("to", f"{name} <{stranger[0]}>", stranger[1])
+		for name, stranger in found.items()
+		if stranger and not is_allowed_address(stranger[0], hosts)
+	)
+	return Concern(tuple(dict.fromkeys(str(each.origin) for each in values)), values) if values else None
 
 
 def find_decided(arguments: Mapping[str, Any], evidence: TextsByAuthor) -> Concern | None:

@@ -9,6 +9,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.templates import render_template
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, strip_control_chars
 from huf.ai.storage import notifications, outgoing_mail
+from huf.ai.storage.untrusted_records import find_marked, find_outsider
 
 MAX_RECIPIENTS = 50
 CONTACT = "Contact"
@@ -47,9 +48,13 @@ def notify(to: Iterable[str] | str, subject: str, text: str = "", by_mail: bool 
 	return {"status": "notified", "to": users}
 
 
-def split_names(to: Iterable[str] | str) -> list[str]:
+def list_recipients(to: Iterable[str] | str) -> list[str]:
 	parts = re.split(r"[,;\n]", to) if isinstance(to, str) else to
-	names = [str(part).strip() for part in parts if str(part).strip()]
+	return [str(part).strip() for part in parts if str(part).strip()]
+
+
+def split_names(to: Iterable[str] | str) -> list[str]:
+	names = list_recipients(to)
 	if not names:
 		raise ToolError("There is no recipient. Name at least one user or address.")
 	if len(names) > MAX_RECIPIENTS:
@@ -63,18 +68,36 @@ def find_address(name: str) -> str:
 	"""
 	if EMAIL_ADDRESS.fullmatch(name):
 		return name.lower()
-	if user := find_known_user(name):
-		return frappe.db.get_value("User", user, "email") or user
-	if frappe.db.exists("DocType", CONTACT) and frappe.has_permission(CONTACT, "read"):
-		names = ({"name": name}, {"full_name": name})
-		found = [
-			row.email_id
-			for filters in names
-			for row in frappe.get_list(CONTACT, filters=filters, fields=["email_id"], order_by="name asc")
-		]
-		if len(set(filter(None, found))) == 1:
-			return next(filter(None, found)).lower()
+	if record := find_record(name):
+		return record[0]
 	raise ToolError(f"{name!r} is no e-mail address and matches no single user or contact. Give the address.")
+
+
+def find_record(name: str) -> tuple[str, str, str] | None:
+	"""(address, DocType, name) of the one user, or else contact, that a recipient's name means."""
+	if user := find_known_user(name):
+		return frappe.db.get_value("User", user, "email") or user, "User", user
+	if not (frappe.db.exists("DocType", CONTACT) and frappe.has_permission(CONTACT, "read")):
+		return None
+	fields = ["name", "email_id"]
+	rows = [
+		row
+		for filters in ({"name": name}, {"full_name": name})
+		for row in frappe.get_list(CONTACT, filters=filters, fields=fields, order_by="name asc")
+		if row.email_id
+	]
+	is_one = len({row.email_id for row in rows}) == 1
+	return (rows[0].email_id.lower(), CONTACT, rows[0].name) if is_one else None
+
+
+def find_stranger(name: str) -> tuple[str, str] | None:
+	"""(address, origin) of a recipient whose name means a record that a stranger has written."""
+	record = None if EMAIL_ADDRESS.fullmatch(name) else find_record(name)
+	if not record:
+		return None
+	address, doctype, known = record
+	origin = find_marked(doctype, [known]) or find_outsider(doctype, [known])
+	return (address, origin) if origin else None
 
 
 def find_user(name: str) -> str:

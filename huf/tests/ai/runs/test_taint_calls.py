@@ -8,6 +8,7 @@ from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
+from huf.ai.tools.untrusted import trust_record
 from huf.tests.ai.runs.test_taint import HERE, MESSAGE_TEXT, SENT, STRANGER, TaintCase
 from huf.tests.base import enter
 from huf.tests.factories import make, make_model, make_tool, make_user, unique
@@ -109,6 +110,21 @@ class TestCalls(TaintCase):
 					self.read_page(), call, *ending, tools=(self.fetch, tool), prompt=prompt, **hosts
 				)
 				self.assertEqual(result["status"], status, result)
+
+	def test_a_name_that_a_portal_user_chose_is_no_recipient_without_a_person(self):
+		tool, name = make_tool("Send Mail"), unique("Anna")
+		user = make_user()
+		frappe.db.set_value("User", user, {"owner": "Guest", "full_name": name})
+		frappe.db.commit()
+		call = tool_call(tool, {"to": [name], "subject": "News", "body": "Hello"})
+		result = self.run_agent(call, tools=(tool,), prompt=f"Write to {name}")
+		self.assert_waits(result)
+		concern = frappe.parse_json(self.draft_of(result["run"]).concern)
+		self.assertEqual(concern["values"][0]["value"], f"{name} <{user}>")
+		with acting_as(self.person):
+			trust_record("User", user)
+		result = self.run_agent(call, text("Sent."), tools=(tool,), prompt=f"Write to {name}")
+		self.assertEqual(result["status"], "Success", result)
 
 	def test_address_among_the_allowed_hosts_is_a_named_recipient(self):
 		tool = make_tool("Send Mail")
