@@ -299,6 +299,7 @@ def describe_failure(error: BaseException, statuses: list[int]) -> str:
 	inner = error
 	while nested := getattr(inner, "exceptions", ()):
 		inner = nested[0]
-	text = " ".join(strip_invisible(str(inner)).split())[:MAX_SERVER_TEXT_CHARS]
+	# What follows is pydantic's: a copy of the input and a link to its manual.
+	text = " ".join(strip_invisible(str(inner)).split()).partition(" [type=")[0][:MAX_SERVER_TEXT_CHARS]
 	refused = f" (HTTP {statuses[-1]})" if statuses and statuses[-1] >= 400 else ""
 	return (text or type(inner).__name__) + refused

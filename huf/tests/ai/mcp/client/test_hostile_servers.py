@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import frappe
 import httpx2
+from mcp_types import ListToolsResult
 
 from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.event_loops import run_coroutine
@@ -119,6 +120,13 @@ class TestHostileServers(ConnectionTestCase):
 				definition = frappe.db.get_value(FUNCTION, self.name_of("search"), "function_definition")
 				self.assertNotIn("Ignore all", str(definition))
 				self.assertEqual(server.calls() + server.received(), [])
+
+	def test_an_invalid_answer_is_described_without_a_copy_of_it(self):
+		with self.assertRaises(ValueError) as caught:
+			ListToolsResult.model_validate({"tools": [{"name": "find", "inputSchema": True}]})
+		described = session.describe_failure(caught.exception, [200])
+		self.assertRegex(described, r"tools\.0\.inputSchema Input should be a valid dictionary")
+		self.assertNotRegex(described, r"input_value|https://")
 
 	def test_a_private_address_is_refused_without_allow_private_hosts(self):
 		with McpServer("crash") as server:
