@@ -202,7 +202,7 @@ def build_log_listener(objective: str, route: str) -> Listener:
 
 
 def drop_controls(text: str) -> str:
-	"""The text without characters that would direct the terminal of whoever reads the log."""
+	"""The text without control characters, which a terminal would obey when the log is shown."""
 	return "".join(char for char in text if char.isprintable())
 
 
