@@ -10,7 +10,7 @@ from huf.ai.core.field_values import check_field_values
 from huf.ai.storage import trigger_events
 from huf.ai.triggers import conditions
 from huf.ai.triggers.condition_fields import check_condition_fields
-from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
+from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import UNWATCHED
 from huf.ai.triggers.due_times import Plan, check_cron
 from huf.ai.triggers.schedules import build_plan
@@ -27,6 +27,9 @@ OWN_FIELDS = {
 TEXT_FIELDS = ("condition", "prompt", "conversation_key")
 PLAN_FIELDS = ("cron", "scheduled_interval", "interval_count", "starts_on")
 NEEDS_RUN_AS = ("Schedule", "Webhook")
+HARMLESS_FIELDS = ("disabled", "notify_user", "notify_on", "notify_by_mail")
+"""Fields that do not decide what a trigger does as its user."""
+STATE_FIELDS = ("last_execution", "next_execution", "last_error")
 SUBMITTED_ONLY = ("on_submit", "on_update_after_submit", "on_cancel")
 
 
@@ -41,6 +44,7 @@ class AgentTrigger(Document):
 		self.check_webhook()
 		self.check_texts()
 		self.check_run_as()
+		self.check_change()
 		self.set_next_execution()
 
 	def on_trash(self):
@@ -164,11 +168,27 @@ class AgentTrigger(Document):
 			return
 		if self.run_as == "Guest" or not frappe.db.get_value("User", self.run_as, "enabled"):
 			frappe.throw(_("An agent cannot act as {0}, who is not an enabled user.").format(self.run_as))
-		if self.run_as != user and "System Manager" not in frappe.get_roles(user):
+		if self.run_as != user and not is_system_manager(user):
 			frappe.throw(
 				_("Only a System Manager may choose another user. Leave Run As blank, or choose yourself."),
 				frappe.PermissionError,
 			)
+
+	def check_change(self):
+		"""Only a System Manager may change what a trigger does that acts as one."""
+		user = frappe.session.user
+		if not self.run_as or self.run_as == user or is_system_manager(user):
+			return
+		if is_system_manager(self.run_as) and self.does_something_else():
+			text = _("Only a System Manager may change a trigger that acts as {0}. You may turn it off.")
+			frappe.throw(text.format(self.run_as), frappe.PermissionError)
+
+	def does_something_else(self) -> bool:
+		before = self.get_doc_before_save()
+		names = (
+			df.fieldname for df in self.meta.fields if df.fieldname not in HARMLESS_FIELDS + STATE_FIELDS
+		)
+		return not before or any(cstr(before.get(name)) != cstr(self.get(name)) for name in names)
 
 	def set_next_execution(self):
 		"""Count from now if the schedule is new, changed or enabled again; otherwise keep the next time."""

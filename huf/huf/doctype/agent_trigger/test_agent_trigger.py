@@ -81,6 +81,22 @@ class TestAgentTrigger(SiteTestCase):
 		with acting_as(make_user("Huf Manager", "System Manager")):
 			self.make(run_as=other)
 
+	def test_only_system_managers_change_what_a_trigger_does_that_acts_as_one(self):
+		admin, manager = make_user("System Manager"), make_user("Huf Manager")
+		trigger = self.make("Webhook", run_as=admin, webhook_secret="a secret of the test")
+		changes = {"prompt": "Other", "agent": make_agent(), "webhook_secret": "a secret of another"}
+		for fieldname, value in changes.items():
+			with acting_as(manager), self.subTest(fieldname):
+				trigger.reload()
+				trigger.set(fieldname, value)
+				with self.assertRaisesRegex(frappe.PermissionError, f"acts as {admin}"):
+					trigger.save()
+		for values in ({"disabled": 1}, {"disabled": 0}, {"prompt": "Other", "run_as": manager}):
+			with acting_as(manager):
+				trigger.reload()
+				trigger.update(values).save()
+		self.assertEqual((trigger.run_as, trigger.prompt), (manager, "Other"))
+
 	def test_users_without_the_manager_role_cannot_read_or_create_triggers(self):
 		trigger = self.make()
 		with acting_as(make_user("Huf User")):
