@@ -57,10 +57,23 @@ def check_approval(name: str, digest: str, arguments: dict | None = None) -> tup
 	):
 		check_fresh(row)
 		return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
+	check_editor(row, arguments)
 	proposal = propose_again(row, arguments)
 	if proposal.second_person and frappe.session.user == row.owner:
 		raise frappe.PermissionError(SECOND_PERSON)
 	return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
+
+
+def check_editor(row, arguments: dict) -> None:
+	"""Raises UsageError if the session user may not make the call with these arguments. Who changes them
+	decides what is done with the rights of the run's user.
+	"""
+	if frappe.session.user == row.owner:
+		return
+	try:
+		propose_again(row, arguments, frappe.session.user)
+	except UsageError as error:
+		raise UsageError(f"You can change the arguments only to what you may do yourself. {error}") from None
 
 
 def check_draft_stops(row) -> None:
@@ -180,16 +193,19 @@ def check_fresh(row) -> None:
 	raise UsageError(CHANGED)
 
 
-def propose_again(row, arguments: dict) -> Proposal:
-	"""The proposal of a call as it would run now, as the run's user. Raises UsageError if it cannot run."""
+def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
+	"""The proposal of a call as it would run now, as the run's user or another one. Raises UsageError if it
+	cannot run.
+	"""
+	user = user or row.owner
 	try:
-		with acting_as(row.owner):
+		with acting_as(user):
 			# The SDK takes seconds to import, and listing drafts does not need it.
 			from huf.ai.agents.tool_factory import find_tool
 
 			tool = find_tool(row.agent, row.tool)
 			if tool is None:
-				raise UsageError(f"{row.owner} cannot use the tool {row.tool} any more. Reject the draft.")
+				raise UsageError(f"{user} cannot use the tool {row.tool} any more. Reject the draft.")
 			return propose(tool, arguments)
 	except (*REFUSALS, frappe.db.DataError) as error:
 		frappe.db.rollback()

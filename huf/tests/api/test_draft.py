@@ -12,7 +12,7 @@ from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
 from huf.tests.benchmarks.run_cost import count_statements
 from huf.tests.contract.connections import together
-from huf.tests.doctypes import ORDER
+from huf.tests.doctypes import EDITOR, ORDER
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
 from huf.tests.http import send
@@ -22,7 +22,7 @@ from huf.tests.model_server import text, tool_call, tool_calls
 class TestAccess(DraftTestCase):
 	def setUp(self):
 		super().setUp()
-		self.approver, self.other = make_user("Huf User"), make_user("Huf User")
+		self.approver, self.other = make_user("Huf User", EDITOR), make_user("Huf User")
 		self.manager = make_user("Huf Manager")
 		frappe.db.set_value("Agent", self.agent, "approver", self.approver)
 		frappe.db.commit()

@@ -163,6 +163,19 @@ class TestAnswers(DraftTestCase):
 		recorded = frappe.db.get_value("Agent Tool Call", {"run": result["run"]}, "arguments")
 		self.assertEqual(json.loads(recorded), given)
 
+	def test_an_approver_edits_arguments_only_to_what_they_may_do(self):
+		approver, given = make_user("Huf User"), {"name": self.order.name, "values": {"note": "theirs"}}
+		agent = self.make_agent(self.update, approver=approver)
+		result = self.start(self.change("new"), text("Done."), agent=agent)
+		with acting_as(approver), self.assertRaisesRegex(UsageError, "what you may do yourself"):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"], given)
+		self.assertEqual(self.draft(result).status, "Pending")
+		frappe.get_doc("User", approver).add_roles(EDITOR)
+		with acting_as(approver):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"], given)
+		self.go_on(result["run"])
+		self.assertEqual(self.note(), "theirs")
+
 	def test_invalid_edited_arguments_leave_the_draft_pending(self):
 		result = self.start_change("new")
 		for wrong in ({"name": self.order.name}, {"name": "none", "values": {"note": "x"}}):
