@@ -14,7 +14,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import DraftStatus, RunStatus
-from huf.ai.runs.admission import acting_as, check_agent_enabled
+from huf.ai.runs.admission import acting_as, admit, check_agent_enabled
 from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
@@ -71,8 +71,9 @@ def check_editor(row, arguments: dict) -> None:
 	if frappe.session.user == row.owner:
 		return
 	try:
+		admit(row.agent, frappe.session.user)
 		propose_again(row, arguments, frappe.session.user)
-	except UsageError as error:
+	except (UsageError, frappe.PermissionError) as error:
 		raise UsageError(f"You can change the arguments only to what you may do yourself. {error}") from None
 
 

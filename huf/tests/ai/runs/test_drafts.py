@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from unittest.mock import patch
 
 import frappe
@@ -19,7 +20,7 @@ from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.replay import replay
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
-from huf.tests.factories import make, make_tool, make_user, unique
+from huf.tests.factories import make, make_role, make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
@@ -167,14 +168,23 @@ class TestAnswers(DraftTestCase):
 		approver, given = make_user("Huf User"), {"name": self.order.name, "values": {"note": "theirs"}}
 		agent = self.make_agent(self.update, approver=approver)
 		result = self.start(self.change("new"), text("Done."), agent=agent)
+		edit = partial(approve_call, result["draft"]["draft"], result["draft"]["digest"], given)
 		with acting_as(approver), self.assertRaisesRegex(UsageError, "what you may do yourself"):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"], given)
-		self.assertEqual(self.draft(result).status, "Pending")
+			edit()
 		frappe.get_doc("User", approver).add_roles(EDITOR)
+		self.set_agent_roles(agent, make_role())
+		with acting_as(approver), self.assertRaisesRegex(UsageError, "There is no agent"):
+			edit()
+		self.assertEqual(self.draft(result).status, "Pending")
+		self.set_agent_roles(agent)
 		with acting_as(approver):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"], given)
+			edit()
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "theirs")
+
+	def set_agent_roles(self, agent: str, *roles: str) -> None:
+		frappe.get_doc("Agent", agent).update({"roles": [{"role": role} for role in roles]}).save()
+		frappe.db.commit()
 
 	def test_invalid_edited_arguments_leave_the_draft_pending(self):
 		result = self.start_change("new")
