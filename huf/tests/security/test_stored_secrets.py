@@ -42,6 +42,17 @@ class TestStoredSecrets(SiteTestCase):
 		name = make("AI Provider", provide_name=unique("Local"), api_base="http://a.example").name
 		self.assertTrue(frappe.get_doc("AI Provider", name).update({"api_base": ELSEWHERE}).save())
 
+	def test_another_provider_or_address_of_the_web_search_needs_the_key_again(self):
+		self.addCleanup(self.save_settings, search_provider=None, search_api_key=None)
+		self.save_settings(search_provider="Tavily", search_api_key=SECRET)
+		for values in ({"search_provider": "Brave"}, {"search_base_url": ELSEWHERE}):
+			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "again, because"):
+				self.save_settings(**values)
+		self.save_settings(search_provider="Brave", search_api_key="another key")
+
+	def save_settings(self, **values):
+		frappe.get_doc("Huf Settings").update(values).save()
+
 	def test_changing_the_url_of_a_tool_requires_its_headers_again(self):
 		headers = [{"header": "Authorization", "value": SECRET}]
 		name = make_tool("GET", base_url="https://shop.example", headers=headers)
