@@ -59,6 +59,12 @@ class Capture:
 			before = known[0] if known else take_image(doc.get_doc_before_save())
 			self.images[key] = (before, take_image(doc))
 
+	def amend(self, key: tuple[str, str], values: Mapping[str, Any]) -> None:
+		"""Take note of values of a document's image that were written without an event."""
+		before, after = self.images.get(key, (None, None))
+		if after is not None:
+			self.images[key] = (before, {**after, **values})
+
 	def note_file(self, file: Any) -> None:
 		"""Keep the content of a File that is about to be deleted."""
 		try:
@@ -142,7 +148,7 @@ def take_image(doc: Any) -> dict:
 	return {
 		"docstatus": int(doc.docstatus or 0),
 		"owner": doc.owner,
-		"creation": str(doc.creation or ""),
+		"creation": str(get_datetime(doc.creation)) if doc.creation else "",
 		"fields": read_fields(doc),
 		"rows": {
 			df.fieldname: {

@@ -91,7 +91,11 @@ class Folding:
 		if state is None:
 			return None
 		written, current = describe_difference(after, state)
-		if written != current and not self.is_restored((), None, written, current):
+		# Another creation: somebody deleted it and made another document of that name.
+		is_other = after["creation"] != state["creation"]
+		if is_other:
+			written, current = drop_empty_values(after), drop_empty_values(state)
+		if (is_other or written != current) and not self.is_restored((), None, written, current):
 			return state
 		return None
 

@@ -189,6 +189,8 @@ def set_origin(target: Target, name: str) -> None:
 	wanted = pick(target.wanted or {}, ["owner", "creation"])
 	if wanted != pick(target.current or {}, ["owner", "creation"]):
 		frappe.db.set_value(target.doctype, name, wanted, update_modified=False)
+		if capture := frappe.flags.huf_changes:
+			capture.amend((target.doctype, str(name)), wanted)
 
 
 def read_deleted_file(target: Target) -> dict:

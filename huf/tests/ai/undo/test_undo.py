@@ -277,6 +277,17 @@ class TestConflicts(UndoTestCase):
 		undo(run, **{f"ToDo/{name}": "restore"})
 		self.assertFalse(frappe.db.exists("ToDo", name))
 
+	def test_an_equal_document_that_a_person_made_since_under_the_same_name_is_kept(self):
+		title = unique("Customer")
+		run = self.run_calls((CREATE, CUSTOMER, {"title": title, "city": "Oslo"}))
+		frappe.delete_doc(CUSTOMER, title)
+		make(CUSTOMER, title=title, city="Oslo")
+		frappe.db.commit()
+		(conflict,) = preview_undo(UndoSelection((run,)))["conflicts"]
+		self.assertEqual(conflict["current"], {"title": title, "city": "Oslo"})
+		undo(run, **{conflict["key"]: "restore"})
+		self.assertFalse(frappe.db.exists(CUSTOMER, title))
+
 	def test_a_created_document_that_others_have_added_to_is_kept(self):
 		other = make_user(EDITOR)
 		added = {
