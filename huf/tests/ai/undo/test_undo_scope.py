@@ -233,7 +233,7 @@ class TestPermission(UndoTestCase):
 		run = self.run_calls((UPDATE, CASE, {"name": self.case.name, "values": {"fee": "newer fee"}}))
 		frappe.set_user(make_user("Huf Manager", EDITOR))
 		(problem,) = preview_undo(UndoSelection((run,)))["problems"]
-		self.assertIn("fee", problem["error"])
+		self.assertIn("Fee", problem["error"])
 		for decisions in ({}, {problem["key"]: "keep"}):
 			with self.assertRaises(UsageError):
 				undo(run, **decisions)
@@ -248,7 +248,7 @@ class TestPermission(UndoTestCase):
 		self.assertEqual(preview_undo(UndoSelection((run,)))["hidden"], 1)
 		with self.assertRaisesRegex(UsageError, "restore nothing"):
 			undo(run)
-		with self.assertRaisesRegex(UsageError, "fee"):
+		with self.assertRaisesRegex(UsageError, "Fee"):
 			undo(run, **{"*": "restore"})
 		frappe.set_user("Administrator")
 		undo(run, **{"*": "restore"})
