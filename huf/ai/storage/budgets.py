@@ -15,7 +15,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import StopReason, Usage
-from huf.ai.storage.limits import RUN, SCOPES, Cap, Limit, list_changed_scopes, translate
+from huf.ai.storage.limits import RUN, Cap, Limit, list_changed_scopes, translate
 from huf.ai.storage.rows import digest, insert_rows
 
 BUDGET = "Agent Budget"
@@ -205,22 +205,24 @@ def recount_budgets(doc) -> None:
 	that are made while no limit is set. Counts never fall, because old calls may have been deleted.
 	"""
 	now = now_datetime()
-	filters = {"scope": ["in", list_changed_scopes(doc) or [""]]}
-	if not doc.meta.issingle:
-		filters["holder"] = doc.name
-	for row in frappe.get_all(BUDGET, filters, ["name", "scope", "holder"], order_by="name asc"):
-		limit = Limit(SCOPES[row.scope], row.holder, Cap(0, ""), Cap(0, ""))
-		if row.name != limit.budget(now):
-			continue
-		cost, tokens = sum_calls(limit, now)
-		frappe.db.sql(
-			"""update `tabAgent Budget` set
-			cost = case when cost < reserved_cost + %(cost)s then reserved_cost + %(cost)s else cost end,
-			tokens = case when tokens < reserved_tokens + %(tokens)s
-				then reserved_tokens + %(tokens)s else tokens end
-			where name = %(name)s""",
-			{"cost": cost, "tokens": tokens, "name": row.name},
-		)
+	for scope in list_changed_scopes(doc):
+		filters = {"scope": scope.key, "period": now.strftime(scope.period)}
+		if not doc.meta.issingle:
+			filters["holder"] = doc.name
+		for row in frappe.get_all(BUDGET, filters, ["name", "holder"], order_by="name asc"):
+			raise_count(row.name, *sum_calls(Limit(scope, row.holder, Cap(0, ""), Cap(0, "")), now))
+
+
+def raise_count(name: str, cost: float, tokens: int) -> None:
+	"""Raise what a budget counts besides its reservations to these amounts."""
+	frappe.db.sql(
+		"""update `tabAgent Budget` set
+		cost = case when cost < reserved_cost + %(cost)s then reserved_cost + %(cost)s else cost end,
+		tokens = case when tokens < reserved_tokens + %(tokens)s
+			then reserved_tokens + %(tokens)s else tokens end
+		where name = %(name)s""",
+		{"cost": cost, "tokens": tokens, "name": name},
+	)
 
 
 def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:

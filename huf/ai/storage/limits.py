@@ -65,7 +65,7 @@ SITE = LimitScope(
 	"1 = 1",
 )
 
-SCOPES = {scope.key: scope for scope in (RUN, AGENT, USER, SITE)}
+PERIODIC = (AGENT, USER, SITE)
 
 
 class Cap(NamedTuple):
@@ -139,13 +139,15 @@ def build_cap(doc, field: str) -> Cap:
 	return Cap(amount, translate("{field} of {record}", field=label, record=source))
 
 
-def list_changed_scopes(doc) -> list[str]:
-	"""The keys of the scopes whose limits this save of Huf Settings or of an Agent changes."""
-	fields = {
-		key: (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or ()
-		for key, scope in SCOPES.items()
-	}
-	return [key for key, names in fields.items() if any(map(doc.has_value_changed, names))]
+def list_changed_scopes(doc) -> list[LimitScope]:
+	"""The scopes with periods whose limits this save of Huf Settings or of an Agent changes."""
+	return [
+		scope
+		for scope in PERIODIC
+		if any(
+			map(doc.has_value_changed, (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or ())
+		)
+	]
 
 
 def translate(text: str, **values) -> str:

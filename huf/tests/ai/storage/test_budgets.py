@@ -82,15 +82,24 @@ class TestRunsWithLimits(BudgetTestCase):
 
 	def test_a_limit_that_was_off_for_a_while_counts_what_was_spent_meanwhile(self):
 		agent, user = self.make_agent(), make_user("Huf User")
-		doc = frappe.get_doc("Agent", agent)
 		self.server.forever(text("Dear.", **A_LOT))
-		for limit, status in ((0.5, "Success"), (0, "Success"), (0.3, "Stopped")):
-			doc.daily_cost_limit = limit
-			doc.save()
-			frappe.db.commit()
-			with acting_as(user):
-				self.assertEqual(run_agent_sync(agent, "Spend")["status"], status)
+		self.addCleanup(self.set_limit, "Huf Settings", "Huf Settings", user_daily_cost_limit=0)
+		for doctype, name, field in (
+			("Agent", agent, "daily_cost_limit"),
+			("Huf Settings", "Huf Settings", "user_daily_cost_limit"),
+		):
+			for limit, status in ((1.5, "Success"), (0, "Success"), (0.3, "Stopped")):
+				self.set_limit(doctype, name, **{field: limit})
+				with self.subTest(doctype, limit=limit), acting_as(user):
+					self.assertEqual(run_agent_sync(agent, "Spend")["status"], status)
+			self.set_limit(doctype, name, **{field: 0})
 		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.4, places=6)
+		self.assertAlmostEqual(self.budget("user", user).cost, 0.8, places=6)
+
+	def set_limit(self, doctype: str, name: str, **limit) -> None:
+		frappe.set_user("Administrator")
+		frappe.get_doc(doctype, name).update(limit).save()
+		frappe.db.commit()
 
 	def test_budget_stop_message_is_in_the_language_of_the_run_user(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
