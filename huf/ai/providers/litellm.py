@@ -175,7 +175,11 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are
 	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is
 	groq/openai/gpt-oss-120b.
+
+	Raises ModelError for an address: LiteLLM would send the provider's key there.
 	"""
+	if "://" in model:
+		raise ModelError(f"{model} is an address. Enter it as the API Base of an AI Provider.")
 	name = clean_provider(provider)
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"

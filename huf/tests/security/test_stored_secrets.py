@@ -2,8 +2,13 @@
 
 import frappe
 
-from huf.tests.base import SiteTestCase
-from huf.tests.factories import SECRET, make, make_tool, make_user, unique
+from huf.ai.core.errors import ModelError
+from huf.ai.core.event_loops import run_coroutine
+from huf.ai.providers.services import embed
+from huf.ai.runs.entry import run_agent_sync
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import SECRET, make, make_agent, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer
 
 ELSEWHERE = "https://attacker.example/v1"
 
@@ -49,6 +54,17 @@ class TestStoredSecrets(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "again, because"):
 				self.save_settings(**values)
 		self.save_settings(search_provider="Brave", search_api_key="another key")
+
+	def test_a_model_that_is_an_address_gets_no_key(self):
+		server = enter(self, ModelServer())
+		for prefix in ("oobabooga", "huggingface"):
+			values = {"model_id": f"{prefix}/{server.base_url}", "provider": self.provider}
+			model = make("AI Model", model_name=unique("Model"), **values).name
+			agent = make_agent(model)
+			with self.subTest(prefix), self.assertRaisesRegex(ModelError, "is an address"):
+				run_coroutine(embed(model, ["tea"]))
+			self.assertIn("is an address", run_agent_sync(agent, "Hello")["error"])
+		self.assertEqual(server.requests, [])
 
 	def save_settings(self, **values):
 		frappe.get_doc("Huf Settings").update(values).save()
