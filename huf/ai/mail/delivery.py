@@ -81,13 +81,13 @@ def to_state(mail: str, queued) -> tuple[MailStatus, str | None]:
 	lines = (queued.error or "").strip().splitlines() or [""]
 	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
 	if queued.status in FAILED_STATUSES or is_lost(queued):
-		return MailStatus.FAILED, add_details(describe_failure(mail), error or queued.status)
+		return MailStatus.FAILED, add_details(describe_delivery_failure(mail), error or queued.status)
 	if error:
 		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)
 	return MailStatus.QUEUED, None
 
 
-def describe_failure(mail: str) -> str:
+def describe_delivery_failure(mail: str) -> str:
 	if reached := list_reached(mail):
 		names = ", ".join(sorted(reached))
 		return _("Only {0} got it. Correct the other addresses; nobody gets it twice.").format(names)

@@ -150,7 +150,7 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 	except (MailboxFolderSelectError, MailboxFolderStatusError) as error:
 		raise InboxError(describe_folder_error(account.folder, error)) from None
 	except ImapToolsError as error:
-		raise InboxError(add_details(describe_refusal(account), error)) from None
+		raise InboxError(add_details(describe_refused_login(account), error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		place = f"{account.host}:{account.port}"
 		message = _("{0} cannot be read as {1}. Check the IMAP host, port and login.")
@@ -181,10 +181,10 @@ def open_mailbox(account: Account) -> BaseMailBox:
 	except imaplib.IMAP4.abort:
 		raise
 	except (ImapToolsError, imaplib.IMAP4.error) as error:
-		raise InboxError(add_details(describe_refusal(account), error)) from None
+		raise InboxError(add_details(describe_refused_login(account), error)) from None
 
 
-def describe_refusal(account: Account) -> str:
+def describe_refused_login(account: Account) -> str:
 	if account.token:
 		message = _("{0} refused {1}. Sign in on the Mailboxes page.")
 	else:
