@@ -68,8 +68,8 @@ DATA = (
 	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|"
 	r"vyhledat|dohledat|zjistit|prohlizet|otevrit (odkaz\w*|soubor\w*|strank\w*))"
 )
-YOURS = r"\b(?:your|[ts]us?|dein\w*|ihr\w*|vas\w*|tv\w+)((?: \w+){1,2})"
-"""What belongs to the reader; the lexicon knows whether it is data of a site, such as invoices."""
+YOURS = r"(?: [\w']+){0,3}? ?\b(?:your|[ts]us?|dein\w*|ihr\w*|vas\w*|tv\w+)((?: \w+){1,2})"
+"""What belongs to the reader, close behind; the lexicon knows whether it is data of a site, as orders are."""
 SITE_DATA = {Concept.RECORD.value, Concept.WORK.value, Concept.FILE.value}
 CANNOT_ACT = (
 	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?(send|create|add|"
@@ -102,7 +102,8 @@ SEARCHES = (
 )
 STALE = (
 	r"\b(my (knowledge|training|information|data)( data)? (cut[- ]?off|ends|goes (only )?up to|only goes)|"
-	r"as of my (last|latest|knowledge)|knowledge cut[- ]?off|i may not have the (latest|most recent)|"
+	r"as of my (last|latest|knowledge)|my (last|latest) update was|knowledge cut[- ]?off|"
+	r"i may not have the (latest|most recent)|"
 	r"((se )?requiere|(se )?necesita|necesito|hace falta) informacion (actualizada|reciente)|"
 	r"mis? (conocimientos?|datos|informacion) (llegan?|terminan?|se extienden?|abarcan?)|fecha de corte|"
 	r"hasta mi ultima actualizacion|"
@@ -193,14 +194,13 @@ def match_sentence(sentence: str) -> str | None:
 	if not lacking or is_conditional(sentence, lacking):
 		return None
 	missing = sentence[lacking.end() :]
-	is_data = _DATA.search(missing) or names_site_data(re.split("[,;:]", missing)[0])
-	return "no_access" if is_data else None
+	return "no_access" if _DATA.search(missing) or names_site_data(missing) else None
 
 
 def names_site_data(text: str) -> bool:
-	"""Whether a text names data of its reader, such as "your open invoices"."""
-	words = (group for found in _YOURS.finditer(text) for group in read_concepts(found[1]))
-	return any(SITE_DATA & set(group) for group in words)
+	"""Whether a text begins with data of its reader, such as "any of your open invoices"."""
+	found = _YOURS.match(text)
+	return any(SITE_DATA & set(group) for group in read_concepts(found[1])) if found else False
 
 
 def is_conditional(sentence: str, found: re.Match) -> bool:
