@@ -167,6 +167,7 @@ class TestRun(SiteTestCase):
 			result = run_agent_sync(agent, f"Make a todo {half}")
 			events = stream_agent(AgentRequest(agent, f"And {half}?", "Administrator"))
 			server.script(text(f"Streamed {half}."))
+			streamed = next(event.run for event in events if event)
 			list(events)
 			sent = [str(request["messages"]) for request in server.requests]
 		self.assertEqual(
@@ -174,8 +175,8 @@ class TestRun(SiteTestCase):
 			("Success", "\N{GRINNING FACE} Done \N{REPLACEMENT CHARACTER}."),
 		)
 		self.assertFalse([each for each in sent if half in each])
-		last = frappe.get_last_doc("Agent Message")
-		self.assertEqual(last.content, "Streamed \N{REPLACEMENT CHARACTER}.")
+		stored = frappe.db.get_value("Agent Message", {"run": streamed, "role": "agent"}, "content")
+		self.assertEqual(stored, "Streamed \N{REPLACEMENT CHARACTER}.")
 
 	def test_failed_tool_leaves_no_messages_and_the_run_continues(self):
 		with ModelServer() as server:
