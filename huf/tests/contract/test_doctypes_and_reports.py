@@ -105,7 +105,7 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		self.make("b", hour="10:30")
 		names = frappe.get_all(self.doctype, order_by="hour asc", pluck="name")
 		self.assertEqual(names, ["a", "b"])
-		for operator, hour, found in (("=", "09:05", ["a"]), ("=", "9:5:00", ["a"]), (">", "9:30", ["b"])):
+		for operator, hour, found in (("=", "09:05", ["a"]), ("=", "9:5:00", ["a"]), (">", "09:30", ["b"])):
 			with self.subTest(operator, hour=hour):
 				self.assertEqual(
 					frappe.get_all(self.doctype, {"hour": [operator, hour]}, pluck="name"), found
