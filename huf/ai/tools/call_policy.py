@@ -61,11 +61,11 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	run = frappe.flags.huf_run
 	if row.effect == Effect.READ.value or is_exempt(row):
 		return None
-	origins, hosts = find_origins(run), list_allowed_hosts(agent)
-	caution = find_caution(agent, origins)
-	if caution is Caution.OFF:
+	origins, is_message = find_origins(run), row.types in (SEND_MAIL, NOTIFY)
+	if not (origins or is_message) or (caution := find_caution(agent, origins)) is Caution.OFF:
 		return None
-	if row.types in (SEND_MAIL, NOTIFY) and (concern := find_recipient_concern(arguments, hosts)):
+	hosts = list_allowed_hosts(agent)
+	if is_message and (concern := find_recipient_concern(arguments, hosts)):
 		return concern
 	if not origins:
 		return None
