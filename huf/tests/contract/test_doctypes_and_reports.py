@@ -101,7 +101,7 @@ class TestDocTypesAtRunTime(SiteTestCase):
 			frappe.db.rollback()
 
 	def test_times_are_compared_and_sorted_as_times(self):
-		self.make("a", hour="9:05")
+		self.make("a", hour="9:05:00.000000")
 		self.make("b", hour="10:30")
 		names = frappe.get_all(self.doctype, order_by="hour asc", pluck="name")
 		self.assertEqual(names, ["a", "b"])

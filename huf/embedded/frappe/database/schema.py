@@ -296,16 +296,19 @@ def to_number(value, fieldtype: str, column: str):
 	return round(float(value), 9)
 
 
-TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}):(\d{1,2})(?::(\d{1,2}(?:\.\d+)?))?")
+TIME = re.compile(r"(?:\d{4}-\d\d-\d\d )?(\d{1,3}):(\d{1,2})(?::(\d{1,2})(\.\d+)?)?")
 """A date before the time is ignored, as on MariaDB."""
 
 
 def parse_time_of_day(value, column: str) -> str:
-	"""Hours, minutes and seconds, so that texts compare as times do; a text may lack the seconds."""
+	"""Two digits each, and no zeros at the end of a fraction, so that texts compare as times do; a text may
+	lack the seconds.
+	"""
 	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
 		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
-	return ":".join(part.zfill(2) for part in found.groups(default="00"))
+	*parts, fraction = found.groups(default="")
+	return ":".join(part.zfill(2) for part in parts) + fraction.rstrip("0").rstrip(".")
 
 
 def pad_times() -> None:
