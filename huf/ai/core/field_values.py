@@ -12,7 +12,7 @@ from frappe.utils import flt, get_datetime, getdate
 
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 TEXTS = ("Data", "Small Text", "Text", "Long Text", "Code", "Text Editor", "Password")
-GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 MAX_INT = 2**31 - 1
 """Of a database's integer. Frappe does not check it in DocTypes with a single record."""
 MAX_DECIMAL = 10**12 - 1

@@ -11,6 +11,7 @@ INVALID_VALUES = (
 	("Agent", {"temperature": "hot"}, "Temperature must be a number"),
 	("Agent", {"daily_cost_limit": "ten"}, "must be a number"),
 	("Agent", {"daily_cost_limit": "0,50"}, "must be a number"),
+	("Agent", {"daily_cost_limit": "0,500"}, "must be a number"),
 	("Agent", {"daily_cost_limit": "1.500,00"}, "must be a number"),
 	("Agent Tool Function", {"types": "GetList"}, "Type cannot be GetList. Choose one of: Get Document, "),
 	("Agent Trigger", {"scheduled_interval": "Fortnightly"}, "cannot be Fortnightly"),
