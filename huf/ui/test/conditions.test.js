@@ -24,6 +24,19 @@ test("each operator is written as Python and read back", () => {
 	}
 });
 
+test("numbers are written and shown as their reader writes them", () => {
+	for (const [one, text] of [
+		[row("amount", "above", "1,125"), "(doc.amount or 0) > 1.125"],
+		[row("amount", "is", "0,5"), "doc.amount == 0.5"],
+		[row("code", "is", "0.5"), "doc.code == '0.5'"],
+	]) {
+		assert.equal(writeCondition([one], (field) => (field === "code" ? "Data" : "Currency"), "de"), text);
+		assert.deepEqual(readCondition(text, "de"), [one]);
+	}
+	assert.ok(isUnreadable(row("amount", "above", "1.500"), "Currency", "de"));
+	assert.ok(isIncomplete(row("amount", "above", "1.500"), "Currency", "de"));
+});
+
 test("all rows together are joined by and", () => {
 	const rows = ROWS.map(([one]) => one);
 	assert.deepEqual(readCondition(writeCondition(rows)), rows);

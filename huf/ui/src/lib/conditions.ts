@@ -1,4 +1,8 @@
-/** Converts a trigger's condition between rows of field, operator and value, and the stored Python expression. Pure. */
+/**
+ * Converts a trigger's condition between rows of field, operator and value, and the stored Python expression. Rows have
+ * numbers as readers of `locale` write them. Pure.
+ */
+import { readNumber, showNumber } from "./numbers.ts";
 
 export interface ConditionRow {
 	field: string;
@@ -30,48 +34,47 @@ export function operatorsOf(fieldtype: string): string[] {
 	return fieldtype ? OPERATORS.filter((each) => !(each in ORDER)) : OPERATORS;
 }
 
-/** Whether the value should be a number but cannot be read as one, such as 1,50. */
-export const isUnreadable = ({ operator, value }: ConditionRow, fieldtype = ""): boolean =>
-	Boolean(value.trim()) && !isNumeric(value) && (operator in ORDER || (operator in EQUALITY && NUMBERS.includes(fieldtype)));
+/** Whether the value should be a number but cannot be read as one, such as 1.500,50. */
+export const isUnreadable = ({ operator, value }: ConditionRow, fieldtype = "", locale = "en"): boolean =>
+	readNumber(value, locale) === undefined && (operator in ORDER || (operator in EQUALITY && NUMBERS.includes(fieldtype)));
 
 /** Whether the row has some input, but not enough; the expression omits it. */
-export const isIncomplete = (row: ConditionRow, fieldtype = ""): boolean =>
-	Boolean(row.field || row.value) && !writeRow(row, fieldtype);
-
-const isNumeric = (value: string) => new RegExp(`^${NUMBER}$`).test(value.trim());
+export const isIncomplete = (row: ConditionRow, fieldtype = "", locale = "en"): boolean =>
+	Boolean(row.field || row.value) && !writeRow(row, fieldtype, locale);
 
 /** Rows as an expression; rows without a field, or without a required value, are omitted. */
-export function writeCondition(rows: ConditionRow[], typeOf: (field: string) => string = () => ""): string {
-	return rows.map((row) => writeRow(row, typeOf(row.field))).filter(Boolean).join(" and ");
+export function writeCondition(rows: ConditionRow[], typeOf: (field: string) => string = () => "", locale = "en"): string {
+	return rows.map((row) => writeRow(row, typeOf(row.field), locale)).filter(Boolean).join(" and ");
 }
 
-function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): string {
+function writeRow({ field, operator, value }: ConditionRow, fieldtype: string, locale: string): string {
 	if (!/^[A-Za-z_]\w*$/.test(field)) return "";
 	if (operator === "set") return `doc.${field}`;
 	if (operator === "unset") return `not doc.${field}`;
 	if (operator === "changed") return `doc.has_value_changed(${quote(field)})`;
-	const isNumber = isNumeric(value);
-	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${Number(value)}` : "";
-	if (!value || isUnreadable({ field, operator, value }, fieldtype)) return "";
+	const number = readNumber(value, locale);
+	const isNumber = typeof number === "number";
+	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${number}` : "";
+	if (!value || isUnreadable({ field, operator, value }, fieldtype, locale)) return "";
 	if (operator === "contains") return `${quote(value)} in (doc.${field} or '')`;
 	const asNumber = isNumber && (!fieldtype || NUMBERS.includes(fieldtype));
-	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? Number(value) : quote(value)}`;
+	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? number : quote(value)}`;
 }
 
 /** The rows of an expression; null if rows cannot represent it. */
-export function readCondition(text: string): ConditionRow[] | null {
+export function readCondition(text: string, locale = "en"): ConditionRow[] | null {
 	const parts = splitParts(text.trim());
-	const rows = parts.map(readRow);
+	const rows = parts.map((part) => readRow(part, locale));
 	// An empty text is a value in Python, but a missing one in a row.
 	const isComplete = (row: ConditionRow | null) => row && (row.value || ALONE.includes(row.operator));
 	return rows.every(isComplete) ? (rows as ConditionRow[]) : null;
 }
 
-function readRow(part: string): ConditionRow | null {
+function readRow(part: string, locale: string): ConditionRow | null {
 	let found = COMPARISON.exec(part);
-	if (found) return { field: found[1], operator: found[2] === "==" ? "is" : "is_not", value: unquote(found[3]) };
+	if (found) return { field: found[1], operator: found[2] === "==" ? "is" : "is_not", value: showLiteral(found[3], locale) };
 	found = MEASURE.exec(part);
-	if (found) return { field: found[1] || found[2], operator: keyOf(ORDER, found[3]), value: found[4] };
+	if (found) return { field: found[1] || found[2], operator: keyOf(ORDER, found[3]), value: showNumber(found[4], locale) };
 	found = CONTAINED.exec(part);
 	if (found) return { field: found[2] || found[3], operator: "contains", value: unquote(found[1]) };
 	found = CHANGE.exec(part);
@@ -96,7 +99,8 @@ const keyOf = (table: Record<string, string>, sign: string) => Object.keys(table
 const ESCAPES: Record<string, string> = { "\\": "\\\\", "'": "\\'", "\n": "\\n" };
 const quote = (text: string) => `'${text.replace(/[\\'\n]/g, (char) => ESCAPES[char])}'`;
 
+const showLiteral = (literal: string, locale: string) => (/^['"]/.test(literal) ? unquote(literal) : showNumber(literal, locale));
+
 function unquote(literal: string): string {
-	if (!/^['"]/.test(literal)) return literal;
 	return literal.slice(1, -1).replace(/\\(.)/g, (_, char) => (char === "n" ? "\n" : char));
 }
