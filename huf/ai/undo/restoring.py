@@ -148,7 +148,7 @@ def restore(target: Target) -> Restored:
 	set_origin(target, target.name)
 	left = find_left(target, target.name)
 	if left and read_stored_image(target.doctype, target.name) == target.current:
-		labels = ", ".join(frappe._(doc.meta.get_label(name)) for name in left)
+		labels = ", ".join(frappe._(doc.meta.get_label(name) or name) for name in left)
 		frappe.throw(frappe._("You may not write these fields, or they are computed: {0}").format(labels))
 	return Restored(target.doctype, target.name, "update", left)
 

@@ -268,7 +268,7 @@ def describe_undo(
 		"conflicts": [each for each in conflicts if each],
 		"problems": [{**each.as_dict(), "key": to_key(each.doctype, each.name)} for each in readable],
 		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_kept],
-		"notes": [each.as_dict() for each in restored if each.note or each.left],
+		"notes": [describe_note(each) for each in restored if each.note or each.left],
 		"external": list(found.external),
 		"untraced": list(found.untraced),
 		"hidden": conflicts.count(None) + len(problems) - len(readable),
@@ -300,6 +300,11 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"can_restore": conflict.can_restore,
 		"decision": PathDecisions(target.doctype, target.name, decisions).get(conflict.path, KEEP),
 	}
+
+
+def describe_note(restored: Restored) -> dict:
+	left = [label_of(restored.doctype, (name,)) for name in restored.left]
+	return {**restored.as_dict(), "left": left}
 
 
 def list_readable(problems: list[Problem]) -> list[Problem]:

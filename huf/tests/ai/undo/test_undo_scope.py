@@ -225,6 +225,7 @@ class TestPermission(UndoTestCase):
 		frappe.set_user(make_user("Huf Manager", EDITOR))
 		done = undo(self.run_name)
 		self.assertEqual(done["restored"][0]["left"], ["fee"])
+		self.assertEqual(done["preview"]["notes"][0]["left"], ["Fee"])
 		stored = frappe.db.get_value(CASE, self.case.name, ["amount", "fee"])
 		self.assertEqual(tuple(stored), (1, "new fee"))
 		self.assertNotIn("SECRET-FEE", frappe.as_json(done["preview"]))
