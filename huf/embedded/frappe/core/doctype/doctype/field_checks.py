@@ -40,7 +40,7 @@ def find_field_faults(doctype, field) -> Iterator[str]:
 	if field.in_list_view and kind in (*no_value_fields, "Attach Image"):
 		if not (doctype.istable and kind in LISTED_IN_ROWS):
 			yield frappe._("'In List View' not allowed for type {0}").format(kind)
-	if kind in ("Link", *table_fields) and options != doctype.name:
+	if kind in ("Link", *table_fields) and options not in (doctype.name, "[Select]"):
 		if not frappe.db.exists("DocType", options):
 			yield frappe._("Options must be a valid DocType")
 		elif kind in table_fields and not frappe.get_meta(options).istable:
