@@ -4,8 +4,7 @@ It shows what a call would do, with buttons to answer: opening the link decides 
 """
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from werkzeug.wrappers import Response
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
+from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.approval_links import PATH, ApprovalLink, read_link
 from huf.ai.runs.admission import acting_as, check_enabled
 from huf.ai.storage import drafts
@@ -63,6 +63,7 @@ def answer(token=None, decision=None, reason=None, **_):
 			return show_page(frappe._("This link was sent to another user. Sign in as that user."), "", 403)
 	csrf_token = read_csrf_token()
 	with acting_as(link.user):
+		frappe.local.lang = frappe.db.get_value("User", link.user, "language") or frappe.local.lang
 		return handle(link, decision, reason, csrf_token)
 
 
@@ -99,21 +100,19 @@ def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
 
 
 def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
-	language = frappe.db.get_value("User", link.user, "language") or None
-	translate = partial(frappe._, lang=language)
 	row = link.draft
-	title = translate("Allow {0} to call {1}?").format(row.agent, row.tool)
+	title = frappe._("Allow {0} to call {1}?").format(row.agent, row.tool)
 	if not link.is_current:
 		is_open = row.status == drafts.PENDING
 		return show_page(
-			translate(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
+			frappe._(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
 		)
 	draft = drafts.describe_draft(row)
 	parts = [
-		f"<p>{escape(translate('It would act as {0}:').format(row.owner))}</p>",
-		render_concern(draft["concern"], translate),
-		*render_difference(draft["difference"] or {}, translate),
-		render_form(translate, csrf_token),
+		f"<p>{escape(frappe._('It would act as {0}:').format(row.owner))}</p>",
+		render_concern(draft["concern"]),
+		*render_difference(translate_labels(draft["difference"] or {})),
+		render_form(csrf_token),
 	]
 	return show_page(title, "".join(parts) + render_link(link))
 
@@ -122,49 +121,47 @@ def render_link(link: ApprovalLink) -> str:
 	return f'<p><a href="/huf/drafts/{quote(link.draft.name)}">{escape(frappe._("Open in Huf"))}</a></p>'
 
 
-def render_concern(concern: dict | None, translate: Callable) -> str:
+def render_concern(concern: dict | None) -> str:
 	if not concern:
 		return ""
 	origins = ", ".join(concern["origins"])
-	return f"<p><b>{escape(translate('The run has read content from outside: {0}').format(origins))}</b></p>"
+	return f"<p><b>{escape(frappe._('The run has read content from outside: {0}').format(origins))}</b></p>"
 
 
-def render_form(translate: Callable, csrf_token: str) -> str:
+def render_form(csrf_token: str) -> str:
 	texts = {
 		"csrf_token": csrf_token,
-		"reason": translate("Reason, if you reject it"),
-		"approve": translate("Approve"),
-		"reject": translate("Reject"),
+		"reason": frappe._("Reason, if you reject it"),
+		"approve": frappe._("Approve"),
+		"reject": frappe._("Reject"),
 	}
 	return FORM.format(**{key: escape(str(value)) for key, value in texts.items()})
 
 
-def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
+def render_difference(difference: dict) -> Iterator[str]:
 	for change in difference.get("changes") or ():
-		action = translate(change["action"].title())
+		action = frappe._(change["action"].title())
 		name, title = str(change["name"] or ""), change.get("title") or ""
 		called = f"{title} ({name})" if title not in ("", name) else name
-		yield f"<h2>{escape(' '.join([action, translate(change['doctype']), called]))}</h2>"
-		yield f"<table>{''.join(render_fields(change, translate))}</table>"
+		yield f"<h2>{escape(' '.join([action, change['label'], called]))}</h2>"
+		yield f"<table>{''.join(render_fields(change))}</table>"
 		if hidden := change.get("hidden"):
-			yield f"<p>{escape(translate(HIDDEN_CHANGES).format(hidden))}</p>"
+			yield f"<p>{escape(frappe._(HIDDEN_CHANGES).format(hidden))}</p>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:
 		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_REST_CHARS)
 		yield f"<pre>{escape(text)}</pre>"
 
 
-def render_fields(change: dict, translate: Callable, above: str = "") -> Iterator[str]:
+def render_fields(change: dict, above: str = "") -> Iterator[str]:
 	for field in change["fields"]:
-		is_status = field["fieldname"] == "docstatus"
-		before, after = (translate(field[side]) if is_status else field[side] for side in ("before", "after"))
-		label = escape(above + translate(field["label"] or field["fieldname"]))
 		yield (
-			f"<tr><th>{label}</th><td><del>{render_value(before)}</del></td>"
-			f"<td><ins>{render_value(after)}</ins></td></tr>"
+			f"<tr><th>{escape(above + field['label'])}</th>"
+			f"<td><del>{render_value(field['before'])}</del></td>"
+			f"<td><ins>{render_value(field['after'])}</ins></td></tr>"
 		)
 	for row in change.get("rows") or ():
-		yield from render_fields(row, translate, f"{translate(row['label'])} {row['idx']} · ")
+		yield from render_fields(row, f"{row['label']} {row['idx']} · ")
 
 
 def render_value(value: Any) -> str:

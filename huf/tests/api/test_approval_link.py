@@ -92,6 +92,15 @@ class TestApprovalLink(LinkTestCase):
 		self.go_on(row.run)
 		self.assertEqual(self.note(), "by mail")
 
+	def test_page_is_in_the_language_of_the_user_to_whom_the_link_was_sent(self):
+		_, link = self.make_draft()
+		frappe.db.set_value("User", self.approver, "language", "de")
+		frappe.db.commit()
+		self.assertIn(frappe._("Approve", lang="de"), send(link).text)
+		answered = send(link, method="POST", data={"decision": "approve"})
+		for words in ("Your answer: {0}", "Open in Huf"):
+			self.assertIn(frappe._(words, lang="de").format(frappe._("Approved", lang="de")), answered.text)
+
 	def test_rejection_by_link_stores_the_reason(self):
 		name, link = self.make_draft()
 		send(link, method="POST", data={"decision": "reject", "reason": "Not <today>"})
