@@ -87,6 +87,7 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		fitting = dict(person="Anna O'Neil-Müller", office="(030) 12345", mobile="+49-15112345678", pause=90)
 		made = self.make("a", **fitting)
 		self.assertEqual({name: made.get(name) for name in fitting}, fitting)
+		self.assertTrue(self.make("c", mobile="+1 (415) 555-2671").name)
 		for number, values in enumerate(
 			(
 				dict(person="Anna <anna>"),

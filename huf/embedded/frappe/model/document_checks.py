@@ -11,7 +11,6 @@ from frappe.utils.html_utils import sanitize_html
 
 MAX_INT = 2**31 - 1
 PHONE = re.compile(r"[0-9 +_\-,.*#()]{1,20}")
-PHONE_OF_COUNTRY = re.compile(r"\+\d[\d \-]{7,18}")
 PERSON = re.compile(r"\w[\w'\-]*( \w[\w'\-]*)*")
 NEVER_SANITISED = {"Attach", "Attach Image", "Barcode", "Code", "JSON"}
 
@@ -233,12 +232,21 @@ def validate_data_fields(row):
 
 
 def validate_phones(row):
-	"""Frappe also checks the length of the number, by the country."""
 	for field in row.meta.of_types("Phone"):
 		value = row.get(field.fieldname)
-		if value and not PHONE_OF_COUNTRY.fullmatch(cstr(value)):
+		if value and not is_phone_number(cstr(value)):
 			message = frappe._("Phone Number {0} set in field {1} is not valid.")
 			frappe.throw(message.format(value, field.fieldname), frappe.InvalidPhoneNumberError)
+
+
+def is_phone_number(text: str) -> bool:
+	"""Whether it is a valid number of the country with whose code it begins."""
+	from phonenumbers import NumberParseException, is_valid_number, parse
+
+	try:
+		return is_valid_number(parse(text))
+	except NumberParseException:
+		return False
 
 
 def validate_selects(row):
