@@ -36,6 +36,18 @@ class TestLanguages(PageTestCase):
 				state="attached"
 			)
 
+	def test_stored_numbers_can_be_edited_as_the_page_writes_them(self):
+		self.make("AI Provider", provide_name="Priced")
+		prices = {"own_prices": 1, "input_price": 1.125}
+		model = self.make("AI Model", model_name="priced-1", provider="Priced", **prices)["name"]
+		with self.open_page(f"/huf/records/AI%20Model/{model}", locale="de-DE") as page:
+			price = page.get_by_test_id("field-input_price")
+			self.assertEqual(price.input_value(), "1,125")
+			price.fill("1,126")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("save").wait_for(state="detached")
+		self.assertEqual(self.call(f"/api/resource/AI%20Model/{model}")["data"]["input_price"], 1.126)
+
 	def test_server_texts_are_in_the_page_language(self):
 		for locale, words in {"de-DE": "kam keine Anfrage an", "cs-CZ": "nepřišel žádný požadavek"}.items():
 			with self.open_page("/huf/programs", locale=locale) as page:
