@@ -60,6 +60,8 @@ test("numbers are read as their reader writes them, and thousands separators are
 		toArguments(fill(toFields(SCHEMA, GIVEN), { "values.qty": text }), GIVEN, locale);
 	for (const [text, number] of [["1500,50", 1500.5], ["1,500", 1.5], ["2000.75", 2000.75], ["-0.125", -0.125], [" ", null]])
 		assert.equal(read(text, "de").arguments.values.qty, number, text);
+	const [qty] = toFields(SCHEMA, { values: { qty: 1.125 } }, "de").filter(({ key }) => key === "values.qty");
+	assert.equal(qty.value, "1,125");
 	assert.equal(read("1.125", "en").arguments.values.qty, 1.125);
 	for (const text of ["1.500", "1.500,00", "1 500", "0x10", "Infinity"])
 		assert.deepEqual(read(text, "de").wrong, ["values.qty"], text);

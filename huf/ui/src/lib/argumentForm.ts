@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from "../api/types/values.ts";
 import { parseJson } from "./json.ts";
-import { readNumber } from "./numbers.ts";
+import { readNumber, showNumber } from "./numbers.ts";
 
 /** The subset of JSON schema that tools use. */
 export interface Schema {
@@ -30,18 +30,18 @@ export interface ArgumentField {
 
 const LONG_CHARS = 60;
 
-/** Fields for the given and the required values; null without a schema. */
-export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
-	return schema?.properties ? fieldsWithin(schema, given || {}, []) : null;
+/** Fields for the given and the required values, with numbers as in `locale`; null without a schema. */
+export function toFields(schema: Schema | null | undefined, given: JsonObject | null, locale = "en"): ArgumentField[] | null {
+	return schema?.properties ? fieldsWithin(schema, given || {}, [], locale) : null;
 }
 
-function fieldsWithin(schema: Schema, given: JsonObject, path: string[]): ArgumentField[] {
+function fieldsWithin(schema: Schema, given: JsonObject, path: string[], locale: string): ArgumentField[] {
 	const names = [...new Set([...Object.keys(given), ...(schema.required || [])])];
 	return names.flatMap((name) => {
 		const own = schema.properties?.[name] || {};
 		const at = [...path, name];
-		if (own.properties && isObject(given[name])) return fieldsWithin(own, given[name] as JsonObject, at);
-		return [newField(own, at, given[name])];
+		if (own.properties && isObject(given[name])) return fieldsWithin(own, given[name] as JsonObject, at, locale);
+		return [newField(own, at, given[name], locale)];
 	});
 }
 
@@ -61,7 +61,7 @@ function spareWithin(schema: Schema, path: string[], isOpen: (path: string[]) =>
 	});
 }
 
-function newField(schema: Schema, path: string[], was?: Json): ArgumentField {
+function newField(schema: Schema, path: string[], was?: Json, locale = "en"): ArgumentField {
 	const kind = kindOf(schema, was);
 	const [label, ...about] = (schema.description || "").split(": ");
 	const isShort = label && label.length <= 32;
@@ -73,7 +73,7 @@ function newField(schema: Schema, path: string[], was?: Json): ArgumentField {
 		hint: isShort ? about.join(": ") : schema.description || "",
 		choices: schema.enum || [false, true],
 		was,
-		value: toValue(kind, was),
+		value: toValue(kind, was, locale),
 	};
 }
 
@@ -93,9 +93,10 @@ function kindOf({ type, enum: choices }: Schema, was?: Json): ArgumentField["kin
 	return typeof was === "string" && (was.length > LONG_CHARS || was.includes("\n")) ? "long" : "text";
 }
 
-function toValue(kind: ArgumentField["kind"], was?: Json): string | boolean {
+function toValue(kind: ArgumentField["kind"], was: Json | undefined, locale: string): string | boolean {
 	if (kind === "check") return Boolean(was);
 	if (was === undefined || was === null) return "";
+	if (typeof was === "number" && kind === "number") return showNumber(String(was), locale);
 	return kind === "json" ? JSON.stringify(was, null, 2) : String(was);
 }
 
@@ -108,7 +109,7 @@ export function toArguments(
 	const made: JsonObject = JSON.parse(JSON.stringify(given || {}));
 	const wrong: string[] = [];
 	for (const field of fields) {
-		if (field.value === toValue(field.kind, field.was) && field.was !== undefined) continue;
+		if (field.value === toValue(field.kind, field.was, locale) && field.was !== undefined) continue;
 		if (field.value === "" && field.was === undefined) continue;
 		const value = fromValue(field, locale);
 		if (value === undefined) wrong.push(field.key);
