@@ -8,6 +8,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 
+import idna
 from frappe import _
 
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_control_chars
@@ -71,9 +72,18 @@ def to_one_line(text: str) -> str:
 	return " ".join(strip_control_chars(text or "").split())
 
 
+def to_ascii_domain(found: re.Match) -> str:
+	"""A domain as mail servers know it, or unchanged if there can be none of this name."""
+	try:
+		# Python's own codec turns straße.example into strasse.example, which is somebody else's.
+		return idna.encode(found[0], uts46=True).decode()
+	except idna.IDNAError:
+		return found[0]
+
+
 def read_recipients(text: str) -> tuple[str, ...]:
 	"""The addresses in a field that a model or a person filled in. Raises ValueError."""
-	plain = INTERNATIONAL.sub(lambda found: found[0].encode("idna").decode(), text or "")
+	plain = INTERNATIONAL.sub(to_ascii_domain, text or "")
 	parts = [part.strip() for part in re.split(r"[,;\n]", plain) if part.strip()]
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):

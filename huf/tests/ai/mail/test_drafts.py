@@ -64,8 +64,10 @@ class TestDrafts(DraftingTestCase):
 
 	def test_a_domain_with_other_than_ascii_letters_is_written_as_mail_servers_know_it(self):
 		self.enter_run()
-		draft = create_draft("Zoë <zoe@müller.example>", "A question", "Hello")["draft"]
-		self.assertEqual(row(draft).recipients, "zoe@xn--mller-kva.example")
+		draft = create_draft("Zoë <zoe@müller.example>, bob@Straße.example", "A question", "Hello")["draft"]
+		self.assertEqual(row(draft).recipients, "zoe@xn--mller-kva.example, bob@xn--strae-oqa.example")
+		with self.assertRaisesRegex(ToolError, "is not an address"):
+			create_draft("zoe@mü..ller.example", "A question", "Hello")
 
 	def test_the_reason_of_a_draft_is_read_in_the_language_of_its_reader(self):
 		frappe.get_doc("Agent", self.agent_name).update({"may_send_mail": 0}).save()
