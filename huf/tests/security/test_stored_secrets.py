@@ -54,6 +54,9 @@ class TestStoredSecrets(SiteTestCase):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "again, because"):
 				self.save_settings(**values)
 		self.save_settings(search_provider="Brave", search_api_key="another key")
+		self.save_settings(search_provider=None)
+		with self.assertRaisesRegex(frappe.ValidationError, "again, because"):
+			self.save_settings(search_provider="Tavily")
 
 	def test_a_model_that_is_an_address_gets_no_key(self):
 		server = enter(self, ModelServer())

@@ -34,7 +34,8 @@ class HufSettings(Document):
 		check_allowed_hosts(self)
 		self.keep_triggers_changed()
 		self.check_patterns()
-		require_secret_again(self, "search_provider", "search_api_key")
+		if self.search_provider:
+			require_secret_again(self, "search_provider", "search_api_key")
 		require_secret_again(self, "search_base_url", "search_api_key")
 		self.check_threshold()
 		self.check_route_patterns()
