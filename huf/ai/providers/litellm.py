@@ -178,7 +178,8 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 
 	Raises ModelError for an address: LiteLLM would send the provider's key there.
 	"""
-	if "://" in model:
+	# Others are names: vLLM calls a model that it reads from S3 s3://bucket/name.
+	if "http://" in model or "https://" in model:
 		raise ModelError(f"{model} is an address. Enter it as the API Base of an AI Provider.")
 	name = clean_provider(provider)
 	if name == "openrouter":

@@ -8,7 +8,7 @@ from huf.ai.providers.services import embed
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import SECRET, make, make_agent, make_tool, make_user, unique
-from huf.tests.model_server import ModelServer
+from huf.tests.model_server import ModelServer, text
 
 ELSEWHERE = "https://attacker.example/v1"
 
@@ -68,6 +68,15 @@ class TestStoredSecrets(SiteTestCase):
 				run_coroutine(embed(model, ["tea"]))
 			self.assertIn("is an address", run_agent_sync(agent, "Hello")["error"])
 		self.assertEqual(server.requests, [])
+
+	def test_a_name_of_a_model_may_be_the_bucket_that_its_server_reads(self):
+		server = enter(self, ModelServer())
+		provider = make("AI Provider", provide_name=unique("vLLM"), api_base=server.base_url).name
+		values = {"model_id": "s3://models/qwen", "provider": provider}
+		name = make("AI Model", model_name=unique("Model"), **values).name
+		server.script(text("Hello."))
+		self.assertEqual(run_agent_sync(make_agent(name), "Hello")["response"], "Hello.")
+		self.assertEqual(server.requests[0]["model"], "s3://models/qwen")
 
 	def save_settings(self, **values):
 		frappe.get_doc("Huf Settings").update(values).save()
