@@ -96,8 +96,15 @@ def find_stranger(name: str) -> tuple[str, str] | None:
 	if not record:
 		return None
 	address, doctype, known = record
-	origin = find_marked(doctype, [known]) or find_outsider(doctype, [known])
+	origin = find_marked(doctype, [known])
+	# A guest owns a user who signed up or came by single sign-on. With access to the Desk, it is a colleague.
+	if not origin and not (doctype == "User" and has_desk_access(known)):
+		origin = find_outsider(doctype, [known])
 	return (address, origin) if origin else None
+
+
+def has_desk_access(user: str) -> bool:
+	return frappe.db.get_value("User", user, "user_type") == "System User"
 
 
 def find_user(name: str) -> str:

@@ -114,7 +114,8 @@ class TestCalls(TaintCase):
 	def test_a_name_that_a_portal_user_chose_is_no_recipient_without_a_person(self):
 		tool, name = make_tool("Send Mail"), unique("Anna")
 		user = make_user()
-		frappe.db.set_value("User", user, {"owner": "Guest", "full_name": name})
+		values = {"owner": "Guest", "full_name": name, "user_type": "Website User"}
+		frappe.db.set_value("User", user, values)
 		frappe.db.commit()
 		call = tool_call(tool, {"to": [name], "subject": "News", "body": "Hello"})
 		result = self.run_agent(call, tools=(tool,), prompt=f"Write to {name}")
@@ -123,6 +124,14 @@ class TestCalls(TaintCase):
 		self.assertEqual(concern["values"][0]["value"], f"{name} <{user}>")
 		with acting_as(self.person):
 			trust_record("User", user)
+		result = self.run_agent(call, text("Sent."), tools=(tool,), prompt=f"Write to {name}")
+		self.assertEqual(result["status"], "Success", result)
+
+	def test_a_colleague_who_signed_up_is_a_recipient_by_name(self):
+		tool, name, user = make_tool("Send Mail"), unique("Anna"), make_user("Huf User")
+		frappe.db.set_value("User", user, {"owner": "Guest", "full_name": name})
+		frappe.db.commit()
+		call = tool_call(tool, {"to": [name], "subject": "News", "body": "Hello"})
 		result = self.run_agent(call, text("Sent."), tools=(tool,), prompt=f"Write to {name}")
 		self.assertEqual(result["status"], "Success", result)
 
