@@ -59,7 +59,8 @@ LACKS = (
 DATA = (
 	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|"
 	r"prices|news|figures)|brows(e|ing)|(the )?internet|look (it|that|this|them) up|look up|"
-	r"open (links|websites|files|attachments|urls)|weather|way (of|to)|"
+	r"open (links|websites|files|attachments|urls)|weather|(^|\b(a|any) )way (of|to) "
+	r"(access|see|view|check|know|look|read|retriev|verify)\w*|"
 	r"acceso|tiempo real|en directo|informacion (actual|actualizada|reciente)|datos (actuales|actualizados|"
 	r"recientes)|navegar|internet|abrir (enlaces|archivos|paginas)|consultar|buscar|"
 	r"zugriff|zugang|echtzeit\w*|aktuellen? wetter\w*|(aktuellen?|neuesten?) (daten|informationen|preise?|"

@@ -108,9 +108,9 @@ _GROUPS: tuple[_Group, ...] = (
 		("es", r"^\W*(nueva (tarea|nota)|nuevo recordatorio)\b"),
 		("es", r"^\W*(por favor,? )?(crea|añade|apunta|anota)(me)? una? (nuev[ao] )?"
 			r"(tarea|nota|cita|recordatorio)\b"),
-		("es", r"^\W*(por favor,? )?(marca\b.{1,60}\bcomo|recuerda que)\b(?![^,]*\?)"),
+		("es", r"^\W*(por favor,? )?(marca\b.{1,60}\bcomo|recuerda que)\b(?![^,.!?]*\?)"),
 		("en", r"^\W*new (task|to-?do|note|reminder)\b"),
-		("en", r"^\W*(please )?remember (that|this|my)\b(?![^,]*\?)"),
+		("en", r"^\W*(please )?remember (that|this|my)\b(?![^,.!?]*\?)"),
 		("de", r"^\W*neue (aufgabe|notiz|erinnerung)\b"),
 		("de", r"^\W*(lege? (eine )?)?(aufgabe|notiz|erinnerung) (anlegen|an)\b"),
 		("de", r"^\W*(bitte )?merke? dir\b"),
@@ -139,7 +139,7 @@ _GROUPS: tuple[_Group, ...] = (
 	)),
 	(CHAT, "", 0.85, "talk", (
 		("", r"^\W*((do you )?remember|erinnerst du dich|te acuerdas|recuerdas|pamatuješ( si)?)\b"
-			r"[^,]*\?\W*$"),
+			r"[^,.!?]*\?\W*$"),
 	)),
 	(CHAT, "", 0.9, "definition", (
 		("es", r"^\W*(qué (es|son|significan?|quiere decir)|define)\b.{2,60}$"),

@@ -46,6 +46,7 @@ AGENT_MESSAGES = (
 			"Recuerda que me gusta el té",
 			"New task: buy milk",
 			"Remember that I like tea",
+			"Remember that my birthday is 5 May. What should I ask for?",
 			"Neue Aufgabe: Milch kaufen",
 			"Lege eine Aufgabe an: Anna anrufen",
 			"Aufgabe anlegen: Angebot schreiben",
