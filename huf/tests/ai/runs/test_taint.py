@@ -230,7 +230,7 @@ class TestThroughRecords(TaintCase):
 
 	def test_an_error_that_quotes_a_record_of_a_guest_taints(self):
 		task = make("ToDo", description="Call Anna").name
-		frappe.db.set_value("ToDo", task, {"owner": "Guest", "assigned_by": STRANGER[:140]})
+		frappe.db.set_value("ToDo", task, {"owner": "Guest", "role": STRANGER[:140]})
 		frappe.db.commit()
 		for requires_approval in (0, 1):
 			values = {"reference_doctype": "ToDo", "requires_approval": requires_approval}
