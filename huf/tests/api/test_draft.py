@@ -82,7 +82,6 @@ class TestAccess(DraftTestCase):
 		frappe.local.lang = "de"
 		(field,) = get_draft(draft)["difference"]["changes"][0]["fields"]
 		self.assertEqual((field["before"], field["after"]), (frappe._("Draft"), frappe._("Submitted")))
-		self.assertNotEqual(field["before"], "Draft")
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):
