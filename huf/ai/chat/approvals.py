@@ -172,10 +172,10 @@ def get_open_draft(name: str, digest: str | None):
 def describe_decision(row) -> str:
 	"""The answer a draft has, for a user who comes too late."""
 	if not row.answered_by:
-		return frappe._("This was answered before: {0}.").format(frappe._(row.status))
+		return _("This was answered before: {0}.").format(_(row.status))
 	when = f"{row.answered_at:%Y-%m-%d %H:%M}"
-	text = frappe._("This was answered before: {0} by {1} at {2}.")
-	return text.format(frappe._(row.status), row.answered_by, when)
+	text = _("This was answered before: {0} by {1} at {2}.")
+	return text.format(_(row.status), row.answered_by, when)
 
 
 def check_fresh(row) -> None:
@@ -187,7 +187,8 @@ def check_fresh(row) -> None:
 		return
 	proposal = propose_again(row, drafts.get_effective_arguments(row))
 	if (proposal.digest, proposal.second_person) == (row.digest, bool(row.second_person)):
-		return frappe.db.rollback()
+		frappe.db.rollback()
+		return
 	drafts.renew_draft(row, proposal)
 	frappe.db.commit()
 	mail_approver(row.agent, row.name)

@@ -164,7 +164,7 @@ def continue_in_background(run: str) -> dict:
 	)
 	if row.conversation and newest != run:
 		raise UsageError(_("The conversation has gone on since this run. Reload the page."))
-	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
+	request = build_chat_request(row.agent, _("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
 	return {"run": queued.name, "conversation": queued.conversation}
