@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import frappe
 
+from huf.ai.chat.approvals import approve_call
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
@@ -47,6 +48,11 @@ class DraftTestCase(SiteTestCase):
 		result = self.start(self.change(note, **values), *([text(answer)] if answer else []))
 		self.assertEqual(result["status"], "Waiting", result)
 		return result
+
+	def approve_call(self, result: dict, **more) -> dict:
+		"""Approve the draft for which a run waits, as its user."""
+		with acting_as(self.user):
+			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
 
 	def go_on(self, run: str):
 		"""Resume the run, as a worker does after an approval."""

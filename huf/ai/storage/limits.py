@@ -141,13 +141,10 @@ def build_cap(doc, field: str) -> Cap:
 
 def list_changed_scopes(doc) -> list[LimitScope]:
 	"""The scopes with periods whose limits this save of Huf Settings or of an Agent changes."""
-	return [
-		scope
-		for scope in PERIODIC
-		if any(
-			map(doc.has_value_changed, (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or ())
-		)
-	]
+	fields = {
+		scope: (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or () for scope in PERIODIC
+	}
+	return [scope for scope, names in fields.items() if any(map(doc.has_value_changed, names))]
 
 
 def translate(text: str, **values) -> str:

@@ -173,14 +173,16 @@ class TestPreprocessors(unittest.TestCase):
 	def test_text_of_an_invitation_without_words_is_its_calendar_entry(self):
 		head = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n"
 		words = b"--x\r\nContent-Type: text/plain\r\n\r\n%s\r\n"
-		entry = b"--x\r\nContent-Type: text/calendar; method=REQUEST\r\n\r\nSUMMARY:Lunch\r\nLOCATION:Wien\r\n--x--"
+		entry = b"--x\r\nContent-Type: text/calendar; method=REQUEST\r\n\r\n"
+		entry += b"SUMMARY:Lunch\r\nLOCATION:Wien\r\n--x--"
 		invitation = parse_message(head + words % b" " + entry)
 		self.assertEqual(invitation.text, "SUMMARY:Lunch\nLOCATION:Wien")
 		self.assertEqual([each.file_name for each in invitation.attachments], ["attachment.ics"])
 		self.assertEqual(parse_message(head + words % b"Come!" + entry).text, "Come!")
 
 	def test_pictures_of_the_mail_itself_are_left_out_of_its_text(self):
-		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
+		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n"
+		html += b"<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
 		self.assertEqual(parse_message(html).text, "HiShop")
 
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):

@@ -121,10 +121,6 @@ class TestWaiting(DraftTestCase):
 
 
 class TestAnswers(DraftTestCase):
-	def approve_call(self, result, **more):
-		with acting_as(self.user):
-			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
-
 	def test_approved_change_is_applied_once_and_the_run_continues(self):
 		result = self.start_change("new", "Changed.")
 		self.assertEqual(self.approve_call(result)["status"], "Approved")

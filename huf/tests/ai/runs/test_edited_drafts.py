@@ -15,10 +15,6 @@ from huf.tests.model_server import text, tool_call
 
 
 class TestEditedArguments(DraftTestCase):
-	def approve_call(self, result, **more):
-		with acting_as(self.user):
-			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
-
 	def test_edited_arguments_are_applied_and_recorded(self):
 		result = self.start_change("new", "Done.")
 		given = {"name": self.order.name, "values": {"note": "better", "status": "Paid"}}

@@ -16,10 +16,6 @@ from huf.tests.model_server import call, text, tool_call, tool_calls
 
 
 class TestTurns(DraftTestCase):
-	def approve_call(self, result: dict) -> None:
-		with acting_as(self.user):
-			approve_call(result["draft"]["draft"], result["draft"]["digest"])
-
 	def change_three(self, *answers) -> tuple[dict, list]:
 		"""Starts a run whose model changes three orders in one turn; returns its result and the orders."""
 		orders = [self.order, make_order(note="old"), make_order(note="old")]
