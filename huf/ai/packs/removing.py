@@ -151,7 +151,9 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 	"""
 	found = {}
 	own = {(row.record_doctype, row.record_name): row for row in rows}
-	for doctype in [name for kind, name in own if kind == "DocType"]:
+	# An interrupted removal has deleted some of the DocTypes, or a person has.
+	doctypes = [name for kind, name in own if kind == "DocType" and frappe.db.exists(kind, name)]
+	for doctype in doctypes:
 		meta = frappe.get_meta(doctype)
 		if not (meta.istable or meta.issingle):
 			names = frappe.get_all(doctype, pluck="name", order_by="creation desc")
@@ -203,7 +205,8 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 
 def delete_row(row, doctypes: set[str]) -> Iterable[str]:
 	doctype, name = row.record_doctype, row.record_name
-	if not frappe.db.exists(doctype, name):
+	# The table of a DocType that a person deleted still has its records.
+	if not frappe.db.exists("DocType", doctype) or not frappe.db.exists(doctype, name):
 		return
 	if doctype in SHARED:
 		gone, why = delete_shared(doctype, name), "is in use"
@@ -260,10 +263,10 @@ def delete_record(doctype: str, name: str, force: bool = False) -> None:
 
 
 def drop_doctypes(names: list[str]) -> None:
-	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave."""
+	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave, and an
+	interruption after the deletion of the DocType as well.
+	"""
 	for name in names:
-		if not frappe.db.exists("DocType", name):
-			continue
 		for beside, field in SATELLITES.items():
 			if frappe.db.exists("DocType", beside):
 				frappe.db.delete(beside, {field: name})
