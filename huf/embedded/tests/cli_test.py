@@ -1,7 +1,9 @@
 """The command `huf`: help, errors for wrong input, and output about waiting and failed runs."""
 
 import re
+import sqlite3
 import tempfile
+from contextlib import closing
 from unittest import mock
 
 import frappe
@@ -49,6 +51,18 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(result)
 		self.assertRegex(result.stdout, r"^The run \w+ is failed\.\n$")
 		self.assertIn("no such deployment", result.stderr)
+
+	def test_site_that_is_older_than_the_code_names_the_command_that_updates_it(self):
+		ask = ("ask", "Office Assistant", "How many users are there?")
+		with tempfile.TemporaryDirectory() as home:
+			self.run_huf("init", home=home)
+			with closing(sqlite3.connect(site.site_path(home) / "site.db")) as database:
+				database.execute("ALTER TABLE `tabAgent Run` DROP COLUMN client_fields")
+				database.execute("UPDATE tabDocType SET migration_hash = NULL WHERE name = 'Agent Run'")
+				database.commit()
+			self.assert_refused(self.run_huf(*ask, home=home), "Update them with `huf migrate`.")
+			self.run_huf("migrate", home=home)
+			self.assertIn("User records", self.run_huf(*ask, home=home).output)
 
 	def test_unusable_path_or_address_is_named_in_the_error(self):
 		for words in (("start", "--port", str(find_free_port())), ("init",)):

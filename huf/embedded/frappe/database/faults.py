@@ -1,4 +1,4 @@
-"""Describes faults of the disk and the database files for the person who can repair them."""
+"""Describes faults of the disk and the database for the person who can repair them."""
 
 import errno
 import sqlite3
@@ -9,6 +9,7 @@ BUSY = (503, "The database is busy: something else is writing to it. Try again i
 FULL = (507, "The disk is full. Free some space, then try again.")
 READ_ONLY = (503, "The site's files cannot be written. Make its folder and files writable for this user.")
 NOT_A_FOLDER = (500, "This has to be a folder, and there is a file. Name another place.")
+OUTDATED = (500, "The site's tables are older than the installed code. Update them with `huf migrate`.")
 DAMAGED = (500, "The database file is damaged. Restore the site's folder from a backup.")
 
 OF_SYSTEM = {
@@ -24,6 +25,7 @@ OF_DATABASE = (
 	("not a database", DAMAGED),
 	("malformed", DAMAGED),
 	("disk I/O error", DAMAGED),
+	("has no column named", OUTDATED),
 )
 
 
