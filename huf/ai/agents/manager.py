@@ -83,9 +83,6 @@ class AgentManager:
 	@property
 	def tools(self) -> list[EffectTool]:
 		"""The tools of the record that this user may use."""
-		return self._setup_tools()
-
-	def _setup_tools(self) -> list[EffectTool]:
 		return self.prepare_agent().tools
 
 	def create_agent(self, run_child: RunChild | None = None):

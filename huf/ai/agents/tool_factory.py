@@ -16,7 +16,7 @@ from huf.ai.agents.tool_handlers import (
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
-from huf.ai.tools.call_policy import find_call_concern
+from huf.ai.tools.call_policy import CREATING_TYPES, find_call_concern
 from huf.ai.tools.origins import find_result_origins, name_origin
 from huf.ai.tools.schemas import closed_object
 from huf.ai.tools.second_person import read_approval_rule
@@ -30,8 +30,6 @@ from huf.ai.tools.types import (
 	RUN_AGENT,
 	TOOL_TYPES,
 )
-
-CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 
 
 def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectTool]:

@@ -26,68 +26,36 @@ error}.
 """
 
 
-def handle_get_document(tool, name):
-	return document_tools.get_document(tool.reference_doctype, name)
+def on_doctype(work: Callable) -> Callable:
+	"""A handler that calls a function of `document_tools` with the tool's DocType."""
+
+	def handle(tool, /, **arguments):
+		return work(tool.reference_doctype, **arguments)
+
+	return handle
 
 
-def handle_get_documents(tool, names):
-	return document_tools.get_documents(tool.reference_doctype, names)
+handle_get_document = on_doctype(document_tools.get_document)
+handle_get_documents = on_doctype(document_tools.get_documents)
+handle_get_list = on_doctype(document_tools.get_list)
+handle_get_value = on_doctype(document_tools.get_value)
+handle_create_documents = on_doctype(document_tools.create_documents)
+handle_update_document = on_doctype(document_tools.update_document)
+handle_update_documents = on_doctype(document_tools.update_documents)
+handle_set_value = on_doctype(document_tools.set_value)
+handle_delete_document = on_doctype(document_tools.delete_document)
+handle_delete_documents = on_doctype(document_tools.delete_documents)
+handle_submit_document = on_doctype(document_tools.submit_document)
+handle_cancel_document = on_doctype(document_tools.cancel_document)
+handle_get_amended_document = on_doctype(document_tools.get_amended_document)
 
 
-def handle_get_list(tool, filters=None, fields=None, order_by=None, limit=20, start=0):
-	return document_tools.get_list(tool.reference_doctype, filters, fields, order_by, limit, start)
-
-
-def handle_read_summary(tool, filters=None, limit=20, start=0):
-	return document_tools.get_summaries(tool.reference_doctype, filters, limit, start)
-
-
-def handle_get_value(tool, fieldname, name=None, filters=None):
-	return document_tools.get_value(tool.reference_doctype, fieldname, name, filters)
-
-
-def handle_create_document(tool, **values):
+def handle_create_document(tool, /, **values):
 	return document_tools.create_document(tool.reference_doctype, values)
-
-
-def handle_create_documents(tool, documents):
-	return document_tools.create_documents(tool.reference_doctype, documents)
-
-
-def handle_update_document(tool, name, values):
-	return document_tools.update_document(tool.reference_doctype, name, values)
-
-
-def handle_update_documents(tool, documents):
-	return document_tools.update_documents(tool.reference_doctype, documents)
-
-
-def handle_set_value(tool, name, fieldname, value):
-	return document_tools.set_value(tool.reference_doctype, name, fieldname, value)
-
-
-def handle_delete_document(tool, name):
-	return document_tools.delete_document(tool.reference_doctype, name)
-
-
-def handle_delete_documents(tool, names):
-	return document_tools.delete_documents(tool.reference_doctype, names)
-
-
-def handle_submit_document(tool, name):
-	return document_tools.submit_document(tool.reference_doctype, name)
-
-
-def handle_cancel_document(tool, name):
-	return document_tools.cancel_document(tool.reference_doctype, name)
 
 
 def handle_amend_document(tool, name, values=None):
 	return document_tools.amend_document(tool.reference_doctype, name, values or {})
-
-
-def handle_get_amended_document(tool, name):
-	return document_tools.get_amended_document(tool.reference_doctype, name)
 
 
 def handle_attach_file_to_document(tool, name, doctype=None, **file):
@@ -207,7 +175,7 @@ HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
 	"Get List": handle_get_list,
-	READ_DOCUMENT: handle_read_summary,
+	READ_DOCUMENT: on_doctype(document_tools.get_summaries),
 	"Create Document": handle_create_document,
 	"Create Multiple Documents": handle_create_documents,
 	"Update Document": handle_update_document,

@@ -19,7 +19,6 @@ class TestAgentManager(SiteTestCase):
 	def test_manager_has_its_tools_before_create_agent(self):
 		manager = AgentManager(self.agent)
 		self.assertEqual([each.name for each in manager.tools], [self.tool])
-		self.assertEqual(manager.tools, manager._setup_tools())
 
 	def test_prepared_agent_is_cached(self):
 		self.assertIs(self.prepare(), self.prepare())
