@@ -220,9 +220,7 @@ class CallStore:
 			draft.unlink(missing_ok=True)
 
 
-@lru_cache(maxsize=64)
-def open_store(path: str) -> CallStore:
-	return CallStore(path)
+open_store = lru_cache(maxsize=64)(CallStore)
 
 
 def open_site_store() -> CallStore:

@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from huf.ai.providers.models import HTTP_ADDRESS
+
 TIMEOUT_S = 1.0
 """For probing default addresses: a server on the same machine answers faster."""
 SERVER_TIMEOUT_S = 5.0
@@ -22,7 +24,6 @@ EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """Marks names of embedding models, which cannot chat."""
 OLLAMA_WINDOW = 4096
 """Ollama's default num_ctx in tokens, which applies whatever context length the model supports."""
-HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 READ_FAULTS = (

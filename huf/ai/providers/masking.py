@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from huf.ai.core.arguments import keep_alphanumerics
 from huf.ai.core.attachments import drop_images
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
@@ -56,10 +57,6 @@ def read_entity(found: re.Match) -> str:
 	"""Decode &uuml; in HTML; characters that HTML must escape stay escaped."""
 	char = html.unescape(found[0])
 	return char if len(char) == 1 and ord(char) >= 0xA0 else found[0]
-
-
-def compact(text: str) -> str:
-	return "".join(each for each in text.casefold() if each.isalnum())
 
 
 def merge(matches: Iterable[Match]) -> list[Match]:
@@ -130,11 +127,12 @@ class Masker:
 			group = "value" if "value" in pattern.groupindex else 0
 			for span in spans.get(kind, [(0, len(text))]):
 				for found in search_whole(kind, pattern, text, span):
-					if fits(found[group]):
-						yield Match(*found.span(group), kind, (compact(found[group]),), found[group])
+					value = found[group]
+					if fits(value):
+						yield Match(*found.span(group), kind, (keep_alphanumerics(value),), value)
 		for start, end in find_birth_dates(text, numbers, self.records.dates):
 			date = text[start:end]
-			yield Match(start, end, "BIRTH_DATE", (compact(date),), date)
+			yield Match(start, end, "BIRTH_DATE", (keep_alphanumerics(date),), date)
 		yield from self.records.find(text)
 
 	def placeholder(self, match: Match, text: str) -> str:

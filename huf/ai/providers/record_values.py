@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from huf.ai.core.tokenizer import DIGRAPH, WORD
+
 ACCENTED = re.compile("[\u00c0-\u024f]")
 FOLDED = {chr(code): unicodedata.normalize("NFKD", chr(code))[0] for code in range(0xC0, 0x250)}
-WORD = re.compile(r"[^\W_]+")
 HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
-DIGRAPH = re.compile(r"(?<!q)([aou])e")
 CZECH_CHARS = re.compile(r"[ěřůčšžďťňĚŘŮČŠŽĎŤŇ]")
 CZECH_WORDS = frozenset(
 	"jsem jsme jsou pan pana pane panem pani panu byl byla neni jeho jeji ktery ktera take nebo smlouva "
