@@ -20,10 +20,9 @@ def route_mail(message: MailMessage, rules: list[Rule] | None = None) -> MailDec
 	return find_route(read_rules() if rules is None else rules, message)
 
 
-def read_rules(all_rules: bool = False) -> list[Rule]:
-	"""The enabled rules, or all, in their order."""
-	filters = {} if all_rules else {"disabled": 0}
-	rows = frappe.get_all(RULE, filters, ["*"], order_by="position asc, name asc")
+def read_rules() -> list[Rule]:
+	"""The enabled rules in their order."""
+	rows = frappe.get_all(RULE, {"disabled": 0}, ["*"], order_by="position asc, name asc")
 	return [rule_from_row(row) for row in rows]
 
 

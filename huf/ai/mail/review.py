@@ -4,7 +4,6 @@ import json
 import smtplib
 import ssl
 from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 
 import frappe
@@ -135,9 +134,7 @@ def evaluate_rule_on(name: str, doc) -> dict:
 	return asdict(try_rule(rule_from_row(frappe.get_doc(RULE, name)), message_from_row(doc)))
 
 
-def find_mails_for_rule(
-	name: str | None, values: dict | None, days: int, now: datetime | None = None
-) -> dict:
+def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dict:
 	"""The mails of the last days that a rule, or unsaved `values` of one, would match.
 
 	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
@@ -154,7 +151,7 @@ def find_mails_for_rule(
 		RULE, {"disabled": 0, "position": ["<", position], "name": ["!=", rule.name or ""]}
 	)
 	rules.insert(before, rule)
-	since = add_to_date(now or now_datetime(), days=-days, as_datetime=True)
+	since = add_to_date(now_datetime(), days=-days, as_datetime=True)
 	found = frappe.get_list(
 		store.MAIL,
 		filters={"direction": Direction.INCOMING.value, "creation": [">", since]},
