@@ -54,7 +54,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
 	# `begin_eval` waits for a lock, and must read what others have committed until then.
 	frappe.db.commit()
-	record = history.begin_eval(agent, model, times)
+	record = history.begin_eval(agent, model)
 	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
 	job = "huf.ai.evals.pending_changes.run_job"
 	frappe.enqueue(job, queue="long", timeout=3600, enqueue_after_commit=True, **values)

@@ -35,7 +35,7 @@ FIELDS = [
 ]
 
 
-def begin_eval(agent: str, model: str | None, times: int) -> str:
+def begin_eval(agent: str, model: str | None) -> str:
 	"""A record of an eval that is about to be queued; returns its name. Does not commit.
 
 	Raises UsageError without enabled cases, or while another eval of the agent runs.

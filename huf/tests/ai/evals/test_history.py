@@ -45,7 +45,7 @@ class TestHistory(EvalTestCase):
 
 	def test_the_record_says_which_version_its_job_evaluated(self):
 		frappe.db.set_value("Agent", self.agent, "pending_changes", '{"instructions": "Say yes."}')
-		record = history.begin_eval(self.agent, RECORDED, 1)
+		record = history.begin_eval(self.agent, RECORDED)
 		pending_changes.discard_pending_changes(self.agent)
 		frappe.db.commit()
 		pending_changes.run_job(self.agent, 1, RECORDED, None, record)
@@ -53,12 +53,12 @@ class TestHistory(EvalTestCase):
 		self.assertEqual((row.with_changes, row.instructions_version), (0, 1))
 
 	def test_an_agent_has_one_running_eval_and_a_stale_one_counts_as_failed(self):
-		record = history.begin_eval(self.agent, RECORDED, 1)
-		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED, 1)
+		record = history.begin_eval(self.agent, RECORDED)
+		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED)
 		frappe.db.set_value(history.EVAL, record, "modified", "2026-01-01 00:00:00", update_modified=False)
 		(stale,) = history.list_evals(self.agent)
 		self.assertEqual(stale.status, "Failed")
-		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
+		self.assertNotEqual(history.begin_eval(self.agent, RECORDED), record)
 
 	def test_of_two_requests_at_once_one_starts_an_eval(self):
 		both_have_looked = Barrier(2)
@@ -83,7 +83,7 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(len(list(filter(None, records))), 1)
 
 	def test_an_eval_is_not_stale_because_clocks_were_set_forward(self):
-		record = history.begin_eval(self.agent, RECORDED, 1)
+		record = history.begin_eval(self.agent, RECORDED)
 		frappe.db.set_value(history.EVAL, record, "modified", "2027-03-28 01:59:00", update_modified=False)
 		with (
 			patch.object(times, "get_system_timezone", return_value="Europe/Berlin"),
@@ -92,7 +92,7 @@ class TestHistory(EvalTestCase):
 			self.assertEqual(history.list_evals(self.agent)[0].status, "Queued")
 
 	def test_the_error_that_ends_an_eval_is_stored_on_its_record(self):
-		record = history.begin_eval(self.agent, "No such model", 1)
+		record = history.begin_eval(self.agent, "No such model")
 		frappe.db.commit()
 		with self.assertRaises(UsageError):
 			pending_changes.run_job(self.agent, 1, "No such model", None, record)
