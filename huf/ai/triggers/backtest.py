@@ -82,7 +82,7 @@ def backtest_trigger(trigger, days: int = 30, now: datetime | None = None) -> di
 	since = add_to_date(now, days=-days, as_datetime=True)
 	if trigger.trigger_type == TriggerType.SCHEDULE.value:
 		return backtest_schedule(trigger, since, now, days)
-	return backtest_doc_events(trigger, since, now, days)
+	return backtest_doc_events(trigger, since, days)
 
 
 # --- schedules ---
@@ -105,7 +105,7 @@ def backtest_schedule(trigger, since: datetime, now: datetime, days: int) -> dic
 # --- document events ---
 
 
-def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> dict:
+def backtest_doc_events(trigger, since: datetime, days: int) -> dict:
 	counter = BacktestCounter(trigger)
 	notes: list[str] = []
 	meta, reader = frappe.get_meta(trigger.reference_doctype), find_reader(trigger)
