@@ -15,8 +15,8 @@ from frappe import _
 from huf.ai.core.arguments import HIDDEN
 from huf.ai.storage.rows import digest
 from huf.ai.tools.fields import SECRET_FIELDTYPE, is_secret
+from huf.ai.tools.schemas import TABLE_TYPES
 
-TABLE_FIELDTYPES = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
 OWNER = {"fieldname": "owner", "label": "Created By"}
 POSITION = {"fieldname": "idx", "label": "No."}
@@ -96,7 +96,7 @@ def read_values(doc, meta) -> dict[str, Any]:
 	return {
 		df.fieldname: read_secret(doc, df) if is_secret(df) else normalize_value(doc.get(df.fieldname), df)
 		for df in meta.fields
-		if df.fieldname in stored and df.fieldtype not in TABLE_FIELDTYPES
+		if df.fieldname in stored and df.fieldtype not in TABLE_TYPES
 	}
 
 

@@ -24,11 +24,11 @@ from huf.ai.dry_run.change_tracking import is_log_entry
 from huf.ai.dry_run.diff import find_action
 from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
 from huf.ai.tools.fields import list_data_fields
+from huf.ai.tools.schemas import TABLE_TYPES
 
 MAX_FILE_BYTES = 4_000_000
 """A larger file that a call deletes cannot be restored."""
 NOTED_EVENTS = ("after_insert", "after_delete", "on_change")
-TABLE_FIELDTYPES = ("Table", "Table MultiSelect")
 DECIMALS = 9
 """Decimal places of numbers in MariaDB."""
 TREE_FIELDS = ("lft", "rgt", "old_parent")
@@ -172,7 +172,7 @@ def read_fields(doc: Any) -> dict[str, Any]:
 	return {
 		df.fieldname: to_plain_value(doc.get(df.fieldname), df.fieldtype)
 		for df in doc.meta.fields
-		if df.fieldname in readable and df.fieldtype not in TABLE_FIELDTYPES
+		if df.fieldname in readable and df.fieldtype not in TABLE_TYPES
 	}
 
 

@@ -4,6 +4,7 @@ Writes rows only; the caller commits them together with what was restored.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import frappe
@@ -74,7 +75,7 @@ def insert_call(run: str, position: int, restored: Restored | None) -> str:
 			"status": CallStatus.SUCCESS.value,
 			"call_id": f"undo_{position}",
 			"arguments": to_canonical_json(document),
-			"result": to_canonical_json(restored.as_dict() if restored else {}),
+			"result": to_canonical_json(asdict(restored) if restored else {}),
 			"started_at": now(),
 		},
 	)

@@ -5,7 +5,7 @@ All acts as the session user and leaves the transaction to the caller.
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import frappe
 from frappe.utils import strip_html
@@ -61,9 +61,6 @@ class Restored:
 	"""Fields that have another value than wanted: the user may not write them, or Frappe computes them."""
 	note: str | None = None
 
-	def as_dict(self) -> dict:
-		return asdict(self)
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -72,9 +69,6 @@ class Problem:
 	doctype: str
 	name: str
 	error: str
-
-	def as_dict(self) -> dict:
-		return asdict(self)
 
 
 def restore_all(targets: Sequence[Target]) -> tuple[list[Restored], list[Problem]]:

@@ -5,7 +5,7 @@ unless the caller decides to restore it; what cannot be restored must be left by
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import frappe
@@ -19,7 +19,8 @@ from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
-from huf.ai.undo.capture import TABLE_FIELDTYPES, CallChanges, read_stored_image
+from huf.ai.tools.schemas import TABLE_TYPES
+from huf.ai.undo.capture import CallChanges, read_stored_image
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
@@ -100,7 +101,7 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 	finally:
 		frappe.flags.huf_undone_triggers = None
 	frappe.db.commit()
-	return {"run": run, "restored": [each.as_dict() for each in restored]}
+	return {"run": run, "restored": [asdict(each) for each in restored]}
 
 
 def explain_refusal(error: ToolError) -> str:
@@ -266,7 +267,7 @@ def describe_undo(
 		"digest": f"{digest_plans(found, plans, decisions)}.{preview.digest}",
 		"difference": translate_labels(preview.as_dict()),
 		"conflicts": [each for each in conflicts if each],
-		"problems": [{**each.as_dict(), "key": to_key(each.doctype, each.name)} for each in readable],
+		"problems": [{**asdict(each), "key": to_key(each.doctype, each.name)} for each in readable],
 		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_kept],
 		"notes": [describe_note(each) for each in restored if each.note or each.left],
 		"external": list(found.external),
@@ -304,7 +305,7 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 
 def describe_note(restored: Restored) -> dict:
 	left = [label_of(restored.doctype, (name,)) for name in restored.left]
-	return {**restored.as_dict(), "left": left}
+	return {**asdict(restored), "left": left}
 
 
 def list_readable(problems: list[Problem]) -> list[Problem]:
@@ -356,7 +357,7 @@ def list_metas(doctype: str, path: tuple[str, ...]) -> list[Any]:
 	"""The meta of the document and, if the path names a table, of its rows."""
 	meta = frappe.get_meta(doctype)
 	table = meta.get_field(path[0]) if path else None
-	if table and table.fieldtype in TABLE_FIELDTYPES:
+	if table and table.fieldtype in TABLE_TYPES:
 		return [meta, frappe.get_meta(table.options)]
 	return [meta]
 
