@@ -84,8 +84,9 @@ def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckCon
 
 
 def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
+	# A failed call counts too: an eval itself refuses calls that it cannot roll back.
 	tool = check["calls_not"]
-	return f"{tool} was called" if any(call.tool == tool and call.ok for call in trace.calls) else None
+	return f"{tool} was called" if any(call.tool == tool for call in trace.calls) else None
 
 
 def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:

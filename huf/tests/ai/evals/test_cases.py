@@ -85,7 +85,7 @@ class TestChecks(unittest.TestCase):
 			({"calls": "count", "with": {"of": "books"}}, {"calls": "count", "with": {"of": "pens"}}),
 			({"calls": "count", "times": 1}, {"calls": "count", "times": 2}),
 			({"calls": "sell", "times": 0}, {"calls": "count", "times": 0}),
-			({"calls_not": "burn"}, {"calls_not": "count"}),
+			({"calls_not": "sell"}, {"calls_not": "count"}),
 			({"fails": "burn", "with": {"all": True}}, {"fails": "count"}),
 			({"record": "Book", "values": {"pages": 100}}, {"record": "Book", "values": {"pages": 99}}),
 			({"record": "Book", "count": 1}, {"record": "Book", "count": 0}),

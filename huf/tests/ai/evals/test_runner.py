@@ -172,6 +172,13 @@ class TestCases(EvalTestCase):
 		)
 		self.assertEqual(self.faults(), [])
 
+	def test_calls_not_fails_for_an_external_call_that_the_eval_could_not_make(self):
+		self.case(
+			{"calls_not": "web_search"},
+			answers=[{"call": "web_search", "with": {"query": "x"}}, {"say": "No."}],
+		)
+		self.assertEqual(self.faults(), ["web_search was called"])
+
 	def test_a_recorded_eval_skips_cases_without_recorded_answers(self):
 		self.case({"says": "x"})
 		report = self.run_cases()
