@@ -151,6 +151,8 @@ def parse_check(value: Any, line: int) -> LineMapping:
 		raise line_error(line, f"expect one of these in each entry: {', '.join(CHECKS)}.")
 	kind, more = kinds[0], CHECKS[kinds[0]][1]
 	check_mapping(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
+	if isinstance(value[kind], str) and not value[kind].strip():
+		raise line_error(value.lines[kind], f"the check {kind} is empty, so it would check nothing.")
 	if kind == "matches":
 		try:
 			compile_pattern(value[kind])

@@ -130,7 +130,7 @@ def expect_same(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
 		yield {"judge": SAME.format(answer=answer)}
-	elif not calls:
+	elif answer.strip() and not calls:
 		yield {"says": answer[:MAX_SAYS_CHARS]}
 
 
