@@ -8,7 +8,7 @@ from huf.tests.base import SiteTestCase
 from huf.tests.measuring import measure
 
 TEXT = "Urgent: the printer is on fire. " * 100_000
-"""3.2 million characters."""
+"""3.2 million characters. Searching "r r" in it takes Python several milliseconds."""
 DOC = Snapshot({"title": "Fire <1>", "amount": 1250.5, "text": TEXT, "items": [{"qty": 2}, {"qty": 3}]})
 ORDINARY = (
 	("{{ doc.title }} for {{ user }}", "Fire <1> for ann"),
@@ -69,7 +69,7 @@ BOMBS = (
 	"{% for a in range(20000) %}" + "x" * 1000 + "{% endfor %}",
 	"{% for a in range(20000) %}{{ doc.text }}{% endfor %}",
 	"{% for a in range(20000) %}{% if 'zz' in doc.text %}{% endif %}{% endfor %}",
-	"{% if 'zz' in doc.text %}{% endif %}" * 1300,
+	"{% if 'r r' in doc.text %}{% endif %}" * 1300,
 	"{{ ([[1]] * 300000) | sum(start=[]) }}",
 	"x" * 60_000,
 	"{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
