@@ -263,10 +263,13 @@ def delete_record(doctype: str, name: str, force: bool = False) -> None:
 
 
 def drop_doctypes(names: list[str]) -> None:
-	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave, and an
-	interruption after the deletion of the DocType as well.
+	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave.
+
+	The table of a DocType that a person deleted stays, because it may have records of that person.
 	"""
 	for name in names:
+		if not frappe.db.exists("DocType", name):
+			continue
 		for beside, field in SATELLITES.items():
 			if frappe.db.exists("DocType", beside):
 				frappe.db.delete(beside, {field: name})

@@ -1,4 +1,4 @@
-"""A pack of which something is gone already, after an interrupted removal, say, is removed."""
+"""A pack is removed of which an interrupted removal, or a person, has deleted something already."""
 
 import json
 
@@ -9,7 +9,7 @@ from huf.tests.packs.samples import PackTestCase, what_there_is
 
 
 class TestInterruptedRemoval(PackTestCase):
-	def test_removal_goes_on_where_a_doctype_is_deleted_and_its_table_is_not(self):
+	def test_removal_goes_on_without_a_deleted_doctype_and_keeps_its_table(self):
 		before = what_there_is()
 		(plant,) = json.loads((self.folder / "doctypes.json").read_text())
 		pot = {**plant, "name": f"Pot {self.key}"}
@@ -21,7 +21,7 @@ class TestInterruptedRemoval(PackTestCase):
 		frappe.delete_doc("DocType", self.plant, force=True, delete_permanently=True)
 		frappe.db.commit()
 		frappe.clear_cache()
-		self.assertTrue(frappe.db.table_exists(self.plant, cached=False))
 		remove_pack(self.name)
-		self.assertFalse(frappe.db.table_exists(self.plant, cached=False))
+		self.assertTrue(frappe.db.table_exists(self.plant, cached=False))
+		frappe.db.sql_ddl(f"drop table `tab{self.plant}`")
 		self.assertEqual(what_there_is(), before)
