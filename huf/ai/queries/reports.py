@@ -41,19 +41,23 @@ def select_spending(filters: dict, run_key: str, call_key: str = "null") -> str:
 	"""A subquery of what models cost by a key: grouped, runs, successes, failures, tokens, cost, unpriced.
 
 	It counts runs, and model calls outside runs, such as those of evals, vectors and route decisions. A key
-	may have two rows: one of runs, one of calls.
+	may have several rows. By model, what runs used is summed over their calls, because several models may
+	answer a run.
 	"""
+	runs, of_runs = f"from `tab{RUN}` where {build_conditions(RUN, filters)}", ""
+	used = """sum(total_tokens) as tokens, sum(total_cost) as cost,
+		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced"""
+	calls = f"""union all select {call_key}, 0, 0, 0,
+		sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost),
+		sum(case when status = 'Success' and cost_known = 0 then 1 else 0 end) from `tab{MODEL_CALL}`"""
+	if (run_key, call_key) == GROUPS["Model"]:
+		used = "0 as tokens, 0 as cost, 0 as unpriced"
+		of_runs = f"{calls} where run in (select name {runs}) group by 1"
 	return f"""(select {run_key} as grouped, count(*) as runs,
 		sum(case when status = 'Success' then 1 else 0 end) as successes,
 		sum(case when status in ('Failed', 'Stopped') then 1 else 0 end) as failures,
-		sum(total_tokens) as tokens, sum(total_cost) as cost,
-		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run` where {build_conditions(RUN, filters)} group by 1
-		union all
-		select {call_key}, 0, 0, 0, sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost),
-		sum(case when status = 'Success' and cost_known = 0 then 1 else 0 end)
-		from `tabAgent LLM Call`
-		where run is null and {build_conditions(MODEL_CALL, filters)} group by 1) spending"""
+		{used} {runs} group by 1 {of_runs}
+		{calls} where run is null and {build_conditions(MODEL_CALL, filters)} group by 1) spending"""
 
 
 def list_report_runs(filters: dict) -> list[dict]:

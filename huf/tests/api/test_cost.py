@@ -26,6 +26,8 @@ class TestCost(SiteTestCase):
 			runs, ({"total_cost": 1.25}, {"total_cost": 0.5, "unpriced_calls": 1}), strict=True
 		):
 			frappe.db.set_value("Agent Run", run, values, update_modified=False)
+			calls = {"cost": values["total_cost"], "cost_known": int("unpriced_calls" not in values)}
+			frappe.db.set_value("Agent LLM Call", {"run": run}, calls, update_modified=False)
 
 	def read(self, user: str, group: str = "Agent") -> dict:
 		with acting_as(user):

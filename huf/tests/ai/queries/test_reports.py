@@ -39,7 +39,7 @@ class TestReports(SiteTestCase):
 		before = {group: self.read_outside_costs(group) for group in reports.GROUPS}
 		called = {"call_type": "outside", "status": "Success", "input_tokens": 4, "output_tokens": 1}
 		self.add("Agent LLM Call", cost=0.25, cost_known=1, **called)
-		self.add("Agent LLM Call", run=self.first, cost=9, **{**called, "call_type": "agent"})
+		self.add("Agent LLM Call", run=self.first, model="other", cost=9, **{**called, "call_type": "agent"})
 		for group, (cost, tokens) in before.items():
 			self.assertEqual(self.read_outside_costs(group), (round(cost + 0.25, 6), tokens + 5), group)
 		self.assertIn("Outside runs", [row.grouped for row in execute({})[1]])

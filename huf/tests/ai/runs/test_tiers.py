@@ -6,6 +6,7 @@ from huf.ai.agents.manager import ModelTiers
 from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
+from huf.ai.queries.reports import sum_costs
 from huf.ai.queries.runs import describe_runs
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
@@ -92,6 +93,18 @@ class TestRunsByTask(SiteTestCase):
 		self.assertAlmostEqual(sum(each["cost"] for each in result["models"]), result["total_cost"], places=9)
 		shown = describe_runs([result["run"]])[result["run"]]
 		self.assertEqual(shown["models"], result["models"])
+
+	def test_costs_by_model_name_the_model_that_answered(self):
+		self.small.script(error(503, "down"), *[tool_call(self.tool, {"limit": 1})] * 2)
+		self.large.script(text("I am here."), text("There is one."))
+		used = [each for _ in range(2) for each in run_agent_sync(self.agent, "What is there?")["models"]]
+		rows = {row.grouped: row for row in sum_costs({"group_by": "Model"})}
+		for model, runs in zip(self.models, (2, 0), strict=True):
+			expected = [each for each in used if each["model"] == model]
+			self.assertEqual(rows[model].runs, runs)
+			self.assertAlmostEqual(rows[model].cost, sum(each["cost"] for each in expected), places=9)
+			tokens = sum(each["input_tokens"] + each["output_tokens"] for each in expected)
+			self.assertEqual(rows[model].tokens, tokens)
 
 	def test_a_run_does_not_change_to_a_provider_that_is_stopped(self):
 		self.addCleanup(remove_stops)
