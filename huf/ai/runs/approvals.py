@@ -21,11 +21,12 @@ from huf.ai.core.types import Call, DraftStatus, Effect, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
-from huf.ai.storage import drafts, leases
+from huf.ai.storage import drafts
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import digest
+from huf.ai.storage.run_rows import suspend_with_usage
 from huf.ai.storage.users import read_deputy
 from huf.permissions import may_answer
 
@@ -182,7 +183,7 @@ class Approvals:
 
 		Raises RunPaused, or LeaseLost with nothing written.
 		"""
-		leases.suspend_run(self.journal.lease)
+		suspend_with_usage(self.journal.lease)
 		self.journal.commit(with_messages=True)
 		cards = [drafts.describe_draft(drafts.read_draft(name)) for name in names]
 		for card in cards:

@@ -39,7 +39,7 @@ from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal, elapsed
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
-from huf.ai.storage.run_rows import store_opening
+from huf.ai.storage.run_rows import store_opening, suspend_with_usage
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10
@@ -73,7 +73,7 @@ async def work_on_run(
 		outcome = await run_agent_of(run, journal, emit)
 	except RunPaused as paused:
 		if waits_for_child(run.name, paused):
-			leases.suspend_run(run.lease)
+			suspend_with_usage(run.lease)
 			journal.commit(with_messages=True)
 		result = pause_run(run, paused.drafts, elapsed(started))
 		names = [each["draft"] for each in paused.drafts]

@@ -9,10 +9,11 @@ from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus
+from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus, Usage
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
+from huf.ai.storage.recorded_run import read_recorded
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 from huf.ai.storage.shared_values import share_value
 
@@ -85,12 +86,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 			"stop_reason": outcome.stop_reason.value,
 			"response": recorded.text,
 			"error_message": recorded.error,
-			"input_tokens": usage.input_tokens,
-			"output_tokens": usage.output_tokens,
-			"total_tokens": usage.input_tokens + usage.output_tokens,
-			"cached_tokens": usage.cached_tokens,
-			"total_cost": usage.cost or 0,
-			"unpriced_calls": usage.unpriced_calls,
+			**as_usage_values(usage),
 			"steps": outcome.steps,
 			"models": json.dumps(models, ensure_ascii=False),
 			"masked": masked,
@@ -107,6 +103,25 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 		"update `tabAgent` set total_run = total_run + 1, last_run = %s where name = %s", (ended, agent)
 	)
 	return models
+
+
+def as_usage_values(usage: Usage) -> dict:
+	return {
+		"input_tokens": usage.input_tokens,
+		"output_tokens": usage.output_tokens,
+		"total_tokens": usage.input_tokens + usage.output_tokens,
+		"cached_tokens": usage.cached_tokens,
+		"total_cost": usage.cost or 0,
+		"unpriced_calls": usage.unpriced_calls,
+	}
+
+
+def suspend_with_usage(lease: Lease) -> None:
+	"""As `leases.suspend_run`. What the run has used so far is stored: it may wait for days, and costs are
+	summed over runs.
+	"""
+	leases.suspend_run(lease)
+	update_row("Agent Run", lease.run, as_usage_values(read_recorded(lease.run).usage))
 
 
 def sum_models(run: str) -> tuple[list[dict], str | None]:

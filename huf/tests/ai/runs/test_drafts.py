@@ -45,6 +45,14 @@ class TestWaiting(DraftTestCase):
 		self.assertNotIn(run.name, recover_runs(now_datetime() + LATER))
 		self.assertIsNone(work_on(run.name))
 
+	def test_waiting_run_shows_what_it_has_used_so_far(self):
+		run = self.start_change()["run"]
+		used = frappe.db.get_value("Agent Run", run, ["total_tokens", "total_cost"])
+		calls = frappe.get_all("Agent LLM Call", {"run": run}, ["input_tokens", "output_tokens", "cost"])
+		tokens = sum(call.input_tokens + call.output_tokens for call in calls)
+		self.assertGreater(tokens, 0)
+		self.assertEqual(used, (tokens, sum(call.cost for call in calls)))
+
 	def test_messages_sent_while_a_run_waits_are_queued_and_answered_in_order(self):
 		result = self.start_change("new")
 		with acting_as(self.user):
