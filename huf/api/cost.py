@@ -13,7 +13,8 @@ MAX_DAYS = 366
 
 @frappe.whitelist(methods=["GET"])
 def get_costs(from_date: str, to_date: str, group: str = "Agent"):
-	"""Costs of a period, both days included: {days, groups, month, budgets}; see `huf.ai.queries.costs`.
+	"""Costs of a period, both days included: {days, groups, month, deleted_after, budgets}; see
+	`huf.ai.queries.costs`.
 
 	`group`: Agent, Model, User or Trigger.
 	"""

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.core.settings import get_settings
 from huf.ai.queries.reports import DAY, run_query, select_spending, sum_costs
 from huf.ai.storage.budgets import sum_calls
 from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
@@ -16,13 +17,15 @@ from huf.permissions import is_manager
 
 
 def read_costs(first: date, last: date, group: str) -> dict:
-	"""{days, groups, month, budgets}; see the functions below. Costs in USD."""
+	"""{days, groups, month, deleted_after, budgets}; see the functions below. Costs in USD."""
 	period = {"from_date": str(first), "to_date": str(last)}
+	now = now_datetime()
 	return {
 		"days": list_days(first, last),
 		"groups": sum_costs({**period, "group_by": group}),
-		"month": forecast(now_datetime()),
-		"budgets": list_budgets(now_datetime()),
+		"month": forecast(now),
+		"deleted_after": find_deletion(min(first, now.date().replace(day=1)), now),
+		"budgets": list_budgets(now),
 	}
 
 
@@ -48,6 +51,12 @@ def forecast(now: datetime) -> dict:
 	first = now.date().replace(day=1)
 	spent = sum(day["cost"] or 0 for day in list_days(first, now.date()))
 	return {"spent": spent, "forecast": spent / elapsed_share(now)}
+
+
+def find_deletion(first: date, now: datetime) -> int | None:
+	"""After how many days runs are deleted, if runs of the days since `first` may be gone."""
+	days = get_settings().keep_runs_days
+	return days if days and first <= (now - timedelta(days=days)).date() else None
 
 
 def elapsed_share(now: datetime) -> float:

@@ -1,13 +1,13 @@
 """Costs by day and group of the runs that a user may read, used budgets, and the forecast for the month."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 import frappe
-from frappe.utils import now_datetime, today
+from frappe.utils import add_days, now_datetime, today
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
-from huf.ai.queries.costs import elapsed_share
+from huf.ai.queries.costs import elapsed_share, find_deletion
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.limits import AGENT, build_limit
 from huf.api import cost as api
@@ -73,6 +73,23 @@ class TestCost(SiteTestCase):
 			with self.assertRaises(UsageError):
 				api.get_costs(*arguments)
 
+	def test_costs_say_that_runs_of_the_period_are_deleted(self):
+		self.addCleanup(set_days_to_keep, 0)
+		for days, first, expected in (
+			(0, "2026-01-01", None),
+			(40, "2026-02-10", None),
+			(40, "2026-02-01", 40),
+		):
+			set_days_to_keep(days)
+			now = datetime(2026, 3, 20, 0, 30)
+			self.assertEqual(find_deletion(date.fromisoformat(first), now), expected, (days, first))
+		self.assertEqual(api.get_costs(add_days(today(), -60), today())["deleted_after"], 40)
+
 	def test_a_forecast_takes_at_least_a_day_as_elapsed(self):
 		self.assertEqual(elapsed_share(datetime(2026, 4, 1, 0, 5)), 1 / 30)
 		self.assertEqual(elapsed_share(datetime(2026, 4, 16)), 0.5)
+
+
+def set_days_to_keep(days: int):
+	frappe.db.set_single_value("Huf Settings", "keep_runs_days", days)
+	frappe.db.commit()
