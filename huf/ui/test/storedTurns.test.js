@@ -30,6 +30,10 @@ test("a call without a result is unknown, not done", () => {
 	assert.equal(buildTurns([call("1", "send", {})])[0].parts[0].status, "unknown");
 });
 
+test("a call whose result is no longer stored is unknown, not done", () => {
+	assert.equal(buildTurns([call("1", "send", {}), result("1", null)])[0].parts[0].status, "unknown");
+});
+
 test("a call without a result is still running while its run is", () => {
 	const turn = buildTurns([call("1", "send", {})], { R1: { status: "Started" } })[0];
 	assert.equal(turn.parts[0].status, "running");

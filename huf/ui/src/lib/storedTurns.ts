@@ -103,13 +103,18 @@ function addStoredResult(turn: AgentTurn, message: StoredResult): void {
 		part = newToolPart(message.tool_call_id!, message.tool_name);
 		turn.parts.push(part);
 	}
-	const hasFailed =
-		message.ok === undefined || message.ok === null ? looksFailed(message.content) : !message.ok;
-	part.status = hasFailed ? "failed" : "done";
+	part.status = statusOf(message);
 	part.result = message.content;
 	part.error = message.error || null;
 	part.ms = message.duration_ms ?? null;
 	part.effect = part.effect || message.effect || null;
+}
+
+/** Of a call whose run has been deleted, only the result tells; of one that was blanked too, nothing does. */
+function statusOf({ ok, content }: StoredResult): ToolPart["status"] {
+	if (typeof ok === "boolean") return ok ? "done" : "failed";
+	if (content === undefined || content === null) return "unknown";
+	return looksFailed(content) ? "failed" : "done";
 }
 
 type StoredResult = Pick<Message, "tool_call_id" | "tool_name" | "content" | "ok" | "error" | "duration_ms" | "effect">;
