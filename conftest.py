@@ -25,10 +25,8 @@ if not REAL_SITE:
 
 
 def pytest_configure(config):
-	is_controller = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-	if config.option.collectonly:
-		return
-	if not is_controller:
+	has_workers = getattr(config.option, "numprocesses", None) and not config.option.collectonly
+	if not has_workers or hasattr(config, "workerinput"):
 		open_site()
 	elif not REAL_SITE:
 		from huf.embedded.tests.sites import make_template
