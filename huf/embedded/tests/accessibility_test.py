@@ -109,7 +109,7 @@ class TestAccessibility(unittest.TestCase):
 					self.check_tab_key(page, start="body" if one is PAGES[0] else "main")
 
 	def check_tab_key(self, page, start: str):
-		"""Tab reaches every control inside `start`, a CSS selector, and each is visibly focused and has a name."""
+		"""Tab reaches every control in the element `start`; each is visibly focused and has a name."""
 		close_dialog(page)
 		controls = page.evaluate(REACHABLE, start)
 		focused = list(walk(page))
