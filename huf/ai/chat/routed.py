@@ -46,8 +46,12 @@ def run_objective(
 ) -> tuple[tuple[str, ...], RunResult]:
 	"""Run the site's agent for a message; returns (the suggested steps, the result), and links the decision
 	to the run.
+
+	Raises PermissionError for users who may not use the agent, and for another user's conversation.
 	"""
 	user = frappe.session.user
+	if conversation:
+		get_readable_conversation(conversation)
 	agent = choose_agent(user)
 	decided = route_decisions.find_decision(message, user) or decide_for_run(
 		message, conversation, bool(attachments)

@@ -103,11 +103,13 @@ class TestChatPage(PageTestCase):
 		self.make("Agent", agent_name="Grace", allow_chat=1)
 		with self.open_page("/huf/runs?agent=Grace") as page:
 			page.get_by_role("link", name="Chat", exact=True).click()
-			picked = page.get_by_test_id("agent-picker").inner_text()
+			# The picker is enabled once the agents have loaded.
+			picker = page.locator("[data-testid=agent-picker]:enabled")
+			picked = picker.inner_text()
 			page.go_back()
 			page.get_by_role("heading", name="Runs").wait_for()
 			page.get_by_role("link", name="Chat", exact=True).click()
-			self.assertEqual(page.get_by_test_id("agent-picker").inner_text(), picked)
+			self.assertEqual(picker.inner_text(), picked)
 
 	def test_leaving_a_chat_while_it_scrolls_logs_no_error(self):
 		with self.open_page("/huf/runs") as page:

@@ -126,6 +126,7 @@ class TestRoute(RoutingTestCase):
 		other = frappe.get_doc(
 			{"doctype": "Agent Conversation", "agent": make_agent(), "title": "Mine"}
 		).insert()
+		self.set_settings(router_agent=make_agent(disabled=1))
 		for path in (ROUTE, RUN):
 			answer = self.ask(path, {"message": "hola", "conversationId": other.name})
 			self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
