@@ -88,11 +88,15 @@ def to_state(mail: str, queued) -> tuple[MailStatus, str | None]:
 
 
 def describe_delivery_failure(mail: str) -> str:
-	if reached := list_reached(mail):
-		names = ", ".join(sorted(reached))
-		return _("Only {0} got it. Correct the other addresses; nobody gets it twice.").format(names)
 	advice = _("Before you send it again, check the outgoing server and whether it has arrived.")
-	return f"{_('The mail server has not confirmed that it took it.')} {advice}"
+	unconfirmed = f"{_('The mail server has not confirmed that it took it.')} {advice}"
+	return describe_partial_delivery(mail) or unconfirmed
+
+
+def describe_partial_delivery(mail: str) -> str:
+	"""Which recipients a failed mail has reached; empty if it has reached nobody."""
+	names = ", ".join(sorted(list_reached(mail)))
+	return names and _("Only {0} got it. Correct the other addresses; nobody gets it twice.").format(names)
 
 
 def is_lost(queued) -> bool:
@@ -102,7 +106,18 @@ def is_lost(queued) -> bool:
 
 def list_reached(mail: str) -> set[str]:
 	"""The recipients whom any attempt to send an Agent Mail has reached."""
+	filters = {**recipients_of(mail), "status": "Sent"}
+	return set(frappe.get_all("Email Queue Recipient", filters, pluck="recipient", order_by="recipient asc"))
+
+
+def forget_reached(mail: str, recipients: Iterable[str]) -> None:
+	"""Record that an Agent Mail has not reached these recipients after all."""
+	filters = {**recipients_of(mail), "recipient": ["in", list(recipients)]}
+	frappe.db.set_value("Email Queue Recipient", filters, "status", "Not Sent", update_modified=False)
+
+
+def recipients_of(mail: str) -> dict:
+	"""Filters for the Email Queue Recipients of all attempts to send an Agent Mail."""
 	about = {"reference_doctype": store.MAIL, "reference_name": mail}
 	queues = frappe.get_all("Email Queue", about, pluck="name", order_by="creation asc")
-	filters = {"parent": ["in", queues or [""]], "parenttype": "Email Queue", "status": "Sent"}
-	return set(frappe.get_all("Email Queue Recipient", filters, pluck="recipient", order_by="recipient asc"))
+	return {"parent": ["in", queues or [""]], "parenttype": "Email Queue"}

@@ -1,33 +1,32 @@
 """Ingests mail: stores each mail of a mailbox once, routes it by its rules, and enqueues its job.
 
-Mail comes from IMAP (`read_mailbox_once`), from Frappe's own mail accounts (`take_communication`), and from
-files (`ingest_raw`). No transaction is open while a server is waited for.
+Mail comes from IMAP (`read_mailbox_once`), from files (`ingest_raw`), and from Frappe's own mail accounts
+(`communications`). No transaction is open while a server is waited for.
 """
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from mimetypes import guess_type
 from traceback import format_exc
 
 import frappe
 from frappe import _
 
 from huf.ai.core.errors import add_details
-from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import oauth, store, threads
+from huf.ai.mail.bounces import find_bounced_mail, record_bounce
 from huf.ai.mail.colleagues import is_colleague
 from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, MessageRefused, open_inbox
-from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
-from huf.ai.mail.quoting import extract_new_text
+from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
+BOUNCE = "It reports that a mail did not arrive"
 MAX_REFUSED = 20
 """Consecutive refusals after which the server, not the messages, is at fault."""
 SENT_DAYS = 2
@@ -65,7 +64,8 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 		return ingest(mailbox, replace(incoming, message=replace(message, message_id="")))
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
-	row = {"name": name, **build_mail_row(mailbox, incoming)}
+	bounced = find_bounced_mail(mailbox.name, message)
+	row = {"name": name, **build_mail_row(mailbox, incoming, bounced)}
 	compressed = store.compress_raw(incoming.raw) if incoming.raw else None
 	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
 		return name, False
@@ -78,14 +78,20 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 		enqueue_mail(name)
 	else:
 		store.write_event(row, MailEvent.SKIPPED, row["reason"])
+	if bounced:
+		record_bounce(bounced, message)
 	return name, True
 
 
-def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
+def build_mail_row(mailbox, incoming: IncomingMail, bounced=None) -> dict:
+	"""The values of a new Agent Mail. `bounced`: the row of the sent mail that did not arrive."""
 	message, own = incoming.message, get_own_addresses(mailbox)
 	author = message.sender if incoming.by_person else threads.find_author(message, own)
 	thread, known = threads.resolve_thread(mailbox.name, message, author, own)
 	status, by_person, reason = find_initial_status(author, thread, known, own, incoming.by_person)
+	if bounced:
+		# It stays outside the thread of that mail: its sender, who may be anybody, would take part in it.
+		status, by_person, reason = MailStatus.SKIPPED, False, BOUNCE
 	decision = route_mail(message)
 	job = MailJob.AGENT_PROCESS if decision.route is MailRoute.AGENT else MailJob.CLASSIFY
 	is_own = author in own or incoming.by_person
@@ -325,74 +331,4 @@ def build_account(mailbox) -> Account:
 		mailbox.get_password("imap_password", raise_exception=False) or "",
 		mailbox.folder or "INBOX",
 		token,
-	)
-
-
-# --- mail that Frappe itself receives ---
-
-
-def take_communication(doc, method: str | None = None) -> None:
-	"""Called by Frappe for each Communication, in its transaction: ingests mail of a mailbox's Email Account.
-
-	A Communication written here is complete when it is inserted, a received one when it is saved again.
-	"""
-	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
-	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
-		return
-	mailbox = find_mailbox(doc)
-	if mailbox:
-		ingest(
-			mailbox, IncomingMail(message_from_communication(doc), by_person=doc.sent_or_received == "Sent")
-		)
-
-
-def find_mailbox(doc):
-	"""The mailbox of a Communication's account, or None; mailboxes with an IMAP server take nothing from
-	Frappe.
-	"""
-	address = (
-		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
-	)
-	if not address:
-		return None
-	filters = {"email": address, "enabled": 1, "imap_host": ["is", "not set"]}
-	name = frappe.db.get_value(store.MAILBOX, filters)
-	return store.read_mailbox(name) if name else None
-
-
-def message_from_communication(doc) -> MailMessage:
-	"""The mail as far as Frappe stored it: of the headers, only these."""
-	headers = {
-		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
-		"From": doc.sender,
-		"To": doc.recipients,
-		"Cc": doc.cc,
-		"Subject": doc.subject,
-	}
-	if doc.in_reply_to:
-		answered = frappe.db.get_value("Communication", doc.in_reply_to, "message_id")
-		headers["In-Reply-To"] = f"<{answered}>" if answered else ""
-	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
-	message = parse_message("\n".join([*lines, "", ""]).encode())
-	content = doc.content or ""
-	# Frappe stores plain text unchanged.
-	text = html_to_text(content) if has_tags(content) else content.strip()
-	return replace(
-		message,
-		text=text,
-		new_text=extract_new_text(text),
-		attachments=read_communication_files(doc),
-		digest=message.digest if doc.message_id else doc.name,
-	)
-
-
-def read_communication_files(doc) -> tuple[Attachment, ...]:
-	files = getattr(doc, "_attachments", None) or ()
-	return tuple(
-		Attachment(
-			file.file_name,
-			guess_type(file.file_name)[0] or "application/octet-stream",
-			read_stored_bytes(file),
-		)
-		for file in files
 	)

@@ -1,0 +1,79 @@
+"""Ingests mail that Frappe itself receives or sends: Communications of a mailbox's Email Account."""
+
+from dataclasses import replace
+from mimetypes import guess_type
+
+import frappe
+
+from huf.ai.core.files import read_stored_bytes
+from huf.ai.mail import store
+from huf.ai.mail.intake import IncomingMail, ingest
+from huf.ai.mail.message import Attachment, MailMessage, has_tags, html_to_text, parse_message
+from huf.ai.mail.quoting import extract_new_text
+
+
+def take_communication(doc, method: str | None = None) -> None:
+	"""Called by Frappe for each Communication, in its transaction: ingests mail of a mailbox's Email Account.
+
+	A Communication written here is complete when it is inserted, a received one when it is saved again.
+	"""
+	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
+	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
+		return
+	mailbox = find_mailbox(doc)
+	if mailbox:
+		ingest(
+			mailbox, IncomingMail(message_from_communication(doc), by_person=doc.sent_or_received == "Sent")
+		)
+
+
+def find_mailbox(doc):
+	"""The mailbox of a Communication's account, or None; mailboxes with an IMAP server take nothing from
+	Frappe.
+	"""
+	address = (
+		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
+	)
+	if not address:
+		return None
+	filters = {"email": address, "enabled": 1, "imap_host": ["is", "not set"]}
+	name = frappe.db.get_value(store.MAILBOX, filters)
+	return store.read_mailbox(name) if name else None
+
+
+def message_from_communication(doc) -> MailMessage:
+	"""The mail as far as Frappe stored it: of the headers, only these."""
+	headers = {
+		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
+		"From": doc.sender,
+		"To": doc.recipients,
+		"Cc": doc.cc,
+		"Subject": doc.subject,
+	}
+	if doc.in_reply_to:
+		answered = frappe.db.get_value("Communication", doc.in_reply_to, "message_id")
+		headers["In-Reply-To"] = f"<{answered}>" if answered else ""
+	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
+	message = parse_message("\n".join([*lines, "", ""]).encode())
+	content = doc.content or ""
+	# Frappe stores plain text unchanged.
+	text = html_to_text(content) if has_tags(content) else content.strip()
+	return replace(
+		message,
+		text=text,
+		new_text=extract_new_text(text),
+		attachments=read_communication_files(doc),
+		digest=message.digest if doc.message_id else doc.name,
+	)
+
+
+def read_communication_files(doc) -> tuple[Attachment, ...]:
+	files = getattr(doc, "_attachments", None) or ()
+	return tuple(
+		Attachment(
+			file.file_name,
+			guess_type(file.file_name)[0] or "application/octet-stream",
+			read_stored_bytes(file),
+		)
+		for file in files
+	)
