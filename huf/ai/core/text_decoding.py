@@ -25,6 +25,10 @@ MIN_CZECH_BYTES = 4
 MIN_CZECH_SHARE = 0.3
 """Of all letters that are not ASCII. In a western list with names from many countries, they are fewer."""
 ASCII = bytes(range(128))
+OTHER_SCRIPTS = ("cp1251", "cp1253", "shift_jis", "gb18030", "euc_kr")
+"""What Windows has for Cyrillic, Greek, Japanese, Chinese and Korean: Excel writes such CSV files."""
+MIN_GUESSED_BYTES = 20
+"""With fewer bytes that are not ASCII, western text such as "5 µm" is taken for another script."""
 EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
 )
@@ -58,7 +62,7 @@ DOMAIN_CODECS = frozenset(("idna", "punycode"))
 
 def decode_bytes(data: bytes, charset: str | None = None) -> str:
 	"""Decode by the byte order mark, else the named charset, else as UTF-8, else by the charset that HTML or
-	XML declares, else as Windows does for Czech or western languages.
+	XML declares, else by a guess.
 	"""
 	for mark, encoding in BYTE_ORDER_MARKS.items():
 		if data.startswith(mark):
@@ -71,12 +75,25 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
 			continue
 	if named in (None, "utf-8"):
 		named = find_declared_codec(data)
-	named = named or (CZECH_CHARSET if is_czech(data) else FALLBACK_CHARSET)
-	return data.decode(named, "replace")
+	return data.decode(named or guess_codec(data), "replace")
 
 
-def is_czech(data: bytes) -> bool:
+def guess_codec(data: bytes) -> str:
+	"""The charset that Windows has for Czech, or for western languages, or one of another script."""
 	accented = data.translate(None, ASCII)
+	if is_czech(accented):
+		return CZECH_CHARSET
+	if len(accented) < MIN_GUESSED_BYTES:
+		return FALLBACK_CHARSET
+	from charset_normalizer import from_bytes
+
+	matches = from_bytes(data, cp_isolation=[FALLBACK_CHARSET, CZECH_CHARSET, *OTHER_SCRIPTS])
+	best = matches.best()
+	is_western = any(FALLBACK_CHARSET in match.could_be_from_charset for match in matches)
+	return FALLBACK_CHARSET if is_western or not best else best.encoding
+
+
+def is_czech(accented: bytes) -> bool:
 	found = [byte for byte in accented if byte in CZECH_BYTES]
 	return len(set(found)) >= MIN_CZECH_BYTES and len(found) >= MIN_CZECH_SHARE * len(accented)
 

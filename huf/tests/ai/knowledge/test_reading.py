@@ -124,6 +124,12 @@ class TestFiles(unittest.TestCase):
 				"Müller, Genève, Grünwald, Zürich, Köln, Orléans, Ærø, Forlì, Cantù, Málaga, São Paulo, Ñuñoa",
 				"cp1252",
 			),
+			("ÄÖÜ, äöü, ß: 23 °C ±5 µm, «10 €» ½ ÅÄÖ", "cp1252"),
+			("Добрый день, пришлите счёт за октябрь", "cp1251"),
+			("Καλημέρα, στείλτε το τιμολόγιο", "cp1253"),
+			("十月の請求書を送ってください", "shift_jis"),
+			("请发送十月份的发票，我们还没有收到", "gb18030"),
+			("주문을 아직 받지 못했습니다", "euc_kr"),
 		):
 			with self.subTest(said):
 				self.assertEqual(read_file("a.csv", said.encode(codec))[0].text, said)
