@@ -143,8 +143,11 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 	"""
 	try:
 		return ingest(mailbox, read_fetched(fetched, by_person))
-	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError, OSError):
+	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError):
 		raise  # not the mail's fault: the next job reads it again
+	except OSError as error:  # nor is this
+		reason = _("New mail could not be stored. Check the disk of this site.")
+		raise InboxError(add_details(reason, error)) from None
 	except Exception:  # the boundary around one mail, which anybody can write
 		frappe.db.rollback()
 		stored = ingest_unreadable(mailbox, fetched.raw, by_person, key)

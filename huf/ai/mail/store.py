@@ -5,6 +5,7 @@ A mail's row is named by a digest of its mailbox and Message-ID, so the primary 
 here commits, except `find_clerk` when it creates the agent.
 """
 
+import errno
 import gzip
 import json
 import zlib
@@ -33,6 +34,8 @@ MAX_TEXT_CHARS = 1_000_000
 MAX_FILE_NAME_BYTES = 140
 MAX_FILES = 100
 """Attachments of a mail that are stored as files, in one transaction; the mail itself has all."""
+DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
+"""Not the mail's fault: it is not stored without its files, and is read again later."""
 NOT_STORED = {"error": f"Only {MAX_FILES} attachments of a mail are stored. The mail itself has all."}
 
 
@@ -111,7 +114,11 @@ def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 		doc = frappe.get_doc(values)
 		doc.flags.ignore_permissions = True
 		doc.insert(ignore_permissions=True)
+	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError):
+		raise  # the transaction is over
 	except Exception as error:  # the boundary around the site's checks of a file, which open PDFs
+		if getattr(error, "errno", None) in DISK_FAULTS:
+			raise
 		return {"size": len(content), "error": str(error)}
 	update_cached_row("File", doc.name, {"owner": owner})
 	return {"size": len(content), "file_url": doc.file_url}
