@@ -116,7 +116,7 @@ def connected(home: Path, user: str = "Administrator"):
 		frappe.set_user(resolve_user(frappe, user))
 		try:
 			yield frappe
-		except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+		except (UsageError, frappe.PermissionError, frappe.ValidationError) as error:
 			reason = str(error) or frappe.utils.strip_html(frappe.flags.error_message or "")
 			raise click.ClickException(reason or f"{frappe.session.user} may not do this.") from None
 		frappe.db.commit()
@@ -275,10 +275,7 @@ def set_password(home, user, password):
 		from frappe.utils.password import update_password
 		from frappe.utils.password_strength import check_password_strength
 
-		try:
-			check_password_strength(password, user)
-		except frappe.ValidationError as error:
-			raise click.ClickException(str(error)) from None
+		check_password_strength(password, user)
 		update_password(user, password)
 		clear_sessions(user)
 	click.echo(f"The password of {user} is changed.")

@@ -122,7 +122,7 @@ def rotate_keys(home):
 	"""Encrypt all stored secrets with a new key. Stop the server and the workers first."""
 	from huf.embedded import rotation
 
-	with stopped(home), connected(home) as frappe:
+	with connected(home) as frappe, stopped(home):
 		count = rotation.rotate_keys(frappe, home)
 	click.echo(f"{count} secrets are encrypted with a new key. Backups made before hold the old one.")
 

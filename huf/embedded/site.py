@@ -3,6 +3,7 @@
 The home contains sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
 """
 
+import base64
 import errno
 import json
 import os
@@ -119,16 +120,20 @@ def check_config(home, site: str = SITE):
 	for name in ESSENTIAL:
 		if not (folder / name).is_file():
 			raise UsageError(f"{folder / name} is missing. Put it back, for example from a backup.")
-	file = folder / "site_config.json"
-	try:
-		zone = read_config(folder).get("time_zone")
-	except ValueError as error:
-		raise UsageError(f"{file} is not valid JSON: {error}") from None
+	config: dict = {}
+	for file in (folder.parent / "common_site_config.json", folder / "site_config.json"):
+		try:
+			config |= json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+		except (ValueError, TypeError) as error:
+			raise UsageError(f"{file} is not valid JSON: {error}") from None
+	zone = config.get("time_zone")
 	try:
 		if zone:  # a machine without time zone data works with its own
 			ZoneInfo(zone)
 	except (ValueError, OSError, KeyError, TypeError):
 		raise UsageError(f"{file}: {zone!r} is not a time_zone, such as Europe/Berlin.") from None
+	if not is_encryption_key(config.get("encryption_key")):
+		raise UsageError(f"{file}: the encryption_key is not whole. Put it back, for example from a backup.")
 
 
 def check_files(home, site: str = SITE):
@@ -262,6 +267,13 @@ def new_encryption_key() -> str:
 	from cryptography.fernet import Fernet
 
 	return Fernet.generate_key().decode()
+
+
+def is_encryption_key(value) -> bool:
+	try:
+		return len(base64.urlsafe_b64decode(value)) == 32
+	except (ValueError, TypeError):
+		return False
 
 
 def read_config(folder: Path) -> dict:

@@ -245,8 +245,27 @@ class TestMaintenance(unittest.TestCase):
 		with mock.patch.object(site, "write_config", side_effect=write_once) as patched:
 			self.assertNotEqual(self.huf("rotate-keys").exit_code, 0)
 		self.assert_whole(self.home)
+		self.assertRegex(self.huf("doctor").output, "WRONG +secrets .*run `huf rotate-keys` again")
 		self.assertIn("1 secrets", self.huf("rotate-keys").output)
 		config = site.read_config(folder)
 		self.assertNotIn("old_encryption_keys", config)
 		self.assertNotEqual(config["encryption_key"], before)
 		self.assert_whole(self.home)
+
+	def test_rotate_keys_names_an_unreadable_secret_and_changes_nothing(self):
+		folder = site.site_path(self.home)
+		config = {**site.read_config(folder), "encryption_key": site.new_encryption_key()}
+		site.write_config(folder, config)
+		result = self.huf("rotate-keys")
+		self.assertEqual(result.exit_code, 1)
+		self.assertIn(f"Error: AI Provider.{self.provider}.api_key cannot be read", result.output)
+		self.assertEqual(site.read_config(folder), config)
+
+	def test_commands_name_an_encryption_key_that_is_not_whole(self):
+		folder = site.site_path(self.home)
+		config = site.read_config(folder)
+		for key in (config["encryption_key"][:-2], 5, None):
+			site.write_config(folder, {**config, "encryption_key": key})
+			for command in ("doctor", "rotate-keys", "backup"):
+				with self.subTest(command, key=key):
+					self.assertIn("the encryption_key is not whole", self.huf(command).output)
