@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import struct
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ APPS, COMMON = "apps", "common_site_config.json"
 """Beside the site: in the home, and in its folder of sites."""
 SKIPPED = {"__pycache__", ".git", "node_modules"}
 MAGIC = b"HUFBACKUP1\n"
+COPIES, MAX_BACKUP_S = "backup-copies-", 12 * 3600
 CHUNK_BYTES = 1_000_000
 TAG_BYTES = 16
 SCRYPT = {"n": 2**16, "r": 8, "p": 1}
@@ -63,7 +65,8 @@ def write_zip(home: Path, out: IO[bytes], itself: Path) -> None:
 	hashes: dict[str, str] = {}
 	with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
 		add_files(package, folder, hashes, itself)
-		with tempfile.TemporaryDirectory(dir=folder) as copies:
+		remove_left_copies(folder)
+		with tempfile.TemporaryDirectory(prefix=COPIES, dir=folder) as copies:
 			for name in filter(lambda name: (folder / name).exists(), DATABASES):
 				copy_database(folder / name, Path(copies, name))
 				add_file(package, Path(copies, name), name, hashes)
@@ -75,6 +78,14 @@ def write_zip(home: Path, out: IO[bytes], itself: Path) -> None:
 			add_file(package, folder.parent / COMMON, COMMON, hashes)
 		made = datetime.now(timezone.utc).isoformat(timespec="seconds")
 		package.writestr(MANIFEST, json.dumps({"huf": huf.__version__, "made": made, "sha256": hashes}))
+
+
+def remove_left_copies(folder: Path) -> None:
+	"""Remove the copies of backups that were killed. Another backup may still write the newest."""
+	for copies in folder.glob(f"{COPIES}*"):
+		with suppress(FileNotFoundError):
+			if time.time() - copies.stat().st_mtime > MAX_BACKUP_S:
+				shutil.rmtree(copies)
 
 
 def copy_database(source: Path, target: Path) -> None:

@@ -150,8 +150,13 @@ def check_files(home, site: str = SITE):
 
 
 def migrate(home, site: str = SITE) -> list[str]:
-	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes."""
-	with opened(home, site) as frappe:
+	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes.
+
+	Waits for another migration of the site to end.
+	"""
+	from filelock import FileLock
+
+	with FileLock(site_path(home, site) / "migration.lock"), opened(home, site) as frappe:
 		from frappe.database.schema import pad_times
 		from frappe.model import sync
 		from frappe.utils.scheduler import list_unreadable

@@ -6,6 +6,8 @@ queued trigger event; it was stopped before any worker ran.
 
 import contextvars
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -33,6 +35,12 @@ class TestUpgrade(unittest.TestCase):
 
 	def test_interrupted_migration_is_completed_by_the_next_one(self):
 		contextvars.copy_context().run(self.migrate_twice)
+
+	def test_two_migrations_at_once_follow_one_another(self):
+		command = [sys.executable, "-m", "huf.embedded", "--home", str(self.home), "migrate"]
+		both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+		for process in both:
+			self.assertIn("is up to date", process.communicate(timeout=120)[0])
 
 	def migrate_twice(self):
 		with site.opened(self.home):

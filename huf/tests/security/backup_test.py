@@ -87,6 +87,15 @@ class TestMaintenance(unittest.TestCase):
 		with zipfile.ZipFile(file) as package:
 			self.assertFalse([name for name in package.namelist() if "backup" in name])
 
+	def test_a_backup_removes_the_copies_of_one_that_was_killed(self):
+		old, new = (site.site_path(self.home) / f"backup-copies-{name}" for name in ("old", "new"))
+		for folder in (old, new):
+			folder.mkdir()
+			(folder / "site.db").touch()
+		os.utime(old, (0, 0))
+		self.huf("backup", self.file)
+		self.assertEqual((old.exists(), new.exists()), (False, True))
+
 	def test_a_full_disk_is_named_by_the_place_that_is_written(self):
 		self.assertEqual(self.huf("backup", self.file).exit_code, 0)
 		other, copies = self.folder / "other", str(site.site_path(self.home) / "tmp")
