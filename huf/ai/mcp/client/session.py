@@ -132,6 +132,9 @@ async def call_tool(
 			is_refused = bool(statuses) and 400 <= statuses[-1] < 500
 			is_sent = error.code in UNANSWERED_CODES and not is_refused
 			raise
+		# Over HTTP, the transport counts what it receives.
+		if target.command is not None and len(result.model_dump_json()) > target.max_bytes:
+			raise ToolError(f"{target.name} sent more than {target.max_bytes:,} bytes.")
 		is_sent = False
 		return read_call_result(result)
 
@@ -197,15 +200,18 @@ async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncItera
 	"""A client that is connected within the block; see `Open`."""
 	import httpx2
 	from mcp import Client, StdioServerParameters
+	from mcp.client.stdio import stdio_client
 	from mcp.client.streamable_http import streamable_http_client
 	from mcp_types import Implementation
 
 	from huf import __version__
 	from huf.ai.mcp.client.http_transport import GuardedTransport
+	from huf.ai.mcp.client.program_output import limited_stderr
 
 	async with AsyncExitStack() as stack:
 		if target.command is not None:
-			server: Any = StdioServerParameters(**target.command)
+			stderr = stack.enter_context(limited_stderr(target.name))
+			server: Any = stdio_client(StdioServerParameters(**target.command), stderr)
 		else:
 			guard = GuardedTransport(
 				target.allow_private,

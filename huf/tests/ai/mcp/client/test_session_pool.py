@@ -59,6 +59,11 @@ class TestCommands(ConnectionTestCase):
 			self.assertEqual(len(self.list_started()), count)
 		self.assertEqual(len(self.server.calls()), 8)
 
+	def test_a_result_above_the_maximum_answer_size_is_refused(self):
+		self.server.set(result="x" * 3_000_000)
+		with self.assertRaisesRegex(ToolError, "sent more than 2,000,000 bytes"):
+			self.search()
+
 	def test_a_dead_session_is_replaced_and_each_call_is_sent_once(self):
 		self.search()
 		os.kill(self.list_started()[0], signal.SIGKILL)
