@@ -146,8 +146,7 @@ def ingest_fetched(mailbox, fetched: FetchedMail, by_person: bool = False, key: 
 	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError):
 		raise  # not the mail's fault: the next job reads it again
 	except OSError as error:  # nor is this
-		reason = _("New mail could not be stored. Check the disk of this site.")
-		raise InboxError(add_details(reason, error)) from None
+		raise InboxError(add_details(_("Mail cannot be stored. Check the site's disk."), error)) from None
 	except Exception:  # the boundary around one mail, which anybody can write
 		frappe.db.rollback()
 		stored = ingest_unreadable(mailbox, fetched.raw, by_person, key)

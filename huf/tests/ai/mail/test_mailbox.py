@@ -1,5 +1,6 @@
 """Mailboxes on a real IMAP server ingest each new mail once, despite failures of server, workers or mails."""
 
+import errno
 import os
 import random
 import threading
@@ -8,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
 import frappe
+from frappe.core.doctype.file.file import File
 from imap_tools.errors import MailboxFolderStatusError
 from imap_tools.idle import IdleManager
 
@@ -159,8 +161,9 @@ class TestMailbox(MailTestCase):
 
 	def test_a_storage_error_stops_the_sync_without_advancing_its_position(self):
 		self.deliver(1)
-		with patch.object(store, "insert_mail", side_effect=[OSError("the disk is full"), True]):
+		with patch.object(File, "before_insert", side_effect=OSError(errno.ENOSPC, "No space left")):
 			self.assertEqual(self.sync(), [])
+		self.assertIn("disk", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
 		with patch.object(store, "insert_mail", side_effect=[frappe.QueryTimeoutError("locked"), True]):
 			with self.assertRaises(frappe.QueryTimeoutError):
 				self.sync()
