@@ -49,7 +49,8 @@ def select_spending(filters: dict, run_key: str, call_key: str = "null") -> str:
 		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced"""
 	calls = f"""union all select {call_key}, 0, 0, 0,
 		sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost),
-		sum(case when status = 'Success' and cost_known = 0 then 1 else 0 end) from `tab{MODEL_CALL}`"""
+		count(distinct case when status = 'Success' and cost_known = 0 then coalesce(run, name) end)
+		from `tab{MODEL_CALL}`"""
 	if (run_key, call_key) == GROUPS["Model"]:
 		used = "0 as tokens, 0 as cost, 0 as unpriced"
 		of_runs = f"{calls} where run in (select name {runs}) group by 1"
@@ -61,10 +62,11 @@ def select_spending(filters: dict, run_key: str, call_key: str = "null") -> str:
 
 
 def list_report_runs(filters: dict) -> list[dict]:
-	"""The newest runs, at most MAX_ROWS."""
+	"""The newest runs, at most MAX_ROWS; a cost that is not fully known is None."""
 	return run_query(
-		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens, total_cost,
-		duration_ms from `tabAgent Run` where {build_conditions(RUN, filters, "agent", "status")}
+		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens,
+		case when unpriced_calls > 0 then null else total_cost end as total_cost, duration_ms
+		from `tabAgent Run` where {build_conditions(RUN, filters, "agent", "status")}
 		order by creation desc, name limit {MAX_ROWS}""",
 		filters,
 	)

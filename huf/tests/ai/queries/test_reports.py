@@ -50,6 +50,17 @@ class TestReports(SiteTestCase):
 		[row] = self.rows_with(execute({"group_by": "Model"})[1], "grouped", model)
 		self.assertEqual((row.runs, row.unpriced), (0, 1))
 
+	def test_run_without_a_known_cost_is_unpriced_once_in_every_group_and_has_no_cost_in_the_list(self):
+		agent, model = unique("agent"), unique("model")
+		used = {"agent": agent, "model": model, "status": "Success", "run_as": self.user}
+		run = self.add("Agent Run", total_cost=0, unpriced_calls=2, **used)
+		for _ in range(2):
+			self.add("Agent LLM Call", run=run, call_type="agent", status="Success", model=model)
+		for group, name in (("Agent", agent), ("Model", model), ("User", self.user)):
+			[row] = self.rows_with(reports.sum_costs({"group_by": group}), "grouped", name)
+			self.assertEqual((row.runs, row.unpriced), (1, 1), group)
+		self.assertIsNone(reports.list_report_runs({"agent": agent})[0].total_cost)
+
 	def read_outside_costs(self, group: str) -> tuple[float, int]:
 		"""(cost, tokens) outside any agent, model or trigger; of Administrator if grouped by user."""
 		name = "Administrator" if group == "User" else None
