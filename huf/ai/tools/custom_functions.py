@@ -16,7 +16,8 @@ import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
 
-ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
+ARGUMENT = re.compile(r"^( *)(\w+)(?: \([^)]*\))?:\s+(\S.*(?:\n\1 +\S.*)*)$", re.MULTILINE)
+"""A parameter under "Args:" with its description; lines that are indented further continue it."""
 get_signature = lru_cache(maxsize=512)(inspect.signature)
 """Cached, because reading a signature takes longer than most calls."""
 JSON_TYPES: dict[type, str] = {
@@ -113,7 +114,8 @@ def build_schema(function: Callable) -> dict:
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
 	hints = get_type_hints(function)
-	descriptions = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
+	arguments = ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2])
+	descriptions = {name: " ".join(text.split()) for _, name, text in arguments}
 	properties, required, open_ended = {}, [], False
 	for name, parameter in get_signature(function).parameters.items():
 		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):

@@ -26,6 +26,8 @@ def {name}(currency: Literal["EUR", "CZK"], days: list[int] | None = None, place
 	"""What a currency costs.
 
 	Args:
+		currency: The currency to look up:
+			euros or crowns
 		places: How many places after the point
 	"""
 	return {{"currency": currency, "places": places}}
@@ -74,7 +76,8 @@ class TestToolFiles(SiteTestCase):
 		found = registry.find_code_tool(self.app, self.rates)
 		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
 		self.assertEqual(found.parameters["required"], ["currency"])
-		choices = {"type": "string", "enum": ["EUR", "CZK"]}
+		said = "The currency to look up: euros or crowns"
+		choices = {"type": "string", "enum": ["EUR", "CZK"], "description": said}
 		self.assertEqual(found.parameters["properties"]["currency"], choices)
 		days = {"type": ["array", "null"], "items": {"type": "integer"}}
 		self.assertEqual(found.parameters["properties"]["days"], days)
