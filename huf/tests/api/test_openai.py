@@ -178,7 +178,7 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (409, "not_ended"))
 		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
-	def test_waiting_run_returns_the_approval_link(self):
+	def test_waiting_run_returns_the_whole_address_of_the_approval(self):
 		self.todo_agent = self.agent
 		self.server.script(self.change("new"), self.change("new"))
 		for answer in (
@@ -187,7 +187,7 @@ class TestCompletions(OpenAITestCase):
 				each["choices"][0]["delta"].get("content", "") for each in self.chunks(self.post(stream=True))
 			),
 		):
-			self.assertIn(f"{self.update}: /huf/runs/", answer)
+			self.assertRegex(answer, f"{self.update}: https?://[^ ]+/huf/runs/")
 
 
 class TestConversation(OpenAITestCase):
