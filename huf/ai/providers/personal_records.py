@@ -108,7 +108,8 @@ def build_values(site: str, versions: tuple) -> RecordValues:
 
 def add_records(values: RecordValues, doctype: str, names: tuple[str, ...]) -> None:
 	meta, type_field = frappe.get_meta(doctype), f"{doctype.lower()}_type"
-	types = [type_field] if meta.has_field(type_field) else []
+	# A User's type (System User) does not make it an organisation.
+	types = [type_field] if doctype != "User" and meta.has_field(type_field) else []
 	columns = list(dict.fromkeys(part for each in names for part in each.split("+")))
 	dates = {each for each in columns if meta.get_field(each).fieldtype == "Date"}
 	rows = frappe.get_all(

@@ -167,6 +167,7 @@ class TestRecords(RecordsCase):
 		user = frappe.get_doc("User", make_user("Huf User"))
 		user.update({"first_name": "Zdislava", "last_name": "Křepelková", "birth_date": "1981-07-09"}).save()
 		self.assertEqual(self.mask("Zdislava Křepelková, Administrator"), "[NAME-1], Administrator")
+		self.assertEqual(self.mask("Křepelkové; Zdislavas Hund"), "[NAME-1.2]; [NAME-2]s Hund")
 		self.assertEqual(self.mask("am 9. Juli 1981, 09.07.1981"), "am [BIRTH_DATE-1], [BIRTH_DATE-2]")
 
 	def test_frappe_hooks_contain_the_personal_fields_that_huf_declares(self):
