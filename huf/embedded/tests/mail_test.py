@@ -231,6 +231,15 @@ class TestQueue(SiteTestCase):
 		left = frappe.get_all("Email Queue", {"sender": "silent@office.example"}, pluck="retry")
 		self.assertEqual((len(left), set(left)), (12, {0, 1}))
 
+	def test_sendmail_refuses_options_that_would_change_the_mail(self):
+		for option, value in {
+			"template": "welcome",
+			"attachments": [{"fname": "a.txt"}],
+			"bcc": ["b@x.example"],
+		}.items():
+			with self.subTest(option), self.assertRaisesRegex(NotImplementedError, option):
+				frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello", **{option: value})
+
 	def test_mail_that_was_sent_is_deleted_after_90_days(self):
 		for status in ("Sent", "Error", "Not Sent"):
 			mail = frappe.sendmail(recipients=[f"{status}@old.example"], sender="old@office.example")

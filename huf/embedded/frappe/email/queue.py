@@ -24,6 +24,8 @@ FLUSH_S = 120
 TIMEOUT = 30
 ANSWER_TIMEOUT = 120
 """For the answer to a whole mail, which many servers check for viruses first."""
+REFUSED = ("args", "as_markdown", "attachments", "bcc", "inline_images", "template")
+"""Options of Frappe without which another mail would be sent."""
 UNANSWERED = "The server has not answered whether it took the mail. It may have gone, or not."
 
 
@@ -68,8 +70,12 @@ def sendmail(
 	"""Queue an HTML mail. Returns the Email Queue row.
 
 	Of Frappe's other options, in_reply_to, message_id, reference_doctype, reference_name and send_after are
-	supported.
+	supported. Raises NotImplementedError for those that would change the mail.
 	"""
+	if refused := [each for each in REFUSED if options.get(each)]:
+		raise NotImplementedError(
+			f"sendmail({', '.join(refused)}) is not part of embedded mode: see huf/embedded/README.md"
+		)
 	account = find_account(sender)
 	sender = sender or (account and account.email_id) or "Administrator <noreply@localhost>"
 	to, cc = as_list(recipients), as_list(cc)
