@@ -43,7 +43,7 @@ def export_rules(file: Path | None) -> str:
 	if not file:
 		return text
 	write_files(file.parent, {file.name: text, **prompts})
-	return f"Wrote {file} and {len(prompts)} prompts."
+	return f"Wrote {', '.join([file.name, *prompts])} to {file.parent.resolve()}."
 
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
