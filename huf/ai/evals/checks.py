@@ -10,12 +10,15 @@ from huf.ai.evals.cases import EvalCase
 
 @dataclass(frozen=True)
 class TracedCall:
-	"""A tool call of the agent; `ok` is False if it failed or was refused."""
+	"""A tool call of the agent; `ok` is False if it failed or was refused. `lacks_result`: the eval refused
+	it, because the case has no result for it.
+	"""
 
 	tool: str
 	arguments: dict
 	ok: bool
 	result: str
+	lacks_result: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,14 @@ def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Chec
 
 def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	tool, expected = check["fails"], check.get("with") or {}
-	failed = [call for call in trace.calls if call.tool == tool and not call.ok]
-	if any(has_values(call.arguments, expected) for call in failed):
-		return None
-	return f"no call of {tool} was refused or failed{format_values(expected)}"
+	failed = [
+		call
+		for call in trace.calls
+		if call.tool == tool and not call.ok and has_values(call.arguments, expected)
+	]
+	if failed and all(call.lacks_result for call in failed):
+		return f"{tool} was called{format_values(expected)}, and the case has no result for it"
+	return None if failed else f"no call of {tool} was refused or failed{format_values(expected)}"
 
 
 def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:

@@ -49,6 +49,7 @@ class CaseDryRuns:
 		self.setup_user = find_setup_user()
 		self.run = frappe.generate_hash(length=10)
 		self.write_calls: list[tuple[EffectTool, dict]] = []
+		self.calls_without_result: list[tuple[str, dict]] = []
 		self.first_documents: list[tuple[str, str]] = []
 		self.first_rows: list[list[str]] = []
 		self.remaining_results = {
@@ -75,6 +76,7 @@ class CaseDryRuns:
 
 	def answer_external(self, tool: EffectTool, arguments: dict) -> str:
 		"""The result of a call that cannot be rolled back, or a ToolError."""
+		self.calls_without_result.append((tool.name, arguments))
 		raise ToolError(
 			"An eval makes only calls that it can roll back. "
 			f"Add a result of {tool.name} to the case's results."

@@ -214,7 +214,8 @@ class EvalRunner:
 		"""
 		dry_runs = CaseDryRuns(case, self.doc)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
-		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))
+		outcome = run_coroutine(self.run_loop(case, dry_runs, prompt))
+		trace = build_trace(outcome, dry_runs.calls_without_result)
 		frappe.db.rollback()
 		judge = partial(judge_answer, self.judge, prompt, trace, judged=self.doc)
 		evidence = CheckContext(dry_runs.find_records, judge)
@@ -270,18 +271,20 @@ def fail_attempt(what: str, error: Exception) -> CaseAttempt:
 	return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 
-def build_trace(outcome: Outcome) -> Trace:
-	calls = tuple(build_traced_call(each) for each in outcome.tool_results)
+def build_trace(outcome: Outcome, calls_without_result: list[tuple[str, dict]]) -> Trace:
+	calls = tuple(build_traced_call(each, calls_without_result) for each in outcome.tool_results)
 	return Trace(outcome.text, calls, outcome.status.value, outcome.error or outcome.stop_reason.value)
 
 
-def build_traced_call(tool_result: ToolResult) -> TracedCall:
+def build_traced_call(tool_result: ToolResult, calls_without_result: list[tuple[str, dict]]) -> TracedCall:
 	call = tool_result.call
 	try:
 		arguments = parse_json(call.request.arguments or "{}") if call.arguments is None else call.arguments
 	except ValueError:
 		arguments = {}
-	return TracedCall(call.request.name, arguments, tool_result.ok, tool_result.text)
+	name = call.request.name
+	lacks_result = (name, arguments) in calls_without_result
+	return TracedCall(name, arguments, tool_result.ok, tool_result.text, lacks_result)
 
 
 def format_summary(report: EvalReport) -> Iterator[str]:

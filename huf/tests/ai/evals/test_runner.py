@@ -164,12 +164,9 @@ class TestCases(EvalTestCase):
 		self.case({"matches": "^(a|aa)+$"}, answers=[{"say": "a" * 60 + "!"}])
 		self.assertIn("takes too long", self.faults()[0])
 
-	def test_external_tools_fail_or_return_results_of_the_case(self):
+	def test_external_tools_return_results_of_the_case(self):
 		answers = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
-		self.case({"fails": "web_search"}, answers=answers)
-		self.case(
-			{"calls": "web_search"}, name="two", answers=answers, results={"web_search": [{"results": []}]}
-		)
+		self.case({"calls": "web_search"}, answers=answers, results={"web_search": [{"results": []}]})
 		self.assertEqual(self.faults(), [])
 
 	def test_calls_not_fails_for_an_external_call_that_the_eval_could_not_make(self):
@@ -178,6 +175,19 @@ class TestCases(EvalTestCase):
 			answers=[{"call": "web_search", "with": {"query": "x"}}, {"say": "No."}],
 		)
 		self.assertEqual(self.faults(), ["web_search was called"])
+
+	def test_fails_passes_for_a_refused_external_call_unless_only_the_eval_refused_it(self):
+		faults = ["web_search was called, and the case has no result for it"]
+		for arguments, results, expected in (
+			({"query": "x"}, {}, faults),
+			({"query": "x"}, {"web_search": []}, []),
+			({}, {}, []),
+		):
+			with self.subTest(arguments=arguments, results=results):
+				answers = [{"call": "web_search", "with": arguments}, {"say": "No."}]
+				name = self.case({"fails": "web_search"}, results=results, answers=answers)
+				self.assertEqual(self.faults(), expected)
+				frappe.delete_doc("Agent Eval Case", name)
 
 	def test_a_recorded_eval_skips_cases_without_recorded_answers(self):
 		self.case({"says": "x"})
