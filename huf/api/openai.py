@@ -35,7 +35,7 @@ from huf.api.wire.openai import (
 	read_message_text,
 	read_run_result,
 )
-from huf.api.wire.openai_errors import openai_error
+from huf.api.wire.openai_errors import failure_status, openai_error
 from huf.api.wire.sse import stream_data
 
 CHANNEL = "openai"
@@ -127,7 +127,8 @@ def chat_completions(
 	if ended is None:
 		return openai_error(409, NOT_ENDED, "not_ended", is_final=True)
 	if error := find_failure(ended):
-		return openai_error(500, error, "agent_error", is_final=True)
+		status, code = failure_status(ended["stop_reason"])
+		return openai_error(status, error, code, is_final=True)
 	return json_response(encode_completion(ended, request.agent))
 
 

@@ -36,7 +36,7 @@ from huf.api.openai import (
 )
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
-from huf.api.wire.openai_errors import openai_error
+from huf.api.wire.openai_errors import failure_status, openai_error
 from huf.api.wire.response_input import Input, read_input, read_prompt
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
@@ -76,7 +76,8 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 	if found["error"]:
 		# Calls that the run made count: the stored response has them.
 		message = f"{found['error']['message']} GET /v1/responses/{found['id']} shows what was done."
-		return openai_error(500, message, "agent_error", is_final=True)
+		status, code = failure_status(found["metadata"].get("stop_reason"))
+		return openai_error(status, message, code, is_final=True)
 	return json_response(found)
 
 

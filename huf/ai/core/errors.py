@@ -48,6 +48,7 @@ class ModelError(Exception):
 		retryable: whether another try can help.
 		usage: what the failed call has used; None if unknown.
 		retry_after: seconds that the provider asks to wait before another try.
+		is_too_long: whether the request exceeds the model's window.
 	"""
 
 	def __init__(
@@ -59,10 +60,11 @@ class ModelError(Exception):
 		retryable: bool = False,
 		usage: Usage | None = None,
 		retry_after: float = 0,
+		is_too_long: bool = False,
 	):
 		super().__init__(message)
 		self.provider, self.status, self.retryable, self.usage = provider, status, retryable, usage
-		self.retry_after = retry_after
+		self.retry_after, self.is_too_long = retry_after, is_too_long
 
 	@property
 	def is_timeout(self) -> bool:

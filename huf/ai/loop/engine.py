@@ -132,6 +132,8 @@ class AgentLoop:
 			return end(self.outcome, self.last_chance.reason, self.last_chance.why)
 		if self.refused is not None:
 			return self.keep_refused(self.refused)
+		if error.is_too_long:
+			return end(self.outcome, StopReason.CONTEXT_BUDGET, str(error))
 		# An answer that broke off in the middle can be continued.
 		is_partial = error.is_timeout and self.outcome.text and not self.outcome.is_recorded
 		return end(self.outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))

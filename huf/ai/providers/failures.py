@@ -78,7 +78,12 @@ def model_error(
 		retryable=is_retryable,
 		usage=usage,
 		retry_after=read_retry_after(error),
+		is_too_long=is_too_long(error),
 	)
+
+
+def is_too_long(error: Exception) -> bool:
+	return type(error).__name__ == "ContextWindowExceededError"
 
 
 def read_retry_after(error: Exception) -> float:
@@ -102,7 +107,7 @@ def invalid_answer_error(
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""What happened and what the operator can do about it."""
-	if type(error).__name__ == "ContextWindowExceededError":
+	if is_too_long(error):
 		return _(TOO_LONG)
 	was_answered = any(each in str(error) for each in UNREADABLE)
 	if is_connection_error(error) and status in (None, 500) and not was_answered:

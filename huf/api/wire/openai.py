@@ -12,7 +12,7 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
-from huf.api.wire.openai_errors import error_body
+from huf.api.wire.openai_errors import error_body, failure_status
 
 IMAGE = "image_url"
 OMITTED_IMAGE = "[An image that is no longer shown]"
@@ -141,7 +141,8 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			yield encode_chunk(header, {"content": text})
 		if is_ended:
 			if error := find_failure(event.data):
-				yield json.dumps(error_body(500, error, "agent_error"))
+				status, code = failure_status(event.data["stop_reason"])
+				yield json.dumps(error_body(status, error, code))
 				break
 			yield encode_chunk({**header, **encode_route(event.data)}, {}, finish_reason(event.data))
 			if with_usage:

@@ -149,6 +149,17 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(answer.headers["x-should-retry"], "false")
 		self.assertIn("error", self.chunks(self.post(stream=True))[-1])
 
+	def test_a_request_that_is_too_long_for_the_model_is_the_callers_error(self):
+		self.server.script(*[error(400, "This model's maximum context length is 100 tokens.")] * 2)
+		for message in ("Hi", "x " * 200_000):
+			stream = self.chunks(self.post(user(message), stream=True))
+			answer = self.post(user(message))
+			self.assertEqual(answer.status_code, 400)
+			self.assertEqual(answer.headers["x-should-retry"], "false")
+			for found in (answer.json, stream[-1]):
+				error_type, code = found["error"]["type"], found["error"]["code"]
+				self.assertEqual((error_type, code), ("invalid_request_error", "context_length_exceeded"))
+
 	def test_unsupported_request_parameters_are_refused(self):
 		for more, code in (
 			({"model": "Nobody"}, "model_not_found"),
