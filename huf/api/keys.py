@@ -25,16 +25,15 @@ BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
 INVALID_REQUEST, PARSE_ERROR = -32600, -32700
-PLAIN_PATHS = (
+SIGNED_IN_PATHS = (
 	"/api/method/huf.api.chat.route",
 	"/api/method/huf.api.chat.agent_run",
 	"/api/method/huf.api.chat.escalation_check",
 	"/api/method/huf.api.agent.chat",
 	"/api/method/huf.api.agent.stream",
 	"/api/method/huf.api.copilotkit.",
-	"/api/method/huf.api.webhook.",
-	"/agent/hook/",
 )
+PLAIN_PATHS = (*SIGNED_IN_PATHS, "/api/method/huf.api.webhook.", "/agent/hook/")
 """Endpoints whose errors are {error, code, suggestion}."""
 REFUSED = (
 	"Frappe refused this request ({status}). Check its method and the user's permissions. With a cookie it "
@@ -43,7 +42,8 @@ REFUSED = (
 TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
-NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
+NO_KEY = "Send the API key of a Frappe user: Authorization: {scheme} <api key>:<api secret>."
+PLAIN_KINDS = {401: ("NOT_PERMITTED", "Sign in."), 429: ("TOO_MANY_REQUESTS", "Wait.")}
 
 
 def take_bearer_key() -> None:
@@ -120,7 +120,7 @@ def encode_refusal(path: str, status: int, message: str, code: int) -> dict | No
 	if path.startswith(OAUTH_PATH):
 		return {"error": "invalid_client_metadata", "error_description": message}
 	if path.startswith(PLAIN_PATHS):
-		kind = ("TOO_MANY_REQUESTS", "Wait.") if status == 429 else ("BAD_REQUEST", "Correct it.")
+		kind = PLAIN_KINDS.get(status, ("BAD_REQUEST", "Correct it."))
 		return {"error": message, "code": kind[0], "suggestion": f"{kind[1]} Then send it again."}
 	return None
 
@@ -151,14 +151,16 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 	if response is None or response.status_code < 400:
 		return
 	path = find_endpoint(request)
+	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	is_early = response.status_code in (400, 429) and path.startswith((*TOKEN_PATHS, *PLAIN_PATHS))
-	if not (is_early or path.startswith(PATHS)):
+	is_unsigned = guest and path.startswith(SIGNED_IN_PATHS)
+	if not (is_early or is_unsigned or path.startswith(PATHS)):
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return
-	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	status = 401 if guest else STATUSES.get(response.status_code, response.status_code)
-	missing = WRONG_KEY if request.headers.get("Authorization") else NO_KEY
+	no_key = NO_KEY.format(scheme="token" if is_unsigned else "Bearer")
+	missing = WRONG_KEY if request.headers.get("Authorization") else no_key
 	refused = TOO_MANY if status == 429 else REFUSED.format(status=response.status)
 	if body := encode_refusal(path, status, missing if guest else refused, INVALID_REQUEST):
 		response.status_code, response.content_type = status, "application/json"

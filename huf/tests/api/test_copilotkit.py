@@ -156,11 +156,20 @@ class TestStream(FrontEndTestCase):
 		)
 		self.assertEqual([each["content"] for each in events[1]["messages"]], ["And now?", "Two."])
 
+	def test_a_request_without_a_valid_key_is_told_which_key_to_send(self):
+		for path in ("/copilotkit/action", "/copilotkit/stream", "/agent/chat", "/agent/stream"):
+			for headers, advice in (
+				({}, "Authorization: token"),
+				({"Authorization": "token a:b"}, "accepted"),
+			):
+				refused = post(path, json=build_agui_request(("user", "Hi")), headers=headers)
+				self.assertEqual((refused.status_code, refused.json["code"]), (401, "NOT_PERMITTED"))
+				self.assertIn(advice, refused.json["error"])
+
 	def test_invalid_ag_ui_request_is_refused(self):
 		refused = post("/copilotkit/stream", json={"threadId": "t"}, headers=self.headers)
 		self.assertEqual(refused.status_code, 400)
 		self.assertIn("runId: Field required", refused.json["error"])
-		self.assertEqual(post("/copilotkit/stream", json=build_agui_request(("user", "Hi"))).status_code, 403)
 		for source in (
 			{"type": "url", "value": "http://a"},
 			{"type": "data", "value": "AAAA", "mimeType": "image/tiff"},
