@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer, error, text
+from huf.tests.model_server import Gate, ModelServer, error, text
 
 COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
@@ -246,6 +246,24 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("voice-discard").click()
 				page.locator("[data-testid=voice][data-state=idle]").wait_for()
 		self.assertEqual(len({len(body) for body in model.bodies[:3]}), 1)
+
+	def test_words_spoken_in_a_chat_that_was_left_wait_there(self):
+		spoken = Gate()
+		with ModelServer() as model:
+			model.script(spoken(text("Call Anna.")))
+			with self.open_listener(model) as page:
+				say(page, "First chat")
+				address = page.url
+				self.record(page)
+				spoken.reached.wait()
+				page.get_by_test_id("new-chat").first.click()
+				page.wait_for_function("() => !location.pathname.split('/')[3]")
+				with page.expect_response("**/huf.api.conversation.transcribe"):
+					spoken.open()
+				page.locator("[data-testid=voice][data-state=idle]").wait_for()
+				self.assertEqual(page.get_by_test_id("composer").input_value(), "")
+				page.goto(address)
+				page.wait_for_function(COMPOSER_HAS, arg="Call Anna.")
 
 	def test_recording_without_words_says_so(self):
 		with ModelServer() as model:
