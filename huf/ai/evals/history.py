@@ -5,6 +5,7 @@ from datetime import datetime
 import frappe
 from frappe import _
 from frappe.utils import get_datetime, now, now_datetime
+from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import UsageError
@@ -17,6 +18,11 @@ EVAL = "Agent Eval Run"
 RUNNING = ("Queued", "Started")
 MAX_HOURS = 1
 """The time limit of the job; an eval that reports nothing for longer has lost its worker."""
+ENQUEUED_S = 60
+"""An eval that has reported something in this time is not looked up in the queue: its job may be about to be
+enqueued.
+"""
+JOB_OPEN = ("queued", "started")
 MAX_EVALS = 50
 MAX_ERROR_CHARS = 500
 FIELDS = [
@@ -100,6 +106,10 @@ def end_eval(record: str, error: str | None = None) -> None:
 	frappe.db.commit()
 
 
+def eval_job_id(record: str) -> str:
+	return f"huf-eval-{record}"
+
+
 def list_evals(agent: str) -> list:
 	"""The newest evals of an agent first, with FIELDS. One whose job was lost is Failed."""
 	rows = frappe.get_all(
@@ -109,11 +119,19 @@ def list_evals(agent: str) -> list:
 		order_by="creation desc",
 		limit_page_length=MAX_EVALS,
 	)
-	oldest = subtract_seconds(now_datetime(), MAX_HOURS * 3600)
-	return [close_lost(row, oldest) for row in rows]
+	return [close_lost(row) for row in rows]
 
 
-def close_lost(row, oldest: datetime):
-	if row.status in RUNNING and get_datetime(row.pop("modified")) < oldest:
+def close_lost(row):
+	reported_at = get_datetime(row.pop("modified"))
+	if row.status in RUNNING and is_lost(row.name, reported_at):
 		row.update(status="Failed", error=_("The job was lost. Run the cases again."))
 	return row
+
+
+def is_lost(record: str, reported_at: datetime) -> bool:
+	"""Whether the job of an open eval has ended or was never enqueued."""
+	if reported_at < subtract_seconds(now_datetime(), MAX_HOURS * 3600):
+		return True
+	is_recent = reported_at > subtract_seconds(now_datetime(), ENQUEUED_S)
+	return not is_recent and get_job_status(eval_job_id(record)) not in JOB_OPEN

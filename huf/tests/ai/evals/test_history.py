@@ -6,6 +6,7 @@ from threading import Barrier, BrokenBarrierError
 from unittest.mock import patch
 
 import frappe
+from frappe.utils import add_to_date
 
 from huf.ai.core import times
 from huf.ai.core.errors import UsageError
@@ -60,6 +61,15 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(stale.status, "Failed")
 		self.assertNotEqual(history.begin_eval(self.agent, RECORDED), record)
 
+	def test_an_eval_whose_job_is_gone_is_failed_and_can_be_run_again(self):
+		record = history.begin_eval(self.agent, RECORDED)
+		minutes_ago = add_to_date(None, minutes=-2)
+		frappe.db.set_value(history.EVAL, record, "modified", minutes_ago, update_modified=False)
+		with patch.object(history, "get_job_status", return_value="started"):
+			self.assertEqual(history.list_evals(self.agent)[0].status, "Queued")
+		self.assertEqual(history.list_evals(self.agent)[0].status, "Failed")
+		self.assertNotEqual(history.begin_eval(self.agent, RECORDED), record)
+
 	def test_of_two_requests_at_once_one_starts_an_eval(self):
 		both_have_looked = Barrier(2)
 		list_evals = history.list_evals
@@ -88,6 +98,7 @@ class TestHistory(EvalTestCase):
 		with (
 			patch.object(times, "get_system_timezone", return_value="Europe/Berlin"),
 			patch.object(history, "now_datetime", return_value=datetime(2027, 3, 28, 3, 1)),
+			patch.object(history, "get_job_status", return_value="started"),
 		):
 			self.assertEqual(history.list_evals(self.agent)[0].status, "Queued")
 
