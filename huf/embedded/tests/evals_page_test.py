@@ -15,10 +15,11 @@ class TestEvalsPage(PageTestCase):
 		super().setUpClass()
 		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
 		cls.make("AI Model", model_name="scripted", provider="Scripted")
-		cls.make("Agent", agent_name="Tested", model="scripted", instructions="Be brief.", hold_changes=1)
-		for name in ("first", "second"):
-			definition = "expect:\n- says: fine\n"
-			cls.make("Agent Eval Case", agent="Tested", case_name=name, prompt=name, definition=definition)
+		for agent in ("Tested", "Followed"):
+			cls.make("Agent", agent_name=agent, model="scripted", instructions="Be brief.", hold_changes=1)
+			for name in ("first", "second"):
+				definition = "expect:\n- says: fine\n"
+				cls.make("Agent Eval Case", agent=agent, case_name=name, prompt=name, definition=definition)
 
 	def test_cases_are_run_and_their_pass_rate_is_kept(self):
 		second = Gate()
@@ -36,6 +37,20 @@ class TestEvalsPage(PageTestCase):
 			self.assertEqual(faults_of(page), [])
 			failed.get_by_role("link").click()
 			page.get_by_test_id("record-form").wait_for()
+
+	def test_another_persons_eval_is_followed_and_one_that_was_cut_short_says_so(self):
+		last = Gate()
+		self.model.script(text("All fine."), last(text("All fine.")))
+		self.call("/api/resource/Agent/Followed", {"instructions": "Be rude."}, "PUT")
+		with self.open_page("/huf/agents/Followed?view=evals") as page:
+			page.get_by_test_id("run-cases").wait_for()
+			self.call("/api/method/huf.api.eval.run", {"agent": "Followed"})
+			page.get_by_test_id("run-cases").click()
+			page.get_by_test_id("eval-progress").filter(has_text="1 of 2 cases done").wait_for()
+			self.call("/api/resource/Agent/Followed", {"instructions": "Be kind."}, "PUT")
+			last.open()
+			failed = page.locator("[data-testid=eval-row][data-status=Failed]")
+			failed.filter(has_text="100%").filter(has_text="Try again").wait_for()
 
 	def test_changes_held_for_evals_are_shown_and_discarded(self):
 		self.call("/api/resource/Agent/Tested", {"instructions": "Be rude."}, "PUT")
