@@ -124,12 +124,12 @@ def list_evals(agent: str) -> list:
 
 def close_lost(row):
 	reported_at = get_datetime(row.pop("modified"))
-	if row.status in RUNNING and is_lost(row.name, reported_at):
+	if row.status in RUNNING and has_lost_job(row.name, reported_at):
 		row.update(status="Failed", error=_("The job was lost. Run the cases again."))
 	return row
 
 
-def is_lost(record: str, reported_at: datetime) -> bool:
+def has_lost_job(record: str, reported_at: datetime) -> bool:
 	"""Whether the job of an open eval has ended or was never enqueued."""
 	if reported_at < subtract_seconds(now_datetime(), MAX_HOURS * 3600):
 		return True

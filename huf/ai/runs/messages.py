@@ -32,7 +32,7 @@ from huf.ai.loop.context_window import DEFAULT_WINDOW, PIECE_CHARS, read_rest
 from huf.ai.providers.models import find_context_window, read_model_facts
 from huf.ai.runs.admission import admit_file
 from huf.ai.storage.history import read_history
-from huf.ai.storage.message_files import read_conversation_files
+from huf.ai.storage.message_files import CONVERSATION, read_conversation_files
 from huf.ai.storage.recorded_run import Opening, open_with_history
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
@@ -106,15 +106,23 @@ def add_facts(
 ) -> str | None:
 	"""The instructions with the facts that the agent remembers.
 
-	Facts about the user are added only in the user's own conversation, without outsiders.
+	Facts about the user are added only in the user's own conversation, without outsiders or people with whom
+	it is shared: they could ask for these facts, and read the answers.
 	"""
-	is_private = bool(holder and holder["owner"] == frappe.session.user and holder["channel"] not in CHANNELS)
+	is_private = bool(
+		holder
+		and holder["owner"] == frappe.session.user
+		and holder["channel"] not in CHANNELS
+		and not holder.get("is_shared")
+	)
 	facts = offer_facts(manager.agent_doc.name, record, is_private)
 	return f"{instructions or ''}\n\n{facts}".strip() if facts else instructions
 
 
 def read_holder(conversation: str) -> dict | None:
-	return frappe.db.get_value("Agent Conversation", conversation, ["owner", "channel"], as_dict=True)
+	holder = frappe.db.get_value(CONVERSATION, conversation, ["owner", "channel"], as_dict=True)
+	share = {"share_doctype": CONVERSATION, "share_name": conversation, "read": 1}
+	return holder and {**holder, "is_shared": bool(frappe.db.exists("DocShare", share))}
 
 
 def describe_limits() -> dict:

@@ -1,6 +1,7 @@
 """Facts in Agent Memory are kept for a user, role or record, offered to later runs, and private."""
 
 import json
+from functools import partial
 from urllib.parse import quote
 
 import frappe
@@ -15,6 +16,7 @@ from huf.ai.queries.search import search_everything
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
+from huf.ai.storage.chats import share_chat, unshare_chat
 from huf.ai.storage.retention import apply_retention
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
@@ -197,6 +199,17 @@ class TestMemory(MemoryTestCase):
 			self.assertNotIn("tea", instructions)
 			self.assertIn("Monday is closed", instructions)
 			frappe.set_user("Administrator")
+
+	def test_user_facts_are_not_offered_in_a_chat_that_is_shared_with_somebody(self):
+		self.store_fact(self.user, "Prefers tea.")
+		chat = self.run_as(self.user, text("Hello."))["conversation"]
+		for share, is_offered in ((partial(share_chat, write=False), False), (unshare_chat, True)):
+			share(chat, self.other)
+			frappe.db.commit()
+			self.server.script(text("Hello again."))
+			with acting_as(self.user):
+				run_agent_sync(self.agent, "Hello", conversation_id=chat)
+			self.assertEqual("tea" in self.server.requests[-1]["messages"][0]["content"], is_offered)
 
 	def test_deleting_an_agent_deletes_its_facts_but_not_shared_ones(self):
 		agent = make_agent()
