@@ -185,10 +185,18 @@ def parse_plan(text: str) -> dict:
 	text = strip_fence(text)
 	written = text[text.index("{") : text.rfind("}") + 1 or None] if "{" in text else ""
 	try:
-		return parse_arguments(written)
+		return parse_arguments(cut_to_first_object(written))
 	except ToolError:
 		named = NAMED_TOOL.search(written)
 		return {"tool": named[1], "arguments": written} if named else {}
+
+
+def cut_to_first_object(text: str) -> str:
+	"""Of several plans the first: its result may change the others, which the model plans again."""
+	try:
+		return text[: json.JSONDecoder().raw_decode(text)[1]]
+	except (ValueError, RecursionError):
+		return text
 
 
 def make_request(plan: dict) -> CallRequest | None:

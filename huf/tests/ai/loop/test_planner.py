@@ -190,6 +190,8 @@ class TestReading(SiteTestCase):
 			f"```json\n{json.dumps(EXAMPLE)}\n```",
 			f"Here is my plan: {json.dumps(EXAMPLE)} Good luck!",
 			json.dumps(EXAMPLE | {"arguments": json.dumps(EXAMPLE["arguments"])}),
+			json.dumps([EXAMPLE, {"tool": "another_tool", "arguments": {}}]),
+			f'{json.dumps(EXAMPLE)}\n{{"tool": "another_tool", "arguments": {{}}}}',
 		):
 			request = make_request(parse_plan(output))
 			self.assertEqual(request.name, "sales_report_tool", output)
