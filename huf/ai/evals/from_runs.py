@@ -49,7 +49,7 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	row = read_ratable_run(run)
 	if not row.opening:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
-	verdict = "Good" if good else "Bad"
+	verdict, note = "Good" if good else "Bad", clip(note, MAX_NOTE_CHARS)
 	store_verdict(run, verdict, note)
 	values = {
 		"prompt": row.prompt,

@@ -43,6 +43,10 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(api.mark(self.run_name, False)["case"], first)
 		self.assertEqual(frappe.db.count("Agent Eval Case", {"agent": self.agent}), 1)
 
+	def test_a_long_note_is_shortened(self):
+		case = api.mark(self.run_name, False, "x" * 100_000)["case"]
+		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "note"), "x" * 999 + "…")
+
 	def test_a_rating_makes_no_case_and_can_be_removed(self):
 		self.assertEqual(api.rate(self.run_name, "Bad", "Too long."), {"case": None, "verdict": "Bad"})
 		stored = frappe.db.get_value("Agent Run", self.run_name, ["verdict", "verdict_note"])
