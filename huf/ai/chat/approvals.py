@@ -124,7 +124,7 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 def cancel_run(run: str) -> None:
 	"""Ask a run, and those it called, to end; one without a worker gets one for that. Commits."""
 	request_cancel(run)
-	drafts.expire_pending(run, f"{frappe.session.user} cancelled the run")
+	drafts.expire_pending(run, _("{0} cancelled the run").format(frappe.session.user))
 	for child in leases.read_children(run):
 		cancel_run(child)
 	status = frappe.db.get_value("Agent Run", run, "status")
@@ -139,7 +139,7 @@ def end_runs_of(conversation: str) -> None:
 	"""Ask the runs of a deleted conversation to end. Does not commit."""
 	for run in leases.read_open_runs(conversation):
 		request_cancel(run)
-		drafts.expire_pending(run, "The conversation was deleted")
+		drafts.expire_pending(run, _("The conversation was deleted"))
 		leases.wake_run(run)
 		enqueue_work(run, after_commit=True)
 

@@ -87,6 +87,14 @@ class TestWorkers(DraftTestCase):
 		active = frappe.db.get_value("Agent Conversation", result["conversation"], "active_run")
 		self.assertFalse(active)
 
+	def test_a_draft_expires_with_a_reason_in_the_language_of_who_cancels_the_run(self):
+		result = self.start_change("new")
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		with acting_as(self.user):
+			frappe.local.lang = "de"
+			cancel_run(result["run"])
+		self.assertEqual(self.draft(result).reason, f"{self.user} hat den Lauf abgebrochen")
+
 	def test_a_queued_message_can_be_cancelled_while_the_run_before_it_waits(self):
 		waiting = self.start_change("new", "Changed.")
 		request = AgentRequest(self.agent, "And the price?", self.user, waiting["conversation"])
