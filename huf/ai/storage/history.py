@@ -187,6 +187,13 @@ def move_watermark(conversation: str, before: int, until: int, summary: str) -> 
 	return read_summary(conversation) == (summary, until)
 
 
+def drop_summary(conversation: str, sequence: int) -> None:
+	"""Have a conversation summarised anew if its summary covers this message, which is being deleted."""
+	_, until = read_summary(conversation)
+	if sequence <= until:
+		update_row("Agent Conversation", conversation, {"summary": None, "summarised_until": 0})
+
+
 def blank_summaries(doctype: str, filters: dict) -> None:
 	"""Blank the summaries that may quote matching runs or messages; the watermark stays."""
 	named = frappe.get_all(doctype, filters, pluck="conversation", distinct=True, order_by="conversation asc")

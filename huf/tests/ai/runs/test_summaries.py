@@ -162,6 +162,21 @@ class TestSummaries(SiteTestCase):
 		self.assertIn("no longer stored", past.earlier)
 		self.assertEqual([message["content"] for message in past.messages], ["Message 3."])
 
+	def test_deleting_a_message_has_the_conversation_summarized_anew_without_it(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
+			move_watermark(conversation, 0, 4, SUMMARY)
+			for sequence, expected in ((5, (SUMMARY, 4)), (2, (None, 0))):
+				message = frappe.db.get_value(
+					"Agent Message", {"conversation": conversation, "sequence": sequence}
+				)
+				frappe.delete_doc("Agent Message", message)
+				self.assertEqual(read_summary(conversation), expected)
+			self.add(agent, conversation, range(10, 13))
+			server.script(text("Without two."), text("Fine."))
+			run_agent_sync(agent, "Well?", conversation_id=conversation)
+		self.assertEqual(set(find_numbers(server.requests[0]["messages"])), {1, 3, 4, 6, 7, 8})
+
 	def long_conversation(self, server, messages, **values):
 		agent = make_agent(make_model(server) if server else None, history_limit=LIMIT, **values)
 		conversations = ConversationManager(agent)
