@@ -7,6 +7,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.arguments import parse_result
+from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import CallStatus, Effect
@@ -51,9 +52,10 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
 	verdict, note = "Good" if good else "Bad", clip(note, MAX_NOTE_CHARS)
 	store_verdict(run, verdict, note)
+	*earlier, asked = read_opening(row.opening, is_exact=True)
 	values = {
-		"prompt": row.prompt,
-		"definition": dump_definition(build_definition(row, good, note)),
+		"prompt": read_prompt(row, asked),
+		"definition": dump_definition(build_definition(row, earlier, good, note)),
 		"verdict": verdict,
 		"note": note,
 	}
@@ -83,15 +85,19 @@ def save_case(run, values: dict) -> str:
 	return doc.save().name
 
 
-def build_definition(run, good: bool, note: str) -> dict:
+def read_prompt(run, asked: dict) -> str:
+	"""The run's prompt, with the text of the files that were attached to it."""
+	content = asked.get("content") or ""
+	return clip(content) if ATTACHMENT_NOTICE in content else run.prompt
+
+
+def build_definition(run, earlier: list[dict], good: bool, note: str) -> dict:
 	"""A case as `huf.ai.evals.cases` describes it, from the run's journal."""
 	recorded = read_recorded(run.name)
 	answer = run.response or ""
 	return {
 		"mail": read_run_mail(run),
-		"history": [
-			each for each in read_opening(run.opening, is_exact=True)[:-1] if each.get("role") != "system"
-		],
+		"history": [each for each in earlier if each.get("role") != "system"],
 		"results": collect_external_results(recorded),
 		"answers": list(build_answers(recorded, answer)),
 		"expect": list(expect_same(recorded, answer) if good else expect_different(note)),

@@ -10,7 +10,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
-from huf.tests.factories import make_model, make_user
+from huf.tests.factories import make_file, make_model, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -31,6 +31,14 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(self.faults(), [])
 		self.assertEqual(len(self.faults(model="Offline")), 1)
 		self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "verdict"), "Good")
+
+	def test_the_case_of_a_run_with_a_file_has_its_text(self):
+		file = make_file("note.txt", "Call Anna.")
+		frappe.db.set_value("Agent", self.agent, "model", None)
+		run = run_agent_sync(self.agent, "Read this.", attachments=[file])["run"]
+		case = api.mark(run, False)["case"]
+		prompt = frappe.db.get_value("Agent Eval Case", case, "prompt")
+		self.assertTrue(prompt.startswith("Read this.") and "Call Anna." in prompt, prompt)
 
 	def test_the_case_of_a_bad_run_fails_only_if_the_agent_does_the_same(self):
 		api.mark(self.run_name, False, "It should have asked first.")
