@@ -43,7 +43,8 @@ TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: {scheme} <api key>:<api secret>."
-PLAIN_KINDS = {401: ("NOT_PERMITTED", "Sign in."), 429: ("TOO_MANY_REQUESTS", "Wait.")}
+SIGN_IN = ("NOT_PERMITTED", "Sign in.")
+PLAIN_KINDS = {401: SIGN_IN, 403: SIGN_IN, 429: ("TOO_MANY_REQUESTS", "Wait.")}
 
 
 def take_bearer_key() -> None:
@@ -158,7 +159,7 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return
-	status = 401 if guest else STATUSES.get(response.status_code, response.status_code)
+	status = 401 if guest and not is_unsigned else STATUSES.get(response.status_code, response.status_code)
 	no_key = NO_KEY.format(scheme="token" if is_unsigned else "Bearer")
 	missing = WRONG_KEY if request.headers.get("Authorization") else no_key
 	refused = TOO_MANY if status == 429 else REFUSED.format(status=response.status)

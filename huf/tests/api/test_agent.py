@@ -210,7 +210,7 @@ class TestAgentChat(FrontEndTestCase):
 				self.assertEqual(
 					(answer.status_code, set(answer.json)), (status, {"error", "code", "suggestion"})
 				)
-		self.assertEqual(send("/agent/chat", method="POST", json={"message": "Hi"}).status_code, 401)
+		self.assertEqual(send("/agent/chat", method="POST", json={"message": "Hi"}).status_code, 403)
 
 
 class TestCreate(SiteTestCase):

@@ -121,7 +121,7 @@ class TestRoute(RoutingTestCase):
 			self.assertEqual(len(server.requests[0]["messages"][-1]["content"]), MAX_MODEL_CHARS)
 
 	def test_guests_get_requests_and_foreign_conversations_are_refused(self):
-		self.assertEqual(post(ROUTE, json={"message": "hola"}).status_code, 401)
+		self.assertEqual(post(ROUTE, json={"message": "hola"}).status_code, 403)
 		self.assertEqual(send(ROUTE, method="GET", headers=self.headers).status_code, 403)
 		other = frappe.get_doc(
 			{"doctype": "Agent Conversation", "agent": make_agent(), "title": "Mine"}

@@ -158,12 +158,12 @@ class TestStream(FrontEndTestCase):
 
 	def test_a_request_without_a_valid_key_is_told_which_key_to_send(self):
 		for path in ("/copilotkit/action", "/copilotkit/stream", "/agent/chat", "/agent/stream"):
-			for headers, advice in (
-				({}, "Authorization: token"),
-				({"Authorization": "token a:b"}, "accepted"),
+			for headers, status, advice in (
+				({}, 403, "Authorization: token"),
+				({"Authorization": "token a:b"}, 401, "accepted"),
 			):
 				refused = post(path, json=build_agui_request(("user", "Hi")), headers=headers)
-				self.assertEqual((refused.status_code, refused.json["code"]), (401, "NOT_PERMITTED"))
+				self.assertEqual((refused.status_code, refused.json["code"]), (status, "NOT_PERMITTED"))
 				self.assertIn(advice, refused.json["error"])
 
 	def test_invalid_ag_ui_request_is_refused(self):
