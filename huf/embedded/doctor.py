@@ -124,4 +124,6 @@ def check_tools() -> CheckResult:
 	from huf.ai.tools.registry import list_tool_faults
 
 	faults = list_tool_faults()
-	return CheckResult("tools", not faults, "; ".join(faults) or "all tools of apps and packs could be loaded")
+	return CheckResult(
+		"tools", not faults, "; ".join(faults) or "all tools of apps and packs could be loaded"
+	)

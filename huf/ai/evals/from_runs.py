@@ -54,7 +54,7 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	store_verdict(run, verdict, note)
 	*earlier, asked = read_opening(row.opening, is_exact=True)
 	values = {
-		"prompt": read_prompt(row, asked),
+		"prompt": read_case_prompt(row, asked),
 		"definition": dump_definition(build_definition(row, earlier, good, note)),
 		"verdict": verdict,
 		"note": note,
@@ -85,7 +85,7 @@ def save_case(run, values: dict) -> str:
 	return doc.save().name
 
 
-def read_prompt(run, asked: dict) -> str:
+def read_case_prompt(run, asked: dict) -> str:
 	"""The run's prompt, with the text of the files that were attached to it."""
 	content = asked.get("content") or ""
 	return clip(content) if ATTACHMENT_NOTICE in content else run.prompt
