@@ -3,7 +3,7 @@
 A request is read completely before the application sees it. Until then, and while a client does not read its
 answer, its connection may be closed: if it is too slow, or if others need its thread, longest waiting first.
 A connection that has not sent anything yet occupies no thread, and one whose bytes this process is too busy
-to read stays open.
+to read or to parse stays open.
 """
 
 import errno
@@ -45,6 +45,8 @@ class TimedSocket(socket.socket):
 
 	deadline: float | None = None
 	"""As time.monotonic(); None for no limit."""
+	is_waiting = False
+	"""Whether a thread waits for bytes of the request."""
 	waited_s = 0.0
 	"""Seconds for which the response has waited for its reader, before this call of `sendall`."""
 	sending_since: float | None = None
@@ -52,13 +54,13 @@ class TimedSocket(socket.socket):
 	def recv(self, size: int, flags: int = 0) -> bytes:
 		if self.deadline is None:
 			return super().recv(size, flags)
-		self.settimeout(max(self.deadline - time.monotonic(), 0.001))
-		try:
-			data = super().recv(size, flags)
-		except TimeoutError:
-			raise ConnectionResetError(errno.ECONNRESET, "The client sent its request too slowly") from None
-		finally:
-			self.settimeout(None)
+		self.is_waiting = True
+		has_bytes = self.has_unread_bytes(max(self.deadline - time.monotonic(), 0.001))
+		# Not later: in a busy process, `recv` itself may take long to return what it has read.
+		self.is_waiting = False
+		if not has_bytes:
+			raise ConnectionResetError(errno.ECONNRESET, "The client sent its request too slowly")
+		data = super().recv(size, flags)
 		self.deadline += len(data) / MIN_BYTES_PER_S
 		return data
 
@@ -86,14 +88,14 @@ class TimedSocket(socket.socket):
 		except BlockingIOError:
 			return 0
 
-	def has_unread_bytes(self) -> bool:
+	def has_unread_bytes(self, within_s: float = 0) -> bool:
 		"""Whether received bytes are waiting to be read. If so, this process is slow and not the client."""
 		poll = select.poll()
 		try:
 			poll.register(self, select.POLLIN)
 		except ValueError:
 			return False  # its thread has just closed it
-		return bool(poll.poll(0))
+		return bool(poll.poll(within_s * 1000))
 
 	def measure_wait(self) -> float:
 		"""Seconds for which this response has waited for its reader so far."""
@@ -159,7 +161,7 @@ class BoundedWorker(ThreadWorker):
 			if silent:
 				self.expire(silent)
 			else:
-				waiting = [*self.list_silent(conn), *self.receiving]
+				waiting = [*self.list_silent(conn), *self.list_waiting()]
 				self.cut(next((each for each in waiting if self.open.get(each) == address), conn))
 
 	def list_silent(self, newest) -> list:
@@ -172,6 +174,12 @@ class BoundedWorker(ThreadWorker):
 			and not each.initialized
 			and each not in self.receiving
 			and not each.sock.has_unread_bytes()
+		]
+
+	def list_waiting(self) -> list:
+		"""Connections whose threads wait for more of a request, the longest waiting first."""
+		return [
+			each for each in list(self.receiving) if each.sock.is_waiting and not each.sock.has_unread_bytes()
 		]
 
 	def on_pending_socket_readable(self, conn, client):
@@ -199,8 +207,7 @@ class BoundedWorker(ThreadWorker):
 		unread = [(conn.sock.measure_wait(), conn) for conn in list(self.busy) if conn.sock.sending_since]
 		unread.sort(key=lambda pair: pair[0], reverse=True)
 		slow = [conn for waited, conn in unread if waited > PATIENCE_S]
-		waiting = [conn for conn, began in list(self.receiving.items()) if began < latest]
-		slow += [conn for conn in waiting if not conn.sock.has_unread_bytes()]
+		slow += [conn for conn in self.list_waiting() if self.receiving.get(conn, latest) < latest]
 		for conn in slow[:too_many]:
 			self.cut(conn)
 

@@ -271,15 +271,17 @@ class TestWaits(unittest.TestCase):
 		client.settimeout(0)
 		return connection, client
 
-	def test_idle_clients_are_disconnected_but_not_those_with_unread_bytes(self):
-		(slow, its_client), (waiting, sender) = self.connect(), self.connect()
+	def test_idle_clients_are_disconnected_but_not_those_with_unread_or_unparsed_bytes(self):
+		(slow, its_client), (waiting, sender), (parsed, author) = [self.connect() for _ in range(3)]
 		sender.sendall(b"GET ")
+		slow.sock.is_waiting = waiting.sock.is_waiting = True
 		worker = BoundedWorker.__new__(BoundedWorker)
 		worker.cfg = mock.Mock(threads=http_worker.SPARE_THREADS)
-		worker.busy, worker.receiving = {slow, waiting}, {slow: 0, waiting: 0}
+		worker.busy, worker.receiving = {slow, waiting, parsed}, {slow: 0, waiting: 0, parsed: 0}
 		worker.make_room()
 		self.assertEqual(its_client.recv(1), b"")
 		self.assertRaises(BlockingIOError, sender.recv, 1)
+		self.assertRaises(BlockingIOError, author.recv, 1)
 		self.assertEqual(waiting.sock.recv(4), b"GET ")
 
 	def test_waited_time_includes_only_waiting_for_the_reader(self):
