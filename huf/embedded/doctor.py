@@ -50,7 +50,7 @@ def check_database(path: Path) -> CheckResult:
 
 
 def check_secrets(frappe) -> CheckResult:
-	from frappe.utils.password import decrypt, get_old_encryption_keys
+	from frappe.utils.password import decrypt
 
 	rows = frappe.db.execute(
 		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
@@ -63,9 +63,7 @@ def check_secrets(frappe) -> CheckResult:
 			unreadable.append(f"{doctype} {name} {fieldname}")
 	frappe.clear_messages()
 	seen = f"not readable with the encryption_key: {', '.join(unreadable)}" if unreadable else "all readable"
-	is_half = bool(get_old_encryption_keys())
-	seen += "; an old key is still in use: run `huf rotate-keys` again" if is_half else ""
-	return CheckResult("secrets", not (unreadable or is_half), f"{len(rows)} stored, {seen}")
+	return CheckResult("secrets", not unreadable, f"{len(rows)} stored, {seen}")
 
 
 def check_queue(frappe) -> Iterator[CheckResult]:
@@ -124,6 +122,4 @@ def check_tools() -> CheckResult:
 	from huf.ai.tools.registry import list_tool_faults
 
 	faults = list_tool_faults()
-	return CheckResult(
-		"tools", not faults, "; ".join(faults) or "all tools of apps and packs could be loaded"
-	)
+	return CheckResult("tools", not faults, "; ".join(faults) or "all tools of apps and packs are loaded")

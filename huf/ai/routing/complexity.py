@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,6 +28,8 @@ class Complexity:
 	"""What a message asks for that only tools can do, by dimension: each a score from 0 to 1."""
 
 	own: float
+	state: float
+	world: float
 	fresh: float
 	web: float
 	files: float
@@ -38,6 +41,8 @@ class Complexity:
 
 DIMENSIONS: dict[str, tuple[Concept, ...]] = {
 	"own": (Concept.OWN, Concept.RECORD, Concept.WORK),
+	"state": (Concept.STATE,),
+	"world": (Concept.WORLD,),
 	"fresh": (Concept.NOW, Concept.STATE, Concept.WORLD),
 	"web": (Concept.WEB,),
 	"files": (Concept.FILE,),
@@ -48,16 +53,38 @@ DIMENSIONS: dict[str, tuple[Concept, ...]] = {
 }
 SATURATION_COUNT = 2
 """Number of words from which on a dimension is 1."""
+DEEDS = frozenset((Concept.DEED, Concept.SEND))
+QUESTIONS = frozenset(
+	(
+		*(Concept.WHAT, Concept.WHO, Concept.HOW_MANY, Concept.WHY),
+		*(Concept.WHEN, Concept.WHERE, Concept.WHICH, Concept.IS),
+	)
+)
+POLITE = frozenset((Concept.PLEASE, Concept.YOU))
 
 
 def measure_complexity(text: str) -> Complexity:
-	concepts_found = [concept for group in read_concepts(text) for concept in group]
+	concepts_found = list(drop_mentioned_deeds(read_concepts(text)))
 	return Complexity(
 		**{
 			name: min(1.0, sum(map(concepts_found.count, concepts)) / SATURATION_COUNT)
 			for name, concepts in DIMENSIONS.items()
 		}
 	)
+
+
+def drop_mentioned_deeds(groups: list[Group]) -> Iterator[str]:
+	"""The concepts of a message without deeds that nobody asks for: those in a question (*Which orders did we
+	send?*) and words that name a state (*my open invoices*), unless they begin a sentence (*Open a ticket*).
+	"""
+	begins, asks = True, False
+	for group in groups:
+		if begins:
+			asks = not QUESTIONS.isdisjoint(group)
+		is_mentioned = asks or (Concept.STATE in group and not begins)
+		yield from (concept for concept in group if not (is_mentioned and concept in DEEDS))
+		is_polite = not POLITE.isdisjoint(group)
+		begins = group in (("?",), ("!",)) or Concept.THEN in group or (begins and is_polite)
 
 
 def read_concepts(text: str) -> list[Group]:

@@ -140,9 +140,11 @@ def build_agent_decision(
 
 def find_needs(complexity: Complexity) -> Iterable[tuple[str, str]]:
 	"""(tool need or "", key of the reason in `texts`) for each dimension of a message."""
-	if complexity.own:
+	# What is due or open is about records, unless it is about flights or prices.
+	is_own = complexity.own or (complexity.state and not complexity.world)
+	if is_own:
 		yield Need.FIND_RECORDS, "records"
-	if complexity.web or (complexity.fresh and not complexity.own and not complexity.changes):
+	if complexity.web or (complexity.fresh and not is_own and not complexity.changes):
 		yield Need.WEB_SEARCH, "web"
 	if complexity.attached:
 		yield Need.READ_FILE, "attachment"

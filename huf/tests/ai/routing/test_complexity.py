@@ -44,6 +44,26 @@ class TestComplexity(unittest.TestCase):
 		self.assertIn("Takes several steps", decision.reasons)
 		self.assertEqual(decision.plan_hint[-2:], ("Send the message", "Give the final answer"))
 
+	def test_deeds_and_states_in_questions_suggest_no_change_and_no_message(self):
+		for message in (
+			"How many todos are open?",
+			"List my open todos",
+			"Which orders did we send last week?",
+			"¿Cuántos pedidos se han enviado?",
+			"What is due today?",
+		):
+			with self.subTest(message):
+				self.assertEqual(decide_route(message).tool_needs, ("find_records",))
+
+	def test_deed_at_the_beginning_of_a_sentence_is_suggested(self):
+		for message in (
+			"Can you open a ticket?",
+			"Which tickets are open? Open one more",
+			"What is open, then close it",
+		):
+			with self.subTest(message):
+				self.assertIn("change_records", decide_route(message).tool_needs)
+
 
 class TestLanguage(unittest.TestCase):
 	def test_language_is_detected_or_falls_back_to_the_user_language(self):
