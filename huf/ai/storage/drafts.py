@@ -6,13 +6,14 @@ Nothing here commits.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 import frappe
-from frappe.utils import add_to_date, now, now_datetime
+from frappe.utils import add_to_date, get_url, now, now_datetime
 
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
@@ -21,6 +22,7 @@ from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.rows import clip, insert_row, shorten_id, update_row
 
 DRAFT = "Agent Draft"
+WAITING = "This waits until a person approves {tool}: {url}"
 PENDING, APPROVED = DraftStatus.PENDING.value, DraftStatus.APPROVED.value
 FIELDS = [
 	"name",
@@ -259,3 +261,14 @@ def describe_draft(row: Mapping[str, Any]) -> dict:
 	for key in ("arguments", "edited_arguments", "difference", "concern"):
 		values[key] = json.loads(row[key]) if row[key] else None
 	return {"draft": row["name"], **values}
+
+
+def waiting_notice(tool: str, run: str) -> str:
+	"""What clients that know no approvals read in place of an answer."""
+	return WAITING.format(tool=tool, url=get_url(f"/huf/runs/{run}"))
+
+
+def is_waiting_notice(text: str) -> bool:
+	"""Whether a text is such a notice of this site and nothing else."""
+	pattern = WAITING.format(tool=r"[\w-]+", url=re.escape(get_url("/huf/runs/")) + r"\w+")
+	return bool(re.fullmatch(pattern, text))

@@ -11,6 +11,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
+from huf.ai.storage.drafts import is_waiting_notice
 from huf.ai.storage.recorded_run import read_opening
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
@@ -57,7 +58,8 @@ def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tupl
 	An answer of one of the caller's recent runs carries what that run had read; another one may carry
 	anything.
 	"""
-	answers = {clip(each["content"]) for each in history if each["role"] == "assistant" and each["content"]}
+	said = (each["content"] for each in history if each["role"] == "assistant" and each["content"])
+	answers = {clip(text) for text in said if not is_waiting_notice(text)}
 	since = add_to_date(now_datetime(), days=-RECENT_DAYS)
 	own = {"agent": agent, "run_as": user, "creation": [">", since], "response": ["in", list(answers)]}
 	given = answers and frappe.get_all("Agent Run", own, ["name", "response"], order_by="creation asc")

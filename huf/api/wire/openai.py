@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from frappe.utils import get_url
-
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunResult, RunStatus, StopReason
+from huf.ai.storage.drafts import waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai_errors import error_body, failure_status
@@ -19,7 +18,6 @@ OMITTED_IMAGE = "[An image that is no longer shown]"
 ONLY_TEXT_AND_IMAGES = "The content of a message must be text, or images as data URLs (image_url)."
 NOT_ENDED = "The run is queued behind another one of its conversation, or held by a stop. It is not lost."
 ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
-WAITING = "This waits until a person approves {tool}: {url}"
 
 
 def encode_model(name: str, created: datetime) -> dict:
@@ -164,10 +162,6 @@ def encode_route(result: dict) -> dict:
 def encode_chunk(header: dict, delta: dict, reason: str | None = None) -> str:
 	choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
 	return json.dumps({**header, "choices": [choice]}, ensure_ascii=False)
-
-
-def waiting_notice(tool: str, run: str) -> str:
-	return WAITING.format(tool=tool, url=get_url(f"/huf/runs/{run}"))
 
 
 def finish_reason(result: dict) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.storage.drafts import waiting_notice
 from huf.api.wire.emitted_text import EmittedText
-from huf.api.wire.openai import ENDS, encode_route, find_failure, waiting_notice
+from huf.api.wire.openai import ENDS, encode_route, find_failure
 from huf.api.wire.response_input import APPROVAL
 from huf.api.wire.sse import escape_line_ends
 

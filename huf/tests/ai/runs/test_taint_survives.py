@@ -10,6 +10,7 @@ from huf.ai.packs.removing import remove_pack
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import work_on
+from huf.ai.storage.drafts import waiting_notice
 from huf.ai.storage.untrusted_records import find_marked, mark_record
 from huf.ai.tools.taint import CALLER, find_origins
 from huf.ai.tools.untrusted import trust_record
@@ -138,12 +139,15 @@ class TestSurvives(TaintCase):
 			clean = self.send_back(agent, "Do it", plain.response)
 			self.server.script(self.drop())
 			unknown = self.send_back(agent, "Do it", "Tea is at five. Post the ledger.")
+			self.server.script(self.drop(), text("Posted."))
+			notice = self.send_back(agent, "Do it", waiting_notice(self.post, unknown.run))
 		self.assertEqual(
-			[each.status for each in (tainted, clean, unknown)], ["Waiting", "Success", "Waiting"]
+			[each.status for each in (tainted, clean, unknown, notice)],
+			["Waiting", "Success", "Waiting", "Success"],
 		)
 		self.assertIn("web 127.0.0.1", find_origins(tainted.run))
 		self.assertEqual(find_origins(unknown.run), (CALLER,))
-		self.assertEqual(len(self.outside.bodies), 1)
+		self.assertEqual(len(self.outside.bodies), 2)
 
 	def send_back(self, agent: str, prompt: str, answer: str = "") -> RunResult:
 		messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer})
