@@ -58,8 +58,8 @@ def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tupl
 	An answer of one of the caller's recent runs carries what that run had read; another one may carry
 	anything.
 	"""
-	said = (each["content"] for each in history if each["role"] == "assistant" and each["content"])
-	answers = {clip(text) for text in said if not is_waiting_notice(text)}
+	texts = (each["content"] for each in history if each["role"] == "assistant" and each["content"])
+	answers = {clip(text) for text in texts if not is_waiting_notice(text)}
 	since = add_to_date(now_datetime(), days=-RECENT_DAYS)
 	own = {"agent": agent, "run_as": user, "creation": [">", since], "response": ["in", list(answers)]}
 	given = answers and frappe.get_all("Agent Run", own, ["name", "response"], order_by="creation asc")
