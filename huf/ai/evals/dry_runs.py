@@ -19,7 +19,7 @@ import frappe
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.core.arguments import to_text
-from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.errors import PreviewRefused, ToolError, UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
@@ -70,7 +70,11 @@ class CaseDryRuns:
 				return to_text(self.next_result(tool.name))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				return self.answer_external(tool, arguments)
-			return await run_in_thread(lambda: self.call(tool, arguments))
+			try:
+				return await run_in_thread(lambda: self.call(tool, arguments))
+			except PreviewRefused:
+				self.calls_without_result.append((tool.name, arguments))
+				raise
 
 		return replace(tool, start=start, run_concurrently=None)
 

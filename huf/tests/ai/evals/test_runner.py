@@ -10,7 +10,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.storage.stops import add_stop, remove_stop
 from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import CASE, CUSTOMER, ORDER, READER, TEAM, make_case, make_doctypes
+from huf.tests.doctypes import CASE, CUSTOMER, ORDER, READER, TEAM, controller, make_case, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -188,6 +188,14 @@ class TestCases(EvalTestCase):
 				name = self.case({"fails": "web_search"}, results=results, answers=answers)
 				self.assertEqual(self.faults(), expected)
 				frappe.delete_doc("Agent Eval Case", name)
+
+	def test_fails_does_not_pass_for_a_change_that_the_eval_cannot_roll_back(self):
+		make_doctypes()
+		tool = make_tool("Create Document", reference_doctype=TEAM)
+		self.agent = make_agent(tools=(tool,))
+		self.case({"fails": tool}, answers=[{"call": tool, "with": {"title": "New"}}, {"say": "Done."}])
+		with controller(TEAM, on_update=lambda doc: frappe.db.commit()):
+			self.assertEqual(self.faults(), [f"{tool} was called, and the case has no result for it"])
 
 	def test_a_recorded_eval_skips_cases_without_recorded_answers(self):
 		self.case({"says": "x"})
