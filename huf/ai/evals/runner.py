@@ -39,11 +39,13 @@ from huf.ai.loop.run_context import NoJournal, RunContext
 from huf.ai.providers.sdk_agent import run_sdk_agent
 from huf.ai.runs.admission import check_stops
 from huf.ai.runs.provider import RunProvider
+from huf.ai.storage.rows import clip
 
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"
 """In place of a model's name: replay the answers recorded in the case."""
 MAX_TIMES = 100
+MAX_FAULT_CHARS = 2_000
 WRONG_RECORDS = (frappe.ValidationError, AttributeError, KeyError, TypeError, ValueError)
 """What the site raises for records or checks with values of a wrong type; its database raises errors too."""
 
@@ -170,7 +172,8 @@ def save_result(name: str, result: CaseResult, model: str) -> None:
 		"last_model": model,
 		"passed": result.passed,
 		"times": len(result.attempts),
-		"last_fault": result.skipped or "\n".join(result.faults) or None,
+		# A fault may quote arguments of any length.
+		"last_fault": clip(result.skipped or "\n".join(result.faults), MAX_FAULT_CHARS) or None,
 	}
 	frappe.db.set_value(CASE, name, values, update_modified=False)
 	frappe.db.commit()

@@ -210,6 +210,12 @@ class TestCases(EvalTestCase):
 		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
 		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
 
+	def test_a_long_fault_is_shortened(self):
+		call = {"call": self.create, "with": {"description": "x" * 70_000}}
+		name = self.case({"calls": self.read}, answers=[call, {"say": "Done."}])
+		self.run_cases()
+		self.assertTrue(frappe.db.get_value("Agent Eval Case", name, "last_fault").endswith("…"))
+
 	def test_evaluating_an_agent_without_cases_is_refused(self):
 		with self.assertRaisesRegex(UsageError, "has no cases"):
 			self.run_cases()
