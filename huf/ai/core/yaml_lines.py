@@ -8,6 +8,7 @@ import yaml
 from huf.ai.core.errors import UsageError
 
 MAX_VALUES = 200_000
+TEXT_TAG, DATE_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TYPE_NAMES = {
 	str: "text",
@@ -23,10 +24,10 @@ class LineLoader(yaml.SafeLoader):
 	"""Loads mappings as LineMapping and rejects duplicate keys; runs nothing from the file."""
 
 	def resolve(self, kind: type, value: str, implicit: Any) -> str:
-		"""The tag of a value. YAML 1.1 reads 10:30 as 630; here it stays text."""
+		"""The tag of a value. YAML 1.1 reads 10:30 as 630 and 2027-02-01 as a date; here they stay text."""
 		tag = super().resolve(kind, value, implicit)
 		is_clock_time = kind is yaml.ScalarNode and tag in NUMBER_TAGS and ":" in value
-		return yaml.resolver.BaseResolver.DEFAULT_SCALAR_TAG if is_clock_time else tag
+		return TEXT_TAG if is_clock_time or tag == DATE_TAG else tag
 
 
 class LineMapping(dict):

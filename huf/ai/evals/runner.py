@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import frappe
-from frappe.utils import now
+from frappe.utils import now, strip_html
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import opening_messages
@@ -270,7 +270,9 @@ class RecordedModel(FreeModel):
 def fail_attempt(what: str, error: Exception) -> CaseAttempt:
 	"""An attempt that an error ended. Rolls back."""
 	frappe.db.rollback()
-	why = f"{what}: {error or type(error).__name__}"
+	# Of a missing permission, Frappe says only there which it is.
+	reason = str(error) or strip_html(frappe.flags.error_message or "") or type(error).__name__
+	why = f"{what}: {reason}"
 	return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 

@@ -90,6 +90,25 @@ class TestCases(EvalTestCase):
 				(call,) = self.run_cases().results[0].attempts[0].trace.calls
 			self.assertEqual([each.name in call.result for each in cases].count(True), count)
 
+	def test_a_case_whose_records_its_author_may_not_make_says_which(self):
+		make_doctypes()
+		manager = make_user("Huf Manager")
+		self.case({"says": "x"}, records=[{"doctype": TEAM, "title": "A"}], answers=[{"say": "x"}])
+		with acting_as(manager):
+			(fault,) = self.faults()
+		self.assertIn("not permitted", fault)
+		self.assertIn(TEAM, fault)
+
+	def test_dates_of_recorded_arguments_need_no_quotes(self):
+		name = self.case({"calls": self.create}, answers=[{"say": "Done."}])
+		definition = (
+			f"answers: [{{call: {self.create}, with: {{description: x, date: 2027-02-01}}}}, {{say: Done.}}]\n"
+			f"expect: [{{calls: {self.create}, with: {{date: 2027-02-01}}}}]"
+		)
+		frappe.get_doc("Agent Eval Case", name).update({"definition": definition}).save()
+		frappe.db.commit()
+		self.assertEqual(self.faults(), [])
+
 	def test_cases_with_invalid_records_fail_without_affecting_the_others(self):
 		answers = [{"say": "Done."}]
 		self.case({"says": "Done"}, name="a good one", answers=answers)
