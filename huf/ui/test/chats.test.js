@@ -55,3 +55,10 @@ test("of two reads that overtake each other the later one counts", async (contex
 	await reads[0];
 	assert.deepEqual(saidIn(chat).filter(Boolean), ["One.", "Two."]);
 });
+
+test("a run of a chat that this user can no longer read is not followed", async (context) => {
+	context.mock.method(globalThis, "fetch", async () => Response.json({ exc_type: "DoesNotExistError" }, { status: 404 }));
+	const chat = Object.assign(openChat("E"), { isLoaded: true, ongoing: "R", poll: undefined });
+	await loadChat(chat);
+	assert.deepEqual([chat.problem.kind, chat.ongoing, chat.poll], ["not-read", null, undefined]);
+});

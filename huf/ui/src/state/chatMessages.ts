@@ -18,6 +18,7 @@ const POLL_MS = 2_500;
 /** A waiting run is loaded again on a realtime event, or after this time. */
 const WAIT_MS = 30_000;
 const MAX_DRAFTS = 200;
+const GONE = ["permission", "missing"];
 
 type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
 
@@ -36,7 +37,9 @@ export async function loadChat(chat: Chat): Promise<void> {
 		if (isFirst) chat.loadError = error as ApiError;
 		else {
 			chat.problem ||= { error: error as ApiError, kind: "not-read", prompt: null };
-			if (chat.ongoing || chat.waiting) pollLater(chat);
+			// The chat has been deleted, or is no longer shared with this user: there is nothing to follow.
+			if (GONE.includes((error as ApiError).kind)) Object.assign(chat, { ongoing: null, waiting: null });
+			else if (chat.ongoing || chat.waiting) pollLater(chat);
 		}
 	} finally {
 		if (chat.phase === "loading") chat.phase = "idle";
