@@ -56,8 +56,8 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	frappe.db.commit()
 	record = history.begin_eval(agent, model)
 	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
-	job = {"method": "huf.ai.evals.pending_changes.run_job", "job_id": history.eval_job_id(record)}
-	frappe.enqueue(**job, queue="long", timeout=3600, enqueue_after_commit=True, **values)
+	job, job_id = "huf.ai.evals.pending_changes.run_job", history.eval_job_id(record)
+	frappe.enqueue(job, queue="long", timeout=3600, enqueue_after_commit=True, job_id=job_id, **values)
 	return {"enqueued": True, "eval": record}
 
 

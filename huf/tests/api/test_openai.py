@@ -160,6 +160,12 @@ class TestCompletions(OpenAITestCase):
 				error_type, code = found["error"]["type"], found["error"]["code"]
 				self.assertEqual((error_type, code), ("invalid_request_error", "context_length_exceeded"))
 
+	def test_an_exhausted_budget_is_a_used_up_quota(self):
+		frappe.db.set_value("Agent", self.todo_agent, "daily_token_limit", 1)
+		frappe.clear_document_cache("Agent", self.todo_agent)
+		answer = self.post()
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (429, "insufficient_quota"))
+
 	def test_unsupported_request_parameters_are_refused(self):
 		for more, code in (
 			({"model": "Nobody"}, "model_not_found"),
