@@ -11,7 +11,7 @@ from frappe.utils import add_to_date
 from huf.ai.core import times
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import history, pending_changes
-from huf.ai.evals.runner import RECORDED
+from huf.ai.evals.runner import RECORDED, format_result, format_summary
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
 from huf.tests.contract.connections import together
@@ -115,3 +115,19 @@ class TestHistory(EvalTestCase):
 		self.run_eval()
 		frappe.delete_doc("Agent", self.agent)
 		self.assertEqual(frappe.db.count(history.EVAL, {"agent": self.agent}), 0)
+
+	def test_results_are_stored_on_the_case_and_formatted(self):
+		frappe.db.delete("Agent Eval Case", {"agent": self.agent})
+		name = self.case({"says": "Done"}, {"calls": self.create}, answers=[{"say": "Done."}])
+		report = self.run_cases(times=2)
+		stored = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
+		self.assertEqual(stored, (0, 2, RECORDED))
+		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
+		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
+
+	def test_a_long_fault_is_shortened(self):
+		frappe.db.delete("Agent Eval Case", {"agent": self.agent})
+		call = {"call": self.create, "with": {"description": "x" * 70_000}}
+		name = self.case({"calls": self.read}, answers=[call, {"say": "Done."}])
+		self.run_cases()
+		self.assertTrue(frappe.db.get_value("Agent Eval Case", name, "last_fault").endswith("…"))
