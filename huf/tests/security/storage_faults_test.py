@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -191,6 +192,18 @@ class TestStart(unittest.TestCase):
 			(folder / name).write_bytes(b"no database " * 1000)
 			self.assertIn("damaged", self.start(self.home))
 			shutil.rmtree(self.home)
+
+	@unittest.skipIf(os.name != "posix", "limits of a process are POSIX")
+	def test_a_disk_without_room_for_the_files_beside_the_database_is_not_called_a_damaged_database(self):
+		self.make_site()
+		import resource
+
+		command = [*HUF, "--home", str(self.home), "packs"]
+		limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
+		result = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limit)
+		self.assertEqual(result.returncode, 1, result.stdout)
+		self.assertIn("Free some space if it is full", result.stderr)
+		self.assertNotIn("damaged", result.stderr)
 
 	def test_start_with_an_invalid_site_configuration_is_refused(self):
 		file = self.make_site() / "site_config.json"

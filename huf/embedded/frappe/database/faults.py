@@ -10,6 +10,7 @@ FULL = (507, "The disk is full. Free some space, then try again.")
 READ_ONLY = (503, "The site's files cannot be written. Make its folder and files writable for this user.")
 NOT_A_FOLDER = (500, "This has to be a folder, and there is a file. Name another place.")
 OUTDATED = (500, "The site's tables are older than the installed code. Update them with `huf migrate`.")
+FAILING = (503, "The disk cannot be read or written. Free some space if it is full, or check the disk.")
 DAMAGED = (500, "The database file is damaged. Restore the site's folder from a backup.")
 
 OF_SYSTEM = {
@@ -24,7 +25,7 @@ OF_DATABASE = (
 	("unable to open", READ_ONLY),
 	("not a database", DAMAGED),
 	("malformed", DAMAGED),
-	("disk I/O error", DAMAGED),
+	("disk I/O error", FAILING),
 	("has no column named", OUTDATED),
 )
 
