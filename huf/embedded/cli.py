@@ -118,7 +118,9 @@ def connected(home: Path, user: str = "Administrator"):
 			yield frappe
 		except (UsageError, frappe.PermissionError, frappe.ValidationError) as error:
 			reason = str(error) or frappe.utils.strip_html(frappe.flags.error_message or "")
-			raise click.ClickException(reason or f"{frappe.session.user} may not do this.") from None
+			refused = f"{frappe.session.user} may not do this."
+			kind = refused if isinstance(error, frappe.PermissionError) else type(error).__name__
+			raise click.ClickException(reason or kind) from None
 		frappe.db.commit()
 
 

@@ -117,6 +117,10 @@ class TestCommandLine(SiteTestCase):
 		):
 			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
 
+	def test_execute_prints_what_a_function_refuses_in_one_sentence(self):
+		refused = self.run_huf("execute", "frappe.throw", "--kwargs", '{"msg": "Not so."}')
+		self.assert_refused(refused, "Error: Not so.")
+
 	def test_execute_calls_methods_of_frappe_objects_like_bench(self):
 		result = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
 		self.assertEqual(result.output, '"Guest"\n')
