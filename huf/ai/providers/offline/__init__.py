@@ -10,6 +10,8 @@ import re
 from datetime import date
 from typing import Any
 
+from frappe.utils import now_datetime
+
 from huf.ai.core.attachments import strip_attachments
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.loop.model import FreeModel, OnText
@@ -46,7 +48,7 @@ class OfflineModel(FreeModel):
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		message = plan(messages, self.specs)
+		message = plan(messages, self.specs, today=now_datetime().date())
 		for word in re.findall(r"\S+\s*", message["content"] or ""):
 			on_text(word)
 		requests = [(call["id"], call["function"]) for call in message["tool_calls"]]
@@ -72,7 +74,7 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 		messages: the conversation in OpenAI's format, with at least one user message.
 		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
 			"effect"}, the values of its Agent Tool Function.
-		today: the date that "tomorrow" is relative to; by default the server's.
+		today: the date that "tomorrow" is relative to; by default the machine's.
 
 	Returns:
 		{"role": "assistant", "content": str or None, "tool_calls": list, which may be empty}.
