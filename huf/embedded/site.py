@@ -118,8 +118,9 @@ def check_config(home, site: str = SITE):
 
 	folder = site_path(home, site)
 	for name in ESSENTIAL:
-		if not (folder / name).is_file():
-			raise UsageError(f"{folder / name} is missing. Put it back, for example from a backup.")
+		file = folder / name
+		if not file.is_file() or not file.stat().st_size:
+			raise UsageError(f"{file} is missing or empty. Put it back, for example from a backup.")
 	config: dict = {}
 	for file in (folder.parent / "common_site_config.json", folder / "site_config.json"):
 		try:

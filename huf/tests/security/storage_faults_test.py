@@ -220,6 +220,8 @@ class TestStart(unittest.TestCase):
 			left = sorted(file.name for file in folder.iterdir())
 			self.assertIn(f"{name} is missing", self.start(self.home))
 			self.assertEqual(sorted(file.name for file in folder.iterdir()), left)
+			(folder / name).touch()
+			self.assertIn(f"{name} is missing or empty", self.start(self.home))
 			(folder / name).write_bytes(content)
 
 	def test_a_machine_without_time_zone_data_opens_a_site_that_names_no_zone(self):
