@@ -97,7 +97,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str], itself: Path) -> None:
 	for part in FOLDERS:
-		for path in sorted((folder / part).rglob("*")):
+		for path in walk(folder / part):
 			name = path.relative_to(folder).as_posix()
 			try:
 				if path.is_file() and name not in hashes and not path.samefile(itself):
@@ -108,9 +108,20 @@ def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str], it
 
 def add_apps(package: zipfile.ZipFile, home: Path, hashes: dict[str, str]) -> None:
 	"""The code of apps that `huf new-app` made: without it the site could not be opened."""
-	for path in sorted((home / APPS).rglob("*")):
+	for path in walk(home / APPS):
 		if path.is_file() and not SKIPPED & set(path.relative_to(home).parts):
 			add_file(package, path, path.relative_to(home).as_posix(), hashes)
+
+
+def walk(top: Path) -> Iterator[Path]:
+	"""The files of a folder, also behind links. Raises OSError for a folder that cannot be read."""
+	for folder, _folders, names in os.walk(top, onerror=raise_unless_missing, followlinks=True):
+		yield from (Path(folder, name) for name in sorted(names))
+
+
+def raise_unless_missing(error: OSError) -> None:
+	if not isinstance(error, FileNotFoundError):  # deleted meanwhile, or a site without apps
+		raise error
 
 
 def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, str]) -> None:

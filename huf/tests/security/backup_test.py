@@ -87,6 +87,20 @@ class TestMaintenance(unittest.TestCase):
 		with zipfile.ZipFile(file) as package:
 			self.assertFalse([name for name in package.namelist() if "backup" in name])
 
+	@unittest.skipIf(os.name != "posix", "links and modes are POSIX")
+	def test_a_backup_has_files_behind_a_link_and_fails_where_a_folder_cannot_be_read(self):
+		folder = site.site_path(self.home) / "private" / "files"
+		folder.rename(self.folder / "volume")
+		folder.symlink_to(self.folder / "volume")
+		self.huf("backup", self.file)
+		self.huf("restore", self.file, home=self.folder / "other")
+		self.assert_whole(self.folder / "other")
+		denied = PermissionError(errno.EACCES, "Permission denied", str(folder))
+		with mock.patch("os.scandir", side_effect=denied):
+			result = self.huf("backup", self.folder / "second.backup")
+		self.assertEqual((result.exit_code, (self.folder / "second.backup").exists()), (1, False))
+		self.assertIn(str(folder), result.output)
+
 	def test_a_backup_removes_the_copies_of_one_that_was_killed(self):
 		old, new = (site.site_path(self.home) / f"backup-copies-{name}" for name in ("old", "new"))
 		for folder in (old, new):
