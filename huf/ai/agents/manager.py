@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.runnable import ModelSettings, RunnableAgent
@@ -79,6 +80,11 @@ class AgentManager:
 		if self.tiers and not model:
 			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
+
+	@property
+	def instructions(self) -> str:
+		"""The record's instructions, and what a model cannot know: the site's date."""
+		return f"{self.agent_doc.instructions or ''}\n\nToday is {now_datetime():%A, %Y-%m-%d}.".strip()
 
 	@property
 	def tools(self) -> list[EffectTool]:

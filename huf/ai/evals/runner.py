@@ -231,7 +231,7 @@ class EvalRunner:
 		timeout_s = self.doc.run_timeout or settings.background_timeout
 		context = RunContext(
 			agent_name=self.doc.name,
-			messages=opening_messages(self.doc.instructions, case.history, prompt),
+			messages=opening_messages(self.manager.instructions, case.history, prompt),
 			guards=[
 				StepCap(self.manager.steps),
 				Deadline(timeout_s, started),

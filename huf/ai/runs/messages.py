@@ -73,7 +73,7 @@ def build_messages(
 	`without_runs`: runs whose messages are omitted, such as queued ones. `record`: the document that the run
 	is about, as (DocType, name). `holder`: owner and channel of a conversation that is about to be created.
 	"""
-	instructions = manager.agent_doc.instructions
+	instructions = manager.instructions
 	slots = manager.agent_doc.agent_tool
 	# Agents without memory read nothing.
 	if any(frappe.get_cached_doc("Agent Tool Function", slot.tool).types in MEMORY_TYPES for slot in slots):
@@ -102,8 +102,8 @@ def add_plan(prompt: str, plan: Sequence[str]) -> str:
 
 
 def add_facts(
-	instructions: str | None, manager: AgentManager, holder: dict | None, record: tuple[str | None, ...]
-) -> str | None:
+	instructions: str, manager: AgentManager, holder: dict | None, record: tuple[str | None, ...]
+) -> str:
 	"""The instructions with the facts that the agent remembers.
 
 	Facts about the user are added only in the user's own conversation, without outsiders or people with whom
@@ -116,7 +116,7 @@ def add_facts(
 		and not holder.get("is_shared")
 	)
 	facts = offer_facts(manager.agent_doc.name, record, is_private)
-	return f"{instructions or ''}\n\n{facts}".strip() if facts else instructions
+	return f"{instructions}\n\n{facts}" if facts else instructions
 
 
 def read_holder(conversation: str) -> dict | None:

@@ -217,10 +217,11 @@ class TestConversation(OpenAITestCase):
 			{"role": "assistant", "content": "Eve."},
 			user("Who?"),
 		)
+		instructions, *messages = self.server.requests[-1]["messages"]
+		self.assertIn("You help.", instructions["content"])
 		self.assertEqual(
-			self.server.requests[-1]["messages"],
+			messages,
 			[
-				{"role": "system", "content": "You help."},
 				user("Be brief."),
 				user("Who?"),
 				{"role": "assistant", "content": "Eve."},
@@ -253,8 +254,9 @@ class TestConversation(OpenAITestCase):
 			self.server.script(text("Anna."), text("Anna, I said."))
 			self.post(user("Who?"), **options)
 			self.post(user("Who?"), {"role": "assistant", "content": "Eve."}, user("Again?"), **options)
-			contents = [each["content"] for each in self.server.requests[-1]["messages"]]
-			self.assertEqual(contents, ["You help.", "Who?", "Anna.", "Again?"])
+			instructions, *contents = [each["content"] for each in self.server.requests[-1]["messages"]]
+			self.assertIn("You help.", instructions)
+			self.assertEqual(contents, ["Who?", "Anna.", "Again?"])
 
 	def test_response_waits_for_an_earlier_run_of_the_conversation(self):
 		self.todo_agent = self.agent

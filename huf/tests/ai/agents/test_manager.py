@@ -1,6 +1,7 @@
 """A prepared agent is cached until the agent, its tools or the user's roles change."""
 
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.agents.manager import AgentManager
 from huf.tests.base import SiteTestCase
@@ -19,6 +20,11 @@ class TestAgentManager(SiteTestCase):
 	def test_manager_has_its_tools_before_create_agent(self):
 		manager = AgentManager(self.agent)
 		self.assertEqual([each.name for each in manager.tools], [self.tool])
+
+	def test_instructions_end_with_the_date_of_the_site(self):
+		before, instructions, after = now_datetime(), AgentManager(self.agent).instructions, now_datetime()
+		dates = [f"You are an agent under test.\n\nToday is {at:%A, %Y-%m-%d}." for at in (before, after)]
+		self.assertIn(instructions, dates)
 
 	def test_prepared_agent_is_cached(self):
 		self.assertIs(self.prepare(), self.prepare())
