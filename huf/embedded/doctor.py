@@ -50,7 +50,7 @@ def check_database(path: Path) -> CheckResult:
 
 
 def check_secrets(frappe) -> CheckResult:
-	from frappe.utils.password import decrypt
+	from frappe.utils.password import decrypt, get_old_encryption_keys
 
 	rows = frappe.db.execute(
 		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
@@ -63,7 +63,9 @@ def check_secrets(frappe) -> CheckResult:
 			unreadable.append(f"{doctype} {name} {fieldname}")
 	frappe.clear_messages()
 	seen = f"not readable with the encryption_key: {', '.join(unreadable)}" if unreadable else "all readable"
-	return CheckResult("secrets", not unreadable, f"{len(rows)} stored, {seen}")
+	is_half = bool(get_old_encryption_keys())
+	seen += "; an old key is still in use: run `huf rotate-keys` again" if is_half else ""
+	return CheckResult("secrets", not (unreadable or is_half), f"{len(rows)} stored, {seen}")
 
 
 def check_queue(frappe) -> Iterator[CheckResult]:

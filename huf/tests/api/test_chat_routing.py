@@ -183,7 +183,8 @@ class TestAgentRun(RoutingTestCase):
 			server.script(text(ANSWER))
 			self.ask(RUN, {"message": "Write to anna@example.com", "planHint": ["Write to bob@example.com"]})
 		system, prompt = (each["content"] for each in server.requests[0]["messages"])
-		self.assertEqual(system, "You are an agent under test.")
+		self.assertIn("You are an agent under test.", system)
+		self.assertNotIn("Write to", system)
 		self.assertIn("1. Write to [EMAIL-", prompt)
 		self.assertNotIn("example.com", prompt)
 
