@@ -1,4 +1,4 @@
-"""Takes delivery reports (RFC 3464): a sent mail that did not arrive becomes Failed, with the reason.
+"""Reads delivery reports (RFC 3464): a sent mail that did not arrive becomes Failed, with the reason.
 
 Anybody can write a report: it counts only if it names a mail that was sent and one of its recipients.
 """
@@ -44,7 +44,7 @@ def record_bounce(row, message: MailMessage) -> None:
 
 
 def read_failed_recipients(message: MailMessage, row) -> dict[str, str]:
-	"""{recipient of a sent mail: what the server said} for those whom it did not reach."""
+	"""{recipient: the server's reply} for the recipients of a sent mail who did not receive it."""
 	recipients = read_recipients(row.recipients)
 	return {address: words for address, words in list_failed_recipients(message) if address in recipients}
 

@@ -62,7 +62,7 @@ def select_spending(filters: dict, run_key: str, call_key: str = "null") -> str:
 
 
 def list_report_runs(filters: dict) -> list[dict]:
-	"""The newest runs, at most MAX_ROWS; a cost that is not fully known is None."""
+	"""The newest runs, at most MAX_ROWS. A run with calls of unknown price has the cost None."""
 	return run_query(
 		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens,
 		case when unpriced_calls > 0 then null else total_cost end as total_cost, duration_ms
