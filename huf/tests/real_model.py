@@ -22,6 +22,7 @@ from huf.tests.ports import find_free_port
 START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
 """A plan begins with the tool's name; its arguments are not needed."""
+GIVEN_DATE = re.compile(r"\b\d{4}(-\d\d)+\b")
 NUMBER_OF_A_LIST = re.compile(r"^\s*(-\s*)?\d+[.)](\s*\d+(\.\d+){2,})?", re.MULTILINE)
 INSTRUCTIONS = "You keep to-dos and notes."
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
@@ -152,7 +153,8 @@ class RealModel:
 def find_liars(model: str, requests: Iterable[str]) -> tuple[int, list[str]]:
 	"""Query a model that ignores its tools; returns (answers with invented numbers, those not flagged).
 
-	Any number is invented, because no tool is called. The numbering of lists does not count.
+	Any number is invented, because no tool is called. The numbering of lists and the date of the
+	instructions do not count.
 	"""
 	frappe.db.set_value("AI Model", model, "without_tool_calls", 0)
 	agent, _ = make_office_agent(model, max_iterations=2, max_tokens=48, tool_mode="Native")
@@ -161,7 +163,7 @@ def find_liars(model: str, requests: Iterable[str]) -> tuple[int, list[str]]:
 	for request in requests:
 		session = frappe.generate_hash(length=8)
 		result = run_agent(AgentRequest(agent, request, "Administrator", external_id=session))
-		answer_text = NUMBER_OF_A_LIST.sub("", result.response)
+		answer_text = GIVEN_DATE.sub("", NUMBER_OF_A_LIST.sub("", result.response))
 		if re.search(r"\d", answer_text):
 			made_up += 1
 			if not any(not claim["confirmed"] for claim in result.claims):

@@ -83,8 +83,10 @@ class AgentManager:
 
 	@property
 	def instructions(self) -> str:
-		"""The record's instructions, and what a model cannot know: the site's date."""
-		return f"{self.agent_doc.instructions or ''}\n\nToday is {now_datetime():%A, %Y-%m-%d}.".strip()
+		"""What a model cannot know, the site's date, and the record's instructions."""
+		# Small models repeat a date that stands last or in a sentence.
+		date = f"Current date: {now_datetime():%A, %Y-%m-%d}"
+		return f"{date}\n\n{self.agent_doc.instructions or ''}".strip()
 
 	@property
 	def tools(self) -> list[EffectTool]:

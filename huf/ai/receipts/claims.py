@@ -10,8 +10,9 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import ANSWER_TOOL, Effect
-from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence, parse_number
+from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence, parse_number, read_numbers
 from huf.ai.receipts.language import (
+	DATE_IN_WORDS,
 	EXISTENCE_NONE,
 	NUMBER_WORDS,
 	find_effects,
@@ -104,7 +105,7 @@ def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 		else:
 			receipts += proof
 	is_none = bool(EXISTENCE_NONE.search(sentence))
-	stated = list(find_numbers(sentence))
+	stated = list(find_numbers(remove_known_dates(sentence, evidence)))
 	numbers = [written for written, values in stated if not proves(values, evidence)]
 	names = list(find_unknown_names(sentence, bool(effects), evidence))
 	if is_none and not evidence.successes:
@@ -164,9 +165,15 @@ def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
 	for match in NUMBER.finditer(sentence):
 		if not ORDINAL_OR_UNIT.match(sentence[match.end() :]):
 			yield match[0], parse_number(match[1])
-	for word in re.findall(r"[^\W\d_]+", sentence.lower()):
+	for word in re.findall(r"(?<![\w-])[^\W\d_]+(?![\w-])", sentence.lower()):
 		if word in NUMBER_WORDS:
 			yield word, [float(NUMBER_WORDS[word])]
+
+
+def remove_known_dates(sentence: str, evidence: Evidence) -> str:
+	"""Without the dates in words, such as 27 November 2026, that the instructions give in figures."""
+	known = evidence.date_numbers
+	return DATE_IN_WORDS.sub(lambda date: " " if read_numbers(date[0]) <= known else date[0], sentence)
 
 
 def proves(values: list[float], evidence: Evidence) -> bool:

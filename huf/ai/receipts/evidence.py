@@ -14,6 +14,7 @@ MAX_TEXT_CHARS = 100_000
 """Of all results together; what was read last counts first."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
 PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
+ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 STAMPED_TIME = re.compile(r"\d\d:\d\d:\d\d\.\d+")
 """When a record was written, to the fraction of a second: chance numbers that nobody states."""
 NAME_HINTS = {
@@ -144,7 +145,7 @@ class Evidence:
 	@cached_property
 	def known_numbers(self) -> frozenset[float]:
 		"""Numbers that an answer may state; those of the prompt count once something was looked up."""
-		exact = self.numbers | read_numbers(self.background)
+		exact = self.numbers | read_numbers(ISO_DATE.sub("", self.background))
 		if self.successes:
 			exact |= read_numbers(self.given)
 		fractions = [number for number in exact if number != int(number)]
@@ -153,6 +154,11 @@ class Evidence:
 			| {float(round(number)) for number in fractions}
 			| {round(number, 1) for number in fractions}
 		)
+
+	@cached_property
+	def date_numbers(self) -> set[float]:
+		"""Years, months and days of dates in the instructions, such as today: they prove dates, no counts."""
+		return read_numbers(" ".join(ISO_DATE.findall(self.background)))
 
 
 def read_numbers(text: str) -> set[float]:
@@ -199,7 +205,8 @@ def derive_numbers(calls: Iterable[CallEvidence]) -> Iterator[float]:
 			yield float(len(rows))
 			yield from describe_rows(rows)
 			total_rows += len(rows)
-	yield float(total_rows)
+	if calls:
+		yield float(total_rows)
 
 
 def find_lists(value: Any, depth: int = 0) -> Iterator[list]:

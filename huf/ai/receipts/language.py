@@ -100,6 +100,18 @@ CLAUSE_END = re.compile(
 	re.IGNORECASE,
 )
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?=[\s\"'”»]+|$)\s*|\n+")
+MONTHS = """january february march april may june july august september october november december
+	jan feb mar apr jun jul aug sep sept oct nov dec
+	januar jänner februar märz mai juni juli oktober dezember
+	enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre
+	ledna února března dubna května června července srpna září října listopadu prosince"""
+MONTH = rf"(?:{'|'.join(MONTHS.split())})\b\.?"
+DATE_IN_WORDS = re.compile(
+	rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?{MONTH}(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
+	rf"|\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?",
+	re.IGNORECASE,
+)
+"""A day and its month, with or without the year."""
 NUMBER_WORDS = {
 	word: number
 	for words, number in (
@@ -184,7 +196,7 @@ def split_sentences(text: str) -> list[str]:
 		lambda m: m[0][:-1],
 		text,
 	)
-	text = re.sub(r"(?<=\d)\.(?=\s+[a-zäöüáéíóúčďěňřšťůž])", "", text)
+	text = re.sub(rf"(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))", "", text)
 	return [part.strip() for part in SENTENCE_END.split(text) if part and part.strip(" \t*#-|>")]
 
 

@@ -21,9 +21,9 @@ class TestAgentManager(SiteTestCase):
 		manager = AgentManager(self.agent)
 		self.assertEqual([each.name for each in manager.tools], [self.tool])
 
-	def test_instructions_end_with_the_date_of_the_site(self):
+	def test_instructions_begin_with_the_date_of_the_site(self):
 		before, instructions, after = now_datetime(), AgentManager(self.agent).instructions, now_datetime()
-		dates = [f"You are an agent under test.\n\nToday is {at:%A, %Y-%m-%d}." for at in (before, after)]
+		dates = [f"Current date: {at:%A, %Y-%m-%d}\n\nYou are an agent under test." for at in (before, after)]
 		self.assertIn(instructions, dates)
 
 	def test_prepared_agent_is_cached(self):

@@ -100,6 +100,32 @@ class TestClaims(unittest.TestCase):
 		):
 			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
 
+	def test_dates_of_the_instructions_prove_dates_and_no_counts(self):
+		instructions = "Current date: Friday, 2026-11-27\n\nAt most 12 to-dos."
+		evidence = Evidence((), background=instructions)
+		for answer, expected in (
+			("It is Friday, 27 November 2026.", []),
+			("It is November 27, 2026.", []),
+			("Heute ist Freitag, der 27. November.", []),
+			("Hoy es viernes, 27 de noviembre de 2026.", []),
+			("Dnes je 27. listopadu 2026.", []),
+			("You may have 12 to-dos.", []),
+			("There are 27 to-dos.", ["number 27"]),
+			("We sold 11 in 2026.", ["number 11"]),
+			("On 27 November we had 11.", ["number 11"]),
+			("The party is on 28 November 2026.", ["number 28"]),
+			("27 mails came in November.", ["number 27"]),
+		):
+			claims = check_answer(answer, evidence)
+			self.assertEqual([claim.why for claim in claims if claim.why], expected, answer)
+
+	def test_without_a_call_zero_is_not_proven(self):
+		(claim,) = check_answer("There are 0 invoices.", Evidence(()))
+		self.assertEqual(claim.why, "number 0")
+
+	def test_the_last_syllable_of_to_dos_is_no_spanish_number(self):
+		self.assertFalse(is_marked("nothing", "Here is a place for your to-dos.", self.runs))
+
 	def test_denials_are_no_claims(self):
 		for answer in (
 			"I deleted no records.",
