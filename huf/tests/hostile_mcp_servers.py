@@ -109,6 +109,16 @@ class Hostile(BaseHTTPRequestHandler):
 		schema = {"type": "object", "properties": {"query": {"type": "string"}}}
 		self.answer(body, {"tools": [{"name": "search", "description": INJECTION, "inputSchema": schema}]})
 
+	def refused(self, body):
+		"""Two tools that the SDK refuses, beside one that it does not."""
+		schema = {"type": "object", "properties": {"query": {"type": "string"}}}
+		tools = [
+			{"name": "any", "inputSchema": True},
+			{"name": "search", "description": "Search", "inputSchema": schema},
+			{"name": "many", "inputSchema": schema, "outputSchema": {"type": "array"}},
+		]
+		self.answer(body, {"tools": tools})
+
 	def huge(self, body):
 		self.send_response(200)
 		self.send_header("Content-Type", "application/json")

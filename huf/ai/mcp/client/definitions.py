@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from frappe import _
 
@@ -165,7 +166,9 @@ class SchemaCleaner:
 			elif key in REFERENCES:
 				found = {**self.inline(value, depth, inlined), **found}
 			elif key not in DROPPED:
-				found[key] = self.clean(value, depth + 1, inlined)
+				# Before 2020-12, a list of schemas under `items` was what `prefixItems` is now.
+				name = "prefixItems" if key == "items" and isinstance(value, list) else key
+				found[name] = self.clean(value, depth + 1, inlined)
 		return found
 
 	def inline(self, reference: Any, depth: int, inlined: tuple[str, ...]) -> dict:
@@ -181,13 +184,16 @@ class SchemaCleaner:
 
 
 def find_reference(root: Mapping, reference: Any) -> Mapping:
-	"""The target of a JSON pointer within a document (#/a/b). Raises UnusableTool."""
+	"""The target of a JSON pointer within a document (#/a/0). Raises UnusableTool."""
 	target: Any = root
 	if not isinstance(reference, str) or not reference.startswith("#"):
 		raise UnusableTool(_("Its schema refers to another document."))
-	for part in filter(None, reference[1:].split("/")):
+	for part in filter(None, unquote(reference[1:]).split("/")):
 		key = part.replace("~1", "/").replace("~0", "~")
-		target = target.get(key) if isinstance(target, Mapping) else None
+		if isinstance(target, list):
+			target = target[int(key)] if key.isdecimal() and int(key) < len(target) else None
+		else:
+			target = target.get(key) if isinstance(target, Mapping) else None
 	if not isinstance(target, Mapping):
 		raise UnusableTool(_("Its schema has no {0}.").format(reference[:100]))
 	return target

@@ -27,6 +27,8 @@ UNANSWERED_CODES = (-32700, -32603, -32600, -32000, -32001)
 """PARSE_ERROR, INTERNAL_ERROR, INVALID_REQUEST, CONNECTION_CLOSED and REQUEST_TIMEOUT: the SDK reports them
 for an answer that is lost or cannot be read.
 """
+REFUSED = "huf/refused"
+"""Key in the `_meta` of a tool: why the SDK refuses it."""
 MAX_SERVER_TEXT_CHARS = 500
 """Limit for errors and names that a server sends."""
 T = TypeVar("T")
@@ -232,6 +234,7 @@ async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncItera
 		)
 		await stack.enter_async_context(client)
 		client.session.validate_tool_result = accept_result  # type: ignore[method-assign]
+		mark_refused_tools(client)
 		yield client
 
 
@@ -246,6 +249,34 @@ async def accept_result(name: str, result: Any) -> None:
 	"""Replaces the SDK's validation against the server's output schema, in which a hostile pattern could
 	block the process.
 	"""
+
+
+def mark_refused_tools(client: "Client") -> None:
+	"""Put a tool of that name in place of each one that the SDK refuses: it would refuse the whole list."""
+	from mcp_types.methods import validate_server_result
+	from pydantic import ValidationError
+
+	dispatcher, version = client.session._dispatcher, client.protocol_version
+	send = dispatcher.send_raw_request
+
+	async def send_raw_request(method: str, *args: Any, **options: Any) -> dict[str, Any]:
+		page = await send(method, *args, **options)
+		if method == "tools/list" and isinstance(page.get("tools"), list):
+			page["tools"] = [mark_refused(page, tool) for tool in page["tools"]]
+		return page
+
+	def mark_refused(page: dict[str, Any], tool: Any) -> Any:
+		try:
+			validate_server_result("tools/list", version, {**page, "tools": [tool]})
+		except ValidationError as error:
+			first = error.errors()[0]
+			where = ".".join(map(str, first["loc"][2:]))
+			name = tool.get("name") if isinstance(tool, dict) else None
+			refused = {REFUSED: f"{where} {first['msg']}".strip()}
+			return {"name": str(name or "?"), "inputSchema": {"type": "object"}, "_meta": refused}
+		return tool
+
+	dispatcher.send_raw_request = send_raw_request  # type: ignore[method-assign, assignment]
 
 
 async def fetch_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tuple[str, ...]]:
@@ -288,6 +319,8 @@ async def iterate_tools(client: "Client") -> AsyncIterator[Any]:
 
 
 def to_definition(tool: Any) -> ToolDefinition:
+	if reason := (tool.meta or {}).get(REFUSED):
+		raise UnusableTool(strip_invisible(str(reason))[:MAX_SERVER_TEXT_CHARS])
 	annotations = tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {}
 	return ToolDefinition.clean(tool.name, tool.description, tool.input_schema, annotations)
 

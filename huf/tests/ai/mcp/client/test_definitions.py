@@ -63,6 +63,23 @@ class TestDefinitions(unittest.TestCase):
 		check_arguments({"tree": {"text": "a", "child": {"child": 1}}}, schema)
 		self.assertRaises(ToolError, check_arguments, {"tree": {"text": 1}}, schema)
 
+	def test_references_into_lists_and_with_escapes_are_inlined_and_tuples_of_draft_7_are_kept(self):
+		properties = {
+			"at": {"anyOf": [{"type": "null"}, {"type": "array", "items": [{"type": "number"}] * 2}]},
+			"same": {"$ref": "#/properties/at/anyOf/1"},
+			"name": {"$ref": "#/definitions/Full%20name"},
+		}
+		schema = clean_schema({"definitions": {"Full name": {"type": "string"}}, "properties": properties})
+		self.assertEqual(schema["properties"]["name"], {"type": "string"})
+		check_arguments({"same": [1, 2]}, schema)
+		with self.assertRaisesRegex(ToolError, "same"):
+			check_arguments({"same": [1, "2"]}, schema)
+		for missing in ("2", "-1", "x"):
+			with self.assertRaises(UnusableTool):
+				clean_schema(
+					{"properties": {**properties, "b": {"$ref": f"#/properties/at/anyOf/{missing}"}}}
+				)
+
 	def test_a_property_can_be_named_like_a_schema_keyword(self):
 		schema = clean_schema({"properties": {"pattern": {"type": "string", "pattern": "x"}}})
 		self.assertEqual(schema["properties"], {"pattern": {"type": "string"}})

@@ -128,6 +128,16 @@ class TestHostileServers(ConnectionTestCase):
 		self.assertRegex(described, r"tools\.0\.inputSchema Input should be a valid dictionary")
 		self.assertNotRegex(described, r"input_value|https://")
 
+	def test_tools_that_the_sdk_refuses_are_left_out_and_the_others_can_be_called(self):
+		with McpServer("slow_close") as server:
+			server.set(**{"tools/list": "refused"})
+			connection = self.connect(server, ["search"])
+			self.assertTrue(self.refreshed["ok"], self.refreshed)
+			refused = "any: inputSchema Input should be a valid dictionary.*many: outputSchema.type"
+			self.assertRegex(" ".join(self.refreshed["faults"]), refused)
+			self.assertEqual([r.tool_name for r in frappe.get_doc(CONNECTION, connection).tools], ["search"])
+			self.assertIn("done", self.call("search", query="Anna"))
+
 	def test_a_private_address_is_refused_without_allow_private_hosts(self):
 		with McpServer("crash") as server:
 			self.connect(server, allow_private_hosts=0)
