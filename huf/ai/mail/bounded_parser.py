@@ -5,6 +5,8 @@ from email.parser import BytesHeaderParser, BytesParser
 from email.policy import Compat32, Policy, compat32
 from typing import cast
 
+from huf.ai.core.text_decoding import decode_surrogates
+
 MAX_DEPTH = 30
 MAX_PARTS = 1_000
 MAX_HEADER_CHARS = 100_000
@@ -23,6 +25,10 @@ class BoundedPolicy(Compat32):
 	def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
 		name, value = super().header_source_parse(sourcelines)
 		return name, value[: MAX_TYPE_CHARS if name.lower().startswith("content-") else MAX_HEADER_CHARS]
+
+	def header_fetch_parse(self, name: str, value: str) -> str:
+		"""Read the bytes of a file name that its sender has not encoded, which `email` replaces."""
+		return decode_surrogates(value)
 
 
 class BoundedMessage(Message):

@@ -22,6 +22,7 @@ from huf.ai.mail.bounded_parser import BoundedMessage, parse_parts, read_headers
 from huf.ai.mail.quoting import extract_new_text
 
 MAX_STRIPPED_CHARS = 50_000
+FORWARDED = "---------- Forwarded message ---------"
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
@@ -193,24 +194,35 @@ def parse_date_header(value: str | None) -> datetime | None:
 # --- parts ---
 
 
-def read_parts(part: BoundedMessage, is_related: bool = False) -> Iterator[str | Attachment]:
+def read_parts(part: BoundedMessage, parent: str = "") -> Iterator[str | Attachment]:
 	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty.
 
-	`is_related`: the part belongs to an HTML text, like its pictures.
+	`parent`: the content type of the part that contains this one.
 	"""
 	kind = part.get_content_type()
 	if kind == "multipart/alternative":
 		yield from read_alternatives(part)
 	elif part.is_multipart() and kind.startswith("multipart/"):
 		for each in read_subparts(part):
-			yield from read_parts(each, kind == "multipart/related")
+			yield from read_parts(each, kind)
 	elif kind.startswith("multipart/"):
 		# Declared as multipart, but without parts.
 		yield decode_text(part)
 	elif kind in ("text/plain", "text/html") and not is_attached(part):
 		yield decode_text(part)
 	else:
-		yield to_attachment(part, is_related)
+		# What belongs to an HTML text, like its pictures, is related to it.
+		yield to_attachment(part, is_related=parent == "multipart/related")
+		if kind == "message/rfc822" and parent != "multipart/report":
+			yield from map(read_forwarded, read_subparts(part))
+
+
+def read_forwarded(mail: BoundedMessage) -> str:
+	"""The head and the texts of a mail that is attached to another one; empty if it has no head."""
+	names = ("From", "Date", "To", "Subject")
+	head = [f"{name}: {decode_header_value(mail[name])}" for name in names if mail[name]]
+	texts = [each for each in read_parts(mail) if isinstance(each, str) and each.strip()]
+	return "\n\n".join(["\n".join([FORWARDED, *head]), *texts]) if head else ""
 
 
 def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:

@@ -11,7 +11,8 @@ that.
 """
 QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
 SAYS_WHO = re.compile(r"@|\b(?:19|20)\d\d\b")
-RULE = re.compile(r"\n[_-]{5,}\s*$")
+RULE = re.compile(r"(?:^|\n)[_-]{5,}(?:[^\n]{1,60}[_-]{5,})?\s*$")
+"""A line above what is quoted or forwarded."""
 
 
 @lru_cache(maxsize=1)

@@ -4,9 +4,10 @@ import os
 import time
 import unittest
 from email.message import EmailMessage
+from email.mime.message import MIMEMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
-from huf.ai.mail.message import list_attachments, parse_message
+from huf.ai.mail.message import FORWARDED, list_attachments, parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
 from huf.ai.mail.triage import UNCLASSIFIED, draft_prompt, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
@@ -99,6 +100,34 @@ class TestSamples(unittest.TestCase):
 			message = parse_message(sample.raw)
 			self.assertIn(OLD, message.text, sample.name)
 			self.assertNotIn(OLD, message.new_text, sample.name)
+
+	def test_a_mail_that_is_forwarded_as_an_attachment_is_read_but_not_the_one_in_a_delivery_report(self):
+		claim, note, report = EmailMessage(), EmailMessage(), EmailMessage()
+		claim["From"], claim["Subject"] = "Jürgen <j@shop.example>", "Claim 77"
+		claim.set_content("My parcel is broken.")
+		claim.add_attachment(b"x", "image", "png", filename="parcel.png")
+		note.set_content("Please answer him.")
+		for mail, kind in ((note, "mixed"), (report, "report")):
+			mail.make_mixed()
+			mail.attach(MIMEMessage(claim))
+			mail.set_type(f"multipart/{kind}")
+		message = parse_message(note.as_bytes())
+		head = f"{FORWARDED}\nFrom: Jürgen <j@shop.example>\nSubject: Claim 77"
+		self.assertEqual(message.text, f"Please answer him.\n\n\n{head}\n\nMy parcel is broken.")
+		self.assertEqual(message.new_text, "Please answer him.")
+		self.assertEqual([each.file_name for each in message.attachments], ["attachment.eml"])
+		message = parse_message(report.as_bytes())
+		self.assertEqual((message.text, len(message.attachments)), ("", 1))
+
+	def test_a_forward_without_a_comment_is_its_own_new_text(self):
+		mail = f"Subject: Fwd: Claim\n\n{FORWARDED}\nFrom: Anna <a@shop.example>\nSubject: Claim\n\nBroken."
+		self.assertIn("Broken.", parse_message(mail.encode()).new_text)
+
+	def test_file_names_that_their_sender_has_not_encoded_are_read(self):
+		head = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename="Übersicht.pdf"\n\nx'
+		for charset in ("utf-8", "cp1252"):
+			(attachment,) = parse_message(head.encode(charset)).attachments
+			self.assertEqual(attachment.file_name, "Übersicht.pdf", charset)
 
 	def test_a_20_mb_attachment_is_parsed_unchanged(self):
 		mail, content = EmailMessage(), os.urandom(20 * 1024 * 1024)
