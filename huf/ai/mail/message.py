@@ -214,10 +214,10 @@ def read_parts(part: BoundedMessage, parent: str = "") -> Iterator[str | Attachm
 		# What belongs to an HTML text, like its pictures, is related to it.
 		yield to_attachment(part, is_related=parent == "multipart/related")
 		if kind == "message/rfc822" and parent != "multipart/report":
-			yield from map(read_forwarded, read_subparts(part))
+			yield from map(read_forwarded_mail, read_subparts(part))
 
 
-def read_forwarded(mail: BoundedMessage) -> str:
+def read_forwarded_mail(mail: BoundedMessage) -> str:
 	"""The head and the texts of a mail that is attached to another one; empty if it has no head."""
 	names = ("From", "Date", "To", "Subject")
 	head = [f"{name}: {decode_header_value(mail[name])}" for name in names if mail[name]]

@@ -1,7 +1,6 @@
 """Collects all documents of a pack in installation order: manifest, JSON files, mail rules, tools, evals."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import frappe
@@ -59,14 +58,7 @@ def list_entries(pack: Pack, source: PackSource, made: set[tuple[str, str]]) -> 
 	tools = [entry for entry in found if entry.doctype == TOOL]
 	names = {entry.values.get("tool_name") for entry in tools}
 	found += [*find_offered_tools(agents, names, made), *find_missing_models([*agents, *tools], made)]
-	return in_install_order(mark_agent_tools(found, {entry.values.get("agent_name") for entry in agents}))
-
-
-def mark_agent_tools(found: Iterable[PackEntry], agents: set[Any]) -> Iterable[PackEntry]:
-	"""An agent needs its tools, and a tool that calls an agent of the pack needs that agent."""
-	for entry in found:
-		agent = entry.values.get("agent") if entry.doctype == TOOL else None
-		yield replace(entry, links_ahead=True) if agent and agent in agents else entry
+	return in_install_order(found)
 
 
 def in_install_order(entries: Iterable[PackEntry]) -> list[PackEntry]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 
 import frappe
+from frappe.model.naming import NamingSeries
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import LineMapping
@@ -21,9 +22,11 @@ from huf.ai.packs.merging import (
 	split_document_parts,
 )
 from huf.ai.storage.untrusted_records import mark_record
+from huf.ai.tools.schemas import TABLE_TYPES
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 UNCOMPARED_TYPES = {"Password"}
+LINK_TYPES = ("Link", *TABLE_TYPES)
 ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
 
 
@@ -100,6 +103,27 @@ def get_entry_key(entry: PackEntry) -> str:
 	return get_entry_name(entry) or compute_part_digest(entry.values)
 
 
+def links_ahead(entry: PackEntry, pack_entries: Iterable[PackEntry]) -> bool:
+	"""Whether it links to a document of the pack that is created later: some link to each other."""
+	missing = {(doctype, name) for doctype, name in list_links(entry) if not frappe.db.exists(doctype, name)}
+	doctypes = {doctype for doctype, _name in missing}
+	return any(
+		(each.doctype, get_entry_name(each)) in missing for each in pack_entries if each.doctype in doctypes
+	)
+
+
+def list_links(entry: PackEntry) -> Iterator[tuple[str, str]]:
+	"""(DocType, name) of what it links to."""
+	doc = frappe.get_doc(deepcopy({"doctype": entry.doctype, **entry.values}))
+	if entry.doctype == "DocType":
+		yield from (("DocType", row.options) for row in doc.fields if row.fieldtype in LINK_TYPES)
+		return
+	for each in (doc, *doc.get_all_children()):
+		for df in each.meta.get_link_fields():
+			if isinstance(name := each.get(df.fieldname), str) and name:
+				yield df.options, name
+
+
 def insert_entry(entry: PackEntry):
 	"""Insert and return the document.
 
@@ -116,10 +140,37 @@ def insert_entry(entry: PackEntry):
 			# Frappe adds this field, Frappe 15 also to a DocType that has it.
 			doc.set("fields", [field for field in doc.fields if field.fieldname != "amended_from"])
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
-		doc = doc.insert(set_name=given)
+		with linking_ahead(entry):
+			doc = doc.insert(set_name=given)
+		if given:
+			count_in_series(doc)
 	if entry.untrusted:
 		mark_record(doc.doctype, doc.name, [entry.untrusted], None)
 	return doc
+
+
+def count_in_series(doc) -> None:
+	"""Advance the DocType's series past a name that was given to a document: no new one could have it."""
+	rule = doc.meta.autoname or ""
+	key = doc.naming_series if rule == "naming_series:" else rule
+	if not key or ":" in key or (key == rule and "#" not in key):
+		return
+	series = NamingSeries(key)
+	prefix = series.get_prefix()
+	number = doc.name.removeprefix(prefix)
+	if doc.name.startswith(prefix) and number.isdecimal() and int(number) > series.get_current_value():
+		series.update_counter(int(number))
+
+
+@contextmanager
+def linking_ahead(entry: PackEntry) -> Iterator[None]:
+	"""Let a DocType link to one that is created later, as those of fixtures may."""
+	before = frappe.flags.in_fixtures
+	frappe.flags.in_fixtures = before or (entry.links_ahead and entry.doctype == "DocType")
+	try:
+		yield
+	finally:
+		frappe.flags.in_fixtures = before
 
 
 @contextmanager
@@ -177,7 +228,8 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 			doc = frappe.get_doc(entry.doctype, name)
 			doc.flags.ignore_links = entry.links_ahead
 			write_parts(doc, deepcopy(merged.changes))
-			doc.save(ignore_version=True)  # versions are for changes made by people
+			with linking_ahead(entry):
+				doc.save(ignore_version=True)  # versions are for changes made by people
 		if entry.untrusted:
 			mark_record(entry.doctype, name, [entry.untrusted], None)
 	stored = read_stored_parts(entry.doctype, name, given)

@@ -6,7 +6,7 @@ left alone and do not become the pack's.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import frappe
 
@@ -68,6 +68,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 		with entries.naming_entry(entry):
 			key = entry.doctype, entries.get_entry_key(entry)
 			is_known = key in seen
+			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries))
 		if is_known:
 			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
 		seen.add(key)

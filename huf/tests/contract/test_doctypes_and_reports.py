@@ -57,6 +57,18 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		frappe.get_doc(dict(doctype="DocType", permissions=rules, **values)).insert()
 		self.addCleanup(self.drop)
 
+	def test_a_doctype_of_fixtures_may_link_to_one_that_does_not_exist_yet(self):
+		def save():
+			doc = frappe.get_doc("DocType", self.doctype)
+			doc.append("fields", dict(fieldname="other", fieldtype="Link", label="Other", options="No Such"))
+			doc.save()
+
+		self.assertRaises(frappe.ValidationError, save)
+		frappe.flags.in_fixtures = True
+		self.addCleanup(frappe.flags.pop, "in_fixtures")
+		save()
+		self.assertEqual(frappe.get_meta(self.doctype).get_field("other").options, "No Such")
+
 	def drop(self):
 		frappe.db.rollback()
 		if frappe.db.exists("DocType", self.doctype):

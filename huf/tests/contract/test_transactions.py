@@ -1,7 +1,7 @@
 """Savepoints, commit callbacks, direct writes and counters that the app relies on. Runs on both runtimes."""
 
 import frappe
-from frappe.model.naming import make_autoname
+from frappe.model.naming import NamingSeries, make_autoname
 
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere, together
@@ -153,6 +153,15 @@ class TestCounters(SiteTestCase):
 		last = make_order()
 		last.delete()
 		self.assertEqual(make_order().name, last.name)
+
+	def test_a_series_goes_on_after_the_number_that_its_counter_is_set_to(self):
+		series = NamingSeries(f"{frappe.generate_hash(length=6)}-.YYYY.-.###")
+		self.assertRegex(series.get_prefix(), r"^\w{6}-20\d\d-$")
+		self.assertEqual(series.get_current_value(), 0)
+		for number in (7, 41):
+			series.update_counter(number)
+			self.assertEqual(series.get_current_value(), number)
+		self.assertEqual(make_autoname(series.series), f"{series.get_prefix()}042")
 
 	def test_concurrent_inserts_never_get_the_same_series_name(self):
 		series = f"{frappe.generate_hash(length=6)}-.######"

@@ -227,6 +227,32 @@ class TestExporting(PackTestCase):
 		)
 		remove_pack(f"visits_{self.key}")
 
+	def test_doctypes_and_records_that_link_to_each_other_are_installed_and_their_series_goes_on(self):
+		garden, visit = f"Garden {self.key}", f"Visit {self.key}"
+		values = {"module": "Huf", "custom": 1, "permissions": [MANAGER], "autoname": f"V-{self.key}-.####"}
+		link = {"fieldname": "garden", "fieldtype": "Link", "label": "Garden", "options": garden}
+		title = {"fieldname": "title", "fieldtype": "Data", "label": "Title"}
+		make("DocType", name=garden, fields=[title], **{**values, "autoname": "hash"})
+		make("DocType", name=visit, fields=[title, link], **values)
+		back = {"fieldname": "last_visit", "fieldtype": "Link", "label": "Last Visit", "options": visit}
+		doc = frappe.get_doc("DocType", garden)
+		doc.append("fields", back)
+		doc.save()
+		made = make(garden, title="Rose")
+		made.update({"last_visit": make(visit, title="First", garden=made.name).name}).save()
+		files = export_pack(f"visits_{self.key}", doctypes=[visit], with_records=True)
+		drop_doctypes([visit, garden])
+		frappe.db.delete("Series", {"name": f"V-{self.key}-"})
+		self.install_files(files)
+		self.assertEqual(frappe.db.get_value(garden, made.name, "last_visit"), f"V-{self.key}-0001")
+		self.assertEqual(frappe.db.get_value(visit, f"V-{self.key}-0001", "garden"), made.name)
+		self.assertEqual(make(visit, title="Second").name, f"V-{self.key}-0002")
+		missing = files["records.json"].replace(made.name, "no-such-garden", 1)
+		remove_pack(f"visits_{self.key}", with_records=True)
+		self.assertFalse(frappe.db.exists("DocType", garden))
+		with self.assertRaisesRegex(UsageError, "no-such-garden|" + made.name):
+			self.install_files({**files, "records.json": missing})
+
 	def test_submitted_records_stay_submitted_and_cancelled_ones_are_not_exported(self):
 		title = {"fieldname": "title", "fieldtype": "Data", "label": "Title", "unique": 1}
 		bill = f"Bill {self.key}"

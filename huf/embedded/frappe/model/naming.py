@@ -111,6 +111,29 @@ def getseries(key: str, digits: int) -> str:
 	return str(row[0][0]).zfill(digits)
 
 
+class NamingSeries:
+	"""The counter of a series such as "ORD-.YYYY.-.####"."""
+
+	def __init__(self, series: str):
+		self.series = series if "#" in series else f"{series}.#####"
+
+	def get_prefix(self) -> str:
+		"""The text before the number, with the date of today."""
+		return parse_naming_series(self.series.partition(".#")[0])
+
+	def get_current_value(self) -> int:
+		row = frappe.db.execute(
+			"SELECT current FROM `tabSeries` WHERE name = ?", (self.get_prefix(),)
+		).fetchone()
+		return row[0] if row else 0
+
+	def update_counter(self, new_count: int) -> None:
+		frappe.db.execute(
+			"INSERT INTO `tabSeries` VALUES (?, ?) ON CONFLICT DO UPDATE SET current = excluded.current",
+			(self.get_prefix(), cint(new_count)),
+		)
+
+
 def revert_series_if_last(key: str, name: str, doc=None):
 	"""Decrement the counter if the deleted document had the last number."""
 	prefix = parse_naming_series(key.partition(".#")[0], doc=doc)
