@@ -220,17 +220,27 @@ def read_call_result(result: Any) -> dict:
 	The nesting keeps a server's data from passing as a record of this site that answers cite
 	(`tools/sources.py`).
 	"""
-	texts = [each.text for each in result.content if each.type == "text"]
-	text = strip_invisible("\n".join(texts))
+	texts = [read_block_text(each) for each in result.content]
+	text = strip_invisible("\n".join(filter(None, texts)))
 	if result.is_error:
 		raise ToolError(text[:MAX_ERROR_CHARS] or "The server reports an error without saying more.")
-	left_out = [describe_block(each) for each in result.content if each.type != "text"]
+	left_out = [
+		describe_block(each) for each, read in zip(result.content, texts, strict=True) if read is None
+	]
 	structured = strip_invisible_json(result.structured_content)
 	found = {"text": text, "structured": structured, "left_out": left_out}
 	if structured is not None and read_json_or_text(text) in unwrap_result(structured):
 		# Servers repeat structured content, or the value that it wraps, as text for older clients.
 		del found["text"]
 	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
+
+
+def read_block_text(block: Any) -> str | None:
+	"""The text of a content block, below its address if it is an embedded resource; None for other kinds."""
+	if block.type == "text":
+		return block.text
+	text = getattr(getattr(block, "resource", None), "text", None)
+	return None if text is None else f"{block.resource.uri}:\n{text}"
 
 
 def unwrap_result(structured: Any) -> list:

@@ -127,6 +127,19 @@ class TestDefinitions(unittest.TestCase):
 		self.assertRegex(make_tool_name("gh_", "x" * 100), r"^gh_x+_[0-9a-f]{6}$")
 		self.assertNotEqual(make_tool_name("", "a.b", ["a_b"]), make_tool_name("", "a/b", ["a_b"]))
 
+	def test_the_text_of_embedded_resources_is_read_and_other_blocks_are_named(self):
+		blocks = [
+			{"type": "text", "text": "Downloaded."},
+			{"type": "resource", "resource": {"uri": "repo://a/README.md", "text": "# A"}},
+			{
+				"type": "resource",
+				"resource": {"uri": "repo://a/b.png", "mimeType": "image/png", "blob": "eA=="},
+			},
+		]
+		result = read_call_result(CallToolResult.model_validate({"content": blocks}))
+		self.assertEqual(result["text"], "Downloaded.\nrepo://a/README.md:\n# A")
+		self.assertEqual(result["left_out"], ["resource image/png repo://a/b.png"])
+
 	def test_text_beside_structured_content_is_left_out_only_if_it_repeats_it(self):
 		for structured, text, is_kept in (
 			({"count": 2}, '{"count": 2}', False),
