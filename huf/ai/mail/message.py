@@ -24,6 +24,7 @@ from huf.ai.mail.quoting import extract_new_text
 MAX_STRIPPED_CHARS = 50_000
 FORWARDED = "---------- Forwarded message ---------"
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
+EVENT_LINE = re.compile("(?:SUMMARY|DTSTART|DTEND|DURATION|RRULE|LOCATION|ORGANIZER|STATUS)[;:]")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
 MAX_NAMES_CHARS = 1_000
@@ -119,7 +120,8 @@ def parse_message(raw: bytes) -> MailMessage:
 			texts.append(each)
 		else:
 			attachments.append(each)
-	text = "\n\n".join(part for part in texts if part.strip()).strip() or read_invitation(attachments)
+	text = "\n\n".join(part for part in texts if part.strip()).strip()
+	text = add_event(text, read_calendar(attachments))
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),
 		sender=sender,
@@ -238,10 +240,19 @@ def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 	yield from (each for some in read for each in some if isinstance(each, Attachment))
 
 
-def read_invitation(attachments: list[Attachment]) -> str:
-	"""The calendar entry of an invitation, which often has no other text; may be empty."""
+def read_calendar(attachments: list[Attachment]) -> str:
+	"""The first calendar of a mail; may be empty."""
 	found = next((each.content for each in attachments if each.content_type == "text/calendar"), b"")
 	return strip_control_chars(decode_bytes(found, None).replace("\r\n", "\n"))[:MAX_STRIPPED_CHARS].strip()
+
+
+def add_event(text: str, calendar: str) -> str:
+	"""The text with when and where of an invitation, which often has no text, or one without them."""
+	if not text:
+		return calendar
+	event = calendar.partition("BEGIN:VEVENT\n")[2].partition("BEGIN:VALARM")[0].partition("END:VEVENT")[0]
+	lines = re.sub(r"\n[ \t]", "", event).split("\n")
+	return "\n".join([text, "", *filter(EVENT_LINE.match, lines)]).strip()
 
 
 def read_subparts(part: BoundedMessage) -> list[BoundedMessage]:

@@ -123,6 +123,23 @@ class TestSamples(unittest.TestCase):
 		mail = f"Subject: Fwd: Claim\n\n{FORWARDED}\nFrom: Anna <a@shop.example>\nSubject: Claim\n\nBroken."
 		self.assertIn("Broken.", parse_message(mail.encode()).new_text)
 
+	def test_an_invitation_says_when_and_where_below_its_text(self):
+		zone = "BEGIN:VTIMEZONE\r\nDTSTART:16010101T030000\r\nEND:VTIMEZONE"
+		when = "DTSTART;TZID=Europe/Berlin:20261201T100000"
+		alarm = "BEGIN:VALARM\r\nDURATION:PT5M\r\nEND:VALARM"
+		event = (
+			f"BEGIN:VEVENT\r\nUID:1\r\n{when}\r\nLOCATION:Room 5\\, left\r\n  side\r\n{alarm}\r\nEND:VEVENT"
+		)
+		calendar = f"BEGIN:VCALENDAR\r\n{zone}\r\n{event}\r\nEND:VCALENDAR\r\n"
+		mail = EmailMessage()
+		mail.set_content("Shall we talk?")
+		mail.add_alternative(calendar, subtype="calendar")
+		self.assertEqual(
+			parse_message(mail.as_bytes()).text, f"Shall we talk?\n\n{when}\nLOCATION:Room 5\\, left side"
+		)
+		alone = f"Content-Type: text/calendar\r\n\r\n{calendar}"
+		self.assertIn("UID:1", parse_message(alone.encode()).text)
+
 	def test_file_names_that_their_sender_has_not_encoded_are_read(self):
 		head = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename="Übersicht.pdf"\n\nx'
 		for charset in ("utf-8", "cp1252"):
