@@ -8,6 +8,7 @@ from copy import deepcopy
 
 import frappe
 from frappe.model.naming import NamingSeries
+from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import LineMapping
@@ -182,7 +183,7 @@ def naming_entry(entry: PackEntry) -> Iterator[None]:
 	try:
 		yield
 	except (*refused, frappe.db.DataError, frappe.db.OperationalError) as error:
-		raise UsageError(f"{entry.place} ({entry.doctype}): {error}") from error
+		raise UsageError(f"{entry.place} ({entry.doctype}): {strip_html(str(error))}") from error
 	except (AttributeError, KeyError, TypeError, ValueError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error
 
