@@ -270,9 +270,9 @@ def mark_refused_tools(client: "Client") -> None:
 			validate_server_result("tools/list", version, {**page, "tools": [tool]})
 		except ValidationError as error:
 			first = error.errors()[0]
-			where = ".".join(map(str, first["loc"][2:]))
+			reason = ": ".join(filter(None, (".".join(map(str, first["loc"][2:])), first["msg"])))
 			name = tool.get("name") if isinstance(tool, dict) else None
-			refused = {REFUSED: f"{where} {first['msg']}".strip()}
+			refused = {REFUSED: f"The SDK refuses it ({reason})."}
 			return {"name": str(name or "?"), "inputSchema": {"type": "object"}, "_meta": refused}
 		return tool
 
