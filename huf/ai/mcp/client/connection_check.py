@@ -26,6 +26,8 @@ COMMAND_STEPS = ("address", "initialize", "tools", "changes")
 TIMEOUT_S = 10
 """For resolving the name, and again for connecting."""
 REFUSED_STATUSES = (401, 403)
+NO_SERVER_STATUSES = (404, 405)
+"""405 is what the addresses of the older transport HTTP+SSE answer."""
 
 
 class Failure(Exception):
@@ -150,10 +152,9 @@ def explain_failure(doc: Any, reason: str, reached: list[str], statuses: list[in
 	if statuses and statuses[-1] in REFUSED_STATUSES:
 		message = _("The server refuses the credentials with status {0}. Check {1}: it is {2}.")
 		return Failure("authorize", message.format(statuses[-1], _("Authentication"), _(doc.auth or "None")))
-	if statuses and statuses[-1] == 404:
-		return Failure(
-			"initialize", _("There is no MCP server at this path (status 404). Check the end of the URL.")
-		)
+	if statuses and statuses[-1] in NO_SERVER_STATUSES:
+		message = _("There is no MCP server at this path (status {0}). Check the end of the URL.")
+		return Failure("initialize", message.format(statuses[-1]))
 	return Failure("initialize", _("The server does not answer as an MCP server: {0}").format(reason))
 
 

@@ -1,7 +1,7 @@
 """A connection check reports which step failed, against real servers on loopback."""
 
 import threading
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import frappe
 
@@ -11,6 +11,16 @@ from huf.tests.ai.setup.test_openapi_import import Service
 from huf.tests.base import enter
 from huf.tests.factories import make_user
 from huf.tests.mcp_servers import INJECTION, SECRET, McpServer
+
+
+class OnlyEvents(BaseHTTPRequestHandler):
+	"""Refuses POST, as the addresses of the older transport HTTP+SSE do."""
+
+	def do_POST(self):
+		self.send_error(405)
+
+	def log_message(self, *args):
+		pass
 
 
 class TestCheck(ConnectionTestCase):
@@ -69,16 +79,21 @@ class TestCheck(ConnectionTestCase):
 		self.assert_fails(steps, "authorize", "status 401. Check Authentication")
 		connection = self.connect(token_server, auth="Bearer", bearer_token=SECRET)
 		self.assertTrue(all(ok for ok, _ in self.check(connection).values()))
-		rest_server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-		rest_server.requests = []
-		self.addCleanup(rest_server.server_close)
-		self.addCleanup(rest_server.shutdown)
-		threading.Thread(target=rest_server.serve_forever, args=(0.02,), daemon=True).start()
-		steps = self.check(
-			connection, url=f"http://127.0.0.1:{rest_server.server_address[1]}/mcp", auth="None"
-		)
-		self.assert_fails(steps, "initialize", "does not answer as an MCP server")
-		self.assertNotIn(SECRET, str(steps))
+		for handler, reason in ((Service, "does not answer as an MCP server"), (OnlyEvents, "status 405")):
+			with self.subTest(handler):
+				url = f"http://127.0.0.1:{self.serve(handler)}/sse"
+				steps = self.check(connection, url=url, auth="None")
+				self.assert_fails(steps, "initialize", reason)
+				self.assertNotIn(SECRET, str(steps))
+
+	def serve(self, handler: type[BaseHTTPRequestHandler]) -> int:
+		"""Serve with this handler; returns the port."""
+		server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+		server.requests = []
+		self.addCleanup(server.server_close)
+		self.addCleanup(server.shutdown)
+		threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+		return server.server_address[1]
 
 	def test_a_changed_tool_is_named_and_the_change_is_stored(self):
 		connection = self.connect(self.server, ["search.notes"])
