@@ -31,6 +31,8 @@ MAX_NAMES_CHARS = 1_000
 NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.?)*(?:"|(?P<unclosed>$))|\([^()]*\)')
 """Encoded words, quoted texts and comments."""
 OWN_PICTURE = re.compile(r"!\[([^\]]*)\]\(cid:[^)\s]*\)")
+TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""With these, a program can have a name that people read as invoice.pdf."""
 ADDRESS_PLACE = re.compile(r"@|<[^<>]*\w")
 """What stands where the address belongs, whether it can be read or not."""
 
@@ -325,9 +327,9 @@ def payload_of(part: Message) -> bytes:
 
 
 def get_file_name(part: Message) -> str:
-	"""The file name without folders; may be empty."""
+	"""The file name without folders, and without characters that turn letters around; may be empty."""
 	try:
 		name = part.get_filename() or ""
 	except (LookupError, ValueError, TypeError):
 		name = ""
-	return re.split(r"[/\\]", decode_header_value(name))[-1].strip()
+	return re.split(r"[/\\]", TURNING.sub("", decode_header_value(name)))[-1].strip()

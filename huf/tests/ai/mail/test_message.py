@@ -146,6 +146,11 @@ class TestSamples(unittest.TestCase):
 			(attachment,) = parse_message(head.encode(charset)).attachments
 			self.assertEqual(attachment.file_name, "Übersicht.pdf", charset)
 
+	def test_a_file_name_cannot_hide_its_ending(self):
+		mail = EmailMessage()
+		mail.add_attachment(b"x", "application", "pdf", filename="invoice\u202efdp.exe")
+		self.assertEqual(parse_message(mail.as_bytes()).attachments[0].file_name, "invoicefdp.exe")
+
 	def test_a_20_mb_attachment_is_parsed_unchanged(self):
 		mail, content = EmailMessage(), os.urandom(20 * 1024 * 1024)
 		mail.set_content("Large")
