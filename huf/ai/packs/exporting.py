@@ -10,6 +10,7 @@ from typing import Any
 
 import frappe
 import yaml
+from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_definition
@@ -147,8 +148,10 @@ def dump_document(doc) -> dict:
 				found[df.fieldname] = ""
 		elif isinstance(value, list):
 			found[df.fieldname] = [dump_document(row) for row in value]
-		elif str(value) != str(df.default or ("0" if isinstance(value, int | float) else "")):
-			found[df.fieldname] = value if isinstance(value, int | float) else str(value)
+		elif isinstance(value, int | float):
+			found |= {df.fieldname: value} if value != flt(df.default) else {}
+		elif str(value) != str(df.default or ""):
+			found[df.fieldname] = str(value)
 	return found
 
 

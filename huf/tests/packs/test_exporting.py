@@ -166,6 +166,13 @@ class TestExporting(PackTestCase):
 			[files[each["instructions_file"]] for each in agents], [f"You are {name}." for name in names]
 		)
 
+	def test_amounts_that_are_not_set_are_not_exported(self):
+		manifest = export_pack("copy", [self.agent])["pack.yaml"]
+		self.assertNotRegex(manifest, r": 0\.0$|run_cost_limit")
+		frappe.db.set_value("Agent", self.agent, "run_cost_limit", 0.5)
+		frappe.clear_document_cache("Agent", self.agent)
+		self.assertIn("run_cost_limit: 0.5", export_pack("copy", [self.agent])["pack.yaml"])
+
 	def test_a_model_is_exported_without_the_name_of_its_provider(self):
 		provider = make("AI Provider", provide_name=unique("Cloud"), api_key="sk-1234567890").name
 		model = make("AI Model", model_name=unique("model"), provider=provider).name
