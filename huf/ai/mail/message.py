@@ -24,6 +24,8 @@ from huf.ai.mail.quoting import extract_new_text
 MAX_STRIPPED_CHARS = 50_000
 FORWARDED = "---------- Forwarded message ---------"
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
+SEALED_TYPES = ("application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted")
+SEALED = "[This mail is encrypted, or sealed by its signature. Its text can be read only in a mail program.]"
 EVENT_LINE = re.compile("(?:SUMMARY|DTSTART|DTEND|DURATION|RRULE|LOCATION|ORGANIZER|STATUS)[;:]")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
@@ -123,6 +125,8 @@ def parse_message(raw: bytes) -> MailMessage:
 		else:
 			attachments.append(each)
 	text = "\n\n".join(part for part in texts if part.strip()).strip()
+	if not text and any(each.content_type in SEALED_TYPES for each in attachments):
+		text = SEALED
 	text = add_event(text, read_calendar(attachments))
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),

@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from email.mime.message import MIMEMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
-from huf.ai.mail.message import FORWARDED, list_attachments, parse_message
+from huf.ai.mail.message import FORWARDED, SEALED, list_attachments, parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
 from huf.ai.mail.triage import UNCLASSIFIED, draft_prompt, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
@@ -145,6 +145,14 @@ class TestSamples(unittest.TestCase):
 		for charset in ("utf-8", "cp1252"):
 			(attachment,) = parse_message(head.encode(charset)).attachments
 			self.assertEqual(attachment.file_name, "Übersicht.pdf", charset)
+
+	def test_the_text_of_an_encrypted_mail_says_that_it_cannot_be_read(self):
+		smime = b"Content-Type: application/pkcs7-mime; name=smime.p7m\r\n\r\nMIIB"
+		pgp = b"Content-Type: multipart/encrypted; boundary=x\r\n\r\n--x\r\n"
+		pgp += b"Content-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n--x--\r\n"
+		for raw in (smime, pgp):
+			message = parse_message(raw)
+			self.assertEqual((message.text, len(message.attachments)), (SEALED, 1))
 
 	def test_a_file_name_cannot_hide_its_ending(self):
 		mail = EmailMessage()
