@@ -72,6 +72,11 @@ def to_one_line(text: str) -> str:
 	return " ".join(strip_control_chars(text or "").split())
 
 
+def to_ascii_domains(text: str) -> str:
+	"""The text with the domains of its addresses as mail servers know them."""
+	return INTERNATIONAL.sub(to_ascii_domain, text)
+
+
 def to_ascii_domain(found: re.Match) -> str:
 	"""A domain as mail servers know it, or unchanged if there can be none of this name."""
 	try:
@@ -83,7 +88,7 @@ def to_ascii_domain(found: re.Match) -> str:
 
 def read_recipients(text: str) -> tuple[str, ...]:
 	"""The addresses in a field that a model or a person filled in. Raises ValueError."""
-	plain = INTERNATIONAL.sub(to_ascii_domain, text or "")
+	plain = to_ascii_domains(text or "")
 	parts = [part.strip() for part in re.split(r"[,;\n]", plain) if part.strip()]
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):

@@ -12,6 +12,7 @@ from html import unescape
 from huf.ai.core.text_decoding import (
 	decode_bytes,
 	decode_header_value,
+	decode_surrogates,
 	read_addresses,
 	strip_control_chars,
 	unfold_header_value,
@@ -19,6 +20,7 @@ from huf.ai.core.text_decoding import (
 from huf.ai.knowledge.reader_process import convert_html
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.bounded_parser import BoundedMessage, parse_parts, read_headers
+from huf.ai.mail.compose import to_ascii_domains
 from huf.ai.mail.quoting import extract_new_text
 
 MAX_STRIPPED_CHARS = 50_000
@@ -110,8 +112,11 @@ def parse_message(raw: bytes) -> MailMessage:
 	def header(name: str) -> str | None:
 		return next((value for key, value in headers if key.lower() == name.lower()), None)
 
+	def values(name: str) -> list[str]:
+		return [value for key, value in undecoded if key.lower() == name.lower()]
+
 	def addresses(name: str) -> tuple[tuple[str, str], ...]:
-		return read_address_headers([value for key, value in undecoded if key.lower() == name.lower()])
+		return read_address_headers(values(name))
 
 	# Receiving servers check the domain in From only: an address there that cannot be read is no reason to
 	# believe Sender.
@@ -134,7 +139,10 @@ def parse_message(raw: bytes) -> MailMessage:
 		sender_name=sender_name,
 		to=just_addresses(addresses("To")),
 		cc=just_addresses(addresses("Cc")),
-		reply_to=just_addresses(addresses("Reply-To")),
+		# Forms of websites write müller.example as their visitors do.
+		reply_to=just_addresses(
+			read_address_headers([to_ascii_domains(decode_surrogates(each)) for each in values("Reply-To")])
+		),
 		subject=header("Subject") or "",
 		date=parse_date_header(header("Date")),
 		headers=headers,

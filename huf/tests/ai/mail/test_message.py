@@ -146,6 +146,12 @@ class TestSamples(unittest.TestCase):
 			(attachment,) = parse_message(head.encode(charset)).attachments
 			self.assertEqual(attachment.file_name, "Übersicht.pdf", charset)
 
+	def test_replies_go_to_an_address_with_umlauts_in_its_domain(self):
+		mail = "From: Shop <shop@huf.example>\nReply-To: Jörg <info@müller.example>\n\nHello"
+		for charset in ("utf-8", "cp1252"):
+			message = parse_message(mail.encode(charset))
+			self.assertEqual(message.reply_to, ("info@xn--mller-kva.example",), charset)
+
 	def test_the_text_of_an_encrypted_mail_says_that_it_cannot_be_read(self):
 		smime = b"Content-Type: application/pkcs7-mime; name=smime.p7m\r\n\r\nMIIB"
 		pgp = b"Content-Type: multipart/encrypted; boundary=x\r\n\r\n--x\r\n"
