@@ -30,7 +30,6 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "tra
 KNOWN_METHODS = {method.lower() for methods in METHODS.values() for method in methods}
 ANNOTATIONS = {"example", "examples", "xml", "externalDocs", "discriminator"}
 """Keywords of schemas that a model does not need."""
-EXCLUSIVE = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 AUTHORIZATION = "Authorization"
 
 
@@ -274,9 +273,6 @@ class OpenApiSchemaCleaner(SchemaCleaner):
 			found["type"] = [found["type"], "null"]
 			if "enum" in found and None not in found["enum"]:
 				found["enum"] = [*found["enum"], None]
-		for flag, limit in EXCLUSIVE:
-			if isinstance(found.get(flag), bool) and found.pop(flag) and limit in found:
-				found[flag] = found.pop(limit)
 		return drop_read_only(found)
 
 

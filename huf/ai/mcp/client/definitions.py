@@ -53,6 +53,8 @@ FILLERS = re.compile(
 	"|(?<![\xa9\xae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
 )
 """Emoji keep their variation selectors: a tool that edits a text would not find it without them."""
+EXCLUSIVE = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+"""In draft 4 and OpenAPI 3.0, the first is a flag of the second."""
 MAX_ERROR_CHARS = 4_000
 
 
@@ -169,6 +171,9 @@ class SchemaCleaner:
 				# Before 2020-12, a list of schemas under `items` was what `prefixItems` is now.
 				name = "prefixItems" if key == "items" and isinstance(value, list) else key
 				found[name] = self.clean(value, depth + 1, inlined)
+		for flag, limit in EXCLUSIVE:
+			if isinstance(found.get(flag), bool) and found.pop(flag) and limit in found:
+				found[flag] = found.pop(limit)
 		return found
 
 	def inline(self, reference: Any, depth: int, inlined: tuple[str, ...]) -> dict:

@@ -80,6 +80,11 @@ class TestDefinitions(unittest.TestCase):
 					{"properties": {**properties, "b": {"$ref": f"#/properties/at/anyOf/{missing}"}}}
 				)
 
+	def test_exclusive_limits_of_draft_4_are_translated(self):
+		count = {"type": "integer", "minimum": 0, "exclusiveMinimum": True, "exclusiveMaximum": False}
+		schema = clean_schema({"properties": {"count": count}})
+		self.assertEqual(schema["properties"]["count"], {"type": "integer", "exclusiveMinimum": 0})
+
 	def test_a_property_can_be_named_like_a_schema_keyword(self):
 		schema = clean_schema({"properties": {"pattern": {"type": "string", "pattern": "x"}}})
 		self.assertEqual(schema["properties"], {"pattern": {"type": "string"}})
