@@ -256,7 +256,10 @@ def mark_refused_tools(client: "Client") -> None:
 	from mcp_types.methods import validate_server_result
 	from pydantic import ValidationError
 
-	dispatcher, version = client.session._dispatcher, client.protocol_version
+	# This part of the SDK is private. Without it, one refused tool costs the others.
+	dispatcher, version = getattr(client.session, "_dispatcher", None), client.protocol_version
+	if not dispatcher:
+		return
 	send = dispatcher.send_raw_request
 
 	async def send_raw_request(method: str, *args: Any, **options: Any) -> dict[str, Any]:
