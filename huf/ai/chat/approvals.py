@@ -41,7 +41,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	return store_answer(*check_approval(name, digest, arguments))
 
 
-def check_approval(name: str, digest: str, arguments: dict | None = None) -> tuple[Any, DraftAnswer]:
+def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any, DraftAnswer]:
 	"""(the draft's row, the approval to store).
 
 	Raises PermissionError for users who may not answer; UsageError if it was answered, has changed or
@@ -95,17 +95,15 @@ def check_rejection(name: str, digest: str | None, reason: str | None) -> tuple[
 
 
 def check_draft_answer(
-	name: str, digest: str, is_approved: bool, reason: str | None = None, arguments: dict | None = None
+	name: str, digest: str, is_approved: bool, reason: str | None, arguments: dict | None = None
 ) -> tuple[Any, DraftAnswer]:
 	"""What `store_answer` takes: an approval, with edited arguments if there are any, or a rejection."""
 	return check_approval(name, digest, arguments) if is_approved else check_rejection(name, digest, reason)
 
 
-def answer_call(
-	name: str, digest: str, is_approved: bool, reason: str | None = None, arguments: dict | None = None
-) -> dict:
-	"""Approve a draft, with edited arguments if there are any, or reject it with a reason. Commits."""
-	return store_answer(*check_draft_answer(name, digest, is_approved, reason, arguments))
+def answer_call(name: str, digest: str, is_approved: bool, reason: str | None) -> dict:
+	"""Approve a draft or reject it with a reason. Commits."""
+	return store_answer(*check_draft_answer(name, digest, is_approved, reason))
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:

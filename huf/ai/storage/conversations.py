@@ -53,28 +53,20 @@ class ConversationManager:
 		self.steps: list[dict] = []
 		self.steps_since = 0.0
 
-	def get_or_create_conversation(
-		self,
-		conversation: str | None = None,
-		title: str = "",
-		persist: bool = True,
-		is_active: bool = True,
-	) -> str:
-		"""Name of the conversation: the given one, else the session's active one if `persist`, else a new
-		one, which later requests of the session continue if it `is_active`.
-
-		Raises PermissionError for a conversation the user may not write to, UsageError for another agent's. A
-		new conversation of the session is committed.
-		"""
-		name = self.choose_conversation(conversation, title, persist, is_active)
+	def get_or_create_conversation(self, title: str = "") -> str:
+		"""Name of the session's active conversation. A new one is committed."""
+		name = self.choose_conversation(None, title)
 		self.create_chosen()
 		return name
 
 	def choose_conversation(
 		self, conversation: str | None, title: str, persist: bool = True, is_active: bool = True
 	) -> str:
-		"""Like `get_or_create_conversation`, without writing: `create_chosen` or `claim` creates a new
-		conversation.
+		"""Name of the conversation: the given one, else the session's active one if `persist`, else a new
+		one, which later requests of the session continue if it `is_active`.
+
+		Writes nothing: `create_chosen` or `claim` creates a new conversation. Raises PermissionError for a
+		conversation the user may not write to, UsageError for another agent's.
 		"""
 		self.is_new = False
 		if conversation:
@@ -158,14 +150,13 @@ class ConversationManager:
 		content: str,
 		kind: str = "Message",
 		run: str | None = None,
-		step: int = 0,
 		message_files: MessageFiles = NO_FILES,
 	) -> None:
 		"""Append a message. Raises UsageError for a role that a history cannot have."""
 		if role not in ROLES:
 			raise UsageError(f"The role of a message is one of {', '.join(ROLES)}.")
 		attached = message_files.as_row if message_files.files else {}
-		self.add_messages([build_message_row(role, content, kind, step) | attached], run)
+		self.add_messages([build_message_row(role, content, kind) | attached], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order with three statements. Does nothing if the conversation was deleted."""

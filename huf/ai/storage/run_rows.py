@@ -9,6 +9,7 @@ from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus, Usage
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
@@ -35,7 +36,7 @@ def insert_run(
 	"""
 	started = status is RunStatus.STARTED
 	worker, lease_until = new_worker(), lease_expiry()
-	origin, routed, stored_opening = request.origin, request.routed, to_canonical_json(opening)
+	origin, routed = request.origin or Origin(""), request.routed
 	name = insert_row(
 		"Agent Run",
 		{
@@ -44,18 +45,18 @@ def insert_run(
 			"provider": provider,
 			"model": model,
 			"prompt": clip(request.prompt or request.message_files.title),
-			"opening": stored_opening,
+			"opening": to_canonical_json(opening),
 			"status": status.value,
 			"mode": request.mode.value if request.mode else None,
 			"tier": request.tier or 0,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
 			"parent_call": request.parent_call,
-			"trigger": origin.trigger if origin else None,
-			"caused_by": origin.caused_by if origin else None,
-			"depth": origin.depth if origin else 0,
-			"reference_doctype": origin.reference_doctype if origin else None,
-			"reference_name": origin.reference_name if origin else None,
+			"trigger": origin.trigger,
+			"caused_by": origin.caused_by,
+			"depth": origin.depth,
+			"reference_doctype": origin.reference_doctype,
+			"reference_name": origin.reference_name,
 			"route": routed.route if routed else None,
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
@@ -74,8 +75,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 	"""Store how the run ended, and count it on the agent; returns its models, see `sum_models`. Does not
 	commit.
 	"""
-	usage, models, masked = outcome.usage, *sum_models(run)
-	unconfirmed = sum(not claim["confirmed"] for claim in outcome.claims)
+	models, masked = sum_models(run)
 	recorded = clip_texts(outcome)
 	ended = now()
 	update_row(
@@ -86,7 +86,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 			"stop_reason": outcome.stop_reason.value,
 			"response": recorded.text,
 			"error_message": recorded.error,
-			**as_usage_values(usage),
+			**as_usage_values(outcome.usage),
 			"steps": outcome.steps,
 			"models": json.dumps(models, ensure_ascii=False),
 			"masked": masked,
@@ -96,7 +96,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 			"lease_until": None,
 			"transcript_digest": digest(recorded.transcript()),
 			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
-			"unconfirmed_claims": unconfirmed,
+			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
 		},
 	)
 	frappe.db.sql(

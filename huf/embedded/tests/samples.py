@@ -82,7 +82,7 @@ def add_messages(conversation, count):
 
 	agent = frappe.db.get_value("Agent Conversation", conversation, "agent")
 	manager = ConversationManager(agent)
-	manager.get_or_create_conversation(conversation)
+	manager.conversation = conversation
 	manager.add_messages([build_message_row("user", f"Message {number}.") for number in range(int(count))])
 
 
