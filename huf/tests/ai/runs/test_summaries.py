@@ -36,7 +36,7 @@ class TestSummaries(SiteTestCase):
 			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
 			summarizing, opening = (request["messages"] for request in server.requests)
 		self.assertEqual((summarizing[0]["content"], writes), (INSTRUCTIONS, [0, 0]))
-		self.assertTrue(opening[0]["content"].startswith("You are an agent under test.\n\n"))
+		self.assertIn("\n\nYou are an agent under test.\n\n", opening[0]["content"])
 		self.assertTrue(opening[0]["content"].endswith(SUMMARY))
 		self.assertEqual(find_numbers(summarizing), [1, 2, 3, 4])
 		self.assertEqual(find_numbers(opening), [5, 6, 7, 8, 9])
