@@ -84,20 +84,8 @@ class AgentLoop:
 	async def run_step(self) -> Outcome | None:
 		"""Call the model once and make the calls it requests. Returns the outcome once the run has ended."""
 		step = self.outcome.steps + 1
-		progress = Progress(step, turns=self.outcome.turns[self.judged_from :])
-		verdict = first_verdict(self.guards, progress)
-		if verdict and not verdict.nudge:
-			self.withdraw_nudge()
-			return end(self.outcome, verdict.reason, verdict.why)
-		if verdict and not self.last_chance:
-			if self.refused is not None:
-				return self.keep_refused(self.refused)
-			if verdict.reason is StopReason.STALLED and self.switch_to_larger(unreachable=False):
-				# The smaller model stalled; judge the larger one by its own turns only.
-				self.judged_from = len(self.outcome.turns)
-				return None
-			self.outcome.messages.append({"role": "user", "content": verdict.nudge})
-			self.last_chance = verdict
+		if ended := self.heed_guards(step):
+			return ended
 		try:
 			reply = self.journal.find_reply(step) or await self.caller.call(
 				step, self.view.fit(with_tools=not self.last_chance), self.model
@@ -120,6 +108,26 @@ class AgentLoop:
 		if self.last_chance or not reply.calls:
 			return finish(self.outcome, reply.text, self.last_chance)
 		return await self.call_tools(step, reply)
+
+	def heed_guards(self, step: int) -> Outcome | None:
+		"""Let the guards end the run before a step, nudge the model or switch to a larger one."""
+		while verdict := first_verdict(
+			self.guards, Progress(step, turns=self.outcome.turns[self.judged_from :])
+		):
+			if not verdict.nudge:
+				self.withdraw_nudge()
+				return end(self.outcome, verdict.reason, verdict.why)
+			if self.last_chance:
+				return None
+			if self.refused is not None:
+				return self.keep_refused(self.refused)
+			if verdict.reason is not StopReason.STALLED or not self.switch_to_larger(unreachable=False):
+				self.outcome.messages.append({"role": "user", "content": verdict.nudge})
+				self.last_chance = verdict
+				return None
+			# The smaller model stalled; judge the larger one by its own turns only.
+			self.judged_from = len(self.outcome.turns)
+		return None
 
 	def handle_model_error(self, step: int, error: ModelError) -> Outcome | None:
 		"""Continue with a larger model if there is one; otherwise end the run."""
