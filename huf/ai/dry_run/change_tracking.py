@@ -98,25 +98,52 @@ class ChangeTracker:
 			if key[1] is not None and not self.is_log(key[0]):
 				self.documents.setdefault((key[0], str(key[1])))
 
-	def record_rows(self, doctype: str, rows: Any) -> None:
-		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their
-		document.
-		"""
-		if self.is_log(doctype):
-			return
-		meta = frappe.get_meta(doctype)
-		if meta.issingle or rows is None:
-			return self.record(doctype, doctype)
-		fields = ["parenttype", "parent"] if meta.istable else ["name"]
-		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MAX_ROWS + 1)
-		if len(found) > MAX_ROWS:
-			self.beyond[doctype] = None
-		for row in found[:MAX_ROWS]:
-			self.record(*row) if meta.istable else self.record(doctype, row[0])
+	def recorded(self, write: Callable, record: Callable) -> Callable:
+		"""A method of `frappe.db` that calls `record`, which has the same parameters, before it writes."""
 
-	def record_statement(self, query: Any) -> None:
+		def call(*args: Any, **kwargs: Any) -> Any:
+			record(*args, **kwargs)
+			before, self.is_recorded = self.is_recorded, True
+			try:
+				return write(*args, **kwargs)
+			finally:
+				self.is_recorded = before
+
+		return call
+
+	def record_set_value(self, dt: str, dn: Any = None, *_args: Any, **_kwargs: Any) -> None:
+		"""`dn` is a name or filters. Child rows count as their document."""
+		if self.is_log(dt):
+			return
+		meta = frappe.get_meta(dt)
+		if meta.issingle or dn is None:
+			return self.record(dt, dt)
+		fields = ["parenttype", "parent"] if meta.istable else ["name"]
+		found = frappe.db.get_values(dt, dn, fields, order_by="name asc", limit=MAX_ROWS + 1)
+		if len(found) > MAX_ROWS:
+			self.beyond[dt] = None
+		for row in found[:MAX_ROWS]:
+			self.record(*row) if meta.istable else self.record(dt, row[0])
+
+	def record_set_single_value(self, doctype: str, *_args: Any, **_kwargs: Any) -> None:
+		self.record(doctype, doctype)
+
+	def record_sql(self, query: Any, *_args: Any, **_kwargs: Any) -> None:
 		if table := WRITES_TABLE.match(str(query)):
 			self.record_table(table[1])
+
+	def record_bulk_insert(self, table: Any, *_args: Any, run: bool = True, **_kwargs: Any) -> None:
+		"""Controllers of Frappe name some tables by its query builder; without `run` nothing is written."""
+		if run:
+			named = isinstance(table, str)
+			self.record_table(table if named else table.get_table_name().removeprefix("tab"))
+
+	def record_delete(self, table: Any, filters: Any = None, *args: Any, **kwargs: Any) -> None:
+		"""Frappe deletes comments, shares and to-dos with each document, also where there are none."""
+		# Bookkeeping tables, such as that of Singles, may have no names to ask for.
+		is_asked = isinstance(table, str) and isinstance(filters, dict) and not table.startswith("__")
+		if not is_asked or self.is_log(table) or frappe.db.exists(table, filters):
+			self.record_bulk_insert(table, *args, **kwargs)
 
 	def record_table(self, doctype: str) -> None:
 		"""Record a statement that writes rows. Documents use such statements too, but are recorded by their
@@ -170,51 +197,15 @@ def tracking(is_dry_run: bool, own: str | None = None) -> Iterator[ChangeTracker
 	"""Track what this context changes; `own` as in `ChangeTracker`."""
 	tracker = ChangeTracker(is_dry_run, frozenset(frappe.flags.currently_saving), own)
 	db = frappe.local.db
-
-	def recorded(method: str, record: Callable) -> Callable:
-		write = getattr(db, method)
-
-		def call(*args: Any, **kwargs: Any) -> Any:
-			record(*args, **kwargs)
-			before, tracker.is_recorded = tracker.is_recorded, True
-			try:
-				return write(*args, **kwargs)
-			finally:
-				tracker.is_recorded = before
-
-		return call
-
-	def record_single(doctype: str, *args: Any, **kwargs: Any) -> None:
-		tracker.record(doctype, doctype)
-
-	def record_rows(dt: str, dn: Any = None, *args: Any, **kwargs: Any) -> None:
-		tracker.record_rows(dt, dn)
-
-	def record_table(table: Any, *args: Any, run: bool = True, **kwargs: Any) -> None:
-		"""Controllers of Frappe name some tables by its query builder; without `run` nothing is written."""
-		if run:
-			named = isinstance(table, str)
-			tracker.record_table(table if named else table.get_table_name().removeprefix("tab"))
-
-	def record_deletion(table: Any, filters: Any = None, *args: Any, **kwargs: Any) -> None:
-		"""Frappe deletes comments, shares and to-dos with each document, also where there are none."""
-		# Bookkeeping tables, such as that of Singles, may have no names to ask for.
-		is_asked = isinstance(table, str) and isinstance(filters, dict) and not table.startswith("__")
-		if not is_asked or tracker.is_log(table) or frappe.db.exists(table, filters):
-			record_table(table, *args, **kwargs)
-
-	def record_statement(query: Any, *args: Any, **kwargs: Any) -> None:
-		tracker.record_statement(query)
-
 	token = _tracker.set(tracker)
 	try:
 		with replaced_attributes(
 			db,
-			set_value=recorded("set_value", record_rows),
-			set_single_value=recorded("set_single_value", record_single),
-			sql=recorded("sql", record_statement),
-			delete=recorded("delete", record_deletion),
-			bulk_insert=recorded("bulk_insert", record_table),
+			set_value=tracker.recorded(db.set_value, tracker.record_set_value),
+			set_single_value=tracker.recorded(db.set_single_value, tracker.record_set_single_value),
+			sql=tracker.recorded(db.sql, tracker.record_sql),
+			delete=tracker.recorded(db.delete, tracker.record_delete),
+			bulk_insert=tracker.recorded(db.bulk_insert, tracker.record_bulk_insert),
 		):
 			yield tracker
 	finally:
