@@ -104,48 +104,65 @@ async def call_tool(
 	`on_call` is called before the arguments are sent. Raises ToolError, ToolChanged with the current
 	definition, or OutcomeUnknown where the server may have made the call nevertheless.
 	"""
-	from mcp import MCPError
-
-	from huf.ai.mcp.client.definitions import read_call_result
 	from huf.ai.mcp.client.oauth import SignInNeeded
 
-	context = target.context or copy_context()
-	is_sent = False
-	statuses: list[int] = []
-	target = replace(target, statuses=statuses)
-
-	async def call(client: "Client", renew: Renew) -> dict:
-		async def report(progress: float, total: float | None, message: str | None) -> None:
-			renew()
-			text = strip_invisible(message or accepted.name)
-			context.run(report_progress, text, progress / total if total else None)
-
-		offered = await find_server_tool(client, accepted.name)
-		if offered != accepted:
-			raise ToolChanged(offered)
-		if on_call:
-			on_call()
-		nonlocal is_sent
-		is_sent = True
-		statuses.clear()
-		try:
-			result = await client.call_tool(accepted.name, arguments, progress_callback=report)
-		except MCPError as error:
-			is_refused = bool(statuses) and 400 <= statuses[-1] < 500
-			is_sent = error.code in UNANSWERED_CODES and not is_refused
-			raise
-		# Over HTTP, the transport counts what it receives.
-		if target.command is not None and len(result.model_dump_json()) > target.max_bytes:
-			raise ToolError(f"{target.name} sent more than {target.max_bytes:,} bytes.")
-		is_sent = False
-		return read_call_result(result)
-
+	call = ServerCall(replace(target, statuses=[]), accepted, arguments, on_call)
 	try:
-		return await within_limits(target, call, open_for_call)
+		return await within_limits(call.target, call.make, open_for_call)
 	except ToolError as error:
-		if is_sent and not isinstance(error, SignInNeeded):
+		if call.is_unanswered and not isinstance(error, SignInNeeded):
 			raise OutcomeUnknown(str(error)) from None
 		raise
+
+
+class ServerCall:
+	"""A call of a server's tool. `is_unanswered`: the arguments were sent, and no answer says what came of
+	them.
+	"""
+
+	def __init__(
+		self,
+		target: ServerTarget,
+		accepted: ToolDefinition,
+		arguments: dict,
+		on_call: Callable[[], None] | None,
+	):
+		self.target, self.accepted, self.arguments, self.on_call = target, accepted, arguments, on_call
+		self.context = target.context or copy_context()
+		self.is_unanswered = False
+
+	async def make(self, client: "Client", renew: Renew) -> dict:
+		from huf.ai.mcp.client.definitions import read_call_result
+
+		offered = await find_server_tool(client, self.accepted.name)
+		if offered != self.accepted:
+			raise ToolChanged(offered)
+		if self.on_call:
+			self.on_call()
+		result = await self.send(client, renew)
+		# Over HTTP, the transport counts what it receives.
+		if self.target.command is not None and len(result.model_dump_json()) > self.target.max_bytes:
+			raise ToolError(f"{self.target.name} sent more than {self.target.max_bytes:,} bytes.")
+		self.is_unanswered = False
+		return read_call_result(result)
+
+	async def send(self, client: "Client", renew: Renew) -> Any:
+		from mcp import MCPError
+
+		async def report(progress: float, total: float | None, message: str | None) -> None:
+			renew()
+			text = strip_invisible(message or self.accepted.name)
+			self.context.run(report_progress, text, progress / total if total else None)
+
+		statuses = self.target.statuses
+		statuses.clear()
+		self.is_unanswered = True
+		try:
+			return await client.call_tool(self.accepted.name, self.arguments, progress_callback=report)
+		except MCPError as error:
+			is_refused = bool(statuses) and 400 <= statuses[-1] < 500
+			self.is_unanswered = error.code in UNANSWERED_CODES and not is_refused
+			raise
 
 
 class ToolChanged(ToolError):
@@ -170,9 +187,9 @@ async def within_limits(
 
 	faulty: list[Faulty] = []
 	results: list[T] = []
+	last = anyio.current_time() + MAX_SESSION_S
 	try:
 		with anyio.fail_after(target.timeout_s) as limit:
-			last = anyio.current_time() + MAX_SESSION_S
 
 			def renew() -> None:
 				limit.deadline = min(anyio.current_time() + target.timeout_s, last)
@@ -180,21 +197,24 @@ async def within_limits(
 			async with (open_for_work or open_session)(target, faulty) as client:
 				results.append(await work(client, renew))
 				limit.deadline = min(limit.deadline, anyio.current_time() + CLOSE_TIMEOUT_S)
-	except TimeoutError:
-		if results:
-			return results[0]
-		seconds = MAX_SESSION_S if anyio.current_time() >= last else target.timeout_s
-		raise ToolError(f"{target.name} did not answer within {seconds:g} seconds.") from None
 	except Exception as error:  # the boundary around a server and the SDK, which raises groups of anything
-		if results:
-			return results[0]
-		known = find_error(error, ToolError)
-		if known is not None:
-			raise known from None
-		fault = next((each.fault for each in faulty if each.fault), None)
-		reason = fault or describe_failure(error, target.statuses)
-		raise ToolError(f"{target.name} failed: {reason}") from None
+		# With a result, only closing the session has failed.
+		if not results:
+			seconds = MAX_SESSION_S if anyio.current_time() >= last else target.timeout_s
+			raise to_session_error(error, target, faulty, seconds) from None
 	return results[0]
+
+
+def to_session_error(
+	error: Exception, target: ServerTarget, faulty: list[Faulty], seconds: float
+) -> ToolError:
+	"""Why a session failed; `seconds`: its time limit."""
+	if isinstance(error, TimeoutError):
+		return ToolError(f"{target.name} did not answer within {seconds:g} seconds.")
+	if known := find_error(error, ToolError):
+		return known
+	fault = next((each.fault for each in faulty if each.fault), None)
+	return ToolError(f"{target.name} failed: {fault or describe_failure(error, target.statuses)}")
 
 
 @asynccontextmanager
