@@ -65,14 +65,11 @@ def export_pack(
 	docs = read_agents(agents)
 	agent_names = [doc.name for doc in docs]
 	prompt_files = name_prompt_files(agent_names)
-	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]
-	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
+	own_tools = read_own_tools(docs)
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
-	# Users who may not read DocTypes export triggers without the DocTypes that they watch.
-	watched = triggers if frappe.has_permission("DocType", "read") else ()
-	used_doctypes = [each.reference_doctype for each in (*own_tools, *watched)]
-	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *filter(is_custom, used_doctypes)]))
+	custom_doctypes = list_custom_doctypes(own_tools, triggers)
+	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *custom_doctypes]))
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -108,6 +105,19 @@ def read_agents(names: Iterable[str]) -> list:
 			tools = [get_readable_doc(TOOL, row.tool) for row in doc.agent_tool]
 			wanted += [tool.agent for tool in tools if tool.agent]
 	return [*found.values()]
+
+
+def read_own_tools(agents: list) -> list:
+	"""The tools of the agents, each once, without those that apps provide."""
+	tools = [get_readable_doc(TOOL, row.tool) for doc in agents for row in doc.agent_tool]
+	return list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
+
+
+def list_custom_doctypes(tools: list, triggers: list) -> list[str]:
+	"""The site's own DocTypes that the tools concern and the triggers watch."""
+	# Users who may not read DocTypes export triggers without the DocTypes that they watch.
+	watched = triggers if frappe.has_permission("DocType", "read") else ()
+	return [*filter(is_custom, (each.reference_doctype for each in (*tools, *watched)))]
 
 
 def read_pack_contents(pack: str) -> tuple[list[str], list[str]]:
