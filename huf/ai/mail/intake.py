@@ -65,10 +65,11 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
 	bounced = find_bounced_mail(mailbox.name, message)
-	row = {"name": name, **build_mail_row(mailbox, incoming, bounced)}
+	values = build_mail_row(mailbox, incoming, bounced)
 	compressed = store.compress_raw(incoming.raw) if incoming.raw else None
-	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
+	if not store.insert_mail(name, values, mailbox.run_as):
 		return name, False
+	row = {"name": name, **values}
 	store.store_files(name, mailbox.run_as, message.attachments, compressed)
 	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
