@@ -135,7 +135,8 @@ class CaseDryRuns:
 				self.set_up()
 				with acting_as(self.user):
 					names = NameMap(changes, self.first_documents, self.first_rows)
-					for names.step, (tool, arguments) in enumerate(self.write_calls):
+					for step, (tool, arguments) in enumerate(self.write_calls):
+						names.step = step
 						run_tool(tool, names.to_current(arguments))
 					names.step = len(self.write_calls)
 					yield names

@@ -144,12 +144,11 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 		untrusted += [
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
 		]
-		is_later = bool(untrusted)
 		for made in read_conversation_calls(row.conversation):
 			if made.origin:
 				origin = min(made.origin.splitlines(), key=lambda each: each.startswith(TYPED))
 				untrusted.append((origin, made.result))
-			elif is_later or untrusted:
+			elif untrusted:
 				later.append((made.tool, made.result))
 	return TextsByAuthor(Text(*named), to_texts(untrusted), to_texts(later))
 

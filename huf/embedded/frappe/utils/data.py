@@ -5,7 +5,6 @@ import math
 import os
 import re
 import secrets
-from calendar import monthrange
 from functools import cache
 from urllib.parse import quote, urljoin
 from zoneinfo import ZoneInfo
@@ -40,7 +39,7 @@ def flt(s, precision: int | None = None) -> float:
 
 
 def rounded(num: float, precision: int = 0) -> float:
-	"""Half to even without decimals, half up with them (Frappe calls it "Banker's Rounding (legacy)")."""
+	"""Round half to even, but half up if there are decimals: Frappe's "Banker's Rounding (legacy)"."""
 	precision = cint(precision)
 	scale = 10**precision
 	scaled = round(num * scale, 8)
@@ -203,19 +202,16 @@ def add_to_date(
 			date = parse_text(date)
 		except ValueError:
 			frappe.throw(frappe._("Please select a valid date filter"), title=frappe._("Invalid Date"))
-	whole_months = months + 12 * years
-	date = add_whole_months(date, int(whole_months)) if whole_months else date
+	if whole_months := int(months + 12 * years):
+		from dateutil.relativedelta import relativedelta
+
+		date += relativedelta(months=whole_months)
 	if (hours or minutes or seconds) and not isinstance(date, datetime.datetime):
 		date = get_datetime(date)
 	date += datetime.timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
 	if as_string:
 		return date.strftime(DATETIME_FORMAT if as_datetime else DATE_FORMAT)
 	return date
-
-
-def add_whole_months(date, months: int):
-	year, month = divmod(date.year * 12 + date.month - 1 + months, 12)
-	return date.replace(year=year, month=month + 1, day=min(date.day, monthrange(year, month + 1)[1]))
 
 
 def add_days(date, days):
@@ -312,11 +308,8 @@ def get_url(uri: str | None = None, full_address: bool = False) -> str:
 	host = host or "http://" + (frappe.local.site or "localhost")
 	if not host.startswith(("http://", "https://")):
 		host = f"http://{host}"
-	return (
-		urljoin(host.rstrip("/") + "/", uri or "").rstrip("/")
-		if not uri
-		else urljoin(host.rstrip("/") + "/", uri)
-	)
+	host = host.rstrip("/")
+	return urljoin(f"{host}/", uri) if uri else host
 
 
 def get_absolute_url(doctype: str, name: str) -> str:
