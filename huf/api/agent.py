@@ -8,6 +8,7 @@ from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.request_values import read_json, read_text_list
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.masking import masks_for
@@ -102,7 +103,7 @@ def describe_agent(doc) -> dict:
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],
-		"starters": [line.strip() for line in (doc.starters or "").split("\n") if line.strip()],
+		"starters": split_lines(doc.starters),
 	}
 
 

@@ -1,4 +1,6 @@
-"""Checks the types of a document's values, which Frappe does only after `validate`, or not at all."""
+"""Values of documents: lines of a text field; a check of their types, which Frappe makes only after
+`validate`, or not at all.
+"""
 
 import math
 import re
@@ -17,6 +19,11 @@ MAX_INT = 2**31 - 1
 """Of a database's integer. Frappe does not check it in DocTypes with a single record."""
 MAX_DECIMAL = 10**12 - 1
 """Of a database's decimal."""
+
+
+def split_lines(text: str | None) -> list[str]:
+	"""The lines of a text field that lists something, without spaces around them and blank lines."""
+	return list(filter(None, map(str.strip, (text or "").splitlines())))
 
 
 def check_field_values(doc: Any, maximums: Mapping[str, int] | None = None) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.field_values import split_lines
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -76,7 +78,7 @@ def get_settings() -> Settings:
 def read_settings(doc: Any) -> Settings:
 	special: dict[str, Any] = {
 		"tier_models": (doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
-		"cloud_tasks": tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
+		"cloud_tasks": tuple(split_lines(doc.cloud_tasks)),
 		"router_confidence_threshold": read_fraction(doc, "router_confidence_threshold"),
 		"enable_dynamic_escalation": read_switch(doc, "enable_dynamic_escalation"),
 	}

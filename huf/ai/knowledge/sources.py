@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.core.text_decoding import strip_control_chars
@@ -66,7 +67,7 @@ def list_files(doctype: str, names: list) -> Iterator[Reference]:
 
 def parse_urls(source) -> list[str]:
 	"""The URLs of a source, which has one per line, without duplicates."""
-	return list(dict.fromkeys(filter(None, map(str.strip, (source.urls or "").splitlines()))))
+	return list(dict.fromkeys(split_lines(source.urls)))
 
 
 def list_document_names(source, name: str | None = None) -> list:
@@ -134,8 +135,7 @@ def read_url(url: str) -> tuple[str | None, list[Part]]:
 
 def get_indexed_fields(source) -> list[str]:
 	"""Names of the fields whose texts are indexed; those of a child table as table.field."""
-	chosen = list(filter(None, map(str.strip, (source.document_fields or "").splitlines())))
-	return chosen or list_text_fields(source.reference_doctype)
+	return split_lines(source.document_fields) or list_text_fields(source.reference_doctype)
 
 
 def list_text_fields(doctype: str) -> list[str]:

@@ -15,6 +15,7 @@ from stdnum.eu import vat
 from stdnum.gb import nhs
 from stdnum.us import ssn
 
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.timed_pattern import PatternError, TimedPattern, compile_pattern
 
 REGIONS = ("DE", "AT", "CH", "GB", "US", "ES", "CZ")
@@ -262,7 +263,7 @@ def read_patterns(text: str | None) -> Kinds:
 	line.
 	"""
 	kinds: dict[str, TimedPattern] = {}
-	for line in filter(None, map(str.strip, (text or "").splitlines())):
+	for line in split_lines(text):
 		parts = SITE_PATTERN.fullmatch(line)
 		if not parts:
 			raise ValueError(f"{line!r} is not NAME: regular expression, with NAME in capitals.")

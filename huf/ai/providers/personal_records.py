@@ -11,6 +11,7 @@ from functools import lru_cache
 import frappe
 from frappe.utils import getdate
 
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.settings import get_settings
 from huf.ai.providers.record_values import ADDRESS, NAME, RecordValues
 
@@ -68,7 +69,7 @@ def read_personal_fields() -> dict[str, tuple[str, ...]]:
 def parse_fields(text: str) -> dict[str, list[str]]:
 	"""Lines such as `Contact: first_name, last_name`. Raises ValueError that names the line."""
 	fields: dict[str, list[str]] = {}
-	for line in filter(None, map(str.strip, text.splitlines())):
+	for line in split_lines(text):
 		doctype, colon, names = line.partition(":")
 		if not (colon and doctype.strip() and names.strip(" ,")):
 			raise ValueError(f"{line!r} is not DocType: field, field.")

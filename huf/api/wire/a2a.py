@@ -38,6 +38,7 @@ from huf.ai.chat.external import ApprovalResponse
 from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.types import RunStatus
 
 ANSWER = "answer"
@@ -59,9 +60,12 @@ HOW_TO_ANSWER = "Answer with a data part: draft, digest, approve (true or false)
 def build_card(agent: Any, url: str) -> AgentCard:
 	"""The card of an Agent whose endpoint is `url`."""
 	description = agent.description or f"The agent {agent.name}."
-	starters = [line.strip() for line in (agent.starters or "").split("\n") if line.strip()]
 	skill = AgentSkill(
-		id="ask", name=f"Ask {agent.name}", description=description, tags=["agent"], examples=starters
+		id="ask",
+		name=f"Ask {agent.name}",
+		description=description,
+		tags=["agent"],
+		examples=split_lines(agent.starters),
 	)
 	bearer = HTTPAuthSecurityScheme(scheme="bearer", description=BEARER)
 	return AgentCard(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp_types import GetPromptRequestParams, GetPromptResult, Prompt, PromptMessage, TextContent
 
+from huf.ai.core.field_values import split_lines
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.servers import list_agents
 from huf.ai.mcp.server.tools import name_of_agent
@@ -16,8 +17,8 @@ class Starters(Catalog):
 		found: dict[str, tuple[str, str]] = {}
 		for agent in list_agents(self.offer):
 			tool = name_of_agent(agent.name)
-			lines = filter(None, map(str.strip, (agent.starters or "").split("\n")))
-			found |= {f"{tool}_{number}": (tool, line) for number, line in enumerate(lines, 1)}
+			lines = enumerate(split_lines(agent.starters), 1)
+			found |= {f"{tool}_{number}": (tool, line) for number, line in lines}
 		return found
 
 	def list_prompts(self) -> Sequence[Prompt]:
