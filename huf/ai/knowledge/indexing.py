@@ -19,7 +19,7 @@ from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import clip, digest
+from huf.ai.storage.rows import clip, digest, in_batches
 
 INDEX_VERSION = 1
 """Version of reading and chunking; a new one re-indexes everything."""
@@ -102,8 +102,8 @@ def sync_items(source, again: bool = False) -> None:
 	store.insert_items(source.name, [each for name, each in current.items() if name not in known])
 	store.delete_items([name for name in known if name not in current])
 	changed = known if again or source.source_type == "URLs" else find_stale_items(known)
-	for start in range(0, len(names := [name for name in changed if name in current]), store.ROWS_PER_QUERY):
-		store.mark_waiting({"name": ["in", names[start : start + store.ROWS_PER_QUERY]]})
+	for names in in_batches([name for name in changed if name in current]):
+		store.mark_waiting({"name": ["in", names]})
 	frappe.db.commit()
 
 
@@ -128,11 +128,11 @@ def read_modified_times(rows: Iterable) -> dict[tuple[str, str], datetime]:
 		names.setdefault(row.reference_doctype, []).append(row.reference_name)
 	return {
 		(doctype, str(row.name)): row.modified
-		for doctype, some in names.items()
-		for start in range(0, len(some), store.ROWS_PER_QUERY)
+		for doctype, all_names in names.items()
+		for some in in_batches(all_names)
 		for row in frappe.get_all(
 			doctype,
-			filters=[[doctype, "name", "in", some[start : start + store.ROWS_PER_QUERY]]],
+			filters=[[doctype, "name", "in", some]],
 			fields=["name", "modified"],
 			order_by="name asc",
 		)

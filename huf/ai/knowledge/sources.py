@@ -17,6 +17,7 @@ from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
 from huf.ai.knowledge.reader_process import read_file, split_html
 from huf.ai.knowledge.store import SOURCE, Reference
+from huf.ai.storage.rows import in_batches
 from huf.ai.tools.fields import is_secret
 
 PLAIN_TEXT_TYPES = ("Small Text", "Text", "Long Text", "Code")
@@ -55,12 +56,8 @@ def list_references(source) -> Iterator[Reference]:
 
 
 def list_files(doctype: str, names: list) -> Iterator[Reference]:
-	for start in range(0, len(names), 500):
-		filters = {
-			"attached_to_doctype": doctype,
-			"attached_to_name": ["in", names[start : start + 500]],
-			"is_folder": 0,
-		}
+	for some in in_batches(names):
+		filters = {"attached_to_doctype": doctype, "attached_to_name": ["in", some], "is_folder": 0}
 		found = frappe.get_all("File", filters=filters, pluck="name", order_by="creation asc, name asc")
 		yield from (Reference("File", name) for name in found)
 

@@ -15,12 +15,11 @@ from frappe.utils import now
 
 from huf.ai.core.tokenizer import split_spelled_words
 from huf.ai.knowledge import fulltext, terms
-from huf.ai.storage.rows import clip, digest, insert_rows, update_cached_row, update_row
+from huf.ai.storage.rows import clip, digest, in_batches, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 SYNC, READ_AGAIN = "Sync", "Read Again"
 """How `requested` begins: what the next job of a source does besides reading the waiting items."""
-ROWS_PER_QUERY = 500
 MAX_CHUNKS_PER_ITEM = 1 << 16
 ITEMS_PER_COMMIT = 50
 LANGUAGE_WORDS = 2_000
@@ -149,8 +148,7 @@ def clear_request(source: str, requested: str) -> None:
 
 def delete_items(names: Sequence[str]) -> None:
 	"""Delete items with their chunks and index entries."""
-	for start in range(0, len(names), ROWS_PER_QUERY):
-		some = list(names[start : start + ROWS_PER_QUERY])
+	for some in in_batches(names):
 		delete_chunks(some)
 		frappe.db.delete(ITEM, {"name": ["in", some]})
 
@@ -241,8 +239,8 @@ def write_chunks(item, chunks: Sequence, words: Sequence[str], vectors: Sequence
 		}
 		for position, each in enumerate(chunks)
 	]
-	for start in range(0, len(rows), ROWS_PER_QUERY):
-		insert_rows(CHUNK, rows[start : start + ROWS_PER_QUERY], names=names[start : start + ROWS_PER_QUERY])
+	for some, some_names in zip(in_batches(rows), in_batches(names), strict=True):
+		insert_rows(CHUNK, some, names=some_names)
 	fulltext.get_index().add([(name, source, text) for name, text in zip(names, words, strict=True)])
 
 

@@ -16,6 +16,7 @@ import frappe
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, UsageError
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import get_vectors_stamp, read_vectors
+from huf.ai.storage.rows import in_batches
 from huf.ai.storage.standalone_calls import budgeted_call
 
 TEXTS_PER_CALL = 64
@@ -37,8 +38,8 @@ def embed_texts(model: str, texts: Sequence[str]) -> list[str]:
 	Commits. Raises ModelError, including when a budget does not allow the call.
 	"""
 	packed: list[str] = []
-	for start in range(0, len(texts), TEXTS_PER_CALL):
-		rows = normalize_vectors(model, request_vectors(model, list(texts[start : start + TEXTS_PER_CALL])))
+	for some in in_batches(texts, TEXTS_PER_CALL):
+		rows = normalize_vectors(model, request_vectors(model, some))
 		packed += [base64.b64encode(row.tobytes()).decode() for row in rows]
 	return packed
 

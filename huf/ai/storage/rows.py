@@ -4,8 +4,8 @@
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import frappe
 from frappe.utils import now
@@ -19,6 +19,7 @@ MAX_TEXT_BYTES = 2**16 - 1
 MAX_ID_CHARS = 140
 """Of a field of type Data."""
 BATCH_ROWS = 500
+T = TypeVar("T")
 
 
 def insert_rows(
@@ -109,6 +110,10 @@ def commit_before_effect() -> None:
 		frappe.db.commit()
 	finally:
 		frappe.flags.huf_effect_follows = None
+
+
+def in_batches(values: Sequence[T], size: int = BATCH_ROWS) -> Iterator[list[T]]:
+	return (list(values[start : start + size]) for start in range(0, len(values), size))
 
 
 def process_in_batches(
