@@ -25,7 +25,7 @@ POLL_SECONDS = 0.2
 MAX_REQUESTS_PER_USER = 40
 """Each open page holds one; all users share the limit of streams."""
 MAX_ROOMS, MAX_ROOM_CHARS = 500, 300
-"""Of one connection; a name of a document has at most 140 characters."""
+"""Limits for one connection. A document's name has at most 140 characters."""
 
 
 class RealtimeServer:

@@ -26,7 +26,7 @@ TOOLS_WITH_FIXED_DESTINATION = ("web_search",)
 MAX_FOLLOWED_LINKS = 10
 """Results of a web search that a run may open. Each link opened out of many tells its owner a little."""
 MAX_CONTACTS = 100
-"""Of one call. Redirects and recipients are limited as well."""
+"""Limit for one call. Its redirects and recipients have limits of their own."""
 MAIL_ARGUMENTS = ("to", "cc", "bcc", "recipients")
 CONTACTS: ContextVar[dict[str, None] | None] = ContextVar("huf_contacts", default=None)
 """Lines of the present call. Copies of its context share them."""

@@ -18,13 +18,13 @@ MAX_EXPRESSION_CHARS, MAX_DEPTH = 5_000, 100
 MAX_PROCESSOR_S = 0.5
 MAX_ITERATIONS = 20_000
 MAX_CHARS = 10_000_000
-"""Of all texts that one evaluation makes."""
+"""Limit for all texts together that one evaluation makes."""
 MAX_ITEMS = 1_000_000
 MAX_BITS = 4_096
 MAX_WIDTH = 1_000
-"""Of padding by methods such as `zfill`, and of a text with %."""
+"""Limit for padding by methods such as `zfill` or by %."""
 MAX_DIGITS = 100
-"""In the second argument of `round`."""
+"""Limit for the second argument of `round`."""
 MAX_FORMATTED_VALUES = 20
 
 TEXT_METHODS = """

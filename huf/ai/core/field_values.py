@@ -16,9 +16,9 @@ NUMBERS = ("Int", "Float", "Currency", "Percent")
 TEXTS = ("Data", "Small Text", "Text", "Long Text", "Code", "Text Editor", "Password")
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 MAX_INT = 2**31 - 1
-"""Of a database's integer. Frappe does not check it in DocTypes with a single record."""
+"""The largest integer in a database. Frappe does not check it in DocTypes with a single record."""
 MAX_DECIMAL = 10**12 - 1
-"""Of a database's decimal."""
+"""The largest decimal in a database."""
 
 
 def split_lines(text: str | None) -> list[str]:

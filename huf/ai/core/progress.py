@@ -23,7 +23,7 @@ class ToolProgress:
 		self.displayed_at = 0.0
 
 	def report(self, text: str, fraction: float | None) -> None:
-		"""From any thread."""
+		"""May be called from any thread."""
 		self.reported_at = now = self.loop.time()
 		if now - self.displayed_at < PAUSE_S:
 			return

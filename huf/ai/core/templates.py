@@ -30,9 +30,9 @@ from huf.ai.core.expressions import (
 MAX_TEMPLATE_CHARS = 50_000
 MAX_OUTPUT_CHARS = 2_000_000
 MAX_NUMBER = 1_000
-"""Of a width, an indentation or a count that a filter takes."""
+"""Limit for a width, an indentation or a count that is passed to a filter."""
 MAX_PARSED_CHARS = 100_000
-"""Of a text that a filter takes apart."""
+"""Limit for a text that a filter parses."""
 TEMPLATE_METHODS = {
 	**METHODS,
 	list: METHODS[list] | {"append", "extend"},

@@ -23,7 +23,7 @@ CZECH_BYTES = frozenset("ěščřžů".encode(CZECH_CHARSET))
 MIN_CZECH_BYTES = 4
 """No text of a western language has as many different ones of these bytes: Italian has three, è, ì and ù."""
 MIN_CZECH_SHARE = 0.3
-"""Of all letters that are not ASCII. In a western list with names from many countries, they are fewer."""
+"""Of all letters that are not ASCII, this share has Czech bytes; in a western list of names it is lower."""
 ASCII = bytes(range(128))
 OTHER_SCRIPTS = ("cp1251", "cp1253", "shift_jis", "gb18030", "euc_kr")
 """What Windows has for Cyrillic, Greek, Japanese, Chinese and Korean: Excel writes such CSV files."""
@@ -57,7 +57,7 @@ NO_TAGS = str.maketrans("", "", "<>")
 
 
 DOMAIN_CODECS = frozenset(("idna", "punycode"))
-"""For names of domains. Decoding a long text takes quadratic time."""
+"""Codecs for names of domains, which take quadratic time to decode a long text."""
 
 
 def decode_bytes(data: bytes, charset: str | None = None) -> str:

@@ -43,7 +43,7 @@ from huf.ai.storage.rows import clip
 
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"
-"""In place of a model's name: replay the answers recorded in the case."""
+"""Stands for a model that replays the answers recorded in the case."""
 MAX_TIMES = 100
 MAX_FAULT_CHARS = 2_000
 WRONG_RECORDS = (frappe.ValidationError, AttributeError, KeyError, TypeError, ValueError)

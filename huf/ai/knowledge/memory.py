@@ -21,7 +21,7 @@ from huf.permissions import MEMORY, memory_audience
 MAX_RANKED_FACTS = 300
 """Facts that a search ranks, those changed last."""
 MAX_OFFERED_CHARS = 2_000
-"""Of facts with which a run begins: about 500 tokens."""
+"""Limit for the facts that a run begins with: about 500 tokens."""
 FIELDS = ["name", "fact", "scope", "role", "reference_doctype", "reference_name", "modified"]
 
 

@@ -20,7 +20,7 @@ TITLE_WEIGHT = 2
 COVERAGE_BONUS, ADJACENCY_BONUS, EXACT_BONUS = 0.1, 0.2, 0.1
 """Shares of its score that a passage gains: with all terms, with terms side by side, with their own forms."""
 MAX_BONUS_PASSAGES = 30
-"""Of the best passages, those that are read for side by side and exact words."""
+"""How many of the best passages are searched for adjacent terms and exact words."""
 CACHED_TITLES = 10_000
 RRF_K = 60
 """The constant k of reciprocal rank fusion."""

@@ -192,7 +192,7 @@ def parse_plan(text: str) -> dict:
 
 
 def cut_to_first_object(text: str) -> str:
-	"""Of several plans the first: its result may change the others, which the model plans again."""
+	"""The first of several plans. Its result may change the others, so the model plans those again."""
 	try:
 		return text[: json.JSONDecoder().raw_decode(text)[1]]
 	except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ DEFAULT_SETTINGS = {
 	"temperature": 0.3,
 	"max_iterations": 10,
 }
-"""Of an agent that a file makes; an agent that exists keeps what the file leaves out."""
+"""Values of an agent that a file creates. An existing agent keeps what the file leaves out."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnen
 TIMEOUT_S = 30
 MAX_UIDS = 5_000
 MAX_MAIL_BYTES = 60_000_000
-"""Of a longer mail, the beginning is fetched. Most servers accept mails of 25 to 50 MB."""
+"""Only this much of a longer mail is fetched. Most servers accept mails of 25 to 50 MB."""
 MAX_DROPS = 6
 """How many connections a server may end during FETCH. A message at which it ends two is refused."""
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')

@@ -46,7 +46,7 @@ UNKNOWN_HOST = (
 )
 FAULT = "The provider failed. Try again later."
 UNREADABLE = ("Invalid response object", "Error parsing chunk")
-"""In errors that LiteLLM calls a failed connection, although an answer came."""
+"""Parts of the errors that LiteLLM calls a failed connection, although an answer came."""
 CLIENT_DETAILS = re.compile(r"\[Errno -?\d+\] | ssl:(?:<[^>]*>|\w+)(?= \[)")
 """What clients add for programmers to the reason of a failed connection."""
 

@@ -88,7 +88,9 @@ async def note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, p
 
 
 TRACE = aiohttp.TraceConfig()
-"""For all sessions: of one each, with its 16 lists, megabytes wait for the garbage collector under load."""
+"""Shared by all sessions: it has 16 lists, and under load one for each session would leave megabytes to the
+garbage collector.
+"""
 TRACE.on_connection_reuseconn.append(note_reuse)
 
 

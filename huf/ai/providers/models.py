@@ -198,7 +198,7 @@ def list_providers() -> frozenset[str]:
 
 
 def hosts_models_of(prefix: str, maker: str) -> bool:
-	"""Whether the table has models of a maker at this provider, such as groq/openai/gpt-oss-120b."""
+	"""Whether the price table has a maker's models at this provider, such as groq/openai/gpt-oss-120b."""
 	return any(name.startswith(f"{prefix}/{maker}/") for name in load_table())
 
 

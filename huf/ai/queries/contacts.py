@@ -22,7 +22,7 @@ ACTIONS = {
 	MailStatus.HELD.value: "refused",
 	MailStatus.DISCARDED.value: "refused",
 }
-"""By status of a mail; of another one, "contact"."""
+"""The action by the status of a mail; "contact" for any other status."""
 IN_PERIOD = "made.creation > %(since)s and made.creation <= %(until)s and %(agent)s in ('', run.agent)"
 Contact = tuple[str, str, str]
 """(action, kind, destination)"""
@@ -46,7 +46,7 @@ def list_destinations(
 ) -> list[dict[str, Any]]:
 	"""Each destination once by agent, in order: {agent, kind, destination, action, count, first, last}.
 
-	At most `limit` kinds of calls and of mails are read, those of the period's latest first.
+	Equal calls, and equal mails, count as one row; at most `limit` rows of each are read, the latest first.
 	"""
 	period = describe_period(since, until, agent, limit)
 	found: dict[tuple[str, ...], list] = {}

@@ -11,7 +11,7 @@ from huf.ai.receipts.language import find_named_kinds
 
 MAX_NUMBER = 1e300
 MAX_TEXT_CHARS = 100_000
-"""Of all results together; what was read last counts first."""
+"""Limit for all results together; those read last are kept."""
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
 PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
 ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")

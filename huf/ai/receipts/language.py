@@ -54,7 +54,7 @@ NOT_DONE = re.compile(
 	r"|\battempt|\bversucht\b|\bzkoušel",
 	re.IGNORECASE,
 )
-"""In a clause: what it says was not done, or not yet."""
+"""A clause with one of these says that something was not done, or not yet."""
 OF_NOTHING = re.compile(
 	r"\s*(?:no|not(?! only))\b"
 	r"|\s*(?:\w+\s+){0,3}(?:nothing|nobody|none|no one|neither|nichts|niemand\w*|keine?\w*"

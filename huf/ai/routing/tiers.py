@@ -7,9 +7,9 @@ from huf.ai.core.types import Mode
 from huf.ai.routing.complexity import measure_complexity, normalize_text
 
 MIN_SCORE = 0.5
-"""From here on a dimension of a message counts."""
+"""The score from which a dimension of a message counts."""
 HIGH_SCORE = 0.8
-"""From here on a dimension needs a large model."""
+"""The score from which a dimension needs a large model."""
 SHORT_WORDS = 30
 LONG_WORDS = 50
 MIN_INFLECTED_CHARS = 5

@@ -22,7 +22,7 @@ from huf.ai.tools.schemas import closed_object
 
 MAX_OPERATIONS = 1_000
 MAX_SCHEMA_CHARS = 5_000_000
-"""Of all operations together, with what references lead to: checking them takes seconds."""
+"""Limit for the schemas of all operations together, references resolved: checking them takes seconds."""
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_REFERENCES = 10
 """References that lead to references."""

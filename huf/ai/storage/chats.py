@@ -27,8 +27,8 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	name.
 
 	A run that was queued begins after the answers of the runs before it, although its prompt stands before
-	them. The messages still name their runs: data that these have read counts in the branch as well. Raises
-	UsageError.
+	them. The copies name the runs of the messages, so what those runs have read counts as read in the branch.
+	Raises UsageError.
 	"""
 	filters = {"conversation": source.name}
 	rows = sort_by_run(

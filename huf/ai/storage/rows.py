@@ -15,9 +15,9 @@ from huf.ai.core.json_text import make_encodable
 MAX_TEXT_CHARS = 20_000
 """Limit of a text field in these tables; Agent Message has the whole text."""
 MAX_TEXT_BYTES = 2**16 - 1
-"""Of a field of type Small Text on MariaDB."""
+"""Limit of a field of type Small Text on MariaDB."""
 MAX_ID_CHARS = 140
-"""Of a field of type Data."""
+"""Limit of a field of type Data."""
 BATCH_ROWS = 500
 T = TypeVar("T")
 

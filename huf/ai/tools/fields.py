@@ -83,7 +83,7 @@ VALUE_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
 	"Time": (is_clock_time, "HH:MM:SS"),
 	**dict.fromkeys(NUMBERS, (lambda text: isfinite(float(text)), "1234.5")),
 }
-"""By field type: what checks a text (False or ValueError: it does not fit), and the format to ask for."""
+"""By field type: (function that returns False or raises ValueError for a wrong text, format to ask for)."""
 
 
 def may_read_instructions() -> bool:

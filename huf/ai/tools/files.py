@@ -35,7 +35,7 @@ PARAMETERS = {
 }
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 MAX_CELL_CHARS = 32_767
-"""Of a cell of an xlsx. Its library cuts longer texts without an error."""
+"""Limit of a cell of an xlsx file. The library cuts longer texts without an error."""
 FORMULA = re.compile(r"[=+\-@\t\r]")
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")

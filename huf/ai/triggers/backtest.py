@@ -37,7 +37,7 @@ DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
 WRITTEN_NUMBER = re.compile(r"-?\d[\d.,'\s]*")
 STORED_MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d:")
-"""Of other formats it is not known which number is the month."""
+"""In other formats it is not known which number is the month."""
 NUMBER_TYPES = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rating"}
 
 

@@ -21,7 +21,7 @@ STEPS = {
 	"Weekly": timedelta(weeks=1),
 }
 RANDOM = re.compile(r"(?<![A-Z])R(?![A-Z])", re.IGNORECASE)
-"""In a field, croniter draws a number at each reading, so such a schedule would have no next time."""
+"""A field with R has a random value: croniter draws another at each reading, so there is no next time."""
 MONTHS = {"Monthly": 1, "Yearly": 12}
 
 

@@ -74,7 +74,7 @@ def get(doctype: str, name=None, filters=None, parent: str | None = None):
 	"""A document by name, or the first one the filters find among those the user may read."""
 	_check_parent(doctype, parent)
 	if not isinstance(name, str | int | None):
-		# Not filters, with which fields could be guessed.
+		# Filters instead of a name could be used to guess the values of hidden fields.
 		frappe.throw(_("Invalid query: {0}").format("name"), frappe.DataError)
 	if name or frappe.get_meta(doctype).issingle:
 		doc = frappe.get_doc(doctype, name or doctype)

@@ -22,7 +22,7 @@ CONNECTION = store.CONNECTION
 COMMANDS_KEY = "huf_mcp_servers"
 """In site_config.json: {name: {command, args, env}}, as desktop MCP clients write it."""
 MAX_SERVER_CHARS = 110
-"""Of a server's name and version; with the protocol's revision they fit into a Data field."""
+"""Limit for a server's name and version: with the protocol's revision they fit into a Data field."""
 HELD_BACK = (
 	"{tool} of {server} is held back until a Huf Manager accepts its changed description. It was not called."
 )

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 MAX_STDERR_BYTES = 100_000
-"""Of a session. What follows is read and dropped: a program whose output nobody reads would hang."""
+"""Limit for a session. More is read and dropped: a program whose output nobody reads would hang."""
 PIECE_BYTES = 65_536
 LOG_PAUSE_S = 60.0
 

@@ -25,8 +25,8 @@ CACHE_KB = 500
 would fill in each of dozens of connections.
 """
 CACHED_STATEMENTS = 80
-"""Prepared statements that a connection keeps, of some 17 KB each: a run uses 65. Python's default is 128,
-which only fills over an hour of load.
+"""How many prepared statements a connection keeps. A run uses 65; each takes some 17 KB, so that Python's
+default of 128 would keep growing for an hour under load.
 """
 PAGE_BYTES = 1024
 """Page size of new files. A commit writes whole pages, and each row touches a page per index."""

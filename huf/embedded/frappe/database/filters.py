@@ -132,8 +132,8 @@ def condition(
 	if one.operator in ("like", "not like"):
 		if len(value) > MAX_PATTERN_CHARS:
 			frappe.throw(f"A pattern has at most {MAX_PATTERN_CHARS} characters", frappe.DataError)
-		# The empty text that NULL stands for is like "" and like "%", except that lists ask for nothing else
-		# than the pattern of a "like" with one.
+		# NULL counts as the empty text, which is like "" and like "%". But Frappe does not ask for NULL where
+		# "like" has a pattern.
 		is_found = (one.operator == "like") == (not value.strip("%") or value == EMPTY_MOMENT)
 		nulls = (
 			f" OR {column} IS NULL"
@@ -183,7 +183,7 @@ def is_set(column, value, fieldtype, is_list):
 
 
 def between(column, value, fieldtype, is_list):
-	"""Bounds that lists do not find are today."""
+	"""A list takes today for a bound that is missing."""
 	if not is_list:
 		start, end = value
 		kind = fieldtype if fieldtype in MOMENTS else None

@@ -40,7 +40,7 @@ COLUMN_TYPES = {
 UNLIMITED = {"Password", "Attach", "Attach Image", "Barcode", "Signature"}
 SAVEPOINT = "retype"
 EXACT = 2**53
-"""From here on, numbers of a text would lose digits."""
+"""Larger numbers in a text would lose digits."""
 TEXT_BYTES = 65535
 LIMITED = {"Small Text", "Text", "Password", "Attach", "Attach Image"}
 """Kinds of text that hold TEXT_BYTES in UTF-8."""

@@ -15,7 +15,7 @@ MOMENT = 0.001
 """Seconds for which changes of other processes may go unnoticed."""
 
 ALL = ""
-"""In place of a DocType: the counter of all changes."""
+"""Stands for all DocTypes: the counter of all changes."""
 
 MAX_ENTRIES = 10_000
 LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Permission"}

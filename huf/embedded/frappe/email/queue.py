@@ -23,7 +23,7 @@ FLUSH_S = 120
 """Well below the time-out of a job, which would leave the mail that it interrupts in an unknown state."""
 TIMEOUT = 30
 ANSWER_TIMEOUT = 120
-"""For the answer to a whole mail, which many servers check for viruses first."""
+"""How long to wait for the answer to a whole mail, which many servers check for viruses first."""
 REFUSED = ("args", "as_markdown", "attachments", "bcc", "inline_images", "template")
 """Options of Frappe without which another mail would be sent."""
 UNANSWERED = "The server has not answered whether it took the mail. It may have gone, or not."

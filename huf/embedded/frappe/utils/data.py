@@ -14,7 +14,7 @@ import frappe
 DATE_FORMAT, TIME_FORMAT = "%Y-%m-%d", "%H:%M:%S.%f"
 DATETIME_FORMAT = f"{DATE_FORMAT} {TIME_FORMAT}"
 MAX_MOMENT_CHARS = 200
-"""Of a text with a date or time: parsing megabytes takes minutes."""
+"""Limit for a text with a date or time: parsing megabytes takes minutes."""
 
 # --- numbers and texts ---
 

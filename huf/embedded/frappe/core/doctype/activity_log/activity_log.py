@@ -8,7 +8,7 @@ from frappe.model.document import Document
 
 KEEP_DAYS = 90
 MAX_NAMES = 10_000
-"""In one statement: SQLite limits its variables."""
+"""Limit for the names in one statement: SQLite limits its variables."""
 
 
 class ActivityLog(Document):

@@ -176,7 +176,7 @@ class File(Document):
 		return Path(frappe.get_site_path("private" if is_private else "public", "files"))
 
 	def move(self):
-		"""From public to private or back; content that other Files refer to is copied instead."""
+		"""Move the content from public to private or back; copy it if other Files refer to it."""
 		old_url, old = self.file_url, Path(self.get_full_path())
 		if not old.exists():
 			frappe.throw(frappe._("{0} cannot be moved to {1}").format(old.name, self.url_folder()))
