@@ -34,15 +34,15 @@ def to_sdk_tool(tool: EffectTool) -> FunctionTool:
 
 
 def create_sdk_function_tool(*args: Any, **kwargs: Any) -> FunctionTool:
-	"""As `huf.ai.agents.function_tool.create_function_tool`."""
+	"""Like `huf.ai.agents.function_tool.create_function_tool`."""
 	return to_sdk_tool(function_tool.create_function_tool(*args, **kwargs))
 
 
 def create_sdk_agent_tools(agent: Any, run_child: RunChild | None = None) -> list[FunctionTool]:
-	"""As `huf.ai.agents.tool_factory.create_agent_tools`."""
+	"""Like `huf.ai.agents.tool_factory.create_agent_tools`."""
 	return [*map(to_sdk_tool, tool_factory.create_agent_tools(agent, run_child))]
 
 
 def create_sdk_tools(row: Any, agent: Any = None, run_child: RunChild | None = None) -> list[FunctionTool]:
-	"""As `huf.ai.agents.tool_factory.create_tools`."""
+	"""Like `huf.ai.agents.tool_factory.create_tools`."""
 	return [*map(to_sdk_tool, tool_factory.create_tools(row, agent, run_child))]

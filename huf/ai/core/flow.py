@@ -24,8 +24,8 @@ MAX_COINCIDENCE_CHARS = 3
 """A value this short may occur in the person's text by coincidence."""
 MAX_DISPLAYED_CHARS = 80
 TYPED = "fields read by "
-"""How the origin of values begins that carry no instructions: another agent has read them, and their types
-are closed.
+"""Begins the origin of values that carry no instructions: another agent has read them, and their types are
+closed.
 """
 WORD = re.compile(r"\w+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")

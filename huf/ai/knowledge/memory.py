@@ -19,7 +19,7 @@ from huf.ai.tools.reads import record_reads
 from huf.permissions import MEMORY, memory_audience
 
 MAX_RANKED_FACTS = 300
-"""Facts that a search ranks, those changed last."""
+"""How many facts a search ranks: those changed last."""
 MAX_OFFERED_CHARS = 2_000
 """Limit for the facts that a run begins with: about 500 tokens."""
 FIELDS = ["name", "fact", "scope", "role", "reference_doctype", "reference_name", "modified"]

@@ -43,7 +43,7 @@ def read_file(name: str, content: bytes) -> list[Part]:
 
 
 def split_html(html: str) -> list[Part]:
-	"""As `reading.split_html_text`; HTML that takes too much to read has no parts."""
+	"""Like `reading.split_html_text`; HTML that takes too much to read has no parts."""
 	if is_small_html(html):
 		return reading.split_html_text(html)
 	try:

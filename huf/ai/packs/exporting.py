@@ -187,8 +187,8 @@ def dump_trigger(trigger) -> dict:
 
 
 def add_linked_doctypes(names: Iterable[str]) -> list[str]:
-	"""The DocTypes with those of their tables and links that were made on the site: without them none can be
-	saved.
+	"""The DocTypes, and those made on the site that their tables and links refer to: without these, none of
+	them can be saved.
 	"""
 	found = list(dict.fromkeys(names))
 	for name in found:  # grows

@@ -228,7 +228,7 @@ def open_site_store() -> CallStore:
 
 
 def find_learned(kwargs: dict) -> LearnedCall | None:
-	"""As `CallStore.find`, for the arguments of a LiteLLM call."""
+	"""Like `CallStore.find`, for the arguments of a LiteLLM call."""
 	return open_site_store().find(make_key(kwargs))
 
 

@@ -270,8 +270,8 @@ def text_of(message: dict) -> str:
 def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
 	"""The tool calls of a run (up to a `step`) in order, with the documents that each changed.
 
-	Without those that did nothing: they got an earlier call's result, or returned the answer itself. Of a
-	call of another agent, what that agent did counts.
+	Calls that did nothing are left out: they got an earlier call's result, or returned the answer itself. A
+	call of another agent is preceded by the calls of that agent.
 	"""
 	rows = frappe.db.sql(
 		f"""select name, tool, effect, status, arguments, result, idempotency_key from `tabAgent Tool Call`

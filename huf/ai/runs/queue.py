@@ -67,9 +67,7 @@ def work_with(lease: Lease, trace: dict | None = None) -> RunResult | None:
 
 
 def claim_at_once(run: str) -> Lease | None:
-	"""As `claim`; None as well while another transaction has the run locked, such as that of another worker's
-	claim.
-	"""
+	"""Like `claim`; but None, too, while another transaction has locked the run, such as another worker's."""
 	return claim(run) if leases.lock_free_runs([run]) else None
 
 

@@ -217,7 +217,7 @@ def parse_agent_builder(text: str) -> tuple[list[ExportedAgent], list[str]]:
 
 
 def read_returned_text(function: ast.FunctionDef) -> str:
-	"""The text that a function returns, {{ expression }} for what it fills in; "" if made otherwise."""
+	"""The text that a function returns, with {{ expression }} for inserted values; "" if it is no literal."""
 	last: Any = function.body[-1]
 	value = last.value if isinstance(last, ast.Return) else None
 	pieces = value.values if isinstance(value, ast.JoinedStr) else [value]

@@ -76,7 +76,7 @@ def import_tools(
 	check_existing(plans, replace)
 	if headers and len({origin_of(plan.base_url) for plan in plans}) > 1:
 		raise UsageError(
-			_("These operations are of several servers, and the headers are for one. Import them one by one.")
+			_("The operations are on several servers, and the headers are for one. Import them one by one.")
 		)
 	return [save_tool(plan, headers or {}, allow_private) for plan in plans]
 

@@ -14,7 +14,7 @@ from huf.ai.runs import admission
 from huf.ai.storage.outgoing_mail import find_sender
 
 ROLES = ("Huf User", "Huf Manager", "System Manager")
-"""The roles that the web app changes; others of a user are shown and stay."""
+"""The roles that the web app changes. It shows a user's other roles, and leaves them."""
 UNMANAGED = ("Administrator", "Guest")
 PAGE_LENGTH = 50
 FIELDS = ["name", "full_name", "enabled", "last_active", "owner", "creation"]

@@ -359,7 +359,7 @@ class RunJournal:
 
 @dataclass
 class HeldReply:
-	"""The end of a model call as its row will have it. `is_written`: in the open transaction."""
+	"""The values for a model call's row when it has ended. `is_written`: the open transaction has them."""
 
 	call: str
 	values: dict

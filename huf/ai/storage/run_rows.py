@@ -117,7 +117,7 @@ def as_usage_values(usage: Usage) -> dict:
 
 
 def suspend_with_usage(lease: Lease) -> None:
-	"""As `leases.suspend_run`. What the run has used so far is stored: it may wait for days, and costs are
+	"""Like `leases.suspend_run`. What the run has used so far is stored: it may wait for days, and costs are
 	summed over runs.
 	"""
 	leases.suspend_run(lease)

@@ -68,7 +68,7 @@ class WaitingRuns:
 		self.on_free()
 
 	def renew(self) -> None:
-		"""Renew the leases of those that wait, and tell them whether they were cancelled or lost. Commits."""
+		"""Renew the leases of the waiting runs, and note which were cancelled or lost. Commits."""
 		waits, held = self.list_held()
 		cancelled = renew_leases(list(held.values())) if held else {}
 		for wait in waits:
@@ -76,7 +76,7 @@ class WaitingRuns:
 			wait.is_cancelled = cancelled.get(wait.leases[0].run, False)
 
 	def release(self) -> None:
-		"""Queue those that wait again, for another worker; one that another run called goes on. Commits."""
+		"""Put the waiting runs back into the queue, except those that another run has called. Commits."""
 		with self.lock:
 			released = [wait for wait in self.waits if not wait.lost and len(wait.leases) == 1]
 			for wait in released:

@@ -37,7 +37,7 @@ def get_document(doctype: str, name: str) -> dict:
 
 
 def get_documents(doctype: str, names: Iterable[str]) -> list[dict]:
-	"""As `get_document`, for several names. Raises the first error."""
+	"""Like `get_document`, for several names. Raises the first error."""
 	return [get_document(doctype, name) for name in names]
 
 
@@ -116,7 +116,7 @@ def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 
 
 def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
-	"""As `create_document`, for several. Raises the first error."""
+	"""Like `create_document`, for several. Raises the first error."""
 	return [create_document(doctype, values) for values in documents]
 
 
@@ -135,7 +135,7 @@ def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
 
 
 def update_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
-	"""As `update_document`, for several of the form {name, values}."""
+	"""Like `update_document`, for several of the form {name, values}."""
 	return [update_document(doctype, each["name"], each["values"]) for each in documents]
 
 

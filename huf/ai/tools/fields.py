@@ -211,7 +211,7 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 
 
 def check_rows_writable(meta, table, rows: Any) -> None:
-	"""As `check_writable`, for rows of a child table."""
+	"""Like `check_writable`, for rows of a child table."""
 	if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
 		raise ToolError(f"{table.fieldname} takes a list of rows, each an object.")
 	levels = meta.get_permlevel_access("write")

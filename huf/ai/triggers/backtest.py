@@ -165,7 +165,7 @@ class BacktestCounter:
 		self.latest.append({"at": str(change.at), "name": name, "by": change.by})
 
 	def needs_run_as(self, user: str) -> bool:
-		"""As `dispatch.needs_run_as`."""
+		"""Like `dispatch.needs_run_as`."""
 		if self.trigger.run_as or user in EXPLICIT_RUN_AS_USERS:
 			return not self.trigger.run_as
 		return is_system_manager(user) and not is_system_manager(find_trigger_author(self.trigger))

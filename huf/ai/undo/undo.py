@@ -343,7 +343,7 @@ def filter_values(doctype: str, path: tuple[str, ...], value: Any) -> Any:
 
 
 def describe_fields(doctype: str, path: tuple[str, ...], *values: Any) -> dict[str, dict]:
-	"""The field that a path names, or those that the values of a document or row have."""
+	"""The field that a path names; if it names a document or a row, the fields of the values."""
 	names = path[-1:] if len(path) in (1, 3) else [name for each in values for name in each or ()]
 	meta, fields = list_metas(doctype, path)[-1], {}
 	for name in names:

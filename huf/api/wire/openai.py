@@ -93,7 +93,7 @@ def read_end(events: Iterable[RunEvent | None]) -> dict | None:
 
 
 def read_run_result(result: RunResult) -> dict | None:
-	"""As `read_end`; None for a run that a stop holds."""
+	"""Like `read_end`; None for a run that a stop holds."""
 	if result.status is RunStatus.QUEUED:
 		return None
 	fields = result.as_dict()
