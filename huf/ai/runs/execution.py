@@ -122,23 +122,24 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 	try:
 		return await call_provider(run, journal, emit)
 	except UsageError as error:
-		journal.rollback()
-		journal.commit()
-		return end_with_record(StopReason.ERROR, settle_broken_run(run.name), error=str(error))
+		return end_with_record(StopReason.ERROR, settle_interrupted(run, journal), error=str(error))
 	except asyncio.CancelledError:
 		# The calling run was stopped, or timed out.
-		journal.rollback()
-		journal.commit()
-		return end_with_record(StopReason.CANCELLED, settle_broken_run(run.name))
+		return end_with_record(StopReason.CANCELLED, settle_interrupted(run, journal))
 	except (LeaseLost, RunHeld, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
-		journal.rollback()
-		journal.commit()
-		recorded = settle_broken_run(run.name)
+		recorded = settle_interrupted(run, journal)
 		# Without a message Frappe adds the values of variables, API keys among them.
 		frappe.log_error(f"Agent Run {run.name} failed", format_exc())
 		return end_with_record(StopReason.ERROR, recorded, error=FAULT)
+
+
+def settle_interrupted(run: OpenRun, journal: RunJournal) -> RecordedRun:
+	"""Roll back what was open, except for the last reply, and settle the run. Commits."""
+	journal.rollback()
+	journal.commit()
+	return settle_broken_run(run.name)
 
 
 def end_with_record(
