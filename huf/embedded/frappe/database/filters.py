@@ -130,27 +130,29 @@ def condition(
 		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
 	value = compared(one, fieldtype, is_number, count_nulls)
 	if one.operator in ("like", "not like"):
-		if len(value) > MAX_PATTERN_CHARS:
-			frappe.throw(f"A pattern has at most {MAX_PATTERN_CHARS} characters", frappe.DataError)
-		# NULL counts as the empty text, which is like "" and like "%". But Frappe does not ask for NULL where
-		# "like" has a pattern.
-		is_found = (one.operator == "like") == (not value.strip("%") or value == EMPTY_MOMENT)
-		nulls = (
-			f" OR {column} IS NULL"
-			if nullable and is_found and not (one.operator == "like" and one.value)
-			else ""
-		)
-		escape = "" if count_nulls else r" ESCAPE '\'"
-		text = as_text(column, fieldtype)
-		if not value.isascii():
-			# SQLite's LIKE takes Ö and ö for different letters.
-			text, value = f"lower({text})", value.lower()
-		return f"({text} {one.operator.upper()} ?{escape}{nulls})", [value]
+		return like(column, one, value, fieldtype, nullable, count_nulls)
 	if isinstance(value, (int, float)) and not is_number:
 		column = f"CAST({column} AS REAL)"
 	if nullable and null_matches(one.operator, value, fieldtype) and not (one.operator == "=" and one.value):
 		return f"({column} {one.operator} ? OR {column} IS NULL)", [value]
 	return f"{column} {one.operator} ?", [value]
+
+
+def like(column, one: Filter, value: str, fieldtype, is_nullable: bool, is_list: bool) -> tuple[str, list]:
+	"""NULL counts as the empty text, which is like "" and like "%".
+
+	Frappe leaves NULL out where "like" has a pattern.
+	"""
+	if len(value) > MAX_PATTERN_CHARS:
+		frappe.throw(f"A pattern has at most {MAX_PATTERN_CHARS} characters", frappe.DataError)
+	text, parameter = as_text(column, fieldtype), value
+	if not value.isascii():
+		# SQLite's LIKE takes Ö and ö for different letters.
+		text, parameter = f"lower({text})", value.lower()
+	sql = f"{text} {one.operator.upper()} ?" + ("" if is_list else r" ESCAPE '\'")
+	is_empty = not value.strip("%") or value == EMPTY_MOMENT
+	finds_null = not is_empty if one.operator == "not like" else is_empty and not one.value
+	return f"({sql} OR {column} IS NULL)" if is_nullable and finds_null else f"({sql})", [parameter]
 
 
 def is_number_type(fieldtype) -> bool:
@@ -257,7 +259,7 @@ def compared(one: Filter, fieldtype, is_number, is_list):
 		return flt(value) if is_own else as_number(value)
 	if fieldtype in MOMENTS and value != "":
 		return to_field(value, fieldtype, one.field)
-	if is_list and isinstance(value, (int, float)) and not isinstance(value, str):
+	if is_list and isinstance(value, (int, float)):
 		return flt(value) if value or one.operator != "=" else "''"
 	return to_field(value, None)
 
