@@ -208,9 +208,12 @@ class ResponseGuard:
 		if not step[2] and not ended:
 			raise NeedsMoreText
 		given = ACTION_INPUT.match(self.pending, step.end())
-		if not ended and (given is None or given.end() == len(self.pending)):
-			if given or "Action Input".startswith(self.pending[step.end() :].strip(" \n*")):
-				raise NeedsMoreText
+		if given:
+			is_cut = given.end() == len(self.pending)
+		else:
+			is_cut = "Action Input".startswith(self.pending[step.end() :].strip(" \n*"))
+		if is_cut and not ended:
+			raise NeedsMoreText
 		if not given:
 			return ReadResult(len(ACTION))
 		body = self.pending[given.end() :]
