@@ -169,13 +169,11 @@ def read_agent(values: LineMapping, folder: Path) -> LineMapping:
 		with naming_file(f"Line {values.lines['instructions_file']}"):
 			values["instructions"] = read_pack_file(folder, file).strip()
 	tools = values.pop("tools", [])
-	rows = [
-		{"tool": each} if isinstance(each, str) else each
-		for each in (tools if isinstance(tools, list) else ())
-	]
-	if not isinstance(tools, list) or not is_list_of_rows(rows, "tool"):
+	if isinstance(tools, list):
+		tools = [{"tool": each} if isinstance(each, str) else each for each in tools]
+	if not is_list_of_rows(tools, "tool"):
 		raise line_error(values.lines["tools"], "tools must be a list of names.")
-	values["agent_tool"] = [dict(row) for row in rows]
+	values["agent_tool"] = [dict(row) for row in tools]
 	if not is_list_of_rows(values.get("chat_models") or [], "model"):
 		raise line_error(values.lines["chat_models"], "chat_models must be a list of mappings with a model.")
 	return values

@@ -59,10 +59,8 @@ def find_top_changed(agent: str, since: datetime) -> tuple[int, str]:
 
 def lock_changes(names: Sequence[str]) -> bool:
 	"""Lock changes until the commit; False if any of them has been undone meanwhile."""
-	for name in sorted(names):
-		if frappe.db.get_value(CHANGE, name, "undone_by", for_update=True):
-			return False
-	return True
+	undone_by = (frappe.db.get_value(CHANGE, name, "undone_by", for_update=True) for name in sorted(names))
+	return not any(undone_by)
 
 
 def mark_undone(names: Sequence[str], undo: str) -> None:

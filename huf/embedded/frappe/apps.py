@@ -104,10 +104,7 @@ def get_file_json(path: str):
 
 def get_hooks(hook: str | None = None, default="_KEEP_DEFAULT_LIST", app_name: str | None = None):
 	"""Hooks of all installed apps, or of one: values are lists, dicts stay dicts with lists inside."""
-	if app_name:
-		hooks = _merged_hooks((app_name,))
-	else:
-		hooks = _merged_hooks(tuple(get_installed_apps()))
+	hooks = _merged_hooks((app_name,) if app_name else tuple(get_installed_apps()))
 	if hook:
 		return hooks.get(hook, [] if default == "_KEEP_DEFAULT_LIST" else default)
 	return hooks
