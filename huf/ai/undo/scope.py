@@ -12,13 +12,14 @@ from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import read_json
 from huf.ai.core.times import from_utc
-from huf.ai.core.types import OPEN_STATUSES, Effect
+from huf.ai.core.types import OPEN_STATUSES, CallStatus, Effect
 from huf.ai.storage.agent_changes import FIELDS, list_agent_changes
 from huf.ai.tools.types import RUN_AGENT
 from huf.ai.undo.compensation import describe_compensation
 
 MAX_RUNS = 200
 MAX_CHANGES = 2000
+DONE_STATUSES = [each.value for each in (CallStatus.SUCCESS, CallStatus.UNKNOWN, CallStatus.STARTED)]
 CALL_FIELDS = ["name", "run", "step", "tool", "effect", "status", "arguments", "result", "started_at"]
 
 
@@ -35,10 +36,18 @@ class UndoSelection:
 	trigger: str | None = None
 	record: tuple[str, str] | None = None
 
+	@property
+	def record_filters(self) -> dict[str, str]:
+		"""Filters of the record's changes; none if no record is named."""
+		if not self.record:
+			return {}
+		doctype, name = self.record
+		return {"reference_doctype": doctype, "reference_name": name}
+
 
 @dataclass(frozen=True)
 class UndoScope:
-	"""`changes`: Agent Change rows, newest first. `external` and `untraced`: see `describe_external_call`."""
+	"""`changes`: Agent Change rows, newest first. `external` and `untraced`: see `list_remaining_calls`."""
 
 	runs: tuple[str, ...]
 	changes: tuple[Any, ...]
@@ -82,39 +91,39 @@ def parse_since(text: str) -> datetime:
 def read_scope(scope: UndoSelection) -> UndoScope:
 	"""The runs that the user may read, with all they did. Raises PermissionError, UsageError."""
 	runs = find_runs(scope)
-	filters: dict[str, Any] = {"run": ["in", runs]}
 	since = {"creation": [">=", scope.since]} if scope.since else {}
-	of_record = {}
-	if scope.record:
-		of_record = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
-	changes = [row for row in list_known_changes({**filters, **since, **of_record}) if not row.undone_by]
+	made = list_known_changes({"run": ["in", runs], **since, **scope.record_filters})
+	changes = [row for row in made if not row.undone_by]
 	if len(changes) > MAX_CHANGES:
 		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
 	if any(row.before is None and row.after is None for row in changes):
 		raise UsageError(
 			"The contents of these runs were cleared after their retention time, so they cannot be undone."
 		)
-	if scope.record:
-		return UndoScope(tuple(runs), tuple(changes), (), ())
-	calls = frappe.get_all(
-		"Agent Tool Call",
-		{**filters, **({"started_at": [">=", scope.since]} if scope.since else {}), "effect": ["!=", "read"]},
-		CALL_FIELDS,
-		order_by="started_at asc, position asc",
-	)
-	traced = {row.tool_call for row in list_known_changes(filters, ("tool_call", "reference_doctype"))}
-	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
-	callers = list_calling_tools(runs)
-	external = [
-		call for call in done if call.effect == Effect.EXTERNAL.value and (call.run, call.tool) not in callers
-	]
-	untraced = [call for call in done if call.effect == Effect.WRITE.value and call.name not in traced]
+	external, untraced = ((), ()) if scope.record else list_remaining_calls(runs, scope.since)
 	return UndoScope(
 		tuple(runs),
 		tuple(changes),
-		tuple(describe_external_call(call) for call in external),
-		tuple(describe_external_call(call) for call in untraced),
+		tuple(map(describe_remaining_call, external)),
+		tuple(map(describe_remaining_call, untraced)),
 	)
+
+
+def list_remaining_calls(runs: Sequence[str], since: datetime | None) -> tuple[Sequence, Sequence]:
+	"""Calls that are not taken back: those of other systems, and writes that left no record of a change."""
+	of_runs = {"run": ["in", runs]}
+	filters: dict[str, Any] = {**of_runs, "effect": ["!=", "read"], "status": ["in", DONE_STATUSES]}
+	if since:
+		filters["started_at"] = [">=", since]
+	calls = frappe.get_all("Agent Tool Call", filters, CALL_FIELDS, order_by="started_at asc, position asc")
+	traced = {row.tool_call for row in list_known_changes(of_runs, ("tool_call", "reference_doctype"))}
+	callers = list_calling_tools(runs)
+	external = [
+		call
+		for call in calls
+		if call.effect == Effect.EXTERNAL.value and (call.run, call.tool) not in callers
+	]
+	return external, [call for call in calls if call.effect == Effect.WRITE.value and call.name not in traced]
 
 
 def list_triggers(runs: Sequence[str]) -> list[str]:
@@ -153,7 +162,7 @@ def find_runs(scope: UndoSelection) -> list[str]:
 		names = [*list_run_names({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
 		raise UsageError("There is no run since then that did something here and that you may read.")
-	for name in names:
+	for name in names:  # grows
 		if len(names) > MAX_RUNS:
 			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
 		if not scope.record:
@@ -170,9 +179,8 @@ def choose_runs(scope: UndoSelection) -> dict:
 	"""Filters of the runs of an agent or a trigger, or of those that changed a record."""
 	if not scope.record:
 		return {"agent": scope.agent} if scope.agent else {"trigger": scope.trigger}
-	changed = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
-	since = {"creation": [">=", scope.since]}
-	return {"name": ["in", [row.run for row in list_agent_changes({**changed, **since})] or [""]]}
+	changes = list_agent_changes({**scope.record_filters, "creation": [">=", scope.since]})
+	return {"name": ["in", [row.run for row in changes] or [""]]}
 
 
 def list_run_names(filters: dict) -> list[str]:
@@ -182,7 +190,7 @@ def list_run_names(filters: dict) -> list[str]:
 	)
 
 
-def describe_external_call(call: Any) -> dict:
+def describe_remaining_call(call: Any) -> dict:
 	"""A call that is not taken back: {call, run, step, tool, effect, status, arguments, compensate}."""
 	return {
 		"call": call.name,
