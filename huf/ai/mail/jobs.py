@@ -248,7 +248,7 @@ def build_reply(row, text: str) -> drafts.Reply:
 
 def find_reply_recipients(row) -> tuple[str, ...]:
 	"""Who gets the reply to a mail: the customer in its text, else its Reply-To, else its sender."""
-	if answer_to := (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to"):
+	if answer_to := threads.read_answer_to(row):
 		return (answer_to,)
 	message, own = message_from_row(row), get_own_addresses(store.read_mailbox(row.mailbox))
 	named = tuple(each for each in message.reply_to if each not in own)

@@ -13,7 +13,7 @@ from huf.ai.mail.store import EVENT, MAIL
 from huf.ai.storage.rows import blank_fields, process_in_batches
 
 OPEN = (MailStatus.QUEUED, MailStatus.STARTED, MailStatus.WITH_PERSON, MailStatus.DRAFT, MailStatus.APPROVED)
-UNSENT = (MailStatus.HELD, MailStatus.FAILED)
+LEFT_UNSENT = (MailStatus.HELD, MailStatus.FAILED)
 """Statuses of replies that people may still send, until they are as old as contents may be."""
 CONTENTS = (
 	"subject",
@@ -38,7 +38,7 @@ def blank_old_mails(now: datetime | None = None) -> int:
 	if not days:
 		return 0
 	before = add_to_date(now or now_datetime(), days=-min(days), as_datetime=True)
-	outgoing, unsent = {"direction": Direction.OUTGOING.value}, [each.value for each in UNSENT]
+	outgoing, unsent = {"direction": Direction.OUTGOING.value}, [each.value for each in LEFT_UNSENT]
 	left = {**outgoing, "modified": ["<", before], "status": ["in", unsent]}
 	discarded = process_in_batches(MAIL, left, discard_replies)
 	# `taken_by` is blanked too, so that a blank mail does not match again.

@@ -16,8 +16,8 @@ MAX_REPLIES_PER_DAY = 5
 MAX_REPLIES_TO_ADDRESS_PER_DAY = 20
 """The same for all threads with an address: some machines begin a new thread with each answer."""
 
-
-UNSENT = ("Draft", "Discarded", "Held", "Failed")
+WITHHELD = ("Draft", "Discarded", "Held", "Failed")
+"""Statuses of outgoing mails that have reached nobody."""
 SENDING = ("Approved", "Queued", "Sent")
 
 
@@ -60,21 +60,26 @@ def read_participants(thread: str) -> set[str]:
 	)
 	people: set[str] = set()
 	for row in rows:
-		if row.direction == Direction.OUTGOING.value and row.status in UNSENT:
+		if row.direction == Direction.OUTGOING.value and row.status in WITHHELD:
 			# Recipients of a mail that was not sent do not take part yet.
 			continue
 		for field in (row.sender, row.recipients, row.cc):
 			people |= {each.strip().lower() for each in (field or "").split(",") if each.strip()}
-		if answer_to := (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to"):
+		if answer_to := read_answer_to(row):
 			people.add(answer_to)
 	return people
+
+
+def read_answer_to(row) -> str | None:
+	"""The customer whom the preprocessor of a mail has found in its text; see `PreparedMail`."""
+	return (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to")
 
 
 def is_for_machine(row, to: Iterable[str]) -> bool:
 	"""Whether a reply would go to a machine; a person whose mail a helpdesk forwarded is not one."""
 	if not row.automated:
 		return False
-	answer_to = (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to")
+	answer_to = read_answer_to(row)
 	return not answer_to or any(each != answer_to for each in to)
 
 
