@@ -40,7 +40,7 @@ from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
-from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
+from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun, to_usage_fields
 from huf.ai.storage.rows import MAX_ID_CHARS, clip, commit_before_effect, insert_row, shorten_id, update_row
 from huf.ai.storage.run_rows import is_cancel_cached
 from huf.ai.storage.waiting_runs import Wait, waiting_runs
@@ -236,13 +236,7 @@ class RunJournal:
 		if reservation:
 			settle_reservation(name, reservation, usage)
 		if usage is not None:
-			values |= {
-				"input_tokens": usage.input_tokens,
-				"output_tokens": usage.output_tokens,
-				"cached_tokens": usage.cached_tokens,
-				"cost": usage.cost or 0,
-				"cost_known": int(usage.cost is not None),
-			}
+			values |= to_usage_fields(usage)
 		self.reply = HeldReply(name, {**values, "duration_ms": elapsed(since)})
 		if not is_held:
 			self.commit()

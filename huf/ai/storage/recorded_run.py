@@ -159,6 +159,17 @@ def parse_usage(row) -> Usage:
 	return Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)
 
 
+def to_usage_fields(usage: Usage) -> dict:
+	"""Fields of an Agent LLM Call row, from which `parse_usage` makes the usage again."""
+	return {
+		"input_tokens": usage.input_tokens,
+		"output_tokens": usage.output_tokens,
+		"cached_tokens": usage.cached_tokens,
+		"cost": usage.cost or 0,
+		"cost_known": int(usage.cost is not None),
+	}
+
+
 @dataclass(frozen=True)
 class Opening:
 	"""`messages` in OpenAI's format, and as they are `stored`. `is_long`: a summary is due.

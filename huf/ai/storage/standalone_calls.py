@@ -18,6 +18,7 @@ from huf.ai.core.settings import find_cached
 from huf.ai.core.types import ModelReply, Usage
 from huf.ai.storage.budgets import reserve_budget, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
+from huf.ai.storage.recorded_run import to_usage_fields
 from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.stops import refuse_if_stopped
 
@@ -84,13 +85,4 @@ def build_start_values(worst: WorstCase | None) -> dict:
 
 def build_end_values(usage: Usage | None) -> dict:
 	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
-	if usage is None:
-		return {"status": "Failed"}
-	return {
-		"status": "Success",
-		"input_tokens": usage.input_tokens,
-		"cached_tokens": usage.cached_tokens,
-		"output_tokens": usage.output_tokens,
-		"cost": usage.cost or 0,
-		"cost_known": int(usage.cost is not None),
-	}
+	return {"status": "Failed"} if usage is None else {"status": "Success", **to_usage_fields(usage)}
