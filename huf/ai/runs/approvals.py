@@ -232,14 +232,17 @@ def mail_approver(agent: str, draft: str) -> None:
 
 
 def find_approver(run: str, second_person: bool = False) -> str | None:
-	"""The approver of the trigger, else of the agent, else the run's user. None means any Huf Manager.
+	"""The approver of the trigger, else of the agent; the run's user if neither names one. None means any
+	Huf Manager, also if those that are named cannot answer, for example because they are disabled.
 
 	With `second_person` it is never the run's user. An absent approver is represented by their deputy, except
 	in runs of the deputy.
 	"""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
-	candidates = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
+	candidates = [named, frappe.db.get_value("Agent", row.agent, "approver")]
+	if not any(candidates):
+		candidates = [row.run_as]
 	excluded = row.run_as if second_person else None
 	approver = next((user for user in candidates if user and user != excluded and may_answer(user)), None)
 	deputy = approver and read_deputy(approver)

@@ -266,6 +266,16 @@ class TestAnswers(DraftTestCase):
 		self.assertEqual(ended.status.value, "Failed")
 		self.assertIn("is disabled", ended.error)
 
+	def test_calls_of_an_agent_whose_approver_is_disabled_wait_for_a_manager(self):
+		approver = make_user("Huf User")
+		agent = self.make_agent(self.update, approver=approver)
+		frappe.get_doc("User", approver).update({"enabled": 0}).save()
+		frappe.db.commit()
+		draft = self.start(self.change("new"), agent=agent)["draft"]
+		self.assertIsNone(draft["approver"])
+		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
+			approvals.approve_call(draft["draft"], draft["digest"])
+
 	def test_approver_without_a_role_cannot_approve(self):
 		approver = make_user("Huf User")
 		draft = self.start(self.change("new"), agent=self.make_agent(self.update, approver=approver))["draft"]
