@@ -55,7 +55,7 @@ def start_session(user: str, full_name: str, user_type: str):
 		"INSERT INTO `tabSessions` (sid, user, sessiondata, lastupdate) VALUES (%s, %s, %s, %s)",
 		(_digest(sid), user, json.dumps(data), data.last_updated),
 	)
-	seen = {"last_login": data.last_updated, "last_ip": data.session_ip}
+	seen = {"last_login": data.last_updated, "last_ip": data.session_ip, "last_active": data.last_updated}
 	frappe.db.set_value("User", user, seen, update_modified=False)
 	frappe.db.commit()
 	return frappe._dict(user=user, sid=sid, data=data)
@@ -113,6 +113,8 @@ def _save():
 		"UPDATE `tabSessions` SET sessiondata = %s, lastupdate = %s WHERE sid = %s",
 		(json.dumps(session.data), session.data.last_updated, _digest(session.sid)),
 	)
+	seen = {"last_active": session.data.last_updated}
+	frappe.db.set_value("User", session.user, seen, update_modified=False)
 	frappe.db.commit()
 
 

@@ -128,6 +128,22 @@ class TestSessions(SiteTestCase):
 			sessions.touch()
 		save.assert_not_called()
 
+	def test_a_login_and_the_extension_of_a_session_say_when_a_person_was_active(self):
+		email = self.make_user("active@example.com")
+		browser = Browser()
+		browser.login(email)
+		self.assertTrue(frappe.db.get_value("User", email, "last_active"))
+		long_ago = frappe.utils.get_datetime("2020-01-01 00:00:00")
+		frappe.db.set_value("User", email, "last_active", long_ago)
+		own = frappe.session.copy()
+		self.addCleanup(frappe.session.update, own)
+		data = frappe._dict(last_updated=str(long_ago))
+		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = %s WHERE user = %s", (str(long_ago), email))
+		frappe.db.commit()
+		frappe.session.update(user=email, sid=cookie(browser, "sid"), data=data)
+		sessions.touch()
+		self.assertGreater(frappe.db.get_value("User", email, "last_active"), long_ago)
+
 	def test_after_logout_the_session_is_gone_on_the_server(self):
 		browser = self.admin()
 		sid = cookie(browser, "sid")
