@@ -325,7 +325,7 @@ def ingest_sent_message(mailbox, inbox: Inbox, uid: int) -> None:
 def build_account(mailbox) -> Account:
 	if not mailbox.imap_host:
 		raise InboxError(f"The mailbox {mailbox.name} has no server to receive from.")
-	token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
+	token = oauth.read_token(mailbox)
 	return Account(
 		mailbox.imap_host,
 		mailbox.imap_port or 993,

@@ -80,11 +80,12 @@ def begin_sign_in(mailbox, success_uri: str) -> str:
 	return app.initiate_web_application_flow(success_uri=success_uri)
 
 
-def read_token(mailbox) -> str:
-	"""A valid access token, renewed if it has expired (waits for the provider and commits).
-
-	Raises SignInError.
+def read_token(mailbox) -> str | None:
+	"""A valid access token, renewed if it has expired (waits for the provider and commits); None if the
+	mailbox does not use OAuth. Raises SignInError.
 	"""
+	if mailbox.auth_method != OAUTH:
+		return None
 	user = mailbox.connected_user
 	cache = frappe.get_doc(APP, mailbox.connected_app).get_active_token(user) if user else None
 	token = cache.get_password("access_token", raise_exception=False) if cache else None

@@ -210,7 +210,7 @@ def check_smtp(mailbox) -> str | None:
 	if not mailbox.smtp_host:
 		return find_sending_problem(mailbox.email)
 	try:
-		token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
+		token = oauth.read_token(mailbox)
 	except oauth.SignInError as error:
 		return str(error)
 	user = mailbox.smtp_user or mailbox.email

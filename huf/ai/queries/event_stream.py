@@ -11,7 +11,7 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunResult, RunStatus, StopReason, Usage
 from huf.ai.queries.runs import describe_runs
-from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
+from huf.ai.storage.drafts import describe_draft, read_pending_drafts
 from huf.ai.storage.events import find_live_event, first_event_number
 from huf.ai.storage.recorded_run import read_recorded
 from huf.ai.storage.rows import shorten_id
@@ -98,7 +98,7 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 			if call := recorded.calls.get((step, position)):
 				yield from replay_call(run, request, call)
 	if with_end and row["status"] == RunStatus.WAITING.value:
-		pending = [each for each in read_drafts(run).values() if each.status == PENDING]
+		pending = read_pending_drafts(run)
 		for draft in pending:
 			yield RunEvent(EventKind.DRAFT_CREATED, run, describe_draft(draft))
 		names = [draft.name for draft in pending]

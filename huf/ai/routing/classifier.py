@@ -47,7 +47,11 @@ class Classifier:
 
 @lru_cache(maxsize=1)
 def load_model() -> Classifier:
-	data = json.loads(MODEL.read_text(encoding="utf-8"))
+	return build_classifier(json.loads(MODEL.read_text(encoding="utf-8")))
+
+
+def build_classifier(data: dict) -> Classifier:
+	"""The classifier of trained values, as `training/train.py` stores them."""
 	terms = {
 		term: (inverse_frequency(data["messages"], frequency), weight)
 		for term, (frequency, weight) in data["terms"].items()

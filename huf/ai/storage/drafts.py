@@ -140,16 +140,19 @@ def read_drafts(run: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
+def read_pending_drafts(run: str) -> list:
+	return [each for each in read_drafts(run).values() if each.status == PENDING]
+
+
 def is_pending(name: str) -> bool:
 	return frappe.db.get_value(DRAFT, name, "status") == PENDING
 
 
 def read_pending_below(run: str) -> list:
 	"""The unanswered drafts of a run and of the runs it called, whose answers it waits for."""
-	own = [each for each in read_drafts(run).values() if each.status == PENDING]
 	waiting = {"parent_run": run, "status": "Waiting"}
 	children = frappe.get_all("Agent Run", waiting, pluck="name", order_by="creation asc")
-	return [*own, *(draft for child in children for draft in read_pending_below(child))]
+	return [*read_pending_drafts(run), *(draft for child in children for draft in read_pending_below(child))]
 
 
 def has_pending(run: str) -> bool:

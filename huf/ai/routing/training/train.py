@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
-from huf.ai.routing.classifier import MODEL, Classifier, extract_terms, inverse_frequency
+from huf.ai.routing.classifier import MODEL, build_classifier, extract_terms, inverse_frequency
 from huf.ai.routing.types import DEFAULT_THRESHOLD
 
 MESSAGES = Path(__file__).with_name("train.jsonl")
@@ -83,12 +83,7 @@ def is_held_out(row: dict) -> bool:
 
 def measure_held_out(rows: list[dict]) -> float:
 	"""Accuracy on the held-out messages of a model trained on the others."""
-	data = train([row for row in rows if not is_held_out(row)])
-	terms = {
-		term: (inverse_frequency(data["messages"], frequency), weight)
-		for term, (frequency, weight) in data["terms"].items()
-	}
-	model = Classifier(terms, data["bias"])
+	model = build_classifier(train([row for row in rows if not is_held_out(row)]))
 	held_out = [row for row in rows if is_held_out(row)]
 	right = sum(
 		(model.probability(row["text"]) >= DEFAULT_THRESHOLD) == (row["label"] == "agent") for row in held_out
