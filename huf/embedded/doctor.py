@@ -11,6 +11,7 @@ from pathlib import Path
 
 import huf
 from huf.embedded import site
+from huf.embedded.rotation import read_secrets
 
 MIN_FREE_BYTES = 1_000_000_000
 MAX_WAIT_S = 600
@@ -52,9 +53,7 @@ def check_database(path: Path) -> CheckResult:
 def check_secrets(frappe) -> CheckResult:
 	from frappe.utils.password import decrypt, get_old_encryption_keys
 
-	rows = frappe.db.execute(
-		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
-	).fetchall()
+	rows = read_secrets(frappe)
 	unreadable = []
 	for doctype, name, fieldname, stored in rows:
 		try:

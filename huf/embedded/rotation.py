@@ -5,6 +5,12 @@ from pathlib import Path
 from huf.embedded import site
 
 
+def read_secrets(frappe) -> list:
+	"""(DocType, name, field, encrypted value) of all stored secrets."""
+	query = "SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
+	return frappe.db.execute(query).fetchall()
+
+
 def rotate_keys(frappe, home: Path) -> int:
 	"""Encrypt all stored secrets with a new key and return how many there are.
 
@@ -14,10 +20,7 @@ def rotate_keys(frappe, home: Path) -> int:
 	from frappe.database import durability
 	from frappe.utils.password import decrypt, encrypt
 
-	rows = frappe.db.execute(
-		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
-	).fetchall()
-	secrets = [(decrypt(stored, key=".".join(place)), *place) for *place, stored in rows]
+	secrets = [(decrypt(stored, key=".".join(place)), *place) for *place, stored in read_secrets(frappe)]
 	folder = site.site_path(home)
 	config = site.read_config(folder)
 	earlier = [config["encryption_key"], *config.get("old_encryption_keys", ())]
