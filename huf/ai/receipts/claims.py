@@ -3,25 +3,39 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import frappe
 
-from huf.ai.core.arguments import parse_result
-from huf.ai.core.types import ANSWER_TOOL, Effect
-from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence, parse_number, read_numbers
+from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence
+from huf.ai.receipts.journal import read_earlier_calls, read_run_calls
 from huf.ai.receipts.language import (
-	DATE_IN_WORDS,
+	ASKED_FOR,
+	EARLIER,
 	EXISTENCE_NONE,
-	NUMBER_WORDS,
+	NEEDED,
+	NOT_DONE,
+	QUOTATION,
 	find_effects,
 	split_sentences,
 )
-from huf.ai.storage.agent_changes import CHANGE
+from huf.ai.receipts.numbers import PERCENT, follows, parse_number, read_number_words
+from huf.ai.receipts.times import (
+	CERTAIN_DATE,
+	CLOCK,
+	DATE,
+	DURATION,
+	parse_date,
+	read_clock_times,
+	read_durations,
+)
 from huf.ai.storage.recorded_run import read_opening
 
 MAX_CLAIMS = 100
+MAX_NUMBERS = 60
+"""Limit for a sentence, which may be a row of a table."""
 MAX_ANSWER_CHARS = 10_000
 PROVEN_BY = {
 	"create": {"create"},
@@ -32,6 +46,7 @@ PROVEN_BY = {
 	"send": {"send"},
 	"submit": {"submit", "update", "create"},
 	"cancel": {"cancel", "update", "delete"},
+	"reject": {"reject", "cancel", "update", "submit"},
 }
 """Kinds of effect on record that prove a claimed one."""
 DATED = re.compile(r"\b(?:19|20)\d\d\b|\bby\s+\S+@|\b\d{1,2}[./]\s?\d{1,2}[./]")
@@ -41,16 +56,15 @@ NUMBER = re.compile(
 CODE = re.compile(r"(?<![\w.])(?=[\w#./-]*\d)(?=[\w#./-]*[A-Za-z])#?\w[\w/-]*\w|#\w+")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")
 QUOTED = re.compile(r"[\"“„«‚‘`]([^\"”“»‘’`\n]{2,80})[\"”“»’`]|\*\*([^*\n]{2,80})\*\*")
-CAPITALISED = re.compile(r"(?<![.!?:\w]\s)(?<![\"“„«(\w])(?<!^)\b([A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽÑ][\w’'-]{2,})")
-TO_SOMEBODY = re.compile(r"\ban\s+([A-ZÄÖÜ][\wäöüß-]{2,})")
+CAPITALISED = re.compile(r"(?<![.!?:]\s)(?<![\"“„«(\w])(?<!^)\b([A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽÑ][\w’'-]{2,})")
+TO_SOMEBODY = re.compile(r"\b(?:to|for|an|para)\s+([A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽÑÄÖÜ][\w’'-]{2,})")
 LIST_MARKER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,3}[.)](?:\s+|$)")
 ORDINAL_OR_UNIT = re.compile(r"^(?:st|nd|rd|th|\.\s|º|ª|°|:\d)")
-GERMAN = re.compile(
-	r"\b(?:ich|wir|der|die|das|wurden?|habe|haben|ist|und|mit|für|eine?[nmr]?|den|dem)\b", re.IGNORECASE
-)
 KNOWN_WORDS = frozenset(
 	"""monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-	august september october november december todo todos crm erp email e-mail excel pdf csv html api url id
+	august september october november december mon tue tues wed thu thurs fri sat sun
+	jan feb mar apr jun jul aug sep sept oct nov dec
+	todo todos crm erp erpnext frappe email e-mail excel pdf csv html api url id
 	okay done yes sure""".split()
 )
 """Capitalised words that name no record."""
@@ -95,32 +109,19 @@ def check_answer(answer: str, evidence: Evidence) -> list[Claim]:
 def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 	if sentence.rstrip().endswith("?"):
 		return None
-	effects = find_effects(sentence)
-	receipts: list[CallEvidence] = []
-	missing: list[str] = []
-	for kind, is_first in effects:
-		proof = find_proof(kind, is_first, sentence, evidence)
-		if proof is None:
-			missing.append("no_call")
-		else:
-			receipts += proof
+	effects = find_effects(remove_quotations(sentence, evidence))
+	proofs = [find_proof(kind, is_first, sentence, evidence) for kind, is_first in effects]
 	is_none = bool(EXISTENCE_NONE.search(sentence))
-	stated = list(find_numbers(remove_known_dates(sentence, evidence)))
-	numbers = [written for written, values in stated if not proves(values, evidence)]
+	is_number, unproven = check_numbers(sentence, evidence)
 	names = list(find_unknown_names(sentence, bool(effects), evidence))
-	if is_none and not evidence.successes:
-		missing.append("no_call")
-	if numbers:
-		missing.append(f"number {numbers[0]}")
-	if names:
-		missing.append(f"name {names[0]}")
-	kinds = [kind for kind, _ in effects]
-	if stated:
-		kinds.append("number")
-	if is_none:
-		kinds.append("none")
+	if any(kind != "read" for kind, _ in effects):
+		names += find_failed_names(sentence, evidence)
+	kinds = [kind for kind, _ in effects] + ["number"] * is_number + ["none"] * is_none
 	if not kinds and not names:
 		return None
+	missing = ["no_call"] if None in proofs or (is_none and not evidence.successes) else []
+	missing += [f"number {number}" for number in unproven] + [f"name {name}" for name in names]
+	receipts = [call for proof in proofs for call in proof or ()]
 	calls = tuple(dict.fromkeys(call.name for call in receipts))
 	documents = {(doctype, name) for call in receipts for doctype, name, _ in call.changes if call.is_write}
 	why = missing[0] if missing else None
@@ -138,6 +139,10 @@ def find_proof(kind: str, is_first: bool, sentence: str, evidence: Evidence) -> 
 		return evidence.successes or None
 	if proof := [call for call in evidence.writes if is_proof(kind, call)]:
 		return proof
+	if EARLIER.search(sentence) and (proof := [c for c in evidence.earlier_writes if is_proof(kind, c)]):
+		return proof
+	if kind == "reject" and not is_first and evidence.failures:
+		return evidence.failures
 	if not is_first and evidence.reads and is_state_of_record(kind, sentence, evidence):
 		return evidence.reads
 	return None
@@ -155,7 +160,27 @@ def is_state_of_record(kind: str, sentence: str, evidence: Evidence) -> bool:
 	return bool(DATED.search(sentence)) or kind in evidence.states
 
 
+def remove_quotations(sentence: str, evidence: Evidence) -> str:
+	"""Without what it quotes from the run's calls; nothing if all of it is a quotation."""
+
+	def replace_quotation(found: re.Match) -> str:
+		quoted = next(filter(None, found.groups())).strip(" .!?…").lower()
+		return " " if quoted in evidence.text else found[0]
+
+	return "" if QUOTATION.fullmatch(sentence) else QUOTATION.sub(replace_quotation, sentence)
+
+
 # --- numbers ---
+
+
+def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
+	"""Whether a sentence states numbers or unknown dates, and those that nothing proves."""
+	dates = [found[0] for found in DATE.finditer(sentence) if is_unknown_date(found[0], evidence)]
+	found = find_numbers(remove_times(NEEDED.sub(" ", sentence), evidence))
+	stated = list(islice(found, MAX_NUMBERS))
+	is_intention = NOT_DONE.search(sentence) or ASKED_FOR.search(sentence)
+	intended = evidence.intended_numbers if is_intention else set()
+	return bool(dates or stated), dates + list(find_unproven(stated, evidence, intended))
 
 
 def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
@@ -163,22 +188,55 @@ def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
 	sentence = LIST_MARKER.sub("", sentence)
 	sentence = EMAIL.sub(" ", re.sub(r"https?://\S+", " ", sentence))
 	for match in NUMBER.finditer(sentence):
-		if not ORDINAL_OR_UNIT.match(sentence[match.end() :]):
-			yield match[0], parse_number(match[1])
-	for word in re.findall(r"(?<![\w-])[^\W\d_]+(?![\w-])", sentence.lower()):
-		if word in NUMBER_WORDS:
-			yield word, [float(NUMBER_WORDS[word])]
+		after = sentence[match.end() :]
+		if not ORDINAL_OR_UNIT.match(after):
+			yield match[0] + ("%" if PERCENT.match(after) else ""), parse_number(match[1])
+	yield from ((word, [number]) for word, number in read_number_words(sentence))
 
 
-def remove_known_dates(sentence: str, evidence: Evidence) -> str:
-	"""Without the dates in words, such as 27 November 2026, that the instructions give in figures."""
-	known = evidence.date_numbers
-	return DATE_IN_WORDS.sub(lambda date: " " if read_numbers(date[0]) <= known else date[0], sentence)
+def is_unknown_date(written: str, evidence: Evidence) -> bool:
+	return bool(CERTAIN_DATE.search(written)) and not parse_date(written) <= evidence.dates
 
 
-def proves(values: list[float], evidence: Evidence) -> bool:
+def remove_times(sentence: str, evidence: Evidence) -> str:
+	"""Without dates, and without times of day and durations that are on record."""
+
+	def replace_date(found: re.Match) -> str:
+		dates = parse_date(found[0])
+		is_date = CERTAIN_DATE.search(found[0]) or (dates and dates <= evidence.dates)
+		return " " if is_date else found[0]
+
+	def replace_clock(found: re.Match) -> str:
+		return " " if read_clock_times(found[0]) <= evidence.clock_times else found[0]
+
+	def replace_duration(found: re.Match) -> str:
+		((number, minutes),) = read_durations(found[0])
+		return " " if any(round(span / minutes, 1) == number for span in evidence.spans) else found[0]
+
+	sentence = CLOCK.sub(replace_clock, DATE.sub(replace_date, sentence))
+	return DURATION.sub(replace_duration, sentence)
+
+
+def find_unproven(
+	stated: list[tuple[str, list[float]]], evidence: Evidence, intended: set[float]
+) -> Iterator[str]:
+	"""Numbers that are neither on record nor the result of a calculation with others of the sentence.
+
+	Without a call, numbers of the prompt count only if something was calculated with them. `intended`:
+	those that a sentence states which says what was asked for, or not done.
+	"""
+	unproven = [each for each in stated if not (intended & {*each[1]} or proves(*each, evidence))]
+	results = [each for each in unproven if not evidence.given_numbers.intersection(each[1])]
+	operands = [value for each in stated if each not in results for value in each[1]]
+	for written, values in results or unproven:
+		if not any(follows(value, operands) for value in values):
+			yield written
+
+
+def proves(written: str, values: list[float], evidence: Evidence) -> bool:
 	"""Whether any reading of a number, or a number that it rounds, is on record."""
-	return any(value in evidence.known_numbers for value in values)
+	known = evidence.percentages if written.endswith("%") else evidence.known_numbers
+	return any(value in known for value in values)
 
 
 # --- names ---
@@ -189,7 +247,7 @@ def find_unknown_names(sentence: str, is_effect: bool, evidence: Evidence) -> It
 	for name in EMAIL.findall(sentence):
 		if name.lower() not in evidence.text:
 			yield name
-	bare = EMAIL.sub(" ", re.sub(r"https?://\S+", " ", sentence))
+	bare = EMAIL.sub(" ", re.sub(r"https?://\S+|(?<=\])\([^)\s]*\)", " ", sentence))
 	for code in CODE.findall(bare):
 		if looks_like_name(code) and code.lower().strip("#") not in evidence.text:
 			yield code
@@ -199,10 +257,19 @@ def find_unknown_names(sentence: str, is_effect: bool, evidence: Evidence) -> It
 		quoted = (groups[0] or groups[1]).strip(" .,:;!")
 		if quoted and not is_known(quoted, evidence) and not re.fullmatch(r"[\d.,\s]+", quoted):
 			yield quoted
-	is_german = bool(GERMAN.search(bare))
-	for word in (TO_SOMEBODY if is_german else CAPITALISED).findall(bare):
+	for word in TO_SOMEBODY.findall(bare):
 		if word.lower() not in KNOWN_WORDS and not is_known(word, evidence):
 			yield word
+
+
+def find_failed_names(sentence: str, evidence: Evidence) -> Iterator[str]:
+	"""Names that only failed writes mention, in a sentence that does not say that something failed."""
+	if NOT_DONE.search(sentence):
+		return
+	bare = EMAIL.sub(" ", sentence)
+	for name in [*EMAIL.findall(sentence), *CODE.findall(bare), *CAPITALISED.findall(bare)]:
+		if name.lower() in evidence.failed_text and name.lower() not in evidence.written_text:
+			yield name
 
 
 def is_known(name: str, evidence: Evidence) -> bool:
@@ -234,7 +301,8 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 	given = text_of(users[-1]) if users else ""
 	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
 	background = "\n".join(others)[:MAX_PROMPT_CHARS]
-	evidence = Evidence(read_run_calls(run, step), given[:MAX_PROMPT_CHARS], background)
+	given, earlier = given[:MAX_PROMPT_CHARS], partial(read_earlier_calls, run)
+	evidence = Evidence(read_run_calls(run, step), given, background, earlier)
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
 
 
@@ -265,48 +333,3 @@ def list_unconfirmed(run: str, text: str, opening: list[dict], step: int | None 
 def text_of(message: dict) -> str:
 	content = message.get("content") or ""
 	return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-
-
-def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
-	"""The tool calls of a run (up to a `step`) in order, with the documents that each changed.
-
-	Calls that did nothing are left out: they got an earlier call's result, or returned the answer itself. A
-	call of another agent is preceded by the calls of that agent.
-	"""
-	rows = frappe.db.sql(
-		f"""select name, tool, effect, status, arguments, result, idempotency_key from `tabAgent Tool Call`
-		where run = %(run)s and cached = 0 and tool != %(answer)s {"and step <= %(step)s" if step else ""}
-		order by step, position""",
-		{"run": run, "answer": ANSWER_TOOL, "step": step},
-		as_dict=True,
-	)
-	changes: dict[str, list[tuple[str, str, str]]] = {}
-	if any(row.effect != "read" for row in rows):
-		fields = ["tool_call", "reference_doctype", "reference_name", "action"]
-		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
-			change = (each.reference_doctype, each.reference_name, each.action)
-			changes.setdefault(each.tool_call, []).append(change)
-	children = find_called_runs(run) if any(row.effect == Effect.EXTERNAL.value for row in rows) else {}
-	evidence: list[CallEvidence] = []
-	for row in rows:
-		child = children.get(row.idempotency_key)
-		evidence += [replace(each, name=row.name) for each in read_run_calls(child)] if child else []
-		evidence.append(
-			CallEvidence(
-				row.name,
-				row.tool,
-				Effect.READ.value if child else row.effect,
-				row.status == "Success",
-				parse_result(row.arguments),
-				parse_result(row.result),
-				tuple(changes.get(row.name, ())),
-			)
-		)
-	return tuple(evidence)
-
-
-def find_called_runs(run: str) -> dict[str, str]:
-	"""The runs that a run has called, by the key of the call."""
-	called = {"parent_run": run, "parent_call": ["is", "set"]}
-	rows = frappe.get_all("Agent Run", called, ["parent_call", "name"], order_by="creation asc")
-	return {row.parent_call: row.name for row in rows}

@@ -1,22 +1,27 @@
 """What a run's journal can prove: calls with their effects, the texts and numbers that they contain."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from huf.ai.core.arguments import to_text
 from huf.ai.receipts.language import find_named_kinds
+from huf.ai.receipts.numbers import (
+	PERCENTAGE,
+	describe_rows,
+	describe_shares,
+	find_lists,
+	read_numbers,
+)
+from huf.ai.receipts.times import find_dates, read_clock_times, read_spans
 
-MAX_NUMBER = 1e300
 MAX_TEXT_CHARS = 100_000
 """Limit for all results together; those read last are kept."""
-NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
-PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
-ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
-STAMPED_TIME = re.compile(r"\d\d:\d\d:\d\d\.\d+")
-"""When a record was written, to the fraction of a second: chance numbers that nobody states."""
+MIN_ROUNDED = 100
+"""Smaller fractions rounded to integers would prove almost any count."""
 NAME_HINTS = {
 	word: kind
 	for kind, words in {
@@ -25,6 +30,7 @@ NAME_HINTS = {
 		"delete": "delete remove erase purge",
 		"cancel": "cancel void refund revoke",
 		"submit": "submit approve confirm finalise finalize pay payment order buy transfer",
+		"reject": "reject decline",
 		"send": "send mail email notify message reply post sms slack forward invite publish chat webhook",
 	}.items()
 	for word in words.split()
@@ -40,7 +46,7 @@ NAME_PARTS = re.compile(r"_and_|And(?=[A-Z])")
 SEND_DOCTYPES = ("Communication", "Email Queue", "Agent Mail", "Comment", "Notification Log")
 NAMED_KINDS = ("cancel", "submit")
 """Kinds that an update may have, depending on its values."""
-STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove")
+STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove", "reject")
 """Kinds whose state a document can hold, such as a status."""
 RECIPIENT_KEYS = {"to", "recipient", "recipients", "email", "cc", "phone", "channel"}
 
@@ -100,11 +106,13 @@ def find_kinds_of_name(tool: str, is_recorded: bool) -> set[str]:
 
 @dataclass(frozen=True)
 class Evidence:
-	"""`calls` of a run, oldest first; `given`: the prompt; `background`: instructions and attached texts."""
+	"""`calls` of a run, oldest first; `given`: the prompt; `background`: instructions and attached texts;
+	`read_earlier`: the calls of earlier runs of the conversation."""
 
 	calls: Sequence[CallEvidence]
 	given: str = ""
 	background: str = ""
+	read_earlier: Callable[[], Iterable[CallEvidence]] = tuple
 
 	@cached_property
 	def successes(self) -> list[CallEvidence]:
@@ -119,118 +127,112 @@ class Evidence:
 		return [call for call in self.successes if call.is_write]
 
 	@cached_property
+	def failures(self) -> list[CallEvidence]:
+		return [call for call in self.calls if not call.is_success]
+
+	@cached_property
+	def earlier_writes(self) -> list[CallEvidence]:
+		return [call for call in self.read_earlier() if call.is_write and call.is_success]
+
+	@cached_property
 	def has_tried_write(self) -> bool:
 		return any(call.is_write for call in self.calls)
 
 	@cached_property
 	def text(self) -> str:
-		"""All that was read, written or asked, in lower case."""
-		parts = [call.text for call in reversed(self.successes)]
-		parts += [f"{doctype} {name}" for call in self.calls for doctype, name, _ in call.changes]
+		"""All that was read, written, tried or asked, in lower case."""
+		parts = [f"{doctype} {name}" for call in self.calls for doctype, name, _ in call.changes]
 		parts += [call.tool for call in self.calls]
-		return "\n".join([*parts, self.given, self.background])[:MAX_TEXT_CHARS].lower()
+		return "\n".join([self.results, *parts, self.given, self.background])[:MAX_TEXT_CHARS].lower()
+
+	@cached_property
+	def results(self) -> str:
+		"""Arguments and results of the calls, the last ones first."""
+		return "\n".join(call.text for call in reversed(self.calls))[:MAX_TEXT_CHARS]
+
+	@cached_property
+	def written_text(self) -> str:
+		"""What was written, in lower case."""
+		return "\n".join(call.text for call in self.writes).lower()
+
+	@cached_property
+	def failed_text(self) -> str:
+		"""What could not be written, in lower case."""
+		return "\n".join(to_text(call.arguments) for call in self.failures if call.is_write).lower()
 
 	@cached_property
 	def states(self) -> frozenset[str]:
-		return find_named_kinds(self.text, STATE_KINDS)
-
-	@cached_property
-	def numbers(self) -> frozenset[float]:
-		"""Numbers that the calls prove: contained, counted, or the sum of a column."""
-		found = set(derive_numbers(self.successes))
-		texts = [call.text for call in reversed(self.successes)]
-		found |= read_numbers("\n".join(texts)[:MAX_TEXT_CHARS])
-		return frozenset(found)
+		return find_named_kinds("\n".join(call.text for call in self.successes).lower(), STATE_KINDS)
 
 	@cached_property
 	def known_numbers(self) -> frozenset[float]:
-		"""Numbers that an answer may state; those of the prompt count once something was looked up."""
-		exact = self.numbers | read_numbers(ISO_DATE.sub("", self.background))
-		if self.successes:
-			exact |= read_numbers(self.given)
+		"""Numbers that an answer may state: contained in a text, counted, or derived from rows."""
+		texts = (self.results, PERCENTAGE.sub(" ", self.background), self.known_prompt)
+		exact = frozenset(derive_numbers(self.successes)).union(*map(read_numbers, texts))
 		fractions = [number for number in exact if number != int(number)]
 		return (
 			exact
-			| {float(round(number)) for number in fractions}
+			| {float(round(number)) for number in fractions if number >= MIN_ROUNDED}
 			| {round(number, 1) for number in fractions}
 		)
 
 	@cached_property
-	def date_numbers(self) -> set[float]:
-		"""Years, months and days of dates in the instructions, such as today: they prove dates, no counts."""
-		return read_numbers(" ".join(ISO_DATE.findall(self.background)))
+	def percentages(self) -> frozenset[float]:
+		"""Percentages that an answer may state: written somewhere, or shares of the rows of the calls."""
+		tables = find_lists([call.result for call in self.successes])
+		shares = {share for rows in tables for share in describe_shares(rows)}
+		written = " ".join([self.results, self.known_prompt, *PERCENTAGE.findall(self.background)])
+		rounded = {round(share, places) for share in shares for places in (0, 1, 2)}
+		return frozenset(rounded | read_numbers(written))
 
+	@cached_property
+	def given_numbers(self) -> set[float]:
+		return read_numbers(self.given)
 
-def read_numbers(text: str) -> set[float]:
-	"""Every number in a text, in each way it may be read: 1.234,5 as well as the parts of 2026-11-22."""
-	text = STAMPED_TIME.sub("", text)
-	found: set[float] = {float(part[:15]) for part in PLAIN_NUMBER.findall(text)}
-	for written in NUMBER.findall(text):
-		found.update(parse_number(written))
-	return found
+	@cached_property
+	def intended_numbers(self) -> set[float]:
+		"""What was asked for, and how many writes were tried: for sentences that say what was not done."""
+		return self.given_numbers | {float(sum(call.is_write for call in self.calls))}
 
+	@cached_property
+	def known_prompt(self) -> str:
+		"""What the prompt says proves numbers and times only once something was looked up."""
+		return self.given if self.successes else ""
 
-def parse_number(written: str) -> list[float]:
-	"""The values that a number can stand for, with either decimal sign."""
-	digits = re.sub(r"[\s\u00a0’']", "", written)
-	readings = {digits.replace(",", ""), digits.replace(".", "").replace(",", ".")}
-	values = []
-	for reading in readings:
-		try:
-			values.append(round(float(reading), 4))
-		except ValueError:
-			continue
-	return list(filter(is_usable, values))
+	@cached_property
+	def times(self) -> str:
+		"""The texts whose times of day and durations an answer may state."""
+		return "\n".join((self.results, self.background, self.known_prompt))
 
+	@cached_property
+	def dates(self) -> set[tuple[int, int, int]]:
+		"""Dates that an answer may state, each also without its year."""
+		dates = find_dates(f"{self.times}\n{self.given}")
+		return dates | {(0, month, day) for _, month, day in dates}
 
-def is_usable(value: Any) -> bool:
-	"""Whether a value is a number that can be added up; not NaN, and not an integer of 400 digits."""
-	return isinstance(value, int | float) and abs(value) < MAX_NUMBER
+	@cached_property
+	def clock_times(self) -> set[tuple[int, int]]:
+		return read_clock_times(self.times)
+
+	@cached_property
+	def spans(self) -> set[float]:
+		return read_spans(self.times, self.background)
 
 
 def derive_numbers(calls: Iterable[CallEvidence]) -> Iterator[float]:
-	"""Numbers of calls and changes, lengths of lists, how often a value occurs, and sums of columns."""
+	"""Numbers of calls and changes, lengths of lists, and numbers that describe their rows."""
 	calls = list(calls)
-	by_kind: dict[str, int] = {}
+	counts: Counter = Counter()
 	for call in calls:
-		for _, _, action in call.changes:
-			by_kind[action] = by_kind.get(action, 0) + 1
+		counts.update(action for _, _, action in call.changes)
+		counts.update((doctype, action) for doctype, _, action in call.changes)
 		if call.is_write and not call.changes:
-			for kind in call.kinds:
-				by_kind[kind] = by_kind.get(kind, 0) + 1
-	yield from map(float, by_kind.values())
-	total_rows = 0
-	for call in calls:
-		for rows in find_lists(call.result):
-			yield float(len(rows))
-			yield from describe_rows(rows)
-			total_rows += len(rows)
+			counts.update(call.kinds)
+	yield from map(float, counts.values())
+	tables = [rows for call in calls for rows in find_lists(call.result)]
 	if calls:
-		yield float(total_rows)
-
-
-def find_lists(value: Any, depth: int = 0) -> Iterator[list]:
-	if depth > 4:
-		return
-	if isinstance(value, list):
-		yield value
-	children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-	for child in list(children)[:200]:
-		yield from find_lists(child, depth + 1)
-
-
-def describe_rows(rows: list) -> Iterator[float]:
-	columns: dict[str, list] = {}
-	for row in rows[:500]:
-		for key, value in row.items() if isinstance(row, dict) else ():
-			columns.setdefault(key, []).append(value)
-	for values in columns.values():
-		counts: dict[str, int] = {}
-		for value in values:
-			counts[str(value)] = counts.get(str(value), 0) + 1
-		yield from map(float, counts.values())
-		yield float(len(counts))
-		numeric = list(filter(is_usable, values))
-		if numeric:
-			yield round(float(sum(numeric)), 4)
-			yield round(sum(numeric) / len(numeric), 2)
+		yield float(sum(map(len, tables)))
+	written = [rows for call in calls if call.is_write for rows in find_lists(call.arguments)]
+	for rows in tables + written:
+		yield float(len(rows))
+		yield from describe_rows(rows)

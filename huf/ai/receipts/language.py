@@ -1,10 +1,12 @@
-"""Reads claims in English, German, Spanish and Czech: verbs of effect, who did it, negation, number words."""
+"""Reads claims in English, German, Spanish and Czech: verbs of effect, who did it, negation."""
 
 import json
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+
+from huf.ai.receipts.words import MONTH, NUMBER_WORDS
 
 FIRST_PERSON = {
 	"en": r"\b(?:i|we)\b(?:['’]ve)?",
@@ -27,17 +29,17 @@ OTHERS = {
 		r"\b(?:you|he|she|they|who|customer|user|someone|somebody)\b(?:['’](?:ve|d))?(?:\s+(?:have"
 		r"|has|had|also))?\s*$"
 	),
-	"de": r"\b(?:hat|hatte|haben sie|habt|hast|hatten)\b",
+	"de": r"\b(?:hat|hatte|haben sie|sie haben|habt|hast|hatten)\b",
 	"es": r"(?<!se )\b(?:ha|has|han|había|habían)\b(?! sido)",
 	"cs": r"\b(?:jste|jsi)\b",
 }
 """Somebody else did it: nothing that the answer's author claims."""
 NOT_DONE = re.compile(
-	r"\bnot\b|n['’]t\b|\bnever\b|\bcannot\b|\bunable\b|\bfail|\bwill\b|\bwould\b|\bshould\b"
+	r"\bnot\b|\bbounced\b|\brefused\b|n['’]t\b|\bnever\b|\bcannot\b|\bunable\b|\bfail|\bwill\b|\bwould\b|\bshould\b"
 	r"|\bcould\b|\bcan\b|['’]ll\b"
 	r"|\b(?:that|which) (?:is|are|was|were|has been|have been)\b|\bgoing to\b|\bmay\b|\bmight\b"
 	r"|\bmust\b|\blet me\b|\bif\b|\bonce\b|\bwhen\b|\bunless\b|\bneeds? to\b|\bto be\b"
-	r"|\bnothing\b|\bnobody\b|\bnone\b|\bno \w+ (?:was|were|has|have|is|are)\b|\bwant|\bshall\b"
+	r"|\bnothing\b|\bnobody\b|\bnone\b|\bno [\w-]+ (?:was|were|has|have|is|are)\b|\bwant|\bshall\b"
 	r"|\byet\b|\bwaiting\b"
 	r"|\bnicht\b|\bkeine?\w*\b|\bnie(?:mals)?\b|\bkonnte|\bkann\b|\bkönn|\bwerde\b|\bwürde"
 	r"|\bsoll|\bmöchte|\bmuss\b|\bhätten?\b"
@@ -67,8 +69,8 @@ OF_NOTHING = re.compile(
 NEGATED = re.compile(r"\bno\s+(?:(?:me|te|se|les?|l[oa]s?|nos)\s+){0,2}(?:(?:he|hemos)\s+)?$", re.IGNORECASE)
 """Directly before a Spanish verb: "no la he creado"."""
 EXISTENCE_NONE = re.compile(
-	r"\b(?:there (?:are|is|were) no|no open|you have no|has no|have no|found no|found nothing"
-	r"|nothing found)\b"
+	r"\b(?:there (?:are|is|were) no|no open|(?:has|have) no(?! (?:permission|access|right))|found no"
+	r"|found nothing|nothing found)\b"
 	r"|\b(?:gibt es keine|es gibt keine|keine \w+ (?:gefunden|vorhanden)|hat keine|haben keine)"
 	r"|\b(?:no hay|no tiene|no existen?|no encontré|no he encontrado)\b"
 	r"|\b(?:nejsou žádn|není žádn|nemáte žádn|nemá žádn|nenašel|nenašla|neexistuj)",
@@ -76,7 +78,7 @@ EXISTENCE_NONE = re.compile(
 )
 DONE = re.compile(
 	r"^\W*(?:(?:all|everything(?: is|['’]s)?|it(?: is|['’]s)|that(?: is|['’]s)"
-	r"|this is) )?(?:done|taken care of|all set|completed|finished|sorted)\b"
+	r"|this is|consider it) )?(?:done|taken care of|all set|completed|finished|sorted)\b"
 	r"|^\W*(?:alles |das ist |ist |schon )?(?:erledigt|fertig|gemacht|geschafft)\b"
 	r"|^\W*(?:todo |ya está |está )?(?:hecho|listo|lista|terminado|completado)\b"
 	r"|^\W*(?:vše |všechno |to |je )*(?:hotovo|vyřízeno|splněno|uděláno|zařízeno)\b",
@@ -85,7 +87,7 @@ DONE = re.compile(
 ADJECTIVE_BEFORE = {
 	"en": (
 		r"(?:\b(?:the|a|an|your|this|these|those|any|newly|recently|every|each|last|most recently"
-		r"|all|of|no|with|their|its)\s+)$"
+		r"|all|of|no|with|their|its|(?!indeed)\w{3,}ed|I(?:['’]m| am| was))\s+)$"
 	),
 	"de": r"(?!)",
 	"es": r"(?:\b(?:los?|las?|el|un|una|de|del|su|cada)\s+)$",
@@ -94,55 +96,78 @@ ADJECTIVE_BEFORE = {
 """Directly before a participle: it describes a noun, such as "the updated list"."""
 SUCCESSFULLY = re.compile(r"\b(?:successfully|erfolgreich|exitosamente|con éxito|úspěšně)\b", re.IGNORECASE)
 """Before a participle that begins a sentence without a subject: the author did it."""
+GENERAL = re.compile(
+	r"^\W*(?:an?|any)\s.*\b(?:is|are|gets)\s+$"
+	r"|\b(?:is|are)\s+(?:then|usually|always|normally|automatically)\s+$",
+	re.IGNORECASE,
+)
+"""Before a participle: it says what happens in general, such as "An order is created by the buyer"."""
+REPORTED = re.compile(
+	r"\b(?:says|said|writes|mentions|mentioned|states|reports|informs|according to)\b"
+	r"|\b(?:schreibt|sagt|laut|berichtet|teilt)\b|\b(?:dice|escribe|según|indica)\b|\b(?:píše|říká|podle|uvádí)\b",
+	re.IGNORECASE,
+)
+"""Repeats what somebody has written."""
+EARLIER = re.compile(
+	r"\b(?:earlier|already|previously|before|bereits|schon|vorhin|zuvor|ya|antes|anteriormente|už|již|dříve)\b",
+	re.IGNORECASE,
+)
+"""Speaks of what was done before this message."""
+IDIOMS = re.compile(
+	r"\blogged (?:in|into|on|out|off)\b|\bmade (?:an? (?:mistake|error|typo)|sure|clear)\b"
+	r"|\blet(?:['’]s| us)\b|\badded up\b"
+	r"|\b(?:drafted|composed|written(?! to\b)|verfasst|entworfen|redactado|redacté|sepsala?|napsala?)\b"
+	r"(?=[^.!?]*:$)",
+	re.IGNORECASE,
+)
+"""Have a verb of effect, and no effect."""
+UNCERTAIN = re.compile(
+	r"\b(?:maybe|perhaps|possibly|either|whether|seems|depends|vielleicht|möglicherweise|entweder|ob|scheint"
+	r"|quizás?|tal vez|puede que|(?:compruebe|verifique|revise) si|možná|zda|zdali|buď)\b"
+	r"|^\W*(?:set|put|let|read|choose|click|open|use|enter|make|please (?!note)|bitte)\s",
+	re.IGNORECASE,
+)
+"""Before a verb: it guesses, or tells the reader what to do."""
+IMPERATIVES = {"set", "put", "read", "let"}
+"""Participles that also tell a reader what to do, at the beginning of a sentence."""
+QUOTATION = re.compile(
+	r'"([^"\n]{10,500})"|“([^”\n]{10,500})”|„([^“”\n]{10,500})[“”]|«([^»\n]{10,500})»', re.IGNORECASE
+)
+SALUTATION = (
+	r"(?:Dear|Hi|Hello|Liebe[rs]?|Hallo|Sehr geehrte[rs]?|Guten Tag|Estimad[oa]s?|Querid[oa]s?|Hola"
+	r"|Mil[áýíé]|Vážen[áýí]|Dobrý den|Ahoj)\b[^\n]{0,80}[,:!]"
+)
+CLOSING = (
+	r"(?:(?:Best|Kind|Warm) regards|Regards|Sincerely|Best wishes|[^\n]{0,30}Grü(?:ße|ßen|ssen|sse)"
+	r"|(?:Un )?(?:cordial )?saludos?|Saludos cordiales|Atentamente|S (?:přátelským )?pozdravem)"
+)
+GAP = r"[\s*_-]{0,20}"
+LETTER = re.compile(
+	rf":[ \t*_]{{0,10}}\n{GAP}(?:(?:Subject|Betreff|Asunto|Předmět)\b[^\n]{{0,200}}\n{GAP})?{SALUTATION}"
+	rf".{{0,4000}}?\n{GAP}{CLOSING}\b",
+	re.IGNORECASE | re.DOTALL,
+)
+"""A letter that an answer proposes, after a colon. What it says is not what the author did."""
 CLAUSE_END = re.compile(
 	r"[,;:–—()]|\s-\s|\b(?:and|but|while|whereas|und|aber|sowie|doch|pero|mientras|ale|zatímco)\b"
 	r"|(?<=\s)(?-i:y|e|a)(?=\s)",
 	re.IGNORECASE,
 )
-SENTENCE_END = re.compile(r"(?<=[.!?…])(?=[\s\"'”»]+|$)\s*|\n+")
-MONTHS = """january february march april may june july august september october november december
-	jan feb mar apr jun jul aug sep sept oct nov dec
-	januar jänner februar märz mai juni juli oktober dezember
-	enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre
-	ledna února března dubna května června července srpna září října listopadu prosince"""
-MONTH = rf"(?:{'|'.join(MONTHS.split())})\b\.?"
-DATE_IN_WORDS = re.compile(
-	rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?{MONTH}(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
-	rf"|\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?",
+SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”“»]))(?!(?<=\d\.)\s?\d)(?=[\s\"'”»]+|$)\s*|\n+")
+"""Not inside of a date such as 24. 11. 2026."""
+ASKED_FOR = re.compile(
+	r"(?<!as )\byou (?:mentioned|asked|said|wanted)\b|\bverstanden, dass\b"
+	r"|(?<!como )\busted (?:mencionó|pidió)\b"
+	r"|\b(?:zmínila?|chtěla?) jste\b",
 	re.IGNORECASE,
 )
-"""A day and its month, with or without the year."""
-NUMBER_WORDS = {
-	word: number
-	for words, number in (
-		("two zwei dos dva dvě", 2),
-		("three drei tres tři", 3),
-		("four vier cuatro čtyři", 4),
-		("five fünf cinco pět", 5),
-		("six sechs seis šest", 6),
-		("seven sieben siete sedm", 7),
-		("eight acht ocho osm", 8),
-		("nine neun nueve devět", 9),
-		("ten zehn diez deset", 10),
-		("eleven elf jedenáct", 11),
-		("twelve zwölf doce dvanáct", 12),
-		("thirteen dreizehn trece třináct", 13),
-		("fourteen vierzehn catorce čtrnáct", 14),
-		("fifteen fünfzehn quince patnáct", 15),
-		("sixteen sechzehn dieciséis šestnáct", 16),
-		("seventeen siebzehn diecisiete sedmnáct", 17),
-		("eighteen achtzehn dieciocho osmnáct", 18),
-		("nineteen neunzehn diecinueve devatenáct", 19),
-		("twenty zwanzig veinte dvacet", 20),
-		("thirty dreißig treinta třicet", 30),
-		("forty vierzig cuarenta čtyřicet", 40),
-		("fifty fünfzig cincuenta padesát", 50),
-		("sixty sechzig sesenta šedesát", 60),
-		("hundred hundert cien sto", 100),
-		("dozen dutzend docena tucet", 12),
-	)
-	for word in words.split()
-}
+"""Repeats what the prompt says."""
+NEEDED = re.compile(
+	r"\b(?:I (?:still |only )?need|ich brauche|brauche ich|ich benötige|benötige ich|necesito"
+	rf"|potřebuji|potřebuju) (?:noch |ještě )?(?:\d+|{'|'.join(NUMBER_WORDS)})\b",
+	re.IGNORECASE,
+)
+"""How many things the author needs: no fact of the site."""
 
 
 @cache
@@ -188,16 +213,24 @@ def first_words(pattern: str) -> re.Pattern:
 
 
 def split_sentences(text: str) -> list[str]:
-	"""Sentences and lines of an answer without its code blocks, quotes of mails and table rules."""
+	"""Sentences and lines of an answer without its code blocks, letters, quotes of mails and table rules."""
 	text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
-	text = re.sub(r"(?m)^\s*>.*$", "", text)
+	text = LETTER.sub(":\n", re.sub(r"(?m)^\s*>.*$", "", text))
 	text = re.sub(
-		r"\b(?:e\.g|i\.e|z\.B|d\.h|p\.ej|např|tzv|Nr|No|Dr|Mr|Mrs|Ms|Sr|Sra|č|vs|etc|ca|approx)\.",
+		r"\b(?:e\.g|i\.e|z\.B|d\.h|p\.ej|např|tzv|Nr|No|Dr|Mr|Mrs|Ms|Sr|Sra|č|vs|etc|ca|approx|bzw|inkl|zzgl|incl|cca|aprox|núm)\.",
 		lambda m: m[0][:-1],
 		text,
 	)
 	text = re.sub(rf"(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))", "", text)
-	return [part.strip() for part in SENTENCE_END.split(text) if part and part.strip(" \t*#-|>")]
+	quotations = [found.span() for found in QUOTATION.finditer(text)]
+	ends = [
+		end.span()
+		for end in SENTENCE_END.finditer(text)
+		if not any(first < end.start() < last for first, last in quotations)
+	]
+	places = zip([0, *(last for _, last in ends)], [*(first for first, _ in ends), len(text)], strict=True)
+	parts = [text[start:end] for start, end in places]
+	return [part.strip() for part in parts if part.strip(" \t*#-|>")]
 
 
 def split_clauses(sentence: str) -> list[str]:
@@ -208,10 +241,12 @@ def split_clauses(sentence: str) -> list[str]:
 
 def find_effects(sentence: str) -> list[tuple[str, bool]]:
 	"""What a sentence says was done: (kind, whether its author says "I did")."""
+	sentence = IDIOMS.sub(" ", sentence)
 	if not any(map(is_verb, WORD.findall(sentence.lower()))) and not DONE.search(sentence):
 		return []
 	found: dict[str, bool] = {}
 	subject = {language: False for language in FIRST_PERSON}
+	is_reported = bool(REPORTED.search(sentence))
 	for clause in split_clauses(sentence):
 		denial = NOT_DONE.search(clause)
 		if DONE.search(clause) and not denial:
@@ -230,6 +265,8 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 					if is_denied(clause[: match.start()], clause[match.end() :]):
 						continue
 					claimed = judge(language, clause, match, is_first, subject[language])
+					if claimed and is_reported and not subject[language]:
+						claimed = False
 					if claimed is not None:
 						found[kind] = claimed
 	return list(found.items())
@@ -247,16 +284,24 @@ def judge(language: str, clause: str, match: re.Match, is_first: bool, is_contin
 	is_adjective = not match[0].endswith(("é", "í"))
 	if is_adjective and re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
 		return None
+	is_passive = bool(re.search(PASSIVE[language], clause, re.IGNORECASE))
+	if is_first and language == "es" and re.search(r"[ai]d(?:as?|os)$", match[0]):
+		# After "he" and "hemos" come masculine singular forms only.
+		return False if is_passive else None
 	if is_first:
 		return True
+	if UNCERTAIN.search(before) or GENERAL.search(before):
+		return None
 	if re.search(OTHERS[language], before if language == "en" else clause, re.IGNORECASE):
 		return None
-	if re.search(PASSIVE[language], clause, re.IGNORECASE):
+	if is_passive:
 		return False
 	if language == "cs" and re.search(r"l[aioy]?$", match[0]):
 		return True if is_continued else None
+	if language == "es" and match[0].endswith("ó"):
+		return None
 	if not re.search(r"\w", SUCCESSFULLY.sub("", before)):
-		return True
+		return None if not before and match[0].lower() in IMPERATIVES else True
 	if language == "en" and re.match(r"\s+(?:the|a|an|it|this|that|him|her|them|your|my|his|their)\b", after):
 		return True if is_continued else None
 	return is_continued

@@ -70,6 +70,20 @@ class TestAnswers(SiteTestCase):
 				self.assertEqual(claim["calls"], made if expected else [])
 				self.assertEqual(len(claim["documents"]), 2 if expected else 0)
 
+	def test_what_an_earlier_run_of_the_conversation_did_proves_that_it_was_done_earlier(self):
+		agent = make_agent(make_model(self.server), (self.tool,))
+		chat = unique("claims")
+		self.server.script(tool_call(self.tool, {"description": "Call Anna"}), text("Done."))
+		run_agent_sync(agent, "Create a todo: Call Anna", external_id=chat)
+		for answer, is_confirmed in (
+			("I already created the todo.", True),
+			("I created the todo.", False),
+			("I already deleted the todo.", False),
+		):
+			self.server.script(text(answer))
+			(claim,) = run_agent_sync(agent, "And?", external_id=chat)["claims"]
+			self.assertEqual(claim["confirmed"], is_confirmed, answer)
+
 	def test_claims_of_a_truncated_answer_are_checked(self):
 		result = self.run_agent(text("I created the todo. Then I", finish_reason="length"))
 		self.assertEqual(

@@ -2,6 +2,7 @@
 
 import json
 import unittest
+from functools import partial
 from pathlib import Path
 
 from huf.ai.receipts.claims import check_answer
@@ -113,7 +114,7 @@ class TestClaims(unittest.TestCase):
 			("There are 27 to-dos.", ["number 27"]),
 			("We sold 11 in 2026.", ["number 11"]),
 			("On 27 November we had 11.", ["number 11"]),
-			("The party is on 28 November 2026.", ["number 28"]),
+			("The party is on 28 November 2026.", ["number 28 November 2026"]),
 			("27 mails came in November.", ["number 27"]),
 		):
 			claims = check_answer(answer, evidence)
@@ -141,9 +142,135 @@ class TestClaims(unittest.TestCase):
 		):
 			self.assertFalse(is_marked("nothing", answer, self.runs), answer)
 
+	def test_general_sentences_guesses_instructions_and_idioms_are_no_claims(self):
+		for answer in (
+			"An order is created by the buyer.",
+			"The user is then created and an invitation is sent.",
+			"Please check whether the mail was sent.",
+			"Set the status to Closed.",
+			"Maybe it was deleted or renamed. Either it was deleted or you have no permission to see it.",
+			"It depends on how the order was created.",
+			"I'm sorry, I made a mistake.",
+			"Anna logged in, Petr has never logged in.",
+			"I was created to help you.",
+			"I ignored cancelled orders.",
+			"Vielleicht wurde er gelöscht. Bitte prüfen Sie, ob die Mail gesendet wurde.",
+			"Quizás fue eliminado. Compruebe si el correo fue enviado. He ignorado los pedidos cancelados.",
+			"Možná byl záznam smazán. Zkontrolujte, zda byl e-mail odeslán.",
+			"Here's a draft:\n\nDear Anna,\n\nI have paid it and the receipt was sent.\n\nBest regards",
+			"Entwurf:\n\nLiebe Anna,\n\nich habe die Rechnung bezahlt.\n\nViele Grüße",
+			"Borrador:\n\nEstimada Anna:\n\nHe pagado la factura.\n\nUn saludo",
+			"Koncept:\n\nMilá Anno,\n\nfakturu jsem zaplatil.\n\nS pozdravem",
+		):
+			self.assertFalse(is_marked("nothing", answer, self.runs), answer)
+		letter = "Dear Anna,\n\nI have paid the invoice.\n\nBest regards"
+		for answer in (letter, f"I have sent this:\n\n{letter}", f"A draft:\n\n{letter}\n\nI sent it."):
+			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
+
+	def test_what_a_mail_says_or_is_quoted_from_it_is_no_claim_of_the_author(self):
+		body = "We shipped the pallets and cancelled the rest. I have sent the invoice to Petr."
+		mail = Evidence((CallEvidence("c", "get_mail", "read", True, {}, {"sender": "Anna", "body": body}),))
+		for answer, is_confirmed in (
+			("Anna writes that they shipped the pallets and cancelled the rest.", True),
+			('She says: "I have sent the invoice to Petr."', True),
+			("Laut Anna wurde die Rechnung an Petr geschickt.", True),
+			("Anna canceló el resto y envió la factura a Petr.", True),
+			("I wrote to Anna and cancelled the rest.", False),
+			('I sent this: "I have deleted the invoice of Petr."', False),
+		):
+			claims = check_answer(answer, mail)
+			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
+
+	def test_a_rejected_or_failed_call_proves_what_the_answer_says_about_it(self):
+		arguments = {"to": "anna@example.com"}
+		error = {"error": "Administrator rejected it: not now. At most 5 a day."}
+		rejected = Evidence((CallEvidence("c", "send_mail", "external", False, arguments, error),))
+		for answer, is_confirmed in (
+			('The call was rejected ("not now"), so nothing was sent.', True),
+			("Die Aktion wurde abgelehnt. Sie haben sie abgelehnt.", True),
+			("La acción fue rechazada. Akce byla zamítnuta.", True),
+			("The mail to anna@example.com could not be sent: only 5 a day.", True),
+			("I rejected the mail.", False),
+			("The mail was approved and sent.", False),
+		):
+			claims = check_answer(answer, rejected)
+			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
+
+	def test_of_several_writes_those_that_failed_prove_nothing(self):
+		def update(number: int, is_success: bool, to: str) -> list[CallEvidence]:
+			name = f"CRM-OPP-2026-0000{number}"
+			changes = (("Opportunity", name, "update"),) if is_success else ()
+			result = {"name": name} if is_success else {"error": "Modified after you have opened it"}
+			mail = CallEvidence(f"m{number}", "send_mail", "external", is_success, {"to": to}, {})
+			arguments = {"name": name, "values": {"probability": 75}}
+			return [
+				CallEvidence(f"u{number}", "update", "write", is_success, arguments, result, changes),
+				mail,
+			]
+
+		found = {"rows": [{"name": f"CRM-OPP-2026-0000{number}"} for number in (3, 5, 6, 8)]}
+		contacts = {"rows": [{"name": "Kees Bakker"}, {"name": "Fleur Visser"}]}
+		reads = [
+			CallEvidence(f"r{n}", "list", "read", True, {}, rows) for n, rows in enumerate((found, contacts))
+		]
+		writes = [*update(3, True, "kees@example.com"), *update(5, False, "fleur@example.com")]
+		run = Evidence((*reads, *writes))
+		for answer, is_confirmed in (
+			("I updated CRM-OPP-2026-00005.", False),
+			("He actualizado CRM-OPP-2026-00005 al 75 %.", False),
+			("CRM-OPP-2026-00005 jsem aktualizoval.", False),
+			("I sent it to Kees Bakker and Fleur Visser.", False),
+			("The mail was sent to fleur@example.com.", False),
+			("All three were updated.", False),
+			("I updated CRM-OPP-2026-00003 to 75%, but CRM-OPP-2026-00005 could not be updated.", True),
+			("I sent it to Kees Bakker; Fleur did not get it.", True),
+		):
+			claims = check_answer(answer, run)
+			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
+
+	def test_that_something_was_done_as_agreed_is_a_claim(self):
+		for answer in (
+			"According to your instructions, the reminders were sent.",
+			"Laut Ihrer Anweisung wurden die Mahnungen versendet.",
+			"Según lo acordado, los recordatorios fueron enviados.",
+			"The reminders were sent by Friday.",
+			"Every customer is informed.",
+		):
+			self.assertTrue(is_marked("stock", answer, self.runs), answer)
+
+	def test_further_verbs_of_effect_need_a_call(self):
+		for answer in (
+			"I took care of it.",
+			"Consider it done!",
+			"I issued the invoice.",
+			"I've granted Anna access.",
+			"I restored the deleted record.",
+			"Ich habe mich darum gekümmert.",
+			"He emitido la factura.",
+			"Fakturu jsem vystavil.",
+		):
+			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
+
+	def test_the_address_of_a_link_is_no_name(self):
+		answer = "Todo created: [t9z8y7x6w5](/app/todo/t9z8y7x6w5)"
+		self.assertFalse(is_marked("created", answer, self.runs))
+
 	def test_a_clause_of_many_verbs_is_checked_within_a_second(self):
 		answer = "I " + "created " * 1_300
 		self.assertLess(time_thread(lambda: is_marked("nothing", answer, self.runs)), MAX_SECONDS)
+
+	def test_answers_of_signs_and_numbers_are_checked_in_seconds(self):
+		rows = [{"name": f"INV-{n:05}", "total": n * 1.5, "date": "2026-11-20"} for n in range(500)]
+		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
+		for answer in (
+			":" * 5_000 + "\n" * 5_000,
+			":\nDear Anna,\n" * 700,
+			"12," * 3_300,
+			" ".join(str(n * 7919 % 100_000) for n in range(1_400)),
+		):
+			with self.subTest(answer[:20]):
+				seconds = time_thread(partial(check_answer, answer, evidence))
+				self.assertLess(seconds, 3 * MAX_SECONDS)
 
 	def test_claims_over_many_large_calls_are_checked_within_a_second(self):
 		calls = [
@@ -164,10 +291,10 @@ class TestClaims(unittest.TestCase):
 		self.assertEqual((claim.is_confirmed, claim.receipts), (True, ("call0",)))
 		self.assertEqual(claim.documents, (("ToDo", "t9z8y7x6w5"),))
 
-	def test_minutes_and_seconds_of_a_change_prove_no_number(self):
+	def test_date_and_time_of_a_change_prove_no_number(self):
 		result = {"name": "t9z8y7x6w5", "creation": "2026-11-26 14:02:33.032481"}
 		created = Evidence((CallEvidence("c", "create_todo", "create", True, {}, result),))
-		for number, is_proven in (("two", False), ("33", False), ("26", True)):
+		for number, is_proven in (("two", False), ("33", False), ("26", False)):
 			claims = check_answer(f"There are {number} todos.", created)
 			self.assertEqual([claim.is_confirmed for claim in claims], [is_proven], number)
 

@@ -1,0 +1,69 @@
+"""Reads the tool calls of a run from its journal, as evidence for what its answer claims."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import frappe
+
+from huf.ai.core.arguments import parse_result
+from huf.ai.core.types import ANSWER_TOOL, Effect
+from huf.ai.receipts.evidence import CallEvidence
+from huf.ai.storage.agent_changes import CHANGE
+
+MAX_EARLIER_RUNS = 20
+
+
+def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...]:
+	"""The tool calls of a run (up to a `step`) in order, with the documents that each changed.
+
+	Calls that did nothing are left out: they got an earlier call's result, or returned the answer itself. A
+	call of another agent is preceded by the calls of that agent.
+	"""
+	rows = frappe.db.sql(
+		f"""select name, tool, effect, status, arguments, result, idempotency_key from `tabAgent Tool Call`
+		where run = %(run)s and cached = 0 and tool != %(answer)s {"and step <= %(step)s" if step else ""}
+		order by step, position""",
+		{"run": run, "answer": ANSWER_TOOL, "step": step},
+		as_dict=True,
+	)
+	changes: dict[str, list[tuple[str, str, str]]] = {}
+	if any(row.effect != "read" for row in rows):
+		fields = ["tool_call", "reference_doctype", "reference_name", "action"]
+		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
+			change = (each.reference_doctype, each.reference_name, each.action)
+			changes.setdefault(each.tool_call, []).append(change)
+	children = find_called_runs(run) if any(row.effect == Effect.EXTERNAL.value for row in rows) else {}
+	evidence: list[CallEvidence] = []
+	for row in rows:
+		child = children.get(row.idempotency_key)
+		evidence += [replace(each, name=row.name) for each in read_run_calls(child)] if child else []
+		evidence.append(
+			CallEvidence(
+				row.name,
+				row.tool,
+				Effect.READ.value if child else row.effect,
+				row.status == "Success",
+				parse_result(row.arguments),
+				parse_result(row.result),
+				tuple(changes.get(row.name, ())),
+			)
+		)
+	return tuple(evidence)
+
+
+def read_earlier_calls(run: str) -> Iterator[CallEvidence]:
+	"""The tool calls of the last runs before a run in its conversation."""
+	conversation, creation = frappe.db.get_value("Agent Run", run, ["conversation", "creation"])
+	before = {"conversation": conversation, "creation": ["<", creation]}
+	if conversation:
+		for earlier in frappe.get_all(
+			"Agent Run", before, pluck="name", order_by="creation desc", limit=MAX_EARLIER_RUNS
+		):
+			yield from read_run_calls(earlier)
+
+
+def find_called_runs(run: str) -> dict[str, str]:
+	"""The runs that a run has called, by the key of the call."""
+	called = {"parent_run": run, "parent_call": ["is", "set"]}
+	rows = frappe.get_all("Agent Run", called, ["parent_call", "name"], order_by="creation asc")
+	return {row.parent_call: row.name for row in rows}

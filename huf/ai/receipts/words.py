@@ -1,0 +1,48 @@
+"""Words for months and numbers in English, German, Spanish and Czech."""
+
+MONTHS = {
+	word: month
+	for month, words in enumerate(
+		(
+			"january jan januar jänner enero ledna",
+			"february feb februar febrero února",
+			"march mar märz marzo března",
+			"april apr abril dubna",
+			"may mai mayo května",
+			"june jun juni junio června",
+			"july jul juli julio července",
+			"august aug agosto srpna",
+			"september sept sep septiembre setiembre září",
+			"october oct oktober octubre října",
+			"november nov noviembre listopadu",
+			"december dec dezember diciembre prosince",
+		),
+		1,
+	)
+	for word in words.split()
+}
+MONTH = rf"(?:{'|'.join(MONTHS)})\b\.?"
+FROM_TWO = (
+	"two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+	"eighteen nineteen twenty",
+	"zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+	"achtzehn neunzehn zwanzig",
+	"dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
+	"dieciocho diecinueve veinte",
+	"dva tři čtyři pět šest sedm osm devět deset jedenáct dvanáct třináct čtrnáct patnáct šestnáct sedmnáct "
+	"osmnáct devatenáct dvacet",
+)
+FROM_THIRTY = (
+	"thirty forty fifty sixty seventy eighty ninety hundred",
+	"dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert",
+	"treinta cuarenta cincuenta sesenta setenta ochenta noventa cien",
+	"třicet čtyřicet padesát šedesát sedmdesát osmdesát devadesát sto",
+)
+NUMBER_WORDS = {
+	**{word: number for words in FROM_TWO for number, word in enumerate(words.split(), 2)},
+	**{word: 10 * number for words in FROM_THIRTY for number, word in enumerate(words.split(), 3)},
+	**dict.fromkeys(("dozen", "dutzend", "docena", "tucet"), 12),
+	"dvě": 2,
+}
+# Also an English word.
+del NUMBER_WORDS["once"]

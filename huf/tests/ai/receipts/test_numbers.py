@@ -1,0 +1,138 @@
+"""Numbers of an answer that follow from what was read are confirmed; others are not, also beside dates."""
+
+import unittest
+
+from huf.ai.receipts.claims import check_answer
+from huf.ai.receipts.evidence import CallEvidence, Evidence
+
+TODAY = "Current date: Friday, 2026-11-27. The discount limit is 15 %."
+ORDERS = [
+	("SO-0101", "Hofer GmbH", 1200.0, "To Deliver", "2026-11-20"),
+	("SO-0102", "Novák s.r.o.", 880.5, "Completed", "2026-11-25"),
+	("SO-0103", "Hofer GmbH", 2450.0, "To Deliver", "2026-12-01"),
+	("SO-0104", "Ruiz SL", 312.75, "Cancelled", "2026-12-03"),
+	("SO-0105", "Li Trading", 5600.0, "To Deliver", "2026-12-10"),
+]
+FIELDS = ("name", "customer", "grand_total", "status", "delivery_date")
+RESULTS = {
+	"orders": {"rows": [dict(zip(FIELDS, row, strict=True)) for row in ORDERS], "count": 5},
+	"months": {
+		"rows": [{"month": m, "sales": s} for m, s in (("Sep", 15000), ("Oct", 18000), ("Nov", 13500))]
+	},
+	"event": {"starts_on": "2026-12-01 14:00:00", "ends_on": "2026-12-01 15:30:00"},
+	"login": {"full_name": "Anna Berg", "last_login": "2026-11-26 17:42:10.001"},
+	"item": {"item_code": "ITM-9", "price": 49.9, "stock": 140, "reorder_level": 50, "vat": 20},
+	"leads": {
+		"rows": [
+			{"name": f"CRM-LEAD-2026-{number:05}", "employees": employees, "status": status, "score": score}
+			for number, employees, status, score in (
+				(6, 45, "Open", 69.7),
+				(31, 28, "Lost", 16.6),
+				(33, 61, "Open", 80.2),
+				(34, 130, "Replied", 31.2),
+			)
+		]
+	},
+	"handbook": {"text": "Employees have 25 days of vacation. Ask two weeks in advance."},
+}
+TRUE = """
+orders | The three open orders come to €9,250.00 in total.
+orders | Hofer GmbH has two orders worth 3,650 EUR.
+orders | 60% of the orders are open, and Li Trading accounts for about 54 percent of the value.
+orders | SO-0105 (5,600 EUR) is 3,150 EUR larger than SO-0103 (2,450 EUR).
+orders | SO-0101 was due on 20 November, so it is 7 days late.
+orders | Auf Hofer GmbH entfallen zwei Aufträge über insgesamt 3.650 €. Das sind 40 % aller Aufträge.
+orders | SO-0101 war am 20.11. fällig und ist damit seit einer Woche und 7 Tagen überfällig.
+orders | Vom 20. bis 25. November waren zwei Lieferungen fällig.
+orders | El 60 % está sin entregar. SO-0101 lleva 7 días de retraso.
+orders | Del 20 al 25 de noviembre había dos entregas.
+orders | K dodání zbývá 60 % objednávek. SO-0101 je 7 dní po termínu. Dnes je 27. 11. 2026.
+months | Sales rose by 20% from 15,000 in September to 18,000, and then fell by 25% from 18,000 to 13,500.
+months | In total we sold 46,500, on average 15,500.
+event | The review is on 1 December from 2 pm to 3:30 pm (90 minutes, 1.5 hours).
+event | Der Termin ist am 1. Dezember von 14:00 bis 15:30 Uhr und dauert 90 Minuten.
+login | Anna last used it yesterday at 5:42 pm. Petr: zuletzt um 17:42 Uhr.
+item | The pump costs €49.90 net, that is €59.88 including 20% VAT.
+item | There are 140 in stock, 90 above the reorder level of 50.
+handbook | Ask 14 days in advance; you have 25 days. Zwei Wochen vorher. Dos semanas antes. Dva týdny předem.
+"""
+FALSE = """
+orders | You have 11 orders.
+orders | There are 20 orders in total.
+orders | The total of all orders is €10,543.25.
+orders | Hofer GmbH has orders worth 3,550 EUR.
+orders | About 45% of the value comes from Li Trading.
+orders | SO-0101 is 12 days late.
+orders | SO-0101 was due on 23 November.
+months | Sales rose by 35% from September to October.
+months | Sales rose by 25% from 15,000 in September to 18,000.
+orders | SO-0101 was due on 3 November 2026.
+orders | SO-0105 is due on 1 December 2026, and it was ordered on 11 December.
+orders | I need your decision: 17 orders are overdue.
+orders | As you asked, I counted them: 17 orders are overdue.
+orders | There are 15 orders, 313 of them open.
+leads | You received 17 new leads.
+leads | Six leads are open.
+leads | There are 31 leads, 33 with the latest.
+leads | The conversion rate is 33%.
+leads | 70% of the leads are open.
+event | The review is on 1 December at 16:30.
+event | It lasts 4 hours.
+login | Anna last used it at 9:15 am.
+item | The pump costs €58.90 including 20% VAT.
+handbook | You have 30 days of vacation.
+handbook | Seventy people or twenty-seven?! Seventy.
+"""
+
+
+def find_unproven(name: str, answer: str) -> list[str | None]:
+	evidence = Evidence((CallEvidence("c", "get", "read", True, {}, RESULTS[name]),), background=TODAY)
+	return [claim.why for claim in check_answer(answer, evidence) if not claim.is_confirmed]
+
+
+class TestNumbers(unittest.TestCase):
+	def test_sums_shares_times_and_calculations_from_what_was_read_are_confirmed(self):
+		for name, answer in (line.split(" | ", 1) for line in TRUE.strip().splitlines()):
+			self.assertEqual(find_unproven(name, answer), [], answer)
+
+	def test_wrong_numbers_are_marked_also_if_they_occur_in_dates(self):
+		for name, answer in (line.split(" | ", 1) for line in FALSE.strip().splitlines()):
+			self.assertTrue(find_unproven(name, answer), answer)
+
+	def test_rows_that_were_written_are_counted_and_added_up(self):
+		items = [{"item": "Pump", "qty": 2, "rate": 49.9}, {"item": "Hose", "qty": 2, "rate": 5.5}]
+		values = {"items": [*items, {"item": "Cap", "qty": 2, "rate": 1}]}
+		write = CallEvidence(
+			"c", "create_order", "write", True, values, {"name": "O1"}, (("O", "O1", "create"),)
+		)
+		for answer, is_confirmed in (
+			("I created the order with three items.", True),
+			("I created the order over 118.", False),
+			("I amended the order.", True),
+			("I created the order with nine items.", False),
+		):
+			(claim,) = check_answer(answer, Evidence((write,)))
+			self.assertEqual(claim.is_confirmed, is_confirmed, answer)
+
+	def test_a_calculation_with_numbers_of_the_prompt_needs_no_call(self):
+		for given, answer, is_confirmed in (
+			("What is 12 * 12?", "12 × 12 = 144.", True),
+			("What is 15% of 480?", "15% of 480 is 72.", True),
+			("What is 15% of 480?", "15% of 480 is 82.", False),
+			("Do I have 12 todos?", "Yes, you have 12 todos.", False),
+			("Offer 12 pumps on 3 December.", "You asked for 12 pumps on 3 December.", True),
+			("Offer 12 pumps on 3 December.", "As you asked, I counted 17.", False),
+			("Offer 12 pumps on 3 December.", "I can offer 12 pumps on 3 December.", True),
+			("Offer 12 pumps on 3 December.", "Ich kann am 3. Dezember 12 Pumpen anbieten.", True),
+		):
+			claims = check_answer(answer, Evidence((), given, TODAY))
+			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
+
+	def test_what_the_author_needs_or_has_understood_states_no_number(self):
+		for answer in (
+			"I need two things: the customer and the date.",
+			"Dafür brauche ich noch zwei Angaben.",
+			"Necesito dos datos más.",
+			"Potřebuji ještě dva údaje.",
+		):
+			self.assertEqual(check_answer(answer, Evidence(())), [], answer)
