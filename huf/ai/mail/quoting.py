@@ -11,7 +11,7 @@ that.
 """
 QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
 SAYS_WHO = re.compile(r"@|\b(?:19|20)\d\d\b")
-RULE = re.compile(r"(?:^|\n)[_-]{5,}(?:[^\n]{1,60}[_-]{5,})?\s*$")
+RULE = re.compile(r"[_-]{5,}(?:[^_-].{0,60}[_-]{5,})?")
 """A line above what is quoted or forwarded."""
 
 
@@ -33,7 +33,13 @@ def extract_new_text(text: str) -> str:
 		text_above = "\n".join(lines[: kept[own.count("\n")] + 1]) if own else ""
 	else:
 		text_above = text
-	return RULE.sub("", QUOTED.sub("", remove_attribution(text_above)).strip()).strip() or text
+	return remove_rule(QUOTED.sub("", remove_attribution(text_above)).strip()) or text
+
+
+def remove_rule(text: str) -> str:
+	"""Remove a rule in the last line."""
+	above, _, last = text.rpartition("\n")
+	return above.strip() if len(last) <= MAX_LINE_CHARS and RULE.fullmatch(last.strip()) else text
 
 
 def remove_attribution(text: str) -> str:
