@@ -86,7 +86,7 @@ def pytest_terminal_summary(terminalreporter):
 	"""Why tests of pages were tried again, and what scripts/test measured besides."""
 	for report in terminalreporter.stats.get("rerun", ()):
 		terminalreporter.section(f"first try of {report.nodeid}")
-		terminalreporter.write_line(report.longreprtext)
+		terminalreporter.write_line(f"{report.longreprtext}\n{report.capstdout}")
 	if started := os.environ.get("HUF_TESTS_STARTED"):
 		terminalreporter.write_line(f"contract with real Frappe: {os.environ['HUF_CONTRACT_FIGURE']}")
 		terminalreporter.write_line(f"everything took {time.time() - int(started):.0f} s")

@@ -83,7 +83,8 @@ def open_page(
 ) -> Iterator:
 	"""Playwright's Page in a fresh profile.
 
-	An error that the page logs fails the test at the end, unless it contains the `expected` text.
+	An error that the page logs fails the test at the end, unless it contains the `expected` text. A test that
+	fails earlier prints what the page shows.
 	"""
 	size = {"width": width, "height": height}
 	new_context = get_browser().new_context
@@ -93,7 +94,11 @@ def open_page(
 		faults: list[str] = []
 		page.on("pageerror", lambda error: faults.append(str(error)))
 		page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
-		yield page
+		try:
+			yield page
+		except Exception:
+			print(page.url, *faults, page.locator("body").aria_snapshot(), sep="\n")
+			raise
 	faults = [fault for fault in faults if expected is None or expected not in fault]
 	assert not faults, faults
 
