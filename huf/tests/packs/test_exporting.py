@@ -260,7 +260,7 @@ class TestExporting(PackTestCase):
 		with self.assertRaisesRegex(UsageError, "no-such-garden|" + made.name):
 			self.install_files({**files, "records.json": missing})
 		missing = files["doctypes.json"].replace(f'"options": "{visit}"', '"options": "No Such DocType"')
-		with self.assertRaisesRegex(UsageError, f"{garden}, field last_visit in row|No Such DocType"):
+		with self.assertRaisesRegex(UsageError, "(?i)last.visit|No Such DocType"):
 			self.install_files({**files, "doctypes.json": missing})
 
 	def test_submitted_records_stay_submitted_and_cancelled_ones_are_not_exported(self):
