@@ -113,7 +113,7 @@ def parse_body(delivery: Delivery) -> Any:
 	"""The parsed JSON, the fields of a form as a dict, the text, or None for an empty body. Raises
 	UsageError.
 	"""
-	text = delivery.body.decode("utf-8-sig", "replace")
+	text = delivery.body.decode("utf-8", "replace")
 	if not text.strip():
 		return None
 	if delivery.content_type.startswith(FORM):
