@@ -339,7 +339,7 @@ def payload_of(part: Message) -> bytes:
 
 
 def get_file_name(part: Message) -> str:
-	"""The file name without folders, and without characters that turn letters around; may be empty."""
+	"""The file name without folders, and without characters that reverse text; may be empty."""
 	try:
 		name = part.get_filename() or ""
 	except (LookupError, ValueError, TypeError):

@@ -151,7 +151,7 @@ def insert_entry(entry: PackEntry):
 
 
 def count_in_series(doc) -> None:
-	"""Advance the DocType's series past a name that was given to a document: no new one could have it."""
+	"""Advance the DocType's series past an installed document's name, which no new document could take."""
 	rule = doc.meta.autoname or ""
 	key = doc.naming_series if rule == "naming_series:" else rule
 	if not key or ":" in key or (key == rule and "#" not in key):

@@ -293,7 +293,8 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 
 	`opening`: the messages that began the run. Numbers of its instructions are known. `step`: that of the
 	answer, if the run may have made calls since.
-	Takes two or three statements per run, and some milliseconds for answers of usual length.
+	Takes two or three statements per run, more only for an answer that speaks of what was done earlier, and
+	some milliseconds for answers of usual length.
 	"""
 	if not answer:
 		return []

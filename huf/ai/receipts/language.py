@@ -153,6 +153,11 @@ CLAUSE_END = re.compile(
 	r"|(?<=\s)(?-i:y|e|a)(?=\s)",
 	re.IGNORECASE,
 )
+ABBREVIATION = re.compile(
+	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|p\.ej|aprox|núm|Sr|Sra"
+	r"|např|tzv|cca|č)\."
+)
+"""Its point ends no sentence."""
 SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”“»]))(?!(?<=\d\.)\s?\d)(?=[\s\"'”»]+|$)\s*|\n+")
 """Not inside of a date such as 24. 11. 2026."""
 ASKED_FOR = re.compile(
@@ -216,11 +221,7 @@ def split_sentences(text: str) -> list[str]:
 	"""Sentences and lines of an answer without its code blocks, letters, quotes of mails and table rules."""
 	text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
 	text = LETTER.sub(":\n", re.sub(r"(?m)^\s*>.*$", "", text))
-	text = re.sub(
-		r"\b(?:e\.g|i\.e|z\.B|d\.h|p\.ej|např|tzv|Nr|No|Dr|Mr|Mrs|Ms|Sr|Sra|č|vs|etc|ca|approx|bzw|inkl|zzgl|incl|cca|aprox|núm)\.",
-		lambda m: m[0][:-1],
-		text,
-	)
+	text = ABBREVIATION.sub(lambda found: found[0][:-1], text)
 	text = re.sub(rf"(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))", "", text)
 	quotations = [found.span() for found in QUOTATION.finditer(text)]
 	ends = [

@@ -162,7 +162,7 @@ def find_runs(scope: UndoSelection) -> list[str]:
 		names = [*list_run_names({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
 		raise UsageError("There is no run since then that did something here and that you may read.")
-	for name in names:  # grows
+	for name in names:  # which grows in the loop
 		if len(names) > MAX_RUNS:
 			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
 		if not scope.record:

@@ -276,7 +276,7 @@ def mark_refused_tools(client: "Client") -> None:
 	from mcp_types.methods import validate_server_result
 	from pydantic import ValidationError
 
-	# This part of the SDK is private. Without it, one refused tool costs the others.
+	# This part of the SDK is private. Without it, one refused tool makes the whole list fail.
 	dispatcher, version = getattr(client.session, "_dispatcher", None), client.protocol_version
 	if not dispatcher:
 		return
