@@ -169,17 +169,21 @@ class BoundedWorker(ThreadWorker):
 		return [
 			each
 			for each in self.open
-			if each in self.busy
+			if not each.sock.has_unread_bytes()  # first, see list_waiting
+			and each in self.busy
 			and each is not newest
 			and not each.initialized
 			and each not in self.receiving
-			and not each.sock.has_unread_bytes()
 		]
 
 	def list_waiting(self) -> list:
-		"""Connections whose threads wait for more of a request, the longest waiting first."""
+		"""Connections whose threads wait for more of a request, the longest waiting first.
+
+		A thread stops waiting before it takes the bytes. So it is asked after the bytes: in the other order,
+		one that takes them in between would seem to wait.
+		"""
 		return [
-			each for each in list(self.receiving) if each.sock.is_waiting and not each.sock.has_unread_bytes()
+			each for each in list(self.receiving) if not each.sock.has_unread_bytes() and each.sock.is_waiting
 		]
 
 	def on_pending_socket_readable(self, conn, client):

@@ -284,6 +284,18 @@ class TestWaits(unittest.TestCase):
 		self.assertRaises(BlockingIOError, author.recv, 1)
 		self.assertEqual(waiting.sock.recv(4), b"GET ")
 
+	def test_a_thread_that_takes_its_bytes_during_the_check_does_not_wait(self):
+		(reading, _client), worker = self.connect(), BoundedWorker.__new__(BoundedWorker)
+		reading.sock.is_waiting, worker.receiving = True, {reading: 0}
+
+		def take_bytes() -> bool:
+			"""As if the thread took them just before the check."""
+			reading.sock.is_waiting = False
+			return False
+
+		with mock.patch.object(reading.sock, "has_unread_bytes", take_bytes):
+			self.assertEqual(worker.list_waiting(), [])
+
 	def test_waited_time_includes_only_waiting_for_the_reader(self):
 		ours, reader = socket.socketpair()
 		self.addCleanup(reader.close)
