@@ -33,7 +33,7 @@ from a2a.utils.errors import (
 	TaskNotFoundError,
 	UnsupportedOperationError,
 )
-from a2a.utils.task import validate_page_size
+from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, store_image
@@ -90,20 +90,25 @@ class Handler(RequestHandler):
 	@validate_request_params
 	@guarded
 	async def on_message_send(self, params: SendMessageRequest, context: Any) -> Task | Message:
+		validate_history_length(params.configuration)
+		return apply_history_length(encode_task(await self.answer_message(params)), params.configuration)
+
+	async def answer_message(self, params: SendMessageRequest) -> RunState:
 		if params.message.task_id:
-			return encode_task(await continue_run(self.answer_task(params.message)))
+			return await continue_run(self.answer_task(params.message))
 		request = self.build_request(params.message)
 		if params.configuration.return_immediately:
-			return encode_task(read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name))
+			return read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name)
 		run = open_run(route_task(request))
 		if run.mode is Mode.BACKGROUND:
-			return encode_task(await continue_run(run.name))
+			return await continue_run(run.name)
 		await end_run_async(run)
-		return encode_task(read_state(run.name))
+		return read_state(run.name)
 
 	@validate_request_params
 	async def on_message_send_stream(self, params: SendMessageRequest, context: Any) -> Any:
 		try:
+			validate_history_length(params.configuration)
 			if params.message.task_id:
 				run, events = self.answer_task(params.message), None
 			else:
@@ -113,7 +118,7 @@ class Handler(RequestHandler):
 			state = read_state(run)
 			encoder = EventEncoder(state)
 			# The response begins here, before any tool uses the database connection.
-			yield encode_task(state)
+			yield apply_history_length(encode_task(state), params.configuration)
 			if events is None:
 				state = await self.carried.run(continue_run(run))
 			else:
@@ -159,13 +164,15 @@ class Handler(RequestHandler):
 	@validate_request_params
 	@guarded
 	async def on_get_task(self, params: GetTaskRequest, context: Any) -> Task | None:
-		return encode_task(self.find_task(params.id))
+		validate_history_length(params)
+		return apply_history_length(encode_task(self.find_task(params.id)), params)
 
 	@validate_request_params
 	@guarded
 	async def on_list_tasks(self, params: ListTasksRequest, context: Any) -> ListTasksResponse:
 		"""The caller's tasks, last updated first, as the protocol demands."""
-		size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
+		validate_history_length(params)
+		size = params.page_size if params.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
 		validate_page_size(size)
 		start_at = params.page_token or "0"
 		if not re.fullmatch("[0-9]{1,9}", start_at):
@@ -179,7 +186,10 @@ class Handler(RequestHandler):
 			limit_start=int(start_at),
 			limit_page_length=size,
 		)
-		tasks = [encode_task(read_state(name), params.include_artifacts) for name in names]
+		tasks = [
+			apply_history_length(encode_task(read_state(name), params.include_artifacts), params)
+			for name in names
+		]
 		total = frappe.db.count(RUN, filters)
 		token = str(end) if end < total else ""
 		return ListTasksResponse(tasks=tasks, next_page_token=token, page_size=size, total_size=total)

@@ -16,7 +16,7 @@ from huf.ai.runs.queue import work_on
 from huf.ai.storage import drafts
 
 RUN = "Agent Run"
-FIELDS = ("status", "conversation", "response", "error_message", "model", "creation", "modified")
+FIELDS = ("status", "conversation", "prompt", "response", "error_message", "model", "creation", "modified")
 WAITS = "A person has to approve this first: {url}"
 WORKS = "The agent is still working on it: {url}"
 WAIT_S, POLL_S = 300, 0.1

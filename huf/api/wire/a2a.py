@@ -19,6 +19,7 @@ from a2a.types import (
 	HTTPAuthSecurityScheme,
 	Message,
 	Part,
+	Role,
 	SecurityRequirement,
 	SecurityScheme,
 	StringList,
@@ -132,9 +133,18 @@ def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 
 
 def encode_task(state: RunState, with_artifacts: bool = True) -> Task:
+	"""The history has the message that began the task; the answer is the artifact."""
 	artifacts = [encode_artifact(state.row.response)] if with_artifacts and state.row.response else []
+	ids = {"task_id": state.run, "context_id": state.row.conversation}
+	prompt = Message(
+		message_id=state.run, role=Role.ROLE_USER, parts=[Part(text=state.row.prompt or "")], **ids
+	)
 	return Task(
-		id=state.run, context_id=state.row.conversation, status=encode_status(state), artifacts=artifacts
+		id=state.run,
+		context_id=state.row.conversation,
+		status=encode_status(state),
+		artifacts=artifacts,
+		history=[prompt],
 	)
 
 

@@ -314,6 +314,35 @@ class TestTasks(A2ATestCase):
 			with self.subTest(token[:9]), self.assertRaisesRegex(A2AError, "not one of this list"):
 				self.use(work)
 
+	def test_history_has_the_message_of_the_task_unless_its_length_is_zero(self):
+		self.server.script(text("Yes."))
+		task = self.ask("Is Anna in?")
+
+		async def work(client):
+			every = await client.get_task(GetTaskRequest(id=task.id))
+			none = await client.get_task(GetTaskRequest(id=task.id, history_length=0))
+			listed = await client.list_tasks(ListTasksRequest(history_length=1))
+			return every, none, listed.tasks[0]
+
+		every, none, listed = self.use(work)
+		for shown in (task, every, listed):
+			(message,) = shown.history
+			self.assertEqual((message.role, message.task_id), (Role.ROLE_USER, task.id))
+			self.assertEqual([part.text for part in message.parts], ["Is Anna in?"])
+		self.assertEqual(len(none.history), 0)
+
+	def test_page_size_of_zero_and_negative_history_length_are_refused(self):
+		for request, expected in (
+			(ListTasksRequest(page_size=0), "minimum page size"),
+			(ListTasksRequest(history_length=-1), "non-negative"),
+		):
+
+			async def work(client, request=request):
+				return await client.list_tasks(request)
+
+			with self.subTest(expected), self.assertRaisesRegex(A2AError, expected):
+				self.use(work)
+
 	def test_a_waiting_task_is_cancelled_and_a_finished_one_cannot_be(self):
 		task, _ = self.ask_for_change()
 
