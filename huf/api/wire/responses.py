@@ -152,16 +152,22 @@ class ResponseBuilder:
 			return
 		yield from self.close_message()
 		self.calls[call] = len(self.output)
-		yield self.add_item(self.call_item(data, "in_progress", arguments=to_text(data["arguments"])))
+		# As from OpenAI, the arguments follow the item. Clients join what both have.
+		yield self.add_item(self.call_item(data, "in_progress", arguments=""))
+		arguments, place = to_text(data["arguments"]), self.place()
+		self.output[-1] = {**self.output[-1], "arguments": arguments}
+		yield "response.mcp_call.in_progress", place
+		yield "response.mcp_call_arguments.delta", {**place, "delta": arguments}
+		yield "response.mcp_call_arguments.done", {**place, "arguments": arguments}
 
 	def finish_call(self, data: dict) -> Iterator[tuple[str, dict]]:
 		index = self.calls.get((data["step"], data["call_id"]))
 		if index is None or self.output[index]["status"] != "in_progress":
 			return
-		ended = {"output": data["result"]} if data["ok"] else {"error": data["result"]}
-		arguments = self.output[index]["arguments"]
-		item = self.call_item(data, "completed" if data["ok"] else "failed", arguments=arguments, **ended)
-		self.output[index] = item
+		ended = {"output": data["result"]} if data["ok"] else {"error": encode_call_error(data["result"])}
+		arguments, status = self.output[index]["arguments"], "completed" if data["ok"] else "failed"
+		item = self.output[index] = self.call_item(data, status, arguments=arguments, **ended)
+		yield f"response.mcp_call.{status}", {"output_index": index, "item_id": item["id"]}
 		yield "response.output_item.done", {"output_index": index, "item": item}
 
 	def close_calls(self) -> Iterator[tuple[str, dict]]:
@@ -251,6 +257,10 @@ class ResponseBuilder:
 				**({"stop_reason": str(result["stop_reason"])} if result.get("stop_reason") else {}),
 			},
 		}
+
+
+def encode_call_error(text: str) -> dict:
+	return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
 
 
 def encode_response_usage(result: dict) -> dict:

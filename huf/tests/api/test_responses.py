@@ -155,6 +155,33 @@ class TestResponses(OpenAITestCase):
 			self.assertEqual(arguments, [{"limit": 1}, {"limit": 2}])
 			self.assertEqual(len({each["id"] for each in shown["output"]}), 3)
 
+	def test_a_streamed_call_has_the_events_of_openai(self):
+		for arguments, status in (({"limit": 1}, "completed"), ({"limit": "many"}, "failed")):
+			self.server.script(tool_call(self.tool, arguments), text("None."))
+			body = self.create(stream=True).get_data(as_text=True)
+			data = [json.loads(line[6:]) for line in body.splitlines() if line.startswith("data: ")]
+			events = [each for each in data if each.get("output_index") == 0]
+			added, _begun, delta, done, _ended, ended = events
+			with self.subTest(status):
+				self.assertEqual(
+					[each["type"].removeprefix("response.") for each in events],
+					[
+						"output_item.added",
+						"mcp_call.in_progress",
+						"mcp_call_arguments.delta",
+						"mcp_call_arguments.done",
+						f"mcp_call.{status}",
+						"output_item.done",
+					],
+				)
+				self.assertEqual((added["item"]["arguments"], json.loads(delta["delta"])), ("", arguments))
+				self.assertEqual(delta["delta"], done["arguments"])
+				self.assertEqual(
+					(ended["item"]["status"], ended["item"]["arguments"]), (status, delta["delta"])
+				)
+				kind = (ended["item"]["error"] or {}).get("type")
+				self.assertEqual(kind, "mcp_tool_execution_error" if status == "failed" else None)
+
 	def test_a_run_behind_one_that_awaits_approval_returns_queued(self):
 		self.server.script(self.change("new"))
 		name = f"conv_{frappe.generate_hash()}"
