@@ -1,4 +1,4 @@
-"""The endpoint of A2A 1.0. Each agent has an address, /a2a/AGENT, with its card below it.
+"""The endpoint of A2A 1.0 and 0.3. Each agent has an address, /a2a/AGENT, with its card below it.
 
 Callers sign in as at /mcp.
 """

@@ -22,7 +22,7 @@ def create_a2a_app(agent: Any, url: str, left: threading.Event) -> Callable[...,
 	carried = PropagatedContext()
 	routes = [
 		*create_agent_card_routes(build_card(agent, url), cache_control="private, no-cache"),
-		*create_jsonrpc_routes(Handler(agent.name, carried, left), "/"),
+		*create_jsonrpc_routes(Handler(agent.name, carried, left), "/", enable_v0_3_compat=True),
 	]
 	application = Starlette(routes=routes)
 

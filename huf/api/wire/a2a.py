@@ -29,7 +29,7 @@ from a2a.types import (
 	TaskStatus,
 	TaskStatusUpdateEvent,
 )
-from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
+from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToJson, ParseDict, SerializeToJsonError
 from google.protobuf.struct_pb2 import Value
@@ -75,10 +75,9 @@ def build_card(agent: Any, url: str) -> AgentCard:
 		version=huf.__version__,
 		supported_interfaces=[
 			AgentInterface(
-				url=url,
-				protocol_binding=TransportProtocol.JSONRPC.value,
-				protocol_version=PROTOCOL_VERSION_1_0,
+				url=url, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version=version
 			)
+			for version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3)
 		],
 		capabilities=AgentCapabilities(streaming=True, push_notifications=False, extended_agent_card=False),
 		security_schemes={"bearer": SecurityScheme(http_auth_security_scheme=bearer)},
