@@ -8,18 +8,28 @@ is ignored. So are sampling parameters, which the agent sets.
 `route` in `metadata` is auto, chat or agent, and the decision comes back as `route`: see `docs/router.md`.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai.chat.external import build_external_request, follow_queued, follow_request, store_image
+from huf.ai.chat.external import (
+	build_external_request,
+	find_repeated_run,
+	follow_queued,
+	follow_request,
+	store_image,
+)
 from huf.ai.core.errors import UsageError
+from huf.ai.core.events import RunEvent
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
+from huf.ai.storage.rows import digest
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai import (
@@ -116,20 +126,42 @@ def chat_completions(
 		raise BadRequest("An agent returns one answer. Leave n out.")
 	check_format(others.get("response_format"))
 	is_stream = read_flag(stream, "stream")
-	request = read_completion_request(model, messages, metadata)
-	if is_stream:
+	events: Iterator[RunEvent | None] | None
+	if begun := find_begun_run():
+		agent, events = begun.agent, follow_queued(begun.name)
+	else:
+		request = replace(read_completion_request(model, messages, metadata), request_key=digest_request())
+		agent, events = request.agent, follow_request(request) if is_stream else None
+	if events and is_stream:
 		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
-		return stream_data(encode_chunks(follow_request(request), request.agent, usage))
-	# Nobody reads along, so the model's answers are requested whole.
-	result = run_agent(request)
-	is_behind = result.status is RunStatus.QUEUED and not result.error
-	ended = read_end(follow_queued(result.run)) if is_behind else read_run_result(result)
+		return stream_data(encode_chunks(events, agent, usage))
+	ended = read_end(events) if events else wait_for_end(request)
 	if ended is None:
 		return openai_error(409, NOT_ENDED, "not_ended", is_final=True)
 	if error := find_failure(ended):
 		status, code = failure_status(ended["stop_reason"])
 		return openai_error(status, error, code, is_final=True)
-	return json_response(encode_completion(ended, request.agent))
+	return json_response(encode_completion(ended, agent))
+
+
+def find_begun_run():
+	"""The run, {name, agent}, of a request that its client sends again because it has lost the connection."""
+	request = frappe.local.request
+	is_repeated = request.headers.get("X-Stainless-Retry-Count", "0") != "0"
+	return find_repeated_run(digest_request()) if is_repeated else None
+
+
+def digest_request() -> str:
+	request, user = frappe.local.request, frappe.session.user
+	conversation = request.headers.get("X-Conversation-Id")
+	return digest(user, request.path, conversation, request.get_data(as_text=True))
+
+
+def wait_for_end(request: AgentRequest) -> dict | None:
+	"""The fields as from `read_end`. Nobody reads along, so the model's answers are requested whole."""
+	result = run_agent(request)
+	is_behind = result.status is RunStatus.QUEUED and not result.error
+	return read_end(follow_queued(result.run)) if is_behind else read_run_result(result)
 
 
 def check_format(given: Any) -> None:

@@ -31,6 +31,8 @@ from huf.api.openai import (
 	NotFound,
 	check_format,
 	describe_missing,
+	digest_request,
+	find_begun_run,
 	keep_image,
 	refusing_as_openai,
 )
@@ -63,9 +65,12 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		fields["conversation"] = {"id": conversation}
 	if given.message is None:
 		builder, events = answer_approvals(given, fields)
+	elif begun := find_begun_run():
+		builder = ResponseBuilder(begun.agent, run=begun.name, asks=asks, fields=fields)
+		events = follow_queued(begun.name)
 	else:
 		request = read_response_request(model, given, conversation, others, named.get("route"))
-		request = replace(request, client_fields=fields)
+		request = replace(request, client_fields=fields, request_key=digest_request())
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
 		events = enqueue(request, builder) if is_background else follow_request(request)
 	if read_flag(stream, "stream"):

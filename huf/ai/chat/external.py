@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
@@ -33,6 +34,8 @@ OpenAI's clients send it again.
 """
 NOT_BEGUN = (EventKind.RUN_QUEUED, EventKind.RUN_WAITING)
 """After these events a run does nothing until a worker has it."""
+REPEATED_S = 60
+"""Programs that lose a connection send their request again within seconds."""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
@@ -115,6 +118,22 @@ def follow_queued(run: str, after: int = 0, start: dict | None = None) -> Iterat
 		elif time.monotonic() > deadline:
 			yield queued
 			return
+
+
+def find_repeated_run(request_key: str):
+	"""The run, {name, agent}, that the same request of the session user has begun; None if it ended a while
+	ago: a program may ask the same thing each hour.
+	"""
+	rows = frappe.get_all(
+		"Agent Run",
+		{"request_key": request_key, "owner": frappe.session.user},
+		["name", "agent", "ended_at"],
+		order_by="creation desc",
+		limit_page_length=1,
+	)
+	ended_at = rows[0].ended_at if rows else None
+	is_recent = not ended_at or ended_at > add_to_date(now_datetime(), seconds=-REPEATED_S)
+	return rows[0] if rows and is_recent else None
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:

@@ -61,6 +61,7 @@ def insert_run(
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"client_fields": to_canonical_json(request.client_fields) if request.client_fields else None,
+			"request_key": request.request_key,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
 			"lease_until": lease_until if started else None,

@@ -8,7 +8,7 @@ import openai
 from agents import Agent, HostedMCPTool, OpenAIResponsesModel, Runner, set_tracing_disabled
 
 from huf.embedded.tests.clients_test import ANSWER, CALLER, ClientTestCase
-from huf.tests.model_server import error, text, tool_call, usage
+from huf.tests.model_server import error, slow, text, tool_call, usage
 
 APPROVALS = {
 	"type": "mcp",
@@ -85,6 +85,17 @@ class TestResponses(ResponsesTestCase):
 		client = self.client.with_options(max_retries=2)
 		with self.assertRaises(openai.InternalServerError):
 			client.chat.completions.create(model="Reader", messages=[{"role": "user", "content": "Hi"}])
+
+	def test_a_request_that_the_client_sends_again_gets_the_answer_of_its_first_run(self):
+		client = self.client.with_options(timeout=1, max_retries=5)
+		messages = [{"role": "user", "content": "How many todos?"}]
+		for name, ask in (
+			("completion", lambda: client.chat.completions.create(model="Reader", messages=messages)),
+			("response", lambda: client.responses.create(model="Reader", input="How many todos?")),
+		):
+			self.model.script(slow(3, text("None.")))
+			with self.subTest(name):
+				self.assertIn("None.", ask().model_dump_json())
 
 	def test_a_previous_response_is_continued(self):
 		self.model.script(text("Hello Anna."), text("You are Anna."))

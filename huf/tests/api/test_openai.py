@@ -4,6 +4,7 @@ import json
 from unittest.mock import patch
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat import approvals, external
 from huf.ai.queries import event_stream
@@ -100,6 +101,30 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(answer["choices"], [choice])
 		self.assertEqual(answer["usage"], usage(150, 15, cached=0))
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "run_as"), self.user)
+
+	def test_a_request_sent_again_gets_the_run_of_its_first_time_while_it_is_recent(self):
+		self.server.script(*[text(f"Answer {number}.") for number in range(1, 5)])
+		again = {"X-Stainless-Retry-Count": "1"}
+		for headers, prompt, expected in (
+			({}, "Hi", "Answer 1."),
+			(again, "Hi", "Answer 1."),
+			(again, "Hello", "Answer 2."),
+			({}, "Hi", "Answer 3."),
+			(again, "Hi", "Answer 3."),
+		):
+			answer = self.post(user(prompt), headers=headers).json
+			self.assertEqual(answer["choices"][0]["message"]["content"], expected)
+		ago = {"ended_at": add_to_date(now_datetime(), minutes=-2)}
+		frappe.db.set_value("Agent Run", answer["metadata"]["run"], ago, update_modified=False)
+		frappe.db.commit()
+		self.assertEqual(self.post(headers=again).json["choices"][0]["message"]["content"], "Answer 4.")
+
+	def test_a_stream_requested_again_has_the_text_of_its_run(self):
+		self.server.script(text("Hello you."))
+		self.post(stream=True).get_data()
+		chunks = self.chunks(self.post(stream=True, headers={"X-Stainless-Retry-Count": "2"}))
+		written = [each["choices"][0]["delta"].get("content", "") for each in chunks]
+		self.assertEqual("".join(written), "Hello you.")
 
 	def test_model_call_streams_only_if_the_request_does(self):
 		for is_stream in (False, True):
