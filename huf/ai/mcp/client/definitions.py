@@ -234,8 +234,8 @@ def read_call_result(result: Any) -> dict:
 	]
 	structured = strip_invisible_json(result.structured_content)
 	found = {"text": text, "structured": structured, "left_out": left_out}
-	if structured is not None and read_json_or_text(text) in unwrap_result(structured):
-		# Servers repeat structured content, or the value that it wraps, as text for older clients.
+	if structured is not None and is_part_of(structured, text):
+		# Servers repeat structured content, or a value in it, as text for older clients.
 		del found["text"]
 	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
 
@@ -248,10 +248,10 @@ def read_block_text(block: Any) -> str | None:
 	return None if text is None else f"{block.resource.uri}:\n{text}"
 
 
-def unwrap_result(structured: Any) -> list:
-	"""Structured content, which may be any JSON, and the value that it wraps, if it does."""
-	wraps = isinstance(structured, dict) and "result" in structured
-	return [structured, structured["result"]] if wraps else [structured]
+def is_part_of(structured: Any, text: str) -> bool:
+	"""Whether the text is structured content, which may be any JSON, or one of its values."""
+	parts = [structured, *(structured.values() if isinstance(structured, dict) else ())]
+	return text in parts or read_json_or_text(text) in parts
 
 
 def describe_block(block: Any) -> str:

@@ -150,6 +150,7 @@ class TestDefinitions(unittest.TestCase):
 			({"count": 2}, '{"count": 2}', False),
 			({"result": "2 notes"}, "2 notes", False),
 			({"result": [1]}, "[1]", False),
+			({"content": "12\n", "lines": 1}, "12\n", False),
 			({"count": 2}, "Found 2 notes: Anna, Eve", True),
 			({}, "Created note 5", True),
 			({}, "null", True),
