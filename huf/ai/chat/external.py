@@ -34,8 +34,10 @@ OpenAI's clients send it again.
 """
 NOT_BEGUN = (EventKind.RUN_QUEUED, EventKind.RUN_WAITING)
 """After these events a run does nothing until a worker has it."""
-REPEATED_S = 60
-"""Programs that lose a connection send their request again within seconds."""
+BEGUN_S, ENDED_S = 3600, 60
+"""A request that is sent again, because the connection was lost, belongs to a run that began and ended this
+recently.
+"""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
@@ -121,19 +123,24 @@ def follow_queued(run: str, after: int = 0, start: dict | None = None) -> Iterat
 
 
 def find_repeated_run(request_key: str):
-	"""The run, {name, agent}, that the same request of the session user has begun; None if it ended a while
-	ago: a program may ask the same thing each hour.
+	"""The run, {name, agent}, that the same request of the session user has begun.
+
+	None if it is not recent: a program may ask the same thing each hour.
 	"""
+	now = now_datetime()
 	rows = frappe.get_all(
 		"Agent Run",
-		{"request_key": request_key, "owner": frappe.session.user},
+		{
+			"request_key": request_key,
+			"owner": frappe.session.user,
+			"creation": [">", add_to_date(now, seconds=-BEGUN_S)],
+		},
 		["name", "agent", "ended_at"],
 		order_by="creation desc",
 		limit_page_length=1,
 	)
-	ended_at = rows[0].ended_at if rows else None
-	is_recent = not ended_at or ended_at > add_to_date(now_datetime(), seconds=-REPEATED_S)
-	return rows[0] if rows and is_recent else None
+	has_ended = rows and rows[0].ended_at and rows[0].ended_at < add_to_date(now, seconds=-ENDED_S)
+	return rows[0] if rows and not has_ended else None
 
 
 def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
