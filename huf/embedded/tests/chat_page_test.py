@@ -102,6 +102,8 @@ class TestChatPage(PageTestCase):
 	def test_going_back_to_the_runs_of_an_agent_keeps_the_picked_agent(self):
 		self.make("Agent", agent_name="Grace", allow_chat=1)
 		with self.open_page("/huf/runs?agent=Grace") as page:
+			# A link that is clicked while the first page loads replaces it in the history.
+			page.get_by_role("heading", name="Runs").wait_for()
 			page.get_by_role("link", name="Chat", exact=True).click()
 			# The picker is enabled once the agents have loaded.
 			picker = page.locator("[data-testid=agent-picker]:enabled")

@@ -18,6 +18,7 @@ from huf.embedded.tests.mail_test import Postman
 from huf.embedded.tests.pages import PASSWORD as PAGE_PASSWORD
 from huf.embedded.tests.pages import PageTestCase
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
+from huf.tests.base import enter
 
 METHOD = "/api/method/frappe.core.doctype.user.user."
 LOGGED_USER = "/api/method/frappe.auth.get_logged_user"
@@ -32,7 +33,7 @@ class MailingTestCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		password_reset.requests.flushall()
-		self.postman = self.enterContext(Postman())
+		self.postman = enter(self, Postman())
 		self.add_account()
 		self.configure(host_name=SITE_URL)
 		self.user = self.make_user("anna@example.com")

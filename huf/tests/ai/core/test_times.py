@@ -17,7 +17,7 @@ class TestTimes(SiteTestCase):
 	def test_conversion_uses_the_site_time_zone(self):
 		for zone, recorded, utc in (
 			("Asia/Tokyo", "2026-01-01 08:30:00", "2025-12-31T23:30:00+00:00"),
-			("America/New_York", "2026-07-01 08:00:00.5", "2026-07-01T12:00:00.500000+00:00"),
+			("America/New_York", "2026-07-01 08:00:00.500000", "2026-07-01T12:00:00.500000+00:00"),
 			("America/New_York", "2026-01-01 08:00:00", "2026-01-01T13:00:00+00:00"),
 			("UTC", "2026-01-01 08:00:00", "2026-01-01T08:00:00+00:00"),
 		):
