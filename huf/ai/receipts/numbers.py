@@ -18,7 +18,7 @@ PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])(?<!\d\.)\d+(?![A-Za-z\d])")
 END_OF_NAME = re.compile(r"(?:(?<=[A-Za-z]-)|(?<=\d{4}-))0*\d{1,2}(?!\d|[.,]\d)")
 """The last digits of names: ITM-017 and INV-2026-00017 prove no 17."""
 PERCENT = re.compile(r"\s?(?:%|per ?cent|prozent|por ciento|procent)", re.IGNORECASE)
-PERCENTAGE = re.compile(rf"\d+(?:[.,]\d+)?{PERCENT.pattern}", re.IGNORECASE)
+PERCENTAGE = re.compile(rf"(?<!\d)\d+(?:[.,]\d+)?{PERCENT.pattern}", re.IGNORECASE)
 WORD = re.compile(r"(?<!\w)[^\W\d_]+(?:-[^\W\d_]+)?(?!\w)")
 
 

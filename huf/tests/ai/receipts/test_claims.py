@@ -272,6 +272,15 @@ class TestClaims(unittest.TestCase):
 				seconds = time_thread(partial(check_answer, answer, evidence))
 				self.assertLess(seconds, 3 * MAX_SECONDS)
 
+	def test_an_answer_and_texts_without_spaces_are_checked_within_seconds(self):
+		for sign in ("a", "7", "#", "/", "2026-", "1."):
+			with self.subTest(sign):
+				answer, text = f"I found 5 {sign * 10_000}"[:10_000], (sign * 20_000)[:20_000]
+				evidence = Evidence(
+					(CallEvidence("c", "list", "read", True, {}, {"rows": [text]}),), "", text
+				)
+				self.assertLess(time_thread(partial(check_answer, answer, evidence)), 2 * MAX_SECONDS)
+
 	def test_claims_over_many_large_calls_are_checked_within_a_second(self):
 		calls = [
 			CallEvidence(f"c{n}", "update_order", "write", True, {"note": f"lorem ipsum {n} " * 4_000}, {})
