@@ -188,7 +188,9 @@ def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
 	is_path = bool(base_url) and "://" not in url.partition("?")[0]
 	try:
 		whole = urljoin(f"{base_url.rstrip('/')}/", url.lstrip("/") if is_path else url) if base_url else url
-		is_address = urlsplit(whole).scheme in ("http", "https") and bool(urlsplit(whole).hostname)
+		host = urlsplit(whole).hostname or ""
+		# Resolvers read a name up to a NUL, so evil.example\0.allowed.example would be evil.example.
+		is_address = urlsplit(whole).scheme in ("http", "https") and bool(host) and host.isprintable()
 		# A path such as "\t//evil.example" leads to another host, because urlsplit drops the tab.
 		leaves = is_address and base_url and origin_of(whole) != origin_of(base_url)
 	except ValueError:

@@ -151,6 +151,11 @@ class TestHttpTools(SiteTestCase):
 			with self.subTest(url), self.assertRaisesRegex(ToolError, "not an http"):
 				self.request(url=url)
 
+	def test_a_host_with_a_control_character_is_refused_before_it_is_looked_up(self):
+		for host in ("127.0.0.1\0.allowed.example", "localhost\x7f"):
+			with self.subTest(host), self.assertRaisesRegex(ToolError, "not an http"):
+				self.request(url=f"http://{host}/")
+
 	def test_relative_url_cannot_reach_another_host(self):
 		host = self.other_url.removeprefix("http:")
 		for path in (
