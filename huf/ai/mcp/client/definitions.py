@@ -44,9 +44,11 @@ DROPPED = {
 	"definitions",
 	"pattern",
 	"patternProperties",
+	"unevaluatedItems",
+	"unevaluatedProperties",
 }
 """Keywords that are inlined, or left to the server: a hostile pattern can keep a regular expression busy for
-hours.
+hours, and the time for unevaluated values grows exponentially with the depth of a schema.
 """
 FILLERS = re.compile(
 	"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
