@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 from huf.ai.receipts.times import CLOCK, ISO_DATE
@@ -10,6 +10,8 @@ from huf.ai.receipts.words import NUMBER_WORDS
 
 MAX_NUMBER = 1e300
 MAX_ROWS = 500
+MAX_COLUMNS = 200
+"""Sums are made of each column of numbers for each other column."""
 MAX_GROUPS = 20
 MAX_OPERANDS = 12
 NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
@@ -73,9 +75,8 @@ def find_lists(value: Any, depth: int = 0) -> Iterator[list]:
 def read_columns(rows: list) -> dict[str, list]:
 	"""The values of each field of the rows; None where a row lacks it."""
 	dicts = [row for row in rows[:MAX_ROWS] if isinstance(row, dict)]
-	return {
-		key: [row.get(key) for row in dicts] for key in dict.fromkeys(key for row in dicts for key in row)
-	}
+	keys = dict.fromkeys(key for row in dicts for key in row)
+	return {key: [row.get(key) for row in dicts] for key in islice(keys, MAX_COLUMNS)}
 
 
 def describe_rows(rows: list) -> Iterator[float]:

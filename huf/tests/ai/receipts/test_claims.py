@@ -281,6 +281,15 @@ class TestClaims(unittest.TestCase):
 				)
 				self.assertLess(time_thread(partial(check_answer, answer, evidence)), 2 * MAX_SECONDS)
 
+	def test_numbers_of_a_very_wide_table_are_checked_within_seconds(self):
+		rows = [
+			{f"c{column}": column + row if column % 2 else "x" for column in range(5_000)}
+			for row in range(10)
+		]
+		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
+		answer = "I found 777 orders, which is 13.77 %."
+		self.assertLess(time_thread(lambda: check_answer(answer, evidence)), 2 * MAX_SECONDS)
+
 	def test_claims_over_many_large_calls_are_checked_within_a_second(self):
 		calls = [
 			CallEvidence(f"c{n}", "update_order", "write", True, {"note": f"lorem ipsum {n} " * 4_000}, {})
