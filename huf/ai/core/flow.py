@@ -64,6 +64,8 @@ class Text:
 		return any(self.has(each) for each in list_spellings(value))
 
 	def has(self, normalized: str) -> bool:
+		if WORD.fullmatch(normalized):
+			return hash(normalized) in self.words
 		return any(True for _ in self.find(normalized))
 
 	def find(self, normalized: str) -> Iterator[tuple[int, int]]:
@@ -96,6 +98,10 @@ class Text:
 	def cuts_word(self, at: int) -> bool:
 		text = self.plain
 		return 0 < at < len(text) and is_word_char(text[at - 1]) and is_word_char(text[at])
+
+	@cached_property
+	def words(self) -> frozenset[int]:
+		return frozenset(map(hash, WORD.findall(self.plain)))
 
 	@cached_property
 	def shingles(self) -> frozenset[int]:

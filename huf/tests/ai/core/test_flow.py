@@ -156,6 +156,21 @@ class TestConcern(unittest.TestCase):
 		call = {"to": "anna@a.example", "body": "Good morning, this is the summary. " * 20}
 		self.assertLess(time_thread(lambda: find_concern(SEND, call, evidence)), 3)
 
+	def test_short_values_are_found_quickly_in_a_text_of_one_long_word(self):
+		values = ["1", "a", *range(100)]
+		for sign in ("1", "a"):
+			evidence = make_texts(sign * 1_000_000, named="To anna@a.example")
+			with self.subTest(sign):
+				seconds = time_thread(
+					lambda evidence=evidence: find_concern(UNDECLARED, {"x": values}, evidence)
+				)
+				self.assertLess(seconds, 2)
+		read = Text("Straße_1 naïve x² a-b")
+		self.assertEqual(
+			[each in read for each in ("strasse_1", "naïve", "x²", "b", "a-b", "strasse", "x", "ve")],
+			[True] * 5 + [False] * 3,
+		)
+
 	def test_value_with_too_many_addresses_needs_approval(self):
 		body = " ".join(f"user{i}@firm.example" for i in range(5_000))
 		evidence = make_texts(MAIL, named="Send the list to anna@a.example")
