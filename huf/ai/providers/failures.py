@@ -14,7 +14,16 @@ from huf.ai.core.types import Usage
 
 MAX_MESSAGE_CHARS = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
+OVERLOADED_STATUS = {503, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
+CONNECT_ERRORS = {
+	"ClientConnectorError",
+	"ConnectError",
+	"ConnectTimeout",
+	"ConnectionTimeoutError",
+	"ConnectionRefusedError",
+}
+"""Those of aiohttp, httpx and sockets before the request is sent."""
 MOVED = "The address of the provider leads to another one. Correct the Address of {provider} under Models."
 ADVICE = {
 	**dict.fromkeys((301, 302, 303, 307, 308), MOVED),
@@ -59,27 +68,44 @@ class AnswerTooLarge(Exception):
 
 
 def model_error(
-	error: Exception, provider: str, model: str, secret: str | None, is_partly_displayed: bool
+	error: Exception,
+	provider: str,
+	model: str,
+	secret: str | None,
+	has_begun: bool = False,
+	is_partly_displayed: bool = False,
 ) -> ModelError:
 	"""The ModelError for an exception of a provider's client.
 
-	`is_partly_displayed`: a reader has seen part of the answer, so the call must not be retried.
+	`has_begun`: part of the answer has come. `is_partly_displayed`: a reader has seen part of it, so the call
+	must not be retried.
 	"""
 	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = read_reason(error, secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
 	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
-	# Providers do not charge for refused requests; after any other error the usage is unknown.
-	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
+	is_free = was_not_sent(error) or (is_refusal(status) and not has_begun)
 	return ModelError(
 		message,
 		provider=provider,
 		status=status,
 		retryable=is_retryable,
-		usage=usage,
+		usage=Usage() if is_free else None,
 		retry_after=read_retry_after(error),
 		is_too_long=is_too_long(error),
 	)
+
+
+def was_not_sent(error: Exception) -> bool:
+	"""Whether there was no connection to send the request on."""
+	return any(is_one_of(cause, CONNECT_ERRORS) for cause in list_causes(error))
+
+
+def is_refusal(status: int | None) -> bool:
+	"""Whether the provider has refused the request and does not charge for it. After other server errors the
+	usage is unknown.
+	"""
+	return status in OVERLOADED_STATUS or (status is not None and 400 <= status < 500 and status != 408)
 
 
 def is_too_long(error: Exception) -> bool:
@@ -132,7 +158,11 @@ def list_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def is_connection_error(error: Exception) -> bool:
-	return bool(CONNECTION_ERRORS & {cls.__name__ for cls in type(error).__mro__})
+	return is_one_of(error, CONNECTION_ERRORS)
+
+
+def is_one_of(error: BaseException, names: set[str]) -> bool:
+	return bool(names & {cls.__name__ for cls in type(error).__mro__})
 
 
 def read_reason(error: Exception, secret: str | None) -> str:

@@ -277,9 +277,8 @@ class ModelCall:
 			if not isinstance(error, known_errors()):
 				raise
 			secret = self.fixed.get("api_key")
-			raise model_error(
-				error, self.provider, self.model, secret, is_partly_displayed=bool(answer.text)
-			) from None
+			begun = bool(answer.chars), bool(answer.text)
+			raise model_error(error, self.provider, self.model, secret, *begun) from None
 		finally:
 			relay.flush()
 		usage = self.usage_of(answer.usage)

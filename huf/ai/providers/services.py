@@ -34,7 +34,7 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:
-		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
+		raise model_error(error, provider, model, kwargs["api_key"]) from None
 	if not isinstance(answer.text, str):
 		raise ModelError(f"{model} returned something other than a text.")
 	return {"text": answer.text}
@@ -63,7 +63,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	try:
 		answer = await run_on_model_loop(load().aembedding(input=texts, timeout=timeout, **kwargs))
 	except known_errors() as error:
-		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
+		raise model_error(error, provider, model, kwargs["api_key"]) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
 	if not isinstance(tokens, int):
 		tokens = 0  # LiteLLM passes on what the server says

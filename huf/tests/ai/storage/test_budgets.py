@@ -83,22 +83,22 @@ class TestRunsWithLimits(BudgetTestCase):
 	def test_a_limit_that_was_off_for_a_while_counts_what_was_spent_meanwhile(self):
 		agent, user = self.make_agent(), make_user("Huf User")
 		self.server.forever(text("Dear.", **A_LOT))
-		self.addCleanup(self.set_limit, "Huf Settings", "Huf Settings", user_daily_cost_limit=0)
+		self.addCleanup(self.set_values, "Huf Settings", "Huf Settings", user_daily_cost_limit=0)
 		for doctype, name, field in (
 			("Agent", agent, "daily_cost_limit"),
 			("Huf Settings", "Huf Settings", "user_daily_cost_limit"),
 		):
 			for limit, status in ((1.5, "Success"), (0, "Success"), (0.3, "Stopped")):
-				self.set_limit(doctype, name, **{field: limit})
+				self.set_values(doctype, name, **{field: limit})
 				with self.subTest(doctype, limit=limit), acting_as(user):
 					self.assertEqual(run_agent_sync(agent, "Spend")["status"], status)
-			self.set_limit(doctype, name, **{field: 0})
+			self.set_values(doctype, name, **{field: 0})
 		self.assertAlmostEqual(self.budget("agent", agent).cost, 0.4, places=6)
 		self.assertAlmostEqual(self.budget("user", user).cost, 0.8, places=6)
 
-	def set_limit(self, doctype: str, name: str, **limit) -> None:
+	def set_values(self, doctype: str, name: str, **values) -> None:
 		frappe.set_user("Administrator")
-		frappe.get_doc(doctype, name).update(limit).save()
+		frappe.get_doc(doctype, name).update(values).save()
 		frappe.db.commit()
 
 	def test_budget_stop_message_is_in_the_language_of_the_run_user(self):
@@ -175,6 +175,16 @@ class TestRunsWithLimits(BudgetTestCase):
 		budget = self.budget("agent", agent)
 		self.assertGreater(budget.cost, 1000 * 2 / MILLION)
 		self.assertAlmostEqual(budget.reserved_cost, 0, places=9)
+
+	def test_unreachable_and_overloaded_providers_cost_nothing(self):
+		model = make_model(self.server)
+		agent = self.make_agent(model, daily_cost_limit=1)
+		self.server.script(error(503, "busy"), error(529, "full"), error(503, "busy"))
+		self.assertEqual(run_agent_sync(agent, "Hi")["status"], "Failed")
+		provider = frappe.db.get_value("AI Model", model, "provider")
+		self.set_values("AI Provider", provider, api_base="http://127.0.0.1:9/v1", api_key="key")
+		self.assertIn("Nothing listens", run_agent_sync(agent, "Hi")["error"])
+		self.assertEqual(self.budget("agent", agent).cost, 0)
 
 	def test_child_run_spends_from_the_budget_of_its_caller(self):
 		child = self.make_agent()
