@@ -15,7 +15,7 @@ from typing import Any
 from huf.ai.core.json_text import make_encodable
 from huf.ai.core.types import CallRequest, ModelReply, Usage
 from huf.ai.loop.model import OnText
-from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.failures import BROKEN_OFF, AnswerTooLarge
 from huf.ai.providers.repetition import RepetitionWatch
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
@@ -87,7 +87,7 @@ class AnswerBuilder:
 	def fault(self) -> str | None:
 		"""Why a complete answer is unusable, or None."""
 		if not self.finish_reason:
-			return "The connection broke off in the middle of the answer. Try again."
+			return BROKEN_OFF
 		if self.finish_reason == "content_filter":
 			return "The provider's content filter stopped the answer. Word the request differently."
 		if self.is_empty and self.finish_reason != "length":

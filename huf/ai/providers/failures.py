@@ -53,6 +53,7 @@ UNKNOWN_HOST = (
 	"The host name in the address of the provider is unknown. Correct the Address of {provider} under "
 	"Models, or check the network."
 )
+BROKEN_OFF = "The connection broke off in the middle of the answer. Try again."
 FAULT = "The provider failed. Try again later."
 UNREADABLE = ("Invalid response object", "Error parsing chunk")
 """Parts of the errors that LiteLLM calls a failed connection, although an answer came."""
@@ -147,6 +148,8 @@ def describe_connection_error(error: Exception) -> str:
 		return REFUSED
 	if any(isinstance(cause, socket.gaierror) for cause in causes):
 		return UNKNOWN_HOST
+	if any(is_one_of(cause, {"ClientPayloadError", "RemoteProtocolError"}) for cause in causes):
+		return BROKEN_OFF
 	return UNREACHABLE
 
 

@@ -100,7 +100,9 @@ class TestProviderErrors(SiteTestCase):
 
 	def test_interrupted_stream_fails_the_run_and_keeps_partial_text(self):
 		broken = cut(text("This is a long answer that breaks off"), after_chunks=2)
-		result = self.assert_fails([broken], "", watchers=[lambda event: None])
+		result = self.assert_fails(
+			[broken], "broke off in the middle of the answer", watchers=[lambda event: None]
+		)
 		self.assertTrue(result["response"].startswith("This is"))
 
 	def assert_fails(self, answers, advice, watchers=()):
