@@ -183,7 +183,8 @@ def naming_entry(entry: PackEntry) -> Iterator[None]:
 	try:
 		yield
 	except (*refused, frappe.db.DataError, frappe.db.OperationalError) as error:
-		raise UsageError(f"{entry.place} ({entry.doctype}): {strip_html(str(error))}") from error
+		reason = strip_html(": ".join(map(str, error.args)))
+		raise UsageError(f"{entry.place} ({entry.doctype}): {reason}") from error
 	except (AttributeError, KeyError, TypeError, ValueError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error
 

@@ -33,6 +33,7 @@ SITE_FIELDS = {
 		"agent_tool",
 		"provider",
 	},
+	"Agent Tool": {"description"},
 	TOOL: {"function_definition"},
 	"Agent Trigger": {
 		"run_as",

@@ -173,6 +173,10 @@ class TestExporting(PackTestCase):
 		frappe.clear_document_cache("Agent", self.agent)
 		self.assertIn("run_cost_limit: 0.5", export_pack("copy", [self.agent])["pack.yaml"])
 
+	def test_tools_of_an_agent_are_exported_by_name_without_a_copy_of_their_description(self):
+		(agent,) = yaml.safe_load(export_pack("copy", [self.agent])["pack.yaml"])["agents"]
+		self.assertEqual(agent["tools"], [f"list_{self.key}", "extract_text"])
+
 	def test_a_model_is_exported_without_the_name_of_its_provider(self):
 		provider = make("AI Provider", provide_name=unique("Cloud"), api_key="sk-1234567890").name
 		model = make("AI Model", model_name=unique("model"), provider=provider).name
@@ -290,9 +294,9 @@ class TestExporting(PackTestCase):
 
 	def test_misspelt_field_of_a_row_is_refused(self):
 		files = export_pack(self.name, *read_pack_contents(self.name))
-		tool = f"- tool: list_{self.key}\n"
+		tool = f"- list_{self.key}\n"
 		self.assertIn(tool, files["pack.yaml"])
-		misspelt = files["pack.yaml"].replace(tool, f"{tool}    require_approval: 1\n")
+		misspelt = files["pack.yaml"].replace(tool, f"- {{tool: list_{self.key}, require_approval: 1}}\n")
 		remove_pack(self.name, with_records=True)
 		with self.assertRaisesRegex(UsageError, "Agent Tool has no field 'require_approval'"):
 			self.install_files({**files, "pack.yaml": misspelt})
