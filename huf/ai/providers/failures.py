@@ -85,7 +85,7 @@ def model_error(
 	reason = read_reason(error, secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
 	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
-	is_free = was_not_sent(error) or (is_refusal(status) and not has_begun)
+	is_free = could_not_connect(error) or (is_refused_request(status) and not has_begun)
 	return ModelError(
 		message,
 		provider=provider,
@@ -97,12 +97,12 @@ def model_error(
 	)
 
 
-def was_not_sent(error: Exception) -> bool:
-	"""Whether there was no connection to send the request on."""
+def could_not_connect(error: Exception) -> bool:
+	"""Whether there was no connection, so that the request was not sent."""
 	return any(is_one_of(cause, CONNECT_ERRORS) for cause in list_causes(error))
 
 
-def is_refusal(status: int | None) -> bool:
+def is_refused_request(status: int | None) -> bool:
 	"""Whether the provider has refused the request and does not charge for it. After other server errors the
 	usage is unknown.
 	"""

@@ -20,6 +20,7 @@ from huf.ai.dry_run.preview import preview_changes
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.approvals import request_proposal
 
 if TYPE_CHECKING:
 	from huf.ai.agents.function_tool import EffectTool
@@ -75,8 +76,8 @@ Runner = Callable[[dict], Awaitable[Any]]
 
 def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 	"""A replacement for the tool's own `run`; it appends a difference or a request to `differences`."""
-	work, describe = tool.work, tool.describe
-	if work is None or describe is None:
+	work = tool.work
+	if work is None or tool.describe is None:
 		raise UsageError(f"{tool.name} cannot be tried here.")
 
 	async def run_dry(arguments: dict) -> Any:
@@ -88,7 +89,7 @@ def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 		return results[0]
 
 	async def show_request(arguments: dict) -> str:
-		differences.append({"request": describe(arguments)})
+		differences.append(request_proposal(tool, arguments).preview)
 		return ""
 
 	return run_dry if tool.can_dry_run else show_request

@@ -4,6 +4,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.setup import doctype_requests
+from huf.ai.tools.registry import tool as write_tool
 from huf.api import agent, tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_tool, make_user, unique
@@ -71,6 +72,12 @@ class TestToolMaking(SiteTestCase):
 		self.assertEqual((row["agents"], row["roles"], row["effect"]), ([owner], ["Huf Manager"], "read"))
 
 
+@write_tool(effect="write")
+def delete_everything(confirmed: bool):
+	"""Delete everything."""
+	raise AssertionError("it was run")
+
+
 class TestTrying(SiteTestCase):
 	def test_a_tried_write_is_previewed_and_rolled_back(self):
 		user = make_user("Huf User")
@@ -83,6 +90,13 @@ class TestTrying(SiteTestCase):
 		self.assertEqual((change["action"], change["doctype"]), ("create", "ToDo"))
 		self.assertIn({"Call Anna"}, [{field["after"]} for field in change["fields"]])
 		self.assertEqual((frappe.db.count("ToDo"), frappe.session.user), (before, "Administrator"))
+
+	def test_a_write_that_may_do_more_than_change_documents_is_not_run_and_says_so(self):
+		name = make_tool("Custom Function", function_path=f"{__name__}.delete_everything", effect="write")
+		frappe.db.commit()
+		result = tool.try_it(name, "Administrator", {"confirmed": True})
+		self.assertEqual(result["difference"]["request"]["arguments"], {"confirmed": True})
+		self.assertIn("There is no preview", result["difference"]["request"]["note"])
 
 	def test_a_tried_tool_has_the_permissions_of_the_user_and_returns_its_error(self):
 		user = make_user("Huf User")
