@@ -15,6 +15,8 @@ from huf.embedded.rotation import read_secrets
 
 MIN_FREE_BYTES = 1_000_000_000
 MAX_WAIT_S = 600
+JOBS = "jobs.db"
+DELETE_JOBS = "Stop the site and delete this file: a new one is made, and queued runs and events go on"
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,11 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 	yield CheckResult("version", True, f"Huf {huf.__version__}, Python {platform.python_version()}, {home}")
 	free = shutil.disk_usage(folder).free
 	yield CheckResult("disk", free >= MIN_FREE_BYTES, f"{free / 1e9:.1f} GB free")
-	for name in ("site.db", "jobs.db"):
-		if (folder / name).exists():
-			yield check_database(folder / name)
+	databases = [check_database(folder / name) for name in ("site.db", JOBS) if (folder / name).exists()]
+	yield from databases
 	yield check_secrets(frappe)
-	yield from check_queue(frappe)
+	if all(found.is_good for found in databases):
+		yield from check_queue(frappe)
 	yield check_schedule()
 	yield from check_mail(frappe)
 	yield check_models(frappe)
@@ -44,10 +46,16 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 
 def check_database(path: Path) -> CheckResult:
 	with closing(sqlite3.connect(path)) as database:
-		found = database.execute("PRAGMA quick_check").fetchone()[0]
+		try:
+			found = database.execute("PRAGMA quick_check").fetchone()[0]
+		except sqlite3.OperationalError:
+			raise
+		except sqlite3.DatabaseError as error:
+			found = str(error)
 	log = path.with_name(f"{path.name}-wal")  # holds what SQLite has not written into the database yet
 	size = sum(file.stat().st_size for file in (path, log) if file.exists()) / 1e6
-	return CheckResult(path.name, found == "ok", f"{found}, {size:.1f} MB")
+	advice = f". {DELETE_JOBS}" if path.name == JOBS and found != "ok" else ""
+	return CheckResult(path.name, found == "ok", f"{found}, {size:.1f} MB{advice}")
 
 
 def check_secrets(frappe) -> CheckResult:

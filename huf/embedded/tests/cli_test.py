@@ -173,6 +173,13 @@ class TestCommandLine(SiteTestCase):
 			result = self.run_huf(*words)
 			self.assertEqual(result.exit_code, 0, result.output)
 
+	def test_doctor_names_a_damaged_jobs_db_and_checks_the_rest(self):
+		with tempfile.TemporaryDirectory() as home:
+			self.run_huf("init", home=home)
+			(site.site_path(home) / "jobs.db").write_bytes(b"torn" * 1000)
+			result = self.run_huf("doctor", home=home)
+			self.assert_refused(result, "WRONG  jobs.db", "delete this file", "ok     tools")
+
 	def test_doctor_names_mail_that_could_not_be_sent(self):
 		self.assertIn("not sent in the last day: 0\n", self.run_huf("doctor").output)
 		mail = make("Email Queue", status="Not Sent", error="Connection refused", sender="a@b.c", message="x")

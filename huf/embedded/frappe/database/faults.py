@@ -11,7 +11,11 @@ READ_ONLY = (503, "The site's files cannot be written. Make its folder and files
 NOT_A_FOLDER = (500, "This has to be a folder, and there is a file. Name another place.")
 OUTDATED = (500, "The site's tables are older than the installed code. Update them with `huf migrate`.")
 FAILING = (503, "The disk cannot be read or written. Free some space if it is full, or check the disk.")
-DAMAGED = (500, "The database file is damaged. Restore the site's folder from a backup.")
+DAMAGED = (
+	500,
+	"A database file is damaged. If `huf doctor` names jobs.db, delete that file; otherwise restore the "
+	"site's folder from a backup.",
+)
 
 OF_SYSTEM = {
 	**dict.fromkeys((errno.ENOSPC, errno.EDQUOT), FULL),
