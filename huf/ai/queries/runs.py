@@ -8,6 +8,7 @@ import frappe
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
+from huf.ai.storage.retention import is_blanked
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
@@ -160,9 +161,11 @@ def list_undos(run: str) -> list[str]:
 def read_timeline(run: str) -> dict:
 	"""{run, steps: [{step, model_calls, tool_calls}], children, undos, changes}. Raises PermissionError.
 
-	`untrusted` of the run, and `origin` of a call: where untrusted content came from.
+	`untrusted` of the run, and `origin` of a call: where untrusted content came from. `is_blanked`: its
+	contents have been deleted.
 	"""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	doc = frappe.get_doc("Agent Run", run)
+	doc.check_permission("read")
 	model_calls = [
 		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
 	]
@@ -172,7 +175,11 @@ def read_timeline(run: str) -> dict:
 		"Agent Run", filters={"parent_run": run}, fields=["name", "agent", "status"], order_by="creation asc"
 	)
 	return {
-		"run": {**describe_runs([run])[run], "untrusted": list(find_origins(run))},
+		"run": {
+			**describe_runs([run])[run],
+			"untrusted": list(find_origins(run)),
+			"is_blanked": is_blanked(doc),
+		},
 		"steps": [
 			{
 				"step": step,

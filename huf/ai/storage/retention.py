@@ -40,6 +40,11 @@ CONTENTS = {
 """Fields to blank in the rows of a run. User, times, durations and costs stay."""
 
 
+def is_blanked(run) -> bool:
+	"""Whether the contents of an Agent Run have been deleted."""
+	return run.status in ENDED_STATUSES and not any(run.get(field) for field in SIGNS_OF_CONTENTS)
+
+
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	"""Apply Huf Settings and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
 	now, settings = now or now_datetime(), get_settings()

@@ -6,6 +6,10 @@ test("signs of CSV are quoted, and numbers are not", () => {
 	assert.equal(toCsv([["A, B", 'say "x"', "two\nlines", null, -1.5]]), '"A, B","say ""x""","two\nlines",,-1.5\r\n');
 });
 
+test("sums have no digits of binary fractions", () => {
+	assert.equal(toCsv([[0.1 + 0.2, 2.7149999999999994, 12345678.25]]), "0.3,2.715,12345678.25\r\n");
+});
+
 test("text that begins like a formula is none in a spreadsheet", () => {
 	for (const text of ["=1+1", "+1", "-1", "@SUM(A1)"]) assert.equal(toCsv([[text]]), `'${text}\r\n`);
 	assert.equal(toCsv([['=HYPERLINK("x","y")']]), `"'=HYPERLINK(""x"",""y"")"\r\n`);

@@ -59,6 +59,7 @@ test("a lost call is the first thing to know, even of a run that ended well", ()
 	);
 	assert.equal(adviceOf({ status: "Success" }, steps).key, "lost");
 	assert.equal(adviceOf({ status: "Success" }, []), null);
+	assert.equal(adviceOf({ status: "Failed", is_blanked: true }, steps).key, "blanked");
 	assert.deepEqual(adviceOf({ status: "Failed", error: "No key" }, []), {
 		tone: "danger",
 		key: "failed",

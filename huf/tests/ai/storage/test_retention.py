@@ -8,6 +8,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.queries.run_store import AgentRunRecord, RunStore
+from huf.ai.queries.runs import read_timeline
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import start_run
@@ -34,8 +35,10 @@ class TestRetention(SiteTestCase):
 
 	def test_contents_are_blanked_and_figures_stay(self):
 		self.set_retention(contents=30, runs=0)
+		self.assertFalse(read_timeline(self.result["run"])["run"]["is_blanked"])
 		self.assertGreaterEqual(apply_retention(in_days(31))["blanked"], 1)
 		self.assertNotIn(SECRET, frappe.as_json(self.read_rows()))
+		self.assertTrue(read_timeline(self.result["run"])["run"]["is_blanked"])
 		self.assertEqual(frappe.db.get_value("Agent Run", self.result["run"], "input_tokens"), 200)
 		with self.assertRaisesRegex(UsageError, "retention"):
 			replay(self.result["run"])

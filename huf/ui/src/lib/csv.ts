@@ -5,7 +5,8 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 /** Numbers stay numbers; text that begins like a formula gets an apostrophe in front. */
 function toCell(value: string | number | null | undefined): string {
-	if (typeof value === "number") return String(value);
+	// Without the last digits of a sum, which are those of binary fractions.
+	if (typeof value === "number") return String(Number(value.toPrecision(12)));
 	const text = FORMULA.test(value || "") ? `'${value}` : value || "";
 	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

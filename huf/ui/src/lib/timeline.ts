@@ -78,6 +78,7 @@ function placeCalls(steps: Step[], began: number | null, zone: string | null) {
 
 /** The most important fact about a failed, stopped or waiting run: {tone, key, detail?} or null. */
 export function adviceOf(run: Run, steps: Step[]): Advice | null {
+	if (run.is_blanked) return { tone: "neutral", key: "blanked" };
 	if (lostCalls(steps).length) return { tone: "danger", key: "lost" };
 	if (run.status === "Failed") return { tone: "danger", key: "failed", detail: run.error };
 	if (run.status === "Stopped") return { tone: "neutral", key: "stopped", reason: run.stop_reason };

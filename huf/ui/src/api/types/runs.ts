@@ -50,6 +50,8 @@ export interface Run {
 	reference_doctype: string | null;
 	reference_name: string | null;
 	offline: boolean;
+	/** Its contents have been deleted; only on a run's own page. */
+	is_blanked?: boolean;
 }
 
 export interface ModelCall {
