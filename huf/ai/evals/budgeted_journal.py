@@ -22,4 +22,5 @@ class BudgetedJournal(NoJournal):
 		self.end_model_call(reply.usage)
 
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
+		self.used.has_failed = True
 		self.end_model_call(usage)

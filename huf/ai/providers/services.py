@@ -29,12 +29,13 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	kwargs["timeout"] = max(get_settings().model_timeout, WHOLE_ANSWER_TIMEOUT_S)
 	try:
 		with budgeted_call(speech_worst_case(model, file_name, len(audio), prices)) as used:
-			answer = await run_on_model_loop(load().atranscription(file=(file_name, audio), **kwargs))
+			try:
+				answer = await run_on_model_loop(load().atranscription(file=(file_name, audio), **kwargs))
+			except known_errors() as error:
+				raise model_error(error, provider, model, kwargs["api_key"]) from None
 			used.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
-	except known_errors() as error:
-		raise model_error(error, provider, model, kwargs["api_key"]) from None
 	if not isinstance(answer.text, str):
 		raise ModelError(f"{model} returned something other than a text.")
 	return {"text": answer.text}

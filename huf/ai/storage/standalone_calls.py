@@ -13,6 +13,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.costs import Grant, WorstCase
+from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import ModelReply, Usage
@@ -33,6 +34,7 @@ class CallUsage:
 
 	usage: Usage | None = None
 	grant: Grant | None = None
+	has_failed: bool = False
 
 
 @contextmanager
@@ -53,10 +55,13 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	frappe.db.commit()
 	try:
 		yield used
+	except ModelError as error:
+		used.usage, used.has_failed = error.usage, True
+		raise
 	finally:
 		if reservation:
 			settle_reservation(name, reservation, used.usage)
-		update_row(CALL, name, build_end_values(used.usage))
+		update_row(CALL, name, build_end_values(used))
 		frappe.db.commit()
 
 
@@ -83,6 +88,7 @@ def build_start_values(worst: WorstCase | None) -> dict:
 	}
 
 
-def build_end_values(usage: Usage | None) -> dict:
+def build_end_values(used: CallUsage) -> dict:
 	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
-	return {"status": "Failed"} if usage is None else {"status": "Success", **to_usage_fields(usage)}
+	status = "Failed" if used.has_failed or used.usage is None else "Success"
+	return {"status": status, **(to_usage_fields(used.usage) if used.usage else {})}

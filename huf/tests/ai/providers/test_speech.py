@@ -11,7 +11,7 @@ from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.api.conversation import transcribe
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
-from huf.tests.model_server import ModelServer, slow, text
+from huf.tests.model_server import ModelServer, error, slow, text
 
 RECORDING = base64.b64encode(b"s" * 30_000).decode()
 """At most a minute, judged by its size."""
@@ -84,6 +84,14 @@ class TestBudget(SiteTestCase):
 
 	def test_whole_reservation_is_charged_when_usage_is_missing(self):
 		self.assertAlmostEqual(self.transcribe_and_charge(None)[0], 0.0061)
+
+	def test_refused_recordings_cost_nothing_and_are_recorded_as_failed(self):
+		self.server.script(error(401, "no"))
+		with self.assertRaisesRegex(UsageError, "refused the API key"):
+			self.transcribe()
+		budget = {"holder": self.user, "scope": "user"}
+		self.assertEqual(frappe.db.get_value("Agent Budget", budget, ["cost", "reserved_cost"]), (0, 0))
+		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"owner": self.user}, "status"), "Failed")
 
 	def test_recordings_above_the_remaining_budget_are_not_sent(self):
 		for _ in range(3):
