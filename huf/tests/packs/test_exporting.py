@@ -301,6 +301,15 @@ class TestExporting(PackTestCase):
 		with self.assertRaisesRegex(UsageError, "Agent Tool has no field 'require_approval'"):
 			self.install_files({**files, "pack.yaml": misspelt})
 
+	def test_two_records_that_get_the_same_name_are_refused_in_a_readable_sentence(self):
+		samples = [
+			{"doctype": self.plant, "plant_name": "Iris"},
+			{"doctype": self.plant, "plant_name": " Iris"},
+		]
+		self.put("records.json", json.dumps(samples))
+		with self.assertRaisesRegex(UsageError, rf"document 2 .{self.plant}.: {self.plant}: Iris: \w"):
+			self.install()
+
 	def test_child_table_doctypes_are_exported_with_their_parent(self):
 		leaf, fields = f"Leaf {self.key}", [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
 		make("DocType", name=leaf, module="Huf", custom=1, istable=1, fields=fields)

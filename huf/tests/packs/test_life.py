@@ -97,16 +97,6 @@ class TestFaults(PackTestCase):
 					self.install()
 				self.assertFalse(frappe.db.exists("Agent Pack", self.name))
 
-	def test_two_records_that_get_the_same_name_are_refused_in_a_readable_sentence(self):
-		self.write()
-		samples = [
-			{"doctype": self.plant, "plant_name": "Rose"},
-			{"doctype": self.plant, "plant_name": " Rose"},
-		]
-		self.put("records.json", json.dumps(samples))
-		with self.assertRaisesRegex(UsageError, rf"document 2 .{self.plant}.: {self.plant}: Rose: \w"):
-			self.install()
-
 	def test_values_of_the_wrong_type_are_refused(self):
 		for before, after, message in (
 			(
