@@ -107,7 +107,7 @@ def connected(home: Path, user: str = "Administrator"):
 
 	For errors meant for the caller, such as an unknown agent, only the message is printed.
 	"""
-	from huf.ai.core.errors import UsageError
+	from huf.ai.core.errors import ToolError, UsageError
 
 	if not site.exists(home):
 		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
@@ -116,7 +116,7 @@ def connected(home: Path, user: str = "Administrator"):
 		frappe.set_user(resolve_user(frappe, user))
 		try:
 			yield frappe
-		except (UsageError, frappe.PermissionError, frappe.ValidationError) as error:
+		except (UsageError, ToolError, frappe.PermissionError, frappe.ValidationError) as error:
 			reason = str(error) or frappe.utils.strip_html(frappe.flags.error_message or "")
 			refused = f"{frappe.session.user} may not do this."
 			kind = refused if isinstance(error, frappe.PermissionError) else type(error).__name__
@@ -305,6 +305,8 @@ def api_key(home, user):
 @click.pass_obj
 def execute(home, path, kwargs):
 	"""Call a function on the site, commit, and print its result."""
+	import asyncio
+
 	values = read_arguments(kwargs)
 	with connected(home) as frappe:
 		try:
@@ -314,6 +316,8 @@ def execute(home, path, kwargs):
 		if not callable(function):
 			raise click.ClickException(f"There is no function {path}: it is a {type(function).__name__}")
 		result = frappe.call(function, **values)
+		if asyncio.iscoroutine(result):
+			result = asyncio.run(result)
 		if result is not None:
 			click.echo(format_result(frappe, result))
 

@@ -36,6 +36,15 @@ class TestNewApp(SiteTestCase):
 		tool_results = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(tool_results, ['{"gross": 12.0}'] * 2)
 
+	def test_execute_awaits_a_tool_and_prints_its_error_in_one_sentence(self):
+		name = self.make_app()
+		tool = "async def double(n):\n\tif n < 0:\n\t\traise ToolError('Not below 0.')\n\treturn 2 * n\n"
+		file = self.home / "apps" / name / name / "huf_tools" / "more.py"
+		file.write_text(f"from huf.ai.core.errors import ToolError\n\n\n{tool}")
+		words = ("execute", f"{name}.huf_tools.more.double", "--kwargs")
+		self.assertEqual(self.run_huf(*words, '{"n": 4}').output, "8\n")
+		self.assertEqual(self.run_huf(*words, '{"n": -4}').output, "Error: Not below 0.\n")
+
 	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
 		name = self.make_app()
 		folder = self.home / "apps" / name / name / "huf_packs" / "broken"
