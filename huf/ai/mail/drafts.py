@@ -44,7 +44,7 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
 		store.write_event(answers, MailEvent.DRAFT_KEPT, "A person is editing the draft", run=run, draft=name)
 		return "kept", name
-	store.update_mail(name, **reply.as_row(), run=run)
+	store.update_mail(name, **reply.as_row(), **store.name_answered(answers), run=run)
 	store.write_event(answers, MailEvent.DRAFT_CHANGED, reply.subject, run=run, draft=name)
 	return "changed", name
 
@@ -73,7 +73,8 @@ def write_reply(answers, reply: Reply, run: str | None) -> str | None:
 	if draft and store.change_status(draft.name, MailStatus.DRAFT, MailStatus.DRAFT):
 		if frappe.db.get_value(store.MAIL, draft.name, "edited_by"):
 			return None
-		store.change_status(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **reply.as_row(), run=run)
+		values = {**reply.as_row(), **store.name_answered(answers), "run": run}
+		store.change_status(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **values)
 		return draft.name
 	place = store.count_outgoing(answers.thread)
 	return store.insert_outgoing(answers, {**reply.as_row(), "run": run}, MailStatus.APPROVED, place)[0]

@@ -44,10 +44,11 @@ SMTP_TIMEOUT_S = 15
 def describe_mail(doc) -> dict:
 	"""All that is known of a mail: {mail, rules, prepared, run, drafts, events, with_person, categories}.
 
-	`drafts` are its replies, or itself if a person may still send it.
+	`drafts` are its replies with the open draft of its thread, or itself if a person may still send it.
 	"""
 	(mail,) = add_current_states([doc.as_dict()])
-	drafts = list_drafts(doc.thread, {"name" if is_unsent(mail) else "reply_to_mail": doc.name})
+	of_mail = {"reply_to_mail": doc.name, "status": MailStatus.DRAFT.value}
+	drafts = list_drafts(doc.thread, {"name": doc.name} if is_unsent(mail) else of_mail)
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
@@ -82,7 +83,7 @@ def describe_mail_run(name: str) -> dict | None:
 	return run
 
 
-def list_drafts(thread: str, filters: dict) -> list:
+def list_drafts(thread: str, any_of: dict) -> list:
 	fields = [
 		"name",
 		"subject",
@@ -97,7 +98,7 @@ def list_drafts(thread: str, filters: dict) -> list:
 		"email_queue",
 	]
 	rows = frappe.get_list(
-		store.MAIL, filters={"thread": thread, **filters}, fields=fields, order_by="creation asc"
+		store.MAIL, filters={"thread": thread}, or_filters=any_of, fields=fields, order_by="creation asc"
 	)
 	return add_current_states(rows)
 

@@ -279,23 +279,30 @@ def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: 
 def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
 	address = read_mailbox(answers.mailbox).email
 	message_id = f"{digest('outgoing', answers.thread, place)}@{address.rpartition('@')[2]}"
-	references = [*(answers.message_references or "").split(), answers.message_id]
 	values = {
 		"mailbox": answers.mailbox,
 		"direction": Direction.OUTGOING.value,
 		"status": status.value,
 		"thread": answers.thread,
 		"message_id": message_id,
-		"in_reply_to": answers.message_id,
-		"message_references": " ".join(each for each in references if each),
-		"reply_to_mail": answers.name,
 		"sender": address,
 		"run_as": answers.run_as,
 		"assigned_to": answers.assigned_to,
+		**name_answered(answers),
 		**row,
 	}
 	name = mail_name(answers.mailbox, message_id)
 	return name, insert_mail(name, values, answers.run_as)
+
+
+def name_answered(answers) -> dict:
+	"""The fields of a reply that say which mail it answers (`answers`: its row)."""
+	references = [*(answers.message_references or "").split(), answers.message_id]
+	return {
+		"in_reply_to": answers.message_id,
+		"message_references": " ".join(each for each in references if each),
+		"reply_to_mail": answers.name,
+	}
 
 
 def queue_mail(row, message: str, recipients: Sequence[str], doctype: str = MAIL) -> str:

@@ -52,9 +52,31 @@ class DraftingTestCase(MailTestCase):
 
 class TestDrafts(DraftingTestCase):
 	def test_a_thread_has_one_draft_with_the_newest_text(self):
-		first, second = self.draft("One"), self.draft("Two", self.take(answer_to(self.mail, to=self.address)))
+		first, later = self.draft("One"), self.take(answer_to(self.mail, to=self.address))
+		second = self.draft("Two", later)
 		self.assertEqual((first["status"], first["draft"]), ("created", second["draft"]))
 		self.assertEqual(row(first["draft"]).text, "Two")
+		self.assert_answers(first["draft"], later)
+
+	def test_a_sent_reply_that_replaces_a_draft_answers_the_newer_mail(self):
+		name, later = self.draft("One")["draft"], self.take(answer_to(self.mail, to=self.address))
+		self.assertEqual(self.reply(mail=later), {"status": "queued", "mail": name})
+		self.assert_answers(name, later)
+
+	def assert_answers(self, reply: str, mail: str):
+		answered, written = row(mail), row(reply)
+		self.assertEqual((written.reply_to_mail, written.in_reply_to), (mail, answered.message_id))
+		self.assertEqual(
+			written.message_references, f"{answered.message_references} {answered.message_id}".strip()
+		)
+
+	def test_the_draft_of_a_thread_is_shown_with_each_of_its_mails(self):
+		name, later = self.draft("Hello")["draft"], self.take(answer_to(self.mail, to=self.address))
+		self.assertEqual(api.reply(later)["name"], name)
+		shown = [[each.name for each in api.get_mail(mail)["drafts"]] for mail in (self.mail, later)]
+		self.assertEqual(shown, [[name], [name]])
+		api.discard_draft(name)
+		self.assertEqual(api.get_mail(later)["drafts"], [])
 
 	def test_a_draft_to_an_address_outside_the_thread_says_so(self):
 		self.enter_run()
