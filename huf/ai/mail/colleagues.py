@@ -15,10 +15,15 @@ def is_colleague(address: str, own: Iterable[str]) -> bool:
 	`own`: the addresses of the mailbox. Anybody can have an address at a public mail provider, so that its
 	domain makes nobody a colleague.
 	"""
-	domain = address.rpartition("@")[2]
-	if domain not in read_public_domains() and domain in [each.rpartition("@")[2] for each in own]:
-		return bool(domain)
+	if any(is_of_same_domain(address, each) for each in own):
+		return True
 	return bool(address) and (address in own or is_mailbox(address) or is_system_user(address))
+
+
+def is_of_same_domain(address: str, other: str) -> bool:
+	"""Whether two addresses have one domain that is not a public mail provider's."""
+	domain = address.rpartition("@")[2]
+	return bool(domain) and domain == other.rpartition("@")[2] and domain not in read_public_domains()
 
 
 def is_mailbox(address: str) -> bool:

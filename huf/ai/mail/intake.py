@@ -186,7 +186,7 @@ def ingest_unreadable(
 
 def get_own_addresses(mailbox) -> list[str]:
 	"""The addresses of a mailbox and its aliases, in lower case."""
-	return [mailbox.email.strip().lower(), *store.split_aliases(mailbox.aliases)]
+	return [mailbox.email.strip().lower(), *store.split_addresses(mailbox.aliases)]
 
 
 def enqueue_mail(name: str, attempt: int = 0, after_commit: bool = True) -> bool:

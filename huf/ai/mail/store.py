@@ -68,9 +68,9 @@ def find_mailbox_problem(row) -> str | None:
 	return f"The mailbox {row.mailbox} was deleted"
 
 
-def split_aliases(aliases: str | None) -> list[str]:
-	"""The addresses in a mailbox's field, in lower case."""
-	return (aliases or "").replace(",", " ").replace(";", " ").lower().split()
+def split_addresses(text: str | None) -> list[str]:
+	"""The addresses in a field, in lower case."""
+	return (text or "").replace(",", " ").replace(";", " ").lower().split()
 
 
 def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:

@@ -7,8 +7,8 @@ import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail.automated import WEAK_SIGNS
-from huf.ai.mail.colleagues import is_colleague
-from huf.ai.mail.store import EVENT, MAIL, mail_name
+from huf.ai.mail.colleagues import is_colleague, is_of_same_domain
+from huf.ai.mail.store import EVENT, MAIL, mail_name, split_addresses
 from huf.ai.storage.rows import digest
 
 MAX_REPLIES_PER_DAY = 5
@@ -50,12 +50,16 @@ def resolve_thread(mailbox: str, message, author: str, own: Iterable[str]) -> tu
 	return digest("thread", mailbox, message.key), False
 
 
-def read_participants(thread: str) -> set[str]:
-	"""All addresses that take part in a thread, as sender or recipient."""
+def read_participants(thread: str, also_named: bool = True) -> set[str]:
+	"""All addresses that take part in a thread, as sender or recipient.
+
+	Without `also_named`, those to whom an agent may write without a person: they have written, or were
+	written to from here. A stranger can name anybody in To or Cc; only the sender's own domain counts.
+	"""
 	rows = frappe.get_all(
 		MAIL,
 		{"thread": thread},
-		["sender", "recipients", "cc", "direction", "status", "prepared"],
+		["sender", "recipients", "cc", "direction", "status", "prepared", "email_queue"],
 		order_by="creation asc",
 	)
 	people: set[str] = set()
@@ -63,8 +67,10 @@ def read_participants(thread: str) -> set[str]:
 		if row.direction == Direction.OUTGOING.value and row.status in WITHHELD:
 			# Recipients of a mail that was not sent do not take part yet.
 			continue
-		for field in (row.sender, row.recipients, row.cc):
-			people |= {each.strip().lower() for each in (field or "").split(",") if each.strip()}
+		named = {*split_addresses(row.recipients), *split_addresses(row.cc)}
+		if not (also_named or row.email_queue):
+			named = {each for each in named if is_of_same_domain(each, row.sender or "")}
+		people |= {*named, *split_addresses(row.sender)}
 		if answer_to := read_answer_to(row):
 			people.add(answer_to)
 	return people

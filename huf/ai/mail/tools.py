@@ -86,6 +86,8 @@ def find_approval_reason(answers, recipients: tuple[str, ...], body: str) -> str
 	"""Why a person must approve a reply before it is sent, or None."""
 	if reason := describe_outsiders(answers, recipients):
 		return reason
+	if strangers := find_outsiders(recipients, threads.read_participants(answers.thread, also_named=False)):
+		return f"{', '.join(strangers)} has written nothing in this thread. Only its mails name the address."
 	if problem := find_sending_problem(store.read_mailbox(answers.mailbox).email):
 		return problem
 	agent = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "agent")

@@ -47,7 +47,7 @@ class AgentMailbox(Document):
 
 	def check_address(self):
 		self.email = (self.email or "").strip().lower()
-		for address in (self.email, *store.split_aliases(self.aliases)):
+		for address in (self.email, *store.split_addresses(self.aliases)):
 			if address and not EMAIL_ADDRESS.fullmatch(address):
 				frappe.throw(_("{0} is not an address.").format(address))
 		filters = {"email": self.email, "name": ["!=", self.name]}

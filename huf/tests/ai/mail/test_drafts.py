@@ -84,6 +84,17 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual(row(draft).reason, "mallory@evil.example takes no part in this thread.")
 		self.assertIsNone(row(self.draft("Hello")["draft"]).reason)
 
+	def test_a_person_sends_the_first_mail_to_an_address_that_only_a_stranger_names(self):
+		victim, colleague = "boss@bank.example", "bob@customer.example"
+		mail = self.take(Cc=f"{victim}, {colleague}")
+		self.assertEqual(self.reply(colleague, mail)["status"], "queued")
+		draft = self.reply(victim, mail)["draft"]
+		self.assertIn(f"{victim} has written nothing in this thread", row(draft).reason)
+		api.approve_draft(draft)
+		frappe.db.commit()
+		self.assertTrue(send_approved_mail(draft))
+		self.assertEqual(self.reply(victim, mail)["status"], "queued")
+
 	def test_a_domain_with_other_than_ascii_letters_is_written_as_mail_servers_know_it(self):
 		self.enter_run()
 		draft = create_draft("Zoë <zoe@müller.example>, bob@Straße.example", "A question", "Hello")["draft"]
