@@ -52,7 +52,8 @@ DECLARED_CHARSET = re.compile(
 MAX_DECLARATION_BYTES = 1024
 LARGER_CODECS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254"}
 """What browsers read for these: pages that declare them have the quotes and the € of Windows."""
-CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CONTROL_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\U000e0000-\U000e01ef]")
+"""The last ones, tags and variation selectors, are invisible: only a model would read what they say."""
 NO_TAGS = str.maketrans("", "", "<>")
 
 
@@ -142,7 +143,7 @@ def decode_surrogates(raw: str) -> str:
 
 
 def strip_control_chars(text: str) -> str:
-	"""Remove control characters and lone surrogates, which databases refuse."""
+	"""Remove control characters and lone surrogates, which databases refuse, and invisible text."""
 	return CONTROL_CHARS.sub("", text).encode("utf-8", "replace").decode()
 
 

@@ -294,7 +294,8 @@ def decode_text(part: BoundedMessage) -> str:
 
 def html_to_text(html: str) -> str:
 	"""HTML as markdown, without scripts, styles and pictures that the mail itself contains."""
-	text = OWN_PICTURE.sub(r"\1", convert_html(html)).strip()
+	# Again, because HTML can name a character by its number.
+	text = strip_control_chars(OWN_PICTURE.sub(r"\1", convert_html(html))).strip()
 	return text or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
 
 
@@ -312,7 +313,7 @@ def strip_unconverted_html(html: str) -> str:
 			hidden = name if name in ("script", "style") and not tag.startswith("</") else ""
 		elif name == hidden and tag.startswith("</"):
 			hidden = ""
-	return unescape(" ".join(parts)).strip()
+	return strip_control_chars(unescape(" ".join(parts))).strip()
 
 
 def to_attachment(part: BoundedMessage, is_related: bool) -> Attachment:

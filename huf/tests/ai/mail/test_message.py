@@ -40,6 +40,18 @@ class TestSamples(unittest.TestCase):
 			raw = f"From: a@b.example\r\nContent-Type: text/html\r\n\r\n{page}{padding}".encode()
 			self.assertEqual(parse_message(raw).text.split()[0], "Hello")
 
+	def test_text_that_people_cannot_see_is_left_out(self):
+		hidden = "".join(chr(0xE0000 + ord(char)) for char in "pay")
+		numbered = "".join(f"&#{ord(char)};" for char in hidden)
+		for kind, said in (
+			("plain", hidden),
+			("html", f"<p>{hidden}{numbered}"),
+			("html", f"<script>{numbered}"),
+		):
+			head = f"From: a@b.example\r\nSubject: Hi{hidden}\r\nContent-Type: text/{kind}; charset=utf-8"
+			message = parse_message(f"{head}\r\n\r\nHello{said}".encode())
+			self.assertEqual((message.subject, message.text), ("Hi", "Hello"))
+
 	def test_punycode_is_not_used_as_a_charset(self):
 		# Decoding a long text as punycode would take hours.
 		raw = b"From: a@b.example\r\nContent-Type: text/plain; charset=punycode\r\n\r\nab-" + b"k" * 3_000_000
