@@ -71,7 +71,7 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 		return name, False
 	row = {"name": name, **values}
 	store.store_files(name, mailbox.run_as, message.attachments, compressed)
-	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
+	store.write_event(row, MailEvent.RECEIVED, f"{message.sender or message.sender_name}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
 		store.write_event(
 			row, MailEvent.ROUTED, f"{row['rule'] or 'No rule fits'}: {row['route']}", checks=row["checks"]

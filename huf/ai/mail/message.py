@@ -54,6 +54,7 @@ class Attachment:
 class MailMessage:
 	"""One mail. Addresses are in lower case; Message-IDs are without < and >.
 
+	`sender_name` is the whole header if no address in it can be read; `sender` is then empty.
 	`text` is markdown if the mail is HTML; `new_text` is the text without quotes. `headers` are (name,
 	decoded value) in order. `automated` says why a machine is the author, None for a person. `digest`
 	identifies the bytes.
@@ -112,11 +113,10 @@ def parse_message(raw: bytes) -> MailMessage:
 	def header(name: str) -> str | None:
 		return next((value for key, value in headers if key.lower() == name.lower()), None)
 
-	def values(name: str) -> list[str]:
-		return [value for key, value in undecoded if key.lower() == name.lower()]
-
 	def addresses(name: str) -> tuple[tuple[str, str], ...]:
-		return read_address_headers(values(name))
+		values = (value for key, value in undecoded if key.lower() == name.lower())
+		# Some programs write müller.example, as people do.
+		return read_address_headers([to_ascii_domains(decode_surrogates(each)) for each in values])
 
 	# Receiving servers check the domain in From only: an address there that cannot be read is no reason to
 	# believe Sender.
@@ -136,13 +136,10 @@ def parse_message(raw: bytes) -> MailMessage:
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),
 		sender=sender,
-		sender_name=sender_name,
+		sender_name=sender_name or ("" if sender else header("From") or ""),
 		to=just_addresses(addresses("To")),
 		cc=just_addresses(addresses("Cc")),
-		# Forms of websites write müller.example as their visitors do.
-		reply_to=just_addresses(
-			read_address_headers([to_ascii_domains(decode_surrogates(each)) for each in values("Reply-To")])
-		),
+		reply_to=just_addresses(addresses("Reply-To")),
 		subject=header("Subject") or "",
 		date=parse_date_header(header("Date")),
 		headers=headers,

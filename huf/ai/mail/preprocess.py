@@ -40,7 +40,8 @@ def describe_people(message: MailMessage) -> str:
 
 	Anyone can set any of them.
 	"""
-	sender = f"{message.sender_name} <{message.sender}>" if message.sender_name else message.sender
+	is_both = message.sender_name and message.sender
+	sender = f"{message.sender_name} <{message.sender}>" if is_both else message.sender_name or message.sender
 	has_several = len(message.to) + len(message.cc) > 1
 	others = {
 		"To": message.to if has_several else (),

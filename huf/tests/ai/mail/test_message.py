@@ -8,7 +8,7 @@ from email.mime.message import MIMEMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import FORWARDED, SEALED, list_attachments, parse_message
-from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
+from huf.ai.mail.preprocess import DEFAULT, Preprocessor, describe_people, prepare_mail
 from huf.ai.mail.triage import UNCLASSIFIED, draft_prompt, read_categories, read_category
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
 
@@ -157,6 +157,17 @@ class TestSamples(unittest.TestCase):
 		for charset in ("utf-8", "cp1252"):
 			(attachment,) = parse_message(head.encode(charset)).attachments
 			self.assertEqual(attachment.file_name, "Übersicht.pdf", charset)
+
+	def test_a_sender_without_an_address_that_can_be_answered_is_named_as_the_header_names_it(self):
+		for value, name, address in (
+			("Zoë <zoe@müller.example>", "Zoë", "zoe@xn--mller-kva.example"),
+			("Zoë <zoë@b.example>", "Zoë <zoë@b.example>", ""),
+			("undisclosed-recipients:;", "undisclosed-recipients:;", ""),
+		):
+			message = parse_message(f"From: {value}\r\nTo: office@b.example\r\n\r\nHello".encode())
+			self.assertEqual((message.sender_name, message.sender), (name, address))
+			shown = f"{name} <{address}>" if address else name
+			self.assertEqual(describe_people(message), f"From: {shown}")
 
 	def test_replies_go_to_an_address_with_umlauts_in_its_domain(self):
 		mail = "From: Shop <shop@huf.example>\nReply-To: Jörg <info@müller.example>\n\nHello"
