@@ -17,7 +17,7 @@ from huf.ai.mail.actions import UNSENT
 from huf.ai.mail.delivery import add_current_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
-from huf.ai.mail.intake import build_account
+from huf.ai.mail.intake import build_account, get_own_addresses
 from huf.ai.mail.jobs import get_categories, message_from_row
 from huf.ai.mail.rules import Rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
@@ -42,9 +42,11 @@ SMTP_TIMEOUT_S = 15
 
 
 def describe_mail(doc) -> dict:
-	"""All that is known of a mail: {mail, rules, prepared, run, drafts, events, with_person, categories}.
+	"""All that is known of a mail: {mail, rules, prepared, run, drafts, others, events, with_person,
+	categories}.
 
 	`drafts` are its replies with the open draft of its thread, or itself if a person may still send it.
+	`others`: whom it names in To and Cc besides the mailbox.
 	"""
 	(mail,) = add_current_states([doc.as_dict()])
 	of_mail = {"reply_to_mail": doc.name, "status": MailStatus.DRAFT.value}
@@ -57,10 +59,19 @@ def describe_mail(doc) -> dict:
 		"prepared": parse_field(doc.prepared, {}),
 		"run": describe_mail_run(doc.run) if doc.run else None,
 		"drafts": drafts,
+		"others": list_other_recipients(doc),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
 		"categories": [each.name for each in get_categories()],
 	}
+
+
+def list_other_recipients(doc) -> list[str]:
+	if doc.direction != Direction.INCOMING.value or not frappe.db.exists(store.MAILBOX, doc.mailbox):
+		return []
+	own = get_own_addresses(store.read_mailbox(doc.mailbox))
+	named = [*store.split_addresses(doc.recipients), *store.split_addresses(doc.cc)]
+	return [each for each in dict.fromkeys(named) if each not in own]
 
 
 def is_unsent(mail) -> bool:

@@ -118,6 +118,7 @@ class TestMailPage(PageTestCase):
 
 	def deliver(self, inbox: ImapServer) -> None:
 		mail = base()
+		mail["Cc"] = "bob@customer.example"
 		mail.set_content("Can I come on Friday?")
 		inbox.deliver(mail.as_bytes())
 
@@ -139,17 +140,21 @@ class TestMailPage(PageTestCase):
 
 	def approve_draft(self, page, postman: Postman) -> None:
 		page.get_by_test_id("draft-text").fill("Yes, on Friday at nine.")
+		self.assertIn("does not go to bob@customer.example", page.get_by_test_id("left-out").inner_text())
+		page.get_by_test_id("reply-to-all").click()
+		page.get_by_test_id("left-out").wait_for(state="detached")
 		page.get_by_test_id("approve").click()
 		page.locator("[data-testid=draft][data-status=Sent]").wait_for()
 		page.locator("[data-kind=queued]").wait_for()
 		tries = TIMEOUT_MS // 100
-		while not postman.mails and tries:
+		while len(postman.mails) < 2 and tries:
 			page.wait_for_timeout(100)
 			tries -= 1
-		((to, mail),) = postman.mails
 		self.assertEqual(
-			(to, mail.get_content().strip()), (["anna@customer.example"], "Yes, on Friday at nine.")
+			[to for to, _mail in postman.mails], [["anna@customer.example"], ["bob@customer.example"]]
 		)
+		mail = postman.mails[0][1]
+		self.assertEqual(mail.get_content().strip(), "Yes, on Friday at nine.")
 		self.assertEqual(mail["In-Reply-To"], "<made@customer.example>")
 
 	def assign_and_run_again(self, page) -> None:

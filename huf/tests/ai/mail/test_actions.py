@@ -170,6 +170,11 @@ class TestProcessing(MailTestCase):
 		self.assertEqual(api.run_again(mail)["status"], "Queued")
 		self.assertEqual(self.work(mail).status, "Done")
 
+	def test_a_mail_lists_the_people_to_whom_a_reply_to_its_sender_does_not_go(self):
+		mail = self.take(to=f"Office <{self.address.upper()}>, bob@b.example", Cc="Eve <Eve@b.example>")
+		self.assertEqual(api.get_mail(mail)["others"], ["bob@b.example", "eve@b.example"])
+		self.assertEqual(api.get_mail(api.reply(mail)["name"])["others"], [])
+
 	def test_a_mail_without_a_sender_is_processed_again(self):
 		self.agent(rule={"header_match": '{"X-Form": "contact"}'})
 		body = frappe.generate_hash(length=8)

@@ -58,6 +58,8 @@ export interface MailStory {
 	/** Without its log for a user who may not read the run. */
 	run: { name: string; agent: string; status: string; tool_calls_log?: JsonObject[] } | null;
 	drafts: JsonObject[];
+	/** Addresses that the mail names besides the mailbox. */
+	others: string[];
 	events: { name: string; kind: string; creation: string; summary: string }[];
 	with_person: boolean;
 	categories: string[];
