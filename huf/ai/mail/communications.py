@@ -7,8 +7,9 @@ import frappe
 
 from huf.ai.core.files import read_stored_bytes
 from huf.ai.mail import store
+from huf.ai.mail.html_text import has_tags, html_to_text
 from huf.ai.mail.intake import IncomingMail, ingest
-from huf.ai.mail.message import Attachment, MailMessage, has_tags, html_to_text, parse_message
+from huf.ai.mail.message import Attachment, MailMessage, parse_message
 from huf.ai.mail.quoting import extract_new_text
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from html import unescape
 
 from huf.ai.core.text_decoding import (
 	decode_bytes,
@@ -17,15 +16,14 @@ from huf.ai.core.text_decoding import (
 	strip_control_chars,
 	unfold_header_value,
 )
-from huf.ai.knowledge.reader_process import convert_html
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.bounded_parser import BoundedMessage, parse_parts, read_headers
 from huf.ai.mail.compose import to_ascii_domains
+from huf.ai.mail.html_text import html_to_text, strip_unconverted_html
 from huf.ai.mail.quoting import extract_new_text
 
-MAX_STRIPPED_CHARS = 50_000
+MAX_CALENDAR_CHARS = 50_000
 FORWARDED = "---------- Forwarded message ---------"
-TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 SEALED_TYPES = ("application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted")
 SEALED = "[This mail is encrypted, or sealed by its signature. Its text can be read only in a mail program.]"
 EVENT_LINE = re.compile("(?:SUMMARY|DTSTART|DTEND|DURATION|RRULE|LOCATION|ORGANIZER|STATUS)[;:]")
@@ -34,7 +32,6 @@ MAX_REFERENCES = 100
 MAX_NAMES_CHARS = 1_000
 NAME_PARTS = re.compile(r'=\?[^?\s]*\?[^?\s]*\?[^?]*\?=|"(?:[^"\\]|\\.?)*(?:"|(?P<unclosed>$))|\([^()]*\)')
 """Encoded words, quoted texts and comments."""
-OWN_PICTURE = re.compile(r"!\[([^\]]*)\]\(cid:[^)\s]*\)")
 TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """With these, a program can have a name that people read as invoice.pdf."""
 ADDRESS_PLACE = re.compile(r"@|<[^<>]*\w")
@@ -254,7 +251,7 @@ def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 def read_calendar(attachments: list[Attachment]) -> str:
 	"""The first calendar of a mail; may be empty."""
 	found = next((each.content for each in attachments if each.content_type == "text/calendar"), b"")
-	return strip_control_chars(decode_bytes(found, None).replace("\r\n", "\n"))[:MAX_STRIPPED_CHARS].strip()
+	return strip_control_chars(decode_bytes(found, None).replace("\r\n", "\n"))[:MAX_CALENDAR_CHARS].strip()
 
 
 def add_event(text: str, calendar: str) -> str:
@@ -286,31 +283,7 @@ def decode_text(part: BoundedMessage) -> str:
 	)
 	if part.get_content_type() != "text/html":
 		return text
-	return html_to_text(text) if part.take_html() else strip_unconverted_html(text[:MAX_STRIPPED_CHARS])
-
-
-def html_to_text(html: str) -> str:
-	"""HTML as markdown, without scripts, styles and pictures that the mail itself contains."""
-	# Again, because HTML can name a character by its number.
-	text = strip_control_chars(OWN_PICTURE.sub(r"\1", convert_html(html))).strip()
-	return text or strip_unconverted_html(html[:MAX_STRIPPED_CHARS])
-
-
-def has_tags(text: str) -> bool:
-	return bool(re.search(r"</?[a-z][^<>]*>", text, flags=re.IGNORECASE))
-
-
-def strip_unconverted_html(html: str) -> str:
-	"""The text of HTML that the converter cannot handle. A script that is not closed reaches to the end."""
-	parts, hidden = [], ""
-	for text, tag in TEXT_AND_TAG.findall(html):
-		name = tag.strip("<>/").split(" ")[0].strip().lower()
-		if not hidden:
-			parts.append(text)
-			hidden = name if name in ("script", "style") and not tag.startswith("</") else ""
-		elif name == hidden and tag.startswith("</"):
-			hidden = ""
-	return strip_control_chars(unescape(" ".join(parts))).strip()
+	return html_to_text(text) if part.take_html() else strip_unconverted_html(text)
 
 
 def to_attachment(part: BoundedMessage, is_related: bool) -> Attachment:

@@ -17,7 +17,8 @@ from huf.ai.knowledge import reader_process
 from huf.ai.knowledge.chunking import split_into_chunks, split_markdown
 from huf.ai.knowledge.reader_process import MAX_MEMORY_BYTES, PROCESSOR_S, convert_html, read_file
 from huf.ai.mail.crisp import strip_markup
-from huf.ai.mail.message import parse_message, strip_unconverted_html
+from huf.ai.mail.html_text import html_to_text, strip_unconverted_html
+from huf.ai.mail.message import parse_message
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.providers.masking import Masker
 from huf.ai.providers.response_guard import ResponseGuard
@@ -29,7 +30,7 @@ from huf.tests.measuring import assert_bounded, time_thread
 TOOLS = {"get_list": {"type": "object", "properties": {"doctype": {"type": "string"}}}}
 CHARS = 30_000
 UNITS = """
-# |#|<|>|<a|<p>|<style>|<style x="|<script |```x|~~~x|[|[a](|[a](mailto:|(|{|"|'|**|-|=|@|a@|a.a@|1-|+1 |A1|a:|\\|
+# |#|<|>|<a|<p>|<td>|<table>|<style>|<style x="|<script |```x|~~~x|[|![|[a](|[a](mailto:|(|{|"|'|**|-|=|@|a@|a.a@|1-|+1 |A1|a:|\\|
 &amp;|<tool_call>|<function=a>|<parameter=a>|<arg_key>|Action: |functions.|functools[|[TOOL_CALLS]|<think>|`|
 {"tool": "|"name": "|password="|message from |a wrote |On x wrote: |Bearer |[A_|=?utf-8?q?
 """.replace("\n", "").split("|")
@@ -55,6 +56,7 @@ READERS = {
 	"crisp": strip_markup,
 	"html": convert_html,
 	"tags": strip_unconverted_html,
+	"html mail": html_to_text,
 	"addresses": read_addresses,
 	"mail": parse_mail,
 	"masking": Masker().mask,

@@ -7,6 +7,7 @@ from email.message import EmailMessage
 from email.mime.message import MIMEMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
+from huf.ai.mail.html_text import html_to_text
 from huf.ai.mail.message import FORWARDED, SEALED, list_attachments, parse_message
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor, describe_people, prepare_mail
 from huf.ai.mail.triage import UNCLASSIFIED, draft_prompt, read_categories, read_category
@@ -268,10 +269,20 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertEqual([each.file_name for each in invitation.attachments], ["attachment.ics"])
 		self.assertEqual(parse_message(head + words % b"Come!" + entry).text, "Come!")
 
-	def test_pictures_of_the_mail_itself_are_left_out_of_its_text(self):
-		html = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n"
-		html += b"<p>Hi<img src='cid:x' alt='Shop'><img src='cid:y'></p>"
-		self.assertEqual(parse_message(html).text, "HiShop")
+	def test_pictures_of_an_html_mail_are_left_out_of_its_text(self):
+		pictures = (
+			"<img src='cid:x' alt='Shop'><img src='cid:y'><img src='https://b.example/open.gif?u=(1) 2'>"
+		)
+		self.assertEqual(html_to_text(f"<p>Hi{pictures}</p>"), "HiShop")
+
+	def test_tables_that_only_lay_out_the_text_of_a_mail_are_left_out(self):
+		goods = "<table><tr><th>Item<th>Price<tr><td>Tea<td>4</table>"
+		rows = ("<h1>Thanks</h1><p>One</p><p>Two</p>", goods, "<table><tr><td>Track</table>", "Bye")
+		lines = "".join(f"<tr><td>{row}</td></tr>" for row in rows)
+		html = f"<TABLE width=1><tbody>{lines}<tr><td style='display:none'>Not this</td></tr></TABLE>"
+		table = "| Item | Price |\n| ---- | ----- |\n| Tea  | 4     |"
+		self.assertEqual(html_to_text(html), f"# Thanks\n\nOne\n\nTwo\n\n{table}\n\nTrack\n\nBye")
+		self.assertEqual(html_to_text("<table><tr><td>Not closed"), "Not closed")
 
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
 		for name, prompt in PROMPTS.items():
