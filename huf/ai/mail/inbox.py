@@ -153,7 +153,7 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 		raise InboxError(add_details(describe_refused_login(account), error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		place = f"{account.host}:{account.port}"
-		message = _("{0} cannot be read as {1}. Check the IMAP host, port and login.")
+		message = _("{0} cannot be read as {1}. Check the IMAP host, port, security and login.")
 		raise InboxError(add_details(message.format(place, account.user), error)) from None
 
 

@@ -239,7 +239,7 @@ def read_position(mailbox: str):
 
 
 def record_mailbox_error(mailbox: str, error: str) -> None:
-	update_cached_row(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
+	update_cached_row(MAILBOX, mailbox, {"last_error": clip(error, 1000)})
 
 
 def clear_mailbox_error(mailbox: str) -> None:

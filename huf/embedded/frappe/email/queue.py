@@ -238,7 +238,7 @@ def is_final(refusal: Exception) -> bool:
 
 def fail(doc, refusals: list[Exception], moment) -> None:
 	frappe.db.rollback()
-	error = "; ".join(map(str, refusals))
+	error = "; ".join(map(describe_refusal, refusals))
 	if doc.retry < len(RETRY_MINUTES) and not all(map(is_final, refusals)):
 		later = add_to_date(moment, minutes=RETRY_MINUTES[doc.retry], as_datetime=True)
 		some = frappe.db.count("Email Queue Recipient", {"parent": doc.name, "status": "Sent"})
@@ -246,6 +246,19 @@ def fail(doc, refusals: list[Exception], moment) -> None:
 		finish(doc.name, status=status, retry=doc.retry + 1, send_after=later, error=error)
 	else:
 		finish(doc.name, status="Error", error=error)
+
+
+def describe_refusal(refusal: Exception) -> str:
+	"""The words of the server, which smtplib shows as bytes."""
+	if isinstance(refusal, smtplib.SMTPRecipientsRefused):
+		return "; ".join(f"{to}: {write_answer(*answer)}" for to, answer in refusal.recipients.items())
+	if isinstance(refusal, smtplib.SMTPResponseException):
+		return write_answer(refusal.smtp_code, refusal.smtp_error)
+	return str(refusal)
+
+
+def write_answer(code: int, answer: bytes | str) -> str:
+	return f"{code} {answer if isinstance(answer, str) else answer.decode(errors='replace')}"
 
 
 def finish(name: str, **values) -> None:

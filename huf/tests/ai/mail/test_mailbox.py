@@ -58,8 +58,9 @@ class TestMailbox(MailTestCase):
 			self.mailbox, _address = make_mailbox(self.user, take="All of the inbox", **settings)
 			frappe.db.commit()
 			self.assertEqual(self.sync(), [])
-			error = frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error")
+			error, read = frappe.db.get_value("Agent Mailbox", self.mailbox, ["last_error", "last_sync"])
 			self.assertIn("Check the IMAP user and password", error, password)
+			self.assertIsNone(read)
 
 	def test_a_folder_is_read_from_a_server_that_refuses_status_for_an_open_folder(self):
 		self.deliver(1)
