@@ -1,5 +1,7 @@
 """Sends approved mail: checks it again immediately before, then puts it into the site's mail queue, once."""
 
+import re
+
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
@@ -11,6 +13,9 @@ from huf.ai.mail.delivery import list_reached
 from huf.ai.mail.inbox import InboxError
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
 from huf.ai.storage.outgoing_mail import find_sending_problem
+
+TAG = re.compile(r"\+[^@,]*(?=@)")
+"""What ticket systems have in the address of each ticket, as in support+1042@shop.example."""
 
 
 def send_approved_mail(mail: str) -> bool:
@@ -76,7 +81,7 @@ def find_objection(row) -> str | None:
 			f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; "
 			"it may be a machine that answers"
 		)
-	to_address = {"mailbox": row.mailbox, "recipients": row.recipients}
+	to_address = {"mailbox": row.mailbox, "recipients": ["like", TAG.sub("+%", row.recipients)]}
 	if threads.count_own_replies(since, **to_address) > threads.MAX_REPLIES_TO_ADDRESS_PER_DAY:
 		return (
 			f"{threads.MAX_REPLIES_TO_ADDRESS_PER_DAY} replies went to {row.recipients} within a day; "

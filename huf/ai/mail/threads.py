@@ -139,7 +139,7 @@ def read_approval_time(mail: str) -> datetime | None:
 	return frappe.db.get_value(EVENT, approved, "creation", order_by="creation desc")
 
 
-def count_own_replies(since: datetime, **where: str) -> int:
+def count_own_replies(since: datetime, **where: str | list[str]) -> int:
 	"""The number of mails that agents have sent since a time, or are about to send: into a `thread`, or from
 	a `mailbox` to `recipients`.
 	"""
