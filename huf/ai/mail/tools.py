@@ -30,7 +30,7 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 	Args:
 		to: The address, or several with commas between them
 		subject: The subject
-		body: The text, without a quote of what is answered
+		body: Plain text without Markdown, and without a quote of what is answered
 	"""
 	recipients = parse_recipients(to)
 	answers = get_answerable_mail(recipients)
@@ -51,7 +51,7 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 	Args:
 		to: The address, or several with commas between them
 		subject: The subject
-		body: The text, without a quote of what is answered
+		body: Plain text without Markdown, and without a quote of what is answered
 	"""
 	recipients = parse_recipients(to)
 	answers = get_answerable_mail(recipients)
