@@ -80,11 +80,13 @@ def clear_unreadable_links(rows: list) -> list:
 
 
 def begin_reply(doc) -> dict:
-	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has."""
+	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has, which
+	then answers this mail.
+	"""
 	reply = Reply(find_reply_recipients(doc), doc.subject or "", "")
 	name, is_new = drafts.find_or_insert_draft(doc, reply, None)
-	if is_new:
-		store.update_mail(name, edited_by=frappe.session.user)
+	values = {"edited_by": frappe.session.user} if is_new else store.name_answered(doc)
+	store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT, **values)
 	return {"name": name}
 
 

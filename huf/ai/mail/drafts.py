@@ -34,17 +34,19 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	"""Write the draft of a thread; `answers` is the row of the answered mail. Returns (outcome, name of the
 	draft).
 
-	The outcome is "created", "changed", or "kept" if a person has edited the draft.
+	The outcome is "created", "changed", or "kept" if a person has edited the draft, which then answers this
+	mail all the same.
 	"""
 	name, is_new = find_or_insert_draft(answers, reply, run)
 	if is_new:
 		return "created", name
 	# The update locks the row: a person who saves it now either came first and is seen, or waits.
-	is_open = store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT)
+	answered = store.name_answered(answers)
+	is_open = store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT, **answered)
 	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
 		store.write_event(answers, MailEvent.DRAFT_KEPT, "A person is editing the draft", run=run, draft=name)
 		return "kept", name
-	store.update_mail(name, **reply.as_row(), **store.name_answered(answers), run=run)
+	store.update_mail(name, **reply.as_row(), run=run)
 	store.write_event(answers, MailEvent.DRAFT_CHANGED, reply.subject, run=run, draft=name)
 	return "changed", name
 

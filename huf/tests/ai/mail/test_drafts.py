@@ -72,11 +72,12 @@ class TestDrafts(DraftingTestCase):
 
 	def test_the_draft_of_a_thread_is_shown_with_each_of_its_mails(self):
 		name, later = self.draft("Hello")["draft"], self.take(answer_to(self.mail, to=self.address))
-		self.assertEqual(api.reply(later)["name"], name)
 		shown = [[each.name for each in api.get_mail(mail)["drafts"]] for mail in (self.mail, later)]
 		self.assertEqual(shown, [[name], [name]])
+		self.assertEqual(api.reply(later)["name"], name)
+		self.assert_answers(name, later)
 		api.discard_draft(name)
-		self.assertEqual(api.get_mail(later)["drafts"], [])
+		self.assertEqual(api.get_mail(self.mail)["drafts"], [])
 
 	def test_a_draft_to_an_address_outside_the_thread_says_so(self):
 		self.enter_run()
@@ -131,14 +132,14 @@ class TestDrafts(DraftingTestCase):
 		self.assertEqual(len(outgoing(self.mail)), 1)
 
 	def test_agents_do_not_overwrite_a_draft_edited_by_a_user(self):
-		name = self.draft("By the agent")["draft"]
+		name, later = self.draft("By the agent")["draft"], self.take(answer_to(self.mail, to=self.address))
 		frappe.set_user(self.user)
 		api.save_draft(name, "By a person")
 		frappe.set_user("Administrator")
-		for result in (self.draft("Again"), self.reply()):
-			self.assertEqual(result["status"], "kept")
+		self.assertEqual({self.draft("Again", later)["status"], self.reply(mail=later)["status"]}, {"kept"})
 		self.assertEqual((row(name).text, row(name).status), ("By a person", "Draft"))
-		self.assertIn("draft_kept", self.kinds(self.mail))
+		self.assert_answers(name, later)
+		self.assertIn("draft_kept", self.kinds(later))
 
 	def test_a_draft_is_approved_once_and_only_by_users_who_may_read_it(self):
 		name = self.draft("Hello")["draft"]
