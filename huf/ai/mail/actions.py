@@ -209,7 +209,7 @@ def queue_again(doc, job: MailJob) -> dict:
 	"""Queue a processed incoming mail again: {name, status}. Raises UsageError for any other mail."""
 	is_incoming = doc.direction == Direction.INCOMING.value
 	if is_incoming and not doc.route:
-		raise UsageError(describe_unreadable())
+		raise UsageError(doc.reason or describe_unreadable())
 	is_ended = is_incoming and doc.status in [each.value for each in ENDED]
 	if is_ended and threads.is_with_person(doc.thread):
 		raise UsageError(_("The thread is with a person. Return it to agents first."))

@@ -128,7 +128,7 @@ class TestMailbox(MailTestCase):
 			self.assertIsNone(self.last_error())
 			self.assertEqual(self.sync(), [])
 		self.assertEqual([row(each).status for each in taken], ["Failed", "Queued"])
-		self.assertIn("corrupt", row(taken[0]).reason)
+		self.assertRaisesRegex(UsageError, "corrupt", actions.run_again, row(taken[0]))
 		self.assertEqual((self.count(), self.position().last_uid), (3, 3))
 
 	def test_mail_at_which_the_server_ends_the_connection_is_stored_as_failed(self):
