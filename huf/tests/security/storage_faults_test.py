@@ -142,7 +142,7 @@ class TestFaults(SiteTestCase):
 			"frappe.app.dispatch", side_effect=sqlite3.DatabaseError("database disk image is malformed")
 		):
 			answer = browser.open("/huf", headers={"Accept": "text/html"})
-		self.assert_sentence(answer, 500, "Restore")
+		self.assert_sentence(answer, 500, "restore")
 
 
 class TestStart(unittest.TestCase):
