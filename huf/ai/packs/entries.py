@@ -182,9 +182,13 @@ def naming_entry(entry: PackEntry) -> Iterator[None]:
 	refused = frappe.ValidationError, frappe.DoesNotExistError, frappe.NameError
 	try:
 		yield
-	except (*refused, frappe.db.DataError, frappe.db.OperationalError) as error:
-		reason = strip_html(": ".join(map(str, error.args)))
+	except (frappe.DuplicateEntryError, frappe.UniqueValidationError) as error:
+		# Their arguments are the DocType, the name and the database's error.
+		name = next(iter(error.args[1:]), "the record")
+		reason = f"{name} or one of its unique values exists already."
 		raise UsageError(f"{entry.place} ({entry.doctype}): {reason}") from error
+	except (*refused, frappe.db.DataError, frappe.db.OperationalError) as error:
+		raise UsageError(f"{entry.place} ({entry.doctype}): {strip_html(str(error))}") from error
 	except (AttributeError, KeyError, TypeError, ValueError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): a value does not fit: {error}") from error
 

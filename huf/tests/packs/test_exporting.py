@@ -307,7 +307,7 @@ class TestExporting(PackTestCase):
 			{"doctype": self.plant, "plant_name": " Iris"},
 		]
 		self.put("records.json", json.dumps(samples))
-		with self.assertRaisesRegex(UsageError, rf"document 2 .{self.plant}.: {self.plant}: Iris: \w"):
+		with self.assertRaisesRegex(UsageError, rf"document 2 .{self.plant}.: Iris .* exists already"):
 			self.install()
 
 	def test_child_table_doctypes_are_exported_with_their_parent(self):
