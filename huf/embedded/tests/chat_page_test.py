@@ -224,7 +224,8 @@ class TestChatPage(PageTestCase):
 			page.reload()
 			page.get_by_test_id("run-footer").wait_for()
 			self.assertEqual(reasoning.count(), 2)
-			reasoning.last.get_by_role("button", name="Reasoning").click()
+			# By the keyboard: a click may miss while the list still moves to its end.
+			reasoning.last.get_by_role("button", name="Reasoning").press("Enter")
 			reasoning.last.get_by_text("One row came back.").wait_for()
 			page.goto(f"/huf/runs/{page.get_by_test_id('run-footer').get_attribute('data-run')}")
 			page.get_by_test_id("fold-all").click()

@@ -77,7 +77,7 @@ class TestChatsPage(PageTestCase):
 			self.assertEqual(
 				self.call(f"/api/resource/Agent Run/{run}".replace(" ", "%20"))["data"]["verdict"], "Good"
 			)
-			page.get_by_test_id("rate-Bad").click()
+			page.get_by_test_id("rate-Bad").press("Enter")
 			page.get_by_test_id("rating-note").fill("It counted the disabled ones.")
 			self.assertEqual(faults_of(page), [])
 			page.get_by_test_id("rating-case").click()
