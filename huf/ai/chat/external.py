@@ -35,9 +35,7 @@ OpenAI's clients send it again.
 NOT_BEGUN = (EventKind.RUN_QUEUED, EventKind.RUN_WAITING)
 """After these events a run does nothing until a worker has it."""
 BEGUN_S, ENDED_S = 3600, 60
-"""A request that is sent again, because the connection was lost, belongs to a run that began and ended this
-recently.
-"""
+"""How long ago, at most, the run of a repeated request may have begun and, if it has ended, have ended."""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")

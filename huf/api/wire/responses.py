@@ -152,7 +152,7 @@ class ResponseBuilder:
 			return
 		yield from self.close_message()
 		self.calls[call] = len(self.output)
-		# As from OpenAI, the arguments follow the item. Clients join what both have.
+		# OpenAI sends the arguments after the item, and clients append them to those in the item.
 		yield self.add_item(self.call_item(data, "in_progress", arguments=""))
 		arguments, place = to_text(data["arguments"]), self.place()
 		self.output[-1] = {**self.output[-1], "arguments": arguments}
