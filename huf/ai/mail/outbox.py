@@ -1,6 +1,7 @@
 """Sends approved mail: checks it again immediately before, then puts it into the site's mail queue, once."""
 
 import re
+from collections.abc import Sequence
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
@@ -92,12 +93,13 @@ def find_objection(row) -> str | None:
 
 def queue_approved(row) -> None:
 	sender_name = row.mailbox and store.read_mailbox(row.mailbox).sender_name
-	to = read_recipients(row.recipients)
+	recipients = read_recipients(row.recipients)
+	to, cc = split_copied(row, recipients)
 	outgoing = OutgoingMail(
 		sender=row.sender,
 		sender_name=sender_name or "",
 		to=to,
-		cc=(),
+		cc=cc,
 		subject=row.subject or "",
 		body=row.text or "",
 		message_id=row.message_id,
@@ -107,6 +109,14 @@ def queue_approved(row) -> None:
 		automatic=not row.approved_by,
 	)
 	reached = list_reached(row.name)
-	queued = store.queue_mail(row, compose(outgoing), [each for each in to if each not in reached])
+	queued = store.queue_mail(row, compose(outgoing), [each for each in recipients if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
 	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)
+
+
+def split_copied(row, recipients: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+	"""(to, cc) of a mail to these recipients: those whom the answered mail had in Cc stay there."""
+	answered = row.reply_to_mail and store.read_mail(row.reply_to_mail)
+	copied = store.split_addresses(answered.cc) if answered else ()
+	to = [each for each in recipients if each not in copied]
+	return (to, [each for each in recipients if each in copied]) if to else (recipients, ())

@@ -75,6 +75,18 @@ class TestDelivery(DraftingTestCase):
 		follow_queue()
 		self.assertIn(f"Only {ANNA} got it.", row(self.name).reason)
 
+	def test_whom_the_answered_mail_had_in_cc_the_reply_has_in_cc(self):
+		bob = "bob@customer.example"
+		store.update_mail(self.mail, cc=bob)
+		for recipients, to, cc in ((f"{bob}, {ANNA}", ANNA, bob), (bob, bob, None)):
+			with self.subTest(recipients):
+				store.update_mail(self.name, recipients=recipients, status="Approved")
+				self.assertTrue(send_approved_mail(self.name))
+				sent = queued(self.name)[-1]
+				self.assertEqual((sent["To"], sent["Cc"]), (to, cc))
+				reached = frappe.get_doc("Email Queue", row(self.name).email_queue).recipients
+				self.assertEqual([each.recipient for each in reached], recipients.split(", "))
+
 	def test_a_mail_that_its_page_calls_failed_can_be_sent_again_at_once(self):
 		send_all(self.mail)
 		self.update_queue(status="Error", error="mailbox full")
