@@ -101,10 +101,11 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 @cache
 def load_validator() -> Any:
-	"""A validator class of JSON Schema, loaded with the first call that needs it."""
+	"""A validator class of JSON Schema that no value keeps busy, loaded with the first call that needs it."""
 	from jsonschema import Draft202012Validator, validators
 
-	return validators.extend(Draft202012Validator, {"pattern": check_pattern})
+	checks = {"pattern": check_pattern, "uniqueItems": check_unique_items}
+	return validators.extend(Draft202012Validator, checks)
 
 
 def check_pattern(validator: Any, pattern: str, value: Any, schema: dict) -> Iterator[Exception]:
@@ -120,6 +121,15 @@ def check_pattern(validator: Any, pattern: str, value: Any, schema: dict) -> Ite
 		yield ValidationError(f"it takes too long to match {pattern!r}")
 	except PatternError:
 		return  # of another dialect or too large: only the service itself can check it
+
+
+def check_unique_items(validator: Any, is_wanted: bool, value: Any, schema: dict) -> Iterator[Exception]:
+	"""The keyword `uniqueItems`; the library compares each object with each other, in quadratic time."""
+	from jsonschema import ValidationError
+
+	if is_wanted and validator.is_type(value, "array"):
+		if len({json.dumps(each, sort_keys=True) for each in value}) < len(value):
+			yield ValidationError("has equal items")
 
 
 def to_text(result: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import parse_arguments
+from huf.ai.core.arguments import load_validator, parse_arguments
 from huf.ai.core.errors import ToolError, UsageError
 
 FORM = "\n\nAnswer only with one JSON object that matches this JSON schema:\n{schema}"
@@ -55,15 +55,13 @@ def extract_fields(result: dict, agent: str, schema: dict) -> dict:
 	"""The result of `RunChild` with `fields` in place of its answer. Raises ToolError, without quoting the
 	answer.
 	"""
-	from jsonschema import Draft202012Validator
-
 	if result["status"] != "Success":
 		raise ToolError(f"{agent} ended as {result['status']}, so there are no values.")
 	try:
 		values = parse_arguments(result["response"] or "")
 	except ToolError:
 		raise ToolError(NO_FIT.format(agent=agent, fields="")) from None
-	faults = [error.absolute_path for error in Draft202012Validator(schema).iter_errors(values)]
+	faults = [error.absolute_path for error in load_validator()(schema).iter_errors(values)]
 	wrong = {path[0] for path in faults if path} | (set(values) - set(schema["properties"]))
 	wrong |= {name for name, field in schema["properties"].items() if not has_format(values.get(name), field)}
 	if faults or wrong:

@@ -46,6 +46,21 @@ class TestPatterns(unittest.TestCase):
 		self.check(r"^\p{Script=Nowhere}$", "anything")
 
 
+class TestUniqueItems(unittest.TestCase):
+	SCHEMA = {"properties": {"rows": {"type": "array", "uniqueItems": True}}}
+
+	def test_equal_items_are_refused(self):
+		check_arguments({"rows": [{"a": 1, "b": 2}, {"a": 1, "b": 3}, "1", 1]}, self.SCHEMA)
+		with self.assertRaisesRegex(ToolError, "rows: has equal items"):
+			check_arguments({"rows": [{"a": 1, "b": 2}, {"b": 2, "a": 1}]}, self.SCHEMA)
+
+	def test_many_objects_are_compared_in_linear_time(self):
+		def check(rows: str) -> None:
+			check_arguments({"rows": json.loads(rows)}, self.SCHEMA)
+
+		assert_bounded(self, check, lambda count: json.dumps([{"a": each} for each in range(count)]), 20_000)
+
+
 class TestParse(unittest.TestCase):
 	def test_code_fence_around_json_is_removed(self):
 		for text in ('```json\n{"a": 1}\n```', '```{"a": 1}```', ' {"a": 1} '):
