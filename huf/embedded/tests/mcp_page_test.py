@@ -64,6 +64,6 @@ class TestConnectionPage(PageTestCase):
 			page.get_by_test_id("saved").wait_for()
 			self.run_check(page)
 			page.locator("[data-testid=mcp-check-result][data-ok=true]").wait_for()
-			page.locator("[data-testid=mcp-step][data-step=tools]").get_by_text("4 tools").wait_for()
+			page.locator("[data-testid=mcp-step][data-step=tools]").get_by_text("Tools: 4").wait_for()
 			page.get_by_test_id("mcp-check-close").click()
 			page.get_by_text("search.notes").first.wait_for()

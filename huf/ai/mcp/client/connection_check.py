@@ -164,7 +164,7 @@ def describe_offer(offer: session.Offer) -> str:
 			"tools",
 			_("The server lists 0 tools that can be used. {0}").format(" ".join(offer.faults)).strip(),
 		)
-	return " ".join([_("{0} tools").format(len(offer.tools)), *offer.faults])
+	return " ".join([_("Tools: {0}").format(len(offer.tools)), *offer.faults])
 
 
 def check_changes(name: str) -> None:

@@ -57,7 +57,7 @@ class TestCheck(ConnectionTestCase):
 		self.assertEqual(steps["address"][1], self.server.url)
 		self.assertEqual((steps["dns"][1], steps["network"][1]), ("127.0.0.1", "Not encrypted"))
 		self.assertEqual(steps["initialize"][1], "notes 1.0, MCP 2026-07-28")
-		self.assertEqual(steps["tools"][1], "4 tools")
+		self.assertEqual(steps["tools"][1], "Tools: 4")
 
 	def test_each_fault_is_reported_at_its_step_with_a_remedy(self):
 		connection = self.connect(self.server)
