@@ -18,15 +18,18 @@ ADDRESS = "/a2a/"
 CARD = "/.well-known/agent-card.json"
 MAX_BODY_BYTES = 4 * 1024 * 1024
 SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
+NOT_JSON = "Send JSON, with the header Content-Type: application/json."
 NOT_INSTALLED = "A2A is not installed on this site. Install it with: pip install 'huf[a2a]'"
 
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
-def serve(**_):
+def serve(method=None, **_):
 	"""Answer a JSON-RPC request of A2A, or return the agent's card. Returns JSON or server-sent events."""
 	request = frappe.local.request
 	if frappe.session.user == "Guest":
 		return Response(SIGN_IN, 401)
+	if request.method == "POST" and request.mimetype != "application/json":
+		return Response(NOT_JSON, 415)
 	if len(request.get_data()) > MAX_BODY_BYTES:
 		return json_response({"error": f"A request has at most {MAX_BODY_BYTES:,} bytes."}, 413)
 	address = request.environ.get("huf.address", "")
@@ -44,6 +47,9 @@ def serve(**_):
 		return json_response({"error": NOT_INSTALLED}, 501)
 	from huf.api.wire.asgi import respond
 
+	if method and "/" not in str(method):
+		# By the protocol, a request that names no version is of 0.3; but all methods of 0.3 have a slash.
+		request.environ.setdefault("HTTP_A2A_VERSION", "1.0")
 	path = CARD if address.endswith(CARD) else "/"
 	left = threading.Event()
 	app = create_a2a_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}"), left)

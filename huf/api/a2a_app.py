@@ -11,6 +11,8 @@ from huf.ai.core.event_loops import PropagatedContext
 from huf.api.a2a_handler import Handler
 from huf.api.wire.a2a import build_card
 
+CACHING = "private, max-age=0, must-revalidate"
+
 
 def create_a2a_app(agent: Any, url: str, left: threading.Event) -> Callable[..., Any]:
 	"""An ASGI application for one request to an Agent document, with its card.
@@ -21,7 +23,7 @@ def create_a2a_app(agent: Any, url: str, left: threading.Event) -> Callable[...,
 	"""
 	carried = PropagatedContext()
 	routes = [
-		*create_agent_card_routes(build_card(agent, url), cache_control="private, no-cache"),
+		*create_agent_card_routes(build_card(agent, url), cache_control=CACHING),
 		*create_jsonrpc_routes(Handler(agent.name, carried, left), "/", enable_v0_3_compat=True),
 	]
 	application = Starlette(routes=routes)

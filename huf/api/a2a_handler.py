@@ -36,7 +36,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from huf.ai.chat import approvals
-from huf.ai.chat.external import build_external_request, store_image
+from huf.ai.chat.external import build_external_request, find_thread, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import PropagatedContext
@@ -49,6 +49,7 @@ from huf.ai.runs.queue import end_run_async, enqueue_run
 from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import drafts
+from huf.ai.storage.rows import MAX_ID_CHARS
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"
@@ -198,7 +199,7 @@ class Handler(RequestHandler):
 		"""Filters for the caller's own runs of the agent."""
 		filters: dict[str, Any] = {"agent": self.agent, "run_as": frappe.session.user}
 		if params.context_id:
-			filters["conversation"] = params.context_id
+			filters["conversation"] = find_thread(self.agent, CHANNEL, params.context_id) or "none"
 		if params.status:
 			filters |= filter_state(params.status)
 		if params.HasField("status_timestamp_after"):
@@ -229,15 +230,16 @@ class Handler(RequestHandler):
 			files = tuple(map(store_image, images))
 		except ValueError as error:
 			raise InvalidParamsError(str(error)) from None
-		conversation = message.context_id or None
-		return build_external_request(
-			CHANNEL, self.agent, prompt, conversation=conversation, attachments=files
-		)
+		thread = message.context_id or None
+		if thread and len(thread) > MAX_ID_CHARS:
+			raise InvalidParamsError(f"A contextId has at most {MAX_ID_CHARS} characters.")
+		conversation = find_thread(self.agent, CHANNEL, thread) if thread else None
+		return build_external_request(CHANNEL, self.agent, prompt, thread, conversation, attachments=files)
 
 	def answer_task(self, message: Message) -> str:
 		"""Store the user's answer to the draft for which a task waits; returns the run."""
 		state = self.find_task(message.task_id)
-		if message.context_id and message.context_id != state.row.conversation:
+		if message.context_id and message.context_id != state.thread:
 			raise InvalidParamsError(OTHER_CONTEXT)
 		if not state.draft:
 			raise UnsupportedOperationError(NOT_WAITING)

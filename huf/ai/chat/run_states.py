@@ -57,6 +57,11 @@ class RunState:
 		return get_url(f"/huf/runs/{self.run}")
 
 	@property
+	def thread(self) -> str:
+		"""The front end's name of the conversation."""
+		return str(frappe.db.get_value("Agent Conversation", self.row.conversation, "external_id") or "")
+
+	@property
 	def notice(self) -> str | None:
 		if self.draft:
 			return WAITS.format(url=self.url)

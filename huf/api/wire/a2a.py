@@ -134,13 +134,17 @@ def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 def encode_task(state: RunState, with_artifacts: bool = True) -> Task:
 	"""The history has the message that began the task; the answer is the artifact."""
 	artifacts = [encode_artifact(state.row.response)] if with_artifacts and state.row.response else []
-	ids = {"task_id": state.run, "context_id": state.row.conversation}
+	context = state.thread
 	prompt = Message(
-		message_id=state.run, role=Role.ROLE_USER, parts=[Part(text=state.row.prompt or "")], **ids
+		message_id=state.run,
+		role=Role.ROLE_USER,
+		parts=[Part(text=state.row.prompt or "")],
+		task_id=state.run,
+		context_id=context,
 	)
 	return Task(
 		id=state.run,
-		context_id=state.row.conversation,
+		context_id=context,
 		status=encode_status(state),
 		artifacts=artifacts,
 		history=[prompt],
@@ -150,7 +154,7 @@ def encode_task(state: RunState, with_artifacts: bool = True) -> Task:
 def encode_status(state: RunState) -> TaskStatus:
 	status = TaskState.TASK_STATE_INPUT_REQUIRED if state.draft else STATES[state.status]
 	parts = list_status_parts(state)
-	message = new_message(parts, state.row.conversation, state.run) if parts else None
+	message = new_message(parts, state.thread, state.run) if parts else None
 	return TaskStatus(state=status, timestamp=state.changed_at, message=message)
 
 
@@ -171,7 +175,7 @@ class EventEncoder:
 	"""Encodes the events of one run. The text of a later step replaces that of the step before."""
 
 	def __init__(self, state: RunState):
-		self.ids = {"task_id": state.run, "context_id": state.row.conversation}
+		self.ids: dict[str, Any] = {"task_id": state.run, "context_id": state.thread}
 		self.step: int | None = None
 
 	def encode(self, event: RunEvent) -> Sequence[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:

@@ -45,26 +45,34 @@ class TestApproval(A2ATestCase):
 		answer = send(self.address(), method="POST", json=body, headers=headers).json
 		self.assertEqual(answer["error"]["code"], -32600)
 
-	def call_0_3(self, method: str, **params) -> dict:
+	def call(self, method: str, **params) -> dict:
+		"""The result of a request that names no version."""
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
 		body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 		return send(self.address(), method="POST", json=body, headers=headers).json["result"]
+
+	def test_a_method_of_version_1_0_needs_no_header(self):
+		self.server.script(text("Anna."))
+		message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Who?"}]}
+		task = self.call("SendMessage", message=message)["task"]
+		self.assertEqual(task["artifacts"][0]["parts"][0]["text"], "Anna.")
+		self.assertEqual(self.call("GetTask", id=task["id"])["status"]["state"], "TASK_STATE_COMPLETED")
 
 	def test_a_client_of_version_0_3_asks_and_approves(self):
 		self.server.script(self.change("new"), text("Changed."))
 		message = {"kind": "message", "messageId": "1", "role": "user"}
 		asked = {**message, "parts": [{"kind": "text", "text": "Change the order"}]}
-		waiting = self.call_0_3("message/send", message=asked)
+		waiting = self.call("message/send", message=asked)
 		self.assertEqual((waiting["kind"], waiting["status"]["state"]), ("task", "input-required"))
 		self.assertEqual(waiting["history"][0]["parts"][0]["text"], "Change the order")
 		approval = waiting["status"]["message"]["parts"][1]["data"]
 		approval = {"draft": approval["draft"], "digest": approval["digest"], "approve": True}
 		answer = {**message, "taskId": waiting["id"], "parts": [{"kind": "data", "data": approval}]}
-		done = self.call_0_3("message/send", message=answer)
+		done = self.call("message/send", message=answer)
 		self.assertEqual(
 			(done["status"]["state"], done["artifacts"][0]["parts"][0]["text"]), ("completed", "Changed.")
 		)
-		self.assertEqual(self.call_0_3("tasks/get", id=done["id"])["status"]["state"], "completed")
+		self.assertEqual(self.call("tasks/get", id=done["id"])["status"]["state"], "completed")
 		self.assertEqual(self.note(), "new")
 
 	def test_rejection_is_streamed_until_the_task_completes(self):

@@ -119,6 +119,18 @@ class TestCard(A2ATestCase):
 		self.assertEqual(card["skills"][0]["examples"], ["What is due?"])
 		self.assertTrue(card["capabilities"]["streaming"])
 
+	def test_card_is_checked_anew_each_time_it_is_used(self):
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		first = send(self.address() + CARD, method="GET", headers=headers)
+		self.assertIn("max-age=0", first.headers["Cache-Control"])
+		headers["If-None-Match"] = first.headers["ETag"]
+		self.assertEqual(send(self.address() + CARD, method="GET", headers=headers).status_code, 304)
+
+	def test_request_that_is_not_json_is_refused(self):
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}", "Content-Type": "text/plain"}
+		answer = httpx.post(self.site + self.address(), content=b"{}", headers=headers)
+		self.assertEqual((answer.status_code, "Content-Type: application/json" in answer.text), (415, True))
+
 	def test_card_requires_sign_in_and_is_not_found_without_agent_access(self):
 		refused = send(self.address() + CARD, method="GET")
 		self.assertEqual(refused.status_code, 401)
@@ -129,7 +141,7 @@ class TestCard(A2ATestCase):
 		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
 		for agent in (hidden, "Nobody"):
 			for method, address in (("GET", CARD), ("POST", "")):
-				found = send(self.address(agent) + address, method=method, headers=headers)
+				found = send(self.address(agent) + address, method=method, headers=headers, json={})
 				self.assertEqual(found.status_code, 404, agent)
 		self.assertFalse(frappe.db.exists("Agent Run", {"agent": hidden}))
 
@@ -159,7 +171,8 @@ class TestMessages(A2ATestCase):
 		first = self.ask("Who?")
 		self.assertEqual((first.status.state, first.artifacts[0].parts[0].text), (COMPLETED, "Anna."))
 		run = frappe.get_doc("Agent Run", first.id)
-		self.assertEqual((run.run_as, run.agent, run.conversation), (self.user, self.agent, first.context_id))
+		thread = frappe.db.get_value("Agent Conversation", run.conversation, "external_id")
+		self.assertEqual((run.run_as, run.agent, thread), (self.user, self.agent, first.context_id))
 		second = self.ask("Who?", context_id=first.context_id)
 		self.assertEqual(second.context_id, first.context_id)
 		self.assertNotEqual(second.id, first.id)
@@ -207,16 +220,30 @@ class TestMessages(A2ATestCase):
 
 		(response,) = self.use(work)
 		self.assertEqual(response.task.status.state, COMPLETED)
-		self.assertEqual(frappe.db.count("File", {"attached_to_name": response.task.context_id}), 1)
+		conversation = frappe.db.get_value("Agent Run", response.task.id, "conversation")
+		self.assertEqual(frappe.db.count("File", {"attached_to_name": conversation}), 1)
 
-	def test_empty_message_or_foreign_context_id_starts_no_run(self):
-		chat = self.start(text("Hello."))["conversation"]
+	def test_empty_message_or_long_context_id_starts_no_run(self):
 		before = frappe.db.count("Agent Run")
-		contexts = ("of somebody else", chat)
-		for parts, ids in (((" ",), {}), *((("Who?",), {"context_id": each}) for each in contexts)):
+		for prompt, ids in ((" ", {}), ("Who?", {"context_id": "c" * 141})):
 			with self.subTest(ids), self.assertRaises(A2AError):
-				self.ask(*parts, **ids)
+				self.ask(prompt, **ids)
 		self.assertEqual(frappe.db.count("Agent Run"), before)
+
+	def test_a_context_id_of_the_client_names_a_conversation_of_its_user_alone(self):
+		context = self.start(text("Hello."))["conversation"]
+		self.server.script(*[text("Yes.")] * 3)
+		tasks = [
+			self.ask("Yes?", context_id=context, user=user) for user in (None, None, make_user("Huf User"))
+		]
+		self.assertEqual({each.context_id for each in tasks}, {context})
+		first, second, other = (frappe.db.get_value("Agent Run", each.id, "conversation") for each in tasks)
+		self.assertEqual((first, len({first, other, context})), (second, 3))
+
+		async def work(client):
+			return await client.list_tasks(ListTasksRequest(context_id=context))
+
+		self.assertEqual([each.id for each in self.use(work).tasks], [tasks[1].id, tasks[0].id])
 
 
 class TestTasks(A2ATestCase):
