@@ -328,20 +328,27 @@ def charge_reservations(calls: list) -> None:
 def count_run_start(user: str, agent: str, cap: Cap) -> None:
 	"""Count a run that a user starts. Raises TooManyRuns if the hour's limit is used up."""
 	now, name, stamp = now_datetime(), digest("rate", user, agent), frappe.generate_hash(length=20)
+	if not frappe.db.exists(BUDGET, name):
+		insert_run_count(name, user, agent, now)
 	row = increment_run_count(name, int(cap.amount), now, stamp)
-	if row is None:
-		first = {"scope": "rate", "holder": user, "period": agent, "since": now, "runs": 0}
-		insert_rows(BUDGET, [first], "Administrator", [name])
-		row = increment_run_count(name, int(cap.amount), now, stamp)
 	if row.stamp != stamp:
 		known = {"limit": f"{cap.amount:g}", "agent": agent, "time": f"{row.since + HOUR:%H:%M}"}
 		raise TooManyRuns(translate(TOO_MANY_RUNS, **known, where=cap.where))
 
 
+def insert_run_count(name: str, user: str, agent: str, now: datetime) -> None:
+	# First runs that start together wait here for each other: changing a missing row, or inserting one
+	# twice, would deadlock.
+	frappe.db.get_value("Agent", agent, "name", for_update=True)
+	if not frappe.db.get_value(BUDGET, name, "name", for_update=True):
+		first = {"scope": "rate", "holder": user, "period": agent, "since": now, "runs": 0}
+		insert_rows(BUDGET, [first], "Administrator", [name])
+
+
 def increment_run_count(name: str, max_runs: int, now: datetime, stamp: str):
 	"""Count one more run if the hour, which begins with the first one, allows it.
 
-	Returns {stamp, since} of the row, with our stamp if it was counted; None if there is no row.
+	Returns {stamp, since} of the row, with our stamp if it was counted.
 	"""
 	# MariaDB assigns from left to right, so `runs` must come before `since`, which it reads.
 	frappe.db.sql(
@@ -350,4 +357,5 @@ def increment_run_count(name: str, max_runs: int, now: datetime, stamp: str):
 		where name = %(name)s and (since <= %(before)s or runs < %(max_runs)s)""",
 		{"name": name, "stamp": stamp, "now": now, "before": now - HOUR, "max_runs": max_runs},
 	)
-	return frappe.db.get_value(BUDGET, name, ["stamp", "since"], as_dict=True)
+	# A plain read may be older than a row that was inserted meanwhile.
+	return frappe.db.get_value(BUDGET, name, ["stamp", "since"], as_dict=True, for_update=True)

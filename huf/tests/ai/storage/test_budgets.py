@@ -19,6 +19,7 @@ from huf.ai.storage.budgets import release_reservation, reserve_budget
 from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
 from huf.ai.storage.standalone_calls import budgeted_call
 from huf.tests.base import SiteTestCase, enter
+from huf.tests.contract.connections import together
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, cut, error, text, usage
 
@@ -345,6 +346,12 @@ class TestRunsPerHour(BudgetTestCase):
 		with self.assertRaisesRegex(TooManyRuns, r"2 runs .* an hour. Try again at \d\d:\d\d"):
 			run_agent_sync(agent, "Hi")
 
+	def test_first_runs_that_start_together_are_counted_or_refused(self):
+		agent = self.make_agent(runs_per_hour=3)
+		frappe.db.commit()
+		counted = together([(is_counted, agent)] * 6)
+		self.assertEqual(sorted(counted), [False, False, False, True, True, True])
+
 	def test_hourly_run_limit_resets_after_an_hour(self):
 		agent = self.make_agent(runs_per_hour=1)
 		self.server.script(text("One."), text("Two."))
@@ -362,6 +369,15 @@ class TestRunsPerHour(BudgetTestCase):
 		run_agent_sync(parent, "Have it done")
 		self.server.script(text("Here."))
 		self.assertEqual(run_agent_sync(child, "Hi")["status"], "Success")
+
+
+def is_counted(agent: str) -> bool:
+	frappe.db.get_value("Agent", agent, "name")  # the first read fixes what a transaction of MariaDB sees
+	try:
+		budgets.count_run_start("Administrator", agent, Cap(3, ""))
+	except TooManyRuns:
+		return False
+	return True
 
 
 def call_of(tool: str, used: dict | None = None, **arguments):
