@@ -129,11 +129,9 @@ def count_run(request: AgentRequest, agent) -> None:
 def check_runs_at_once(request: AgentRequest) -> None:
 	"""Raises TooManyRuns if more of the user's inline runs are working than allowed, including this one.
 
-	Called in the transaction that has written the run, so that runs started simultaneously see each other.
+	Called in the transaction that has written the run, and by `check_begun_run`.
 	"""
-	limit = frappe.get_cached_doc("Huf Settings").runs_at_once
-	if not limit or request.origin or request.parent_run:
-		return
+	limit = read_runs_at_once(request)
 	begun = {
 		"run_as": request.user,
 		"status": RunStatus.STARTED.value,
@@ -141,8 +139,27 @@ def check_runs_at_once(request: AgentRequest) -> None:
 		# Agents that an agent calls run for the same request.
 		"parent_run": ["is", "not set"],
 	}
-	if frappe.db.count("Agent Run", begun) > limit:
+	if limit and frappe.db.count("Agent Run", begun) > limit:
 		raise TooManyRuns(_("{0} of your runs are still running. Wait until one has ended.").format(limit))
+
+
+def check_begun_run(request: AgentRequest) -> None:
+	"""Check a committed run again, because runs that start together have not seen each other.
+
+	They come here one after the other; of too many, the first ones are refused. After TooManyRuns, end the
+	run and commit.
+	"""
+	if read_runs_at_once(request):
+		frappe.db.get_value("User", request.user, "name", for_update=True)
+		check_runs_at_once(request)
+		frappe.db.commit()
+
+
+def read_runs_at_once(request: AgentRequest) -> int:
+	"""The limit that applies to a run; 0 if none does."""
+	if request.origin or request.parent_run:
+		return 0
+	return frappe.get_cached_doc("Huf Settings").runs_at_once or 0
 
 
 def admit_file(wanted: str, user: str):

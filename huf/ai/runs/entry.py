@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import frappe
 
-from huf.ai.core.errors import ConversationBusy, LeaseLost, UsageError
+from huf.ai.core.errors import ConversationBusy, LeaseLost, TooManyRuns, UsageError
 from huf.ai.core.event_loops import iterate, run_coroutine
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
@@ -19,7 +19,7 @@ from huf.ai.queries.runs import describe_runs
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
-from huf.ai.runs.finish import describe_open
+from huf.ai.runs.finish import describe_open, refuse_run
 from huf.ai.runs.queue import end_run_async, enqueue_run, enqueue_work
 from huf.ai.runs.routing import (
 	HeldChat,
@@ -104,10 +104,21 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 		return end_or_describe(*agent, listeners) if agent else result
 
 
+def start_inline(request: AgentRequest) -> OpenRun:
+	"""Start a run that begins here. Raises what prevents it from starting."""
+	run = start_run(request)
+	try:
+		admission.check_begun_run(request)
+	except TooManyRuns as error:
+		refuse_run(run, str(error))
+		raise
+	return run
+
+
 def start_or_queue(request: AgentRequest) -> tuple[OpenRun, bool]:
 	"""(the run, whether it begins here)"""
 	try:
-		return start_run(request), True
+		return start_inline(request), True
 	except ConversationBusy:
 		return enqueue_run(replace(request, mode=Mode.BACKGROUND)), False
 
@@ -147,12 +158,12 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	"""
 	request = route_task(route_request(request))
 	try:
-		run = start_run(request)
+		run = start_inline(request)
 	except ConversationBusy:
 		frappe.db.rollback()
 		raise
 	result = await end_here(run, listeners)
-	agent = take_over(request, result.as_dict(), start_run)
+	agent = take_over(request, result.as_dict(), start_inline)
 	return await end_here(agent, listeners) if agent else result
 
 
@@ -203,7 +214,7 @@ def take_over_unread(request: AgentRequest, run: str) -> None:
 def open_run(request: AgentRequest) -> OpenRun:
 	"""Start a run. It is queued if the request asks for that, or if a run of its conversation is open."""
 	try:
-		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
+		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_inline(request)
 	except ConversationBusy:
 		return enqueue_run(replace(request, mode=Mode.BACKGROUND))
 

@@ -114,6 +114,13 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 	return result
 
 
+def refuse_run(run: OpenRun, error: str) -> None:
+	"""Close a run that has just begun as Cancelled, so that its request may be repeated. Commits."""
+	frappe.db.set_value("Agent Run", run.name, "request_key", None, update_modified=False)
+	outcome = Outcome(StopReason.CANCELLED, error=error)
+	store_end(run.lease, run.conversations, outcome, 0, run.manager.provider, run.manager.model)
+
+
 def add_recorded_steps(
 	conversations: ConversationManager, recorded: RecordedRun, known: Collection[int]
 ) -> None:

@@ -12,7 +12,7 @@ from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import AgentRequest, Usage
 from huf.ai.queries.costs import list_budgets
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.runs.entry import run_agent, run_agent_sync, start_inline
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage import budgets, limits
 from huf.ai.storage.budgets import release_reservation, reserve_budget
@@ -323,6 +323,28 @@ class TestRunsAtOnce(BudgetTestCase):
 		frappe.db.set_value("Agent Run", active, {"status": "Success", "parent_run": None})
 		self.assertEqual(run_agent_sync(agent, "One has ended")["status"], "Success")
 
+	def test_of_runs_that_start_together_only_as_many_begin_as_are_allowed(self):
+		self.limit_runs_at_once(2)
+		self.addCleanup(self.limit_runs_at_once, 0)
+		agent, user = self.make_agent(), make_user("Huf User")
+		frappe.db.commit()
+		begun = together([(begin_run, agent, user)] * 5)
+		for run in filter(None, begun):
+			self.addCleanup(self.end_run, run)
+		self.assertEqual(len([run for run in begun if run]), 2)
+		rows = frappe.get_all(
+			"Agent Run",
+			filters={"agent": agent},
+			fields=["name", "status", "request_key"],
+			order_by="name asc",
+		)
+		self.assertEqual({row.name for row in rows if row.request_key}, set(filter(None, begun)))
+		self.assertEqual({row.status for row in rows if not row.request_key} - {"Cancelled"}, set())
+		active = frappe.get_all(
+			"Agent Conversation", filters={"agent": agent}, pluck="active_run", order_by="creation asc"
+		)
+		self.assertEqual(set(filter(None, active)), set(filter(None, begun)))
+
 	def limit_runs_at_once(self, limit: int):
 		frappe.db.set_single_value("Huf Settings", "runs_at_once", limit)
 		frappe.db.commit()
@@ -369,6 +391,16 @@ class TestRunsPerHour(BudgetTestCase):
 		run_agent_sync(parent, "Have it done")
 		self.server.script(text("Here."))
 		self.assertEqual(run_agent_sync(child, "Hi")["status"], "Success")
+
+
+def begin_run(agent: str, user: str) -> str | None:
+	"""The run that begins; None if it is refused."""
+	with acting_as(user):
+		request = AgentRequest(agent, "Hi", user, external_id=unique("thread"), request_key="key")
+		try:
+			return start_inline(request).name
+		except TooManyRuns:
+			return None
 
 
 def is_counted(agent: str) -> bool:
