@@ -185,6 +185,7 @@ scheduler_events = {
 	"daily": [
 		"huf.ai.agent_scheduler.clear_old_events",
 		"huf.ai.storage.retention.apply_retention",
+		"huf.ai.storage.site_activity.record_activity",
 		"huf.ai.mail.retention.blank_old_mails",
 		"huf.ai.knowledge.indexing.refresh_sources",
 	],
