@@ -31,9 +31,9 @@ LINK_TYPES = ("Link", *TABLE_TYPES)
 ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
 
 
-def check_entries(pack_entries: Iterable[PackEntry]) -> None:
-	"""Raise UsageError for fields that a DocType lacks, and for settings of the site; DocTypes that do not
-	exist yet are not checked.
+def check_entries(pack_entries: Iterable[PackEntry], is_shipped: bool) -> None:
+	"""Raise UsageError for unknown DocTypes, fields that a DocType lacks, settings of the site, and for what
+	only a pack of an app may bring. Fields of DocTypes that do not exist yet are not checked.
 	"""
 	doctypes = [entry.values for entry in pack_entries if entry.doctype == "DocType"]
 	added = {
@@ -43,6 +43,31 @@ def check_entries(pack_entries: Iterable[PackEntry]) -> None:
 	for entry in pack_entries:
 		if frappe.db.exists("DocType", entry.doctype):
 			check_entry_fields(entry, added)
+			if not is_shipped:
+				check_entry_rights(entry)
+		elif entry.doctype not in added:
+			raise UsageError(f"{entry.place}: there is no DocType {entry.doctype}.")
+
+
+def check_entry_rights(entry: PackEntry) -> None:
+	"""Raise UsageError for what would give a stranger's pack the rights that its code could have."""
+	if entry.doctype not in ("Role", "DocType") and is_reserved(entry.doctype):
+		raise UsageError(
+			f"{entry.place}: only System Managers create records of {entry.doctype}, so only a pack of an "
+			"app may contain them."
+		)
+	run_as = entry.values.get("run_as") if entry.doctype == "Agent Trigger" else None
+	if run_as and "System Manager" in frappe.get_roles(str(run_as)):
+		raise UsageError(
+			f"{entry.place}: {run_as} is a System Manager. Leave run_as out, and choose Run As on the site."
+		)
+
+
+def is_reserved(doctype: str) -> bool:
+	"""Whether records of an app's DocType, such as users, are created by nobody but System Managers."""
+	meta = frappe.get_meta(doctype)
+	creators = {rule.role for rule in meta.permissions if rule.create and not rule.permlevel}
+	return not meta.custom and creators <= {"System Manager", "Administrator"}
 
 
 def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -> None:

@@ -62,7 +62,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	rows = {(row.record_doctype, row.entry): row for row in doc.records}
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
 	pack_entries = list_entries(pack, source, made)
-	entries.check_entries(pack_entries)
+	entries.check_entries(pack_entries, is_shipped=bool(source.app))
 	seen = set()
 	for entry in pack_entries:
 		with entries.naming_entry(entry):

@@ -54,6 +54,7 @@ class TestInstalling(PackTestCase):
 
 	def test_installing_over_an_existing_doctype_is_refused(self):
 		self.put("doctypes.json", '[{"doctype": "DocType", "name": "ToDo", "custom": 1, "fields": []}]')
+		self.put("records.json", "[]")
 		with self.assertRaisesRegex(UsageError, "there is a DocType ToDo already"):
 			self.install()
 		self.assertTrue(frappe.db.exists("DocType", "ToDo"))
@@ -128,7 +129,9 @@ class TestFaults(PackTestCase):
 			"[\n{,\n]": "records.json: Line 2: this is not JSON",
 			"[{}]": "records.json: document 1: a document needs its doctype",
 			'[{"doctype": "ToDo", "colour": 1}]': "document 1: ToDo has no field 'colour'",
-			'[{"doctype": "No Such Type"}]': "document 1 .No Such Type.: DocType No Such Type not found",
+			'[{"doctype": "No Such Type"}]': "document 1: there is no DocType No Such Type.",
+			'[{"doctype": "User", "email": "sample@example.com"}]': "only System Managers create records of User",
+			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",
 			'[{"doctype": "ToDo", "description": "x", "date": "never"}]': "document 1 .ToDo.: .*ncorrect date",
@@ -140,6 +143,15 @@ class TestFaults(PackTestCase):
 				self.put("records.json", text)
 				with self.assertRaisesRegex(UsageError, message):
 					self.install()
+
+	def test_triggers_of_a_folder_do_not_act_as_a_system_manager(self):
+		values = f"trigger_name: Water {self.key}, agent: {self.agent}, trigger_type: Schedule"
+		values += ", scheduled_interval: Daily, run_as: Administrator"
+		self.write(more=f"triggers:\n  - {{{values}}}\n")
+		with self.assertRaisesRegex(
+			UsageError, "Line 17: Administrator is a System Manager. Leave run_as out"
+		):
+			self.install()
 
 
 class TestUpdating(PackTestCase):
