@@ -30,6 +30,7 @@ ABOUT = (
 	"It will act as {0} at {1}: with your permissions, within the limits of each agent. "
 	"What needs approval still needs it."
 )
+RETURNS = "The access goes to {0}. Programs choose their names themselves: allow it only if you began this."
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {origin}; frame-ancestors 'none'"
 
 
@@ -85,11 +86,14 @@ def consent(request=None, decision=None, **_):
 
 def show_consent_page(sealed: str, asked: dict) -> Response:
 	target = urlsplit(asked["redirect_uri"])
+	origin = f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
+	# A host counts for https only: any program can take another scheme and name any host after it.
+	receiver = target.netloc if target.scheme == "https" else origin
 	name, user = asked["client_name"], frappe.utils.get_fullname(frappe.session.user)
 	texts = {
 		"title": frappe._("Allow {0} to connect?").format(name),
 		"about": frappe._(ABOUT).format(user, asked["resource"]),
-		"returns": frappe._("You return to {0}.").format(target.netloc or asked["redirect_uri"]),
+		"returns": frappe._(RETURNS).format(receiver),
 		"allow": frappe._("Allow"),
 		"deny": frappe._("Deny"),
 		"request": sealed,
@@ -99,7 +103,6 @@ def show_consent_page(sealed: str, asked: dict) -> Response:
 	frappe.db.commit()
 	page = PAGE.format(**{key: escape(str(value)) for key, value in texts.items()})
 	# Browsers apply form-action also to the redirect after the form is sent.
-	origin = f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
 	policy = {"Content-Security-Policy": POLICY.format(origin=origin)}
 	return Response(page, mimetype="text/html", headers=policy)
 
