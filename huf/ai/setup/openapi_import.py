@@ -11,6 +11,7 @@ from huf.ai.core.types import Effect
 from huf.ai.setup.openapi_document import digest_document
 from huf.ai.setup.openapi_operations import PlannedTool, plan_tools
 from huf.ai.tools.http import origin_of
+from huf.ai.tools.operations import Operation
 
 TOOL = "Agent Tool Function"
 MAX_IMPORTED = 100
@@ -111,10 +112,12 @@ def check_existing(plans: list[PlannedTool], replace: Collection[str]) -> None:
 
 
 def save_tool(plan: PlannedTool, headers: Mapping[str, str], allow_private: bool) -> dict[str, Any]:
-	"""A replaced tool keeps its roles, its headers, and the effect and approval that people chose."""
+	"""A replaced tool keeps its roles, its headers, and the effect and approval that people chose for this
+	operation.
+	"""
 	is_new = not frappe.db.exists(TOOL, plan.tool)
 	doc = frappe.get_doc({"doctype": TOOL}) if is_new else frappe.get_doc(TOOL, plan.tool)
-	if is_new or doc.types != plan.operation.tool_type:
+	if is_new or not calls_same(doc, plan):
 		doc.effect, doc.requires_approval = plan.effect.value, int(plan.effect is not Effect.READ)
 	doc.update(
 		{
@@ -132,3 +135,10 @@ def save_tool(plan: PlannedTool, headers: Mapping[str, str], allow_private: bool
 	known = {row.header.lower() for row in doc.headers}
 	missing = [name for name in plan.headers if name.lower() not in known]
 	return {"operation": plan.key, "tool": doc.name, "replaced": not is_new, "missing_headers": missing}
+
+
+def calls_same(doc: Any, plan: PlannedTool) -> bool:
+	"""Whether a stored tool calls the plan's operation of the same server. An operationId proves nothing."""
+	stored = Operation.parse(doc.operation)
+	before = origin_of(doc.base_url), stored.method, stored.path
+	return before == (origin_of(plan.base_url), plan.operation.method, plan.operation.path)

@@ -246,7 +246,7 @@ class PlanBuilder:
 
 def find_header(scheme: Mapping) -> str | None:
 	if scheme.get("type") == "apiKey":
-		return scheme["name"] if scheme.get("in") == "header" else None
+		return strip_invisible(scheme["name"]) if scheme.get("in") == "header" else None
 	return AUTHORIZATION if scheme.get("type") in ("http", "oauth2", "openIdConnect") else None
 
 

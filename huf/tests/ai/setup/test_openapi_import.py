@@ -229,6 +229,10 @@ class TestPreview(ImportTestCase):
 				found = openapi.preview(content=content, base_url=base_url)
 				self.assertEqual((found["title"], found["tools"]), ("", []))
 				self.assertIn("is not an address", found["refused"][0]["reason"])
+		nameless = make_document()
+		nameless["components"]["securitySchemes"]["key"] = {**KEY, "name": 5}
+		found = openapi.preview(content=json.dumps(nameless), base_url="https://a.example")
+		self.assertIn("not described as OpenAPI requires", found["refused"][0]["reason"])
 		values = {"operations": ["GET /orders"], "digest": "", "content": json.dumps(make_document())}
 		for wrong in ({"operations": "5"}, {"operations": [["GET"]]}, {"replace": "5"}, {"headers": '["x"]'}):
 			with self.subTest(str(wrong)), self.assertRaisesRegex(UsageError, "must be"):
@@ -313,6 +317,18 @@ class TestImport(ImportTestCase):
 		own = make_tool("GET", f"{self.prefix}createOrder", base_url="https://example.com")
 		with self.assertRaisesRegex(UsageError, "not imported"):
 			self.create("POST /orders", replace=[own])
+
+	def test_replaced_tool_keeps_its_approval_only_for_the_same_operation(self):
+		name, paths = f"{self.prefix}createOrder", self.service.document["paths"]
+		self.create("POST /orders")
+		for path, method, kept in (("/orders", "post", 0), ("/orders", "delete", 1), ("/refunds", "post", 1)):
+			frappe.db.set_value(TOOL, name, {"effect": "write", "requires_approval": 0})
+			frappe.db.commit()
+			moved = {path: {method: paths["/orders"]["post"]}}
+			with patch.dict(self.service.document, paths=moved):
+				self.create(f"{method.upper()} {path}", replace=[name])
+			doc = frappe.get_doc(TOOL, name)
+			self.assertEqual((doc.requires_approval, doc.effect), (kept, "external" if kept else "write"))
 
 	def test_document_changed_since_its_preview_is_refused(self):
 		digest = openapi.preview(**self.source)["digest"]
