@@ -56,6 +56,11 @@ def check_entry_rights(entry: PackEntry) -> None:
 			f"{entry.place}: only System Managers create records of {entry.doctype}, so only a pack of an "
 			"app may contain them."
 		)
+	if entry.doctype == "AI Provider" and entry.values.get("api_base"):
+		raise UsageError(
+			f"{entry.place}: keys are sent to the address of an AI Provider. Leave api_base out, and enter "
+			"it on the site."
+		)
 	run_as = entry.values.get("run_as") if entry.doctype == "Agent Trigger" else None
 	if run_as and "System Manager" in frappe.get_roles(str(run_as)):
 		raise UsageError(
