@@ -255,7 +255,7 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 	"""
 	given = split_entry(entry)
 	is_new = not set(given) <= set(kept)
-	changed = list_versioned_fields(entry.doctype, name) if is_new else set()
+	changed = list_versioned_parts(entry.doctype, name) if is_new else set()
 	if entry.doctype == "Agent Trigger":
 		changed |= {"disabled"}  # a trigger that is on here stays on, though exports now turn it off
 	merged = merge_parts(kept, given, read_stored_parts(entry.doctype, name, [*given, *kept]), changed)
@@ -272,11 +272,17 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 	return merged, build_digests(kept, given, stored, merged.edited)
 
 
-def list_versioned_fields(doctype: str, name: str) -> set[str]:
-	"""The fields that a document's history shows as changed."""
+def list_versioned_parts(doctype: str, name: str) -> set[str]:
+	"""The parts that a document's history shows as changed: fields, tables, and rows that people added."""
 	history = {"ref_doctype": doctype, "docname": name}
 	rows = frappe.get_all("Version", filters=history, pluck="data", order_by="creation asc")
-	return {change[0] for data in rows for change in json.loads(data or "{}").get("changed") or ()}
+	found: set[str] = set()
+	for data in (json.loads(each or "{}") for each in rows):
+		for kind in ("changed", "row_changed", "removed"):
+			found |= {change[0] for change in data.get(kind) or ()}
+		for table, row in data.get("added") or ():
+			found |= split_document_parts(doctype, {table: [row]}).keys()
+	return found
 
 
 def write_parts(doc, changes: Parts) -> None:

@@ -47,7 +47,7 @@ def part_name(table: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 def merge_parts(kept: Digests, given: Parts, stored: Parts, changed: Collection[str] = ()) -> Merged:
 	"""Return which of the pack's parts `given` to write. `stored` are the site's parts, `kept` the digests
-	of the last installation; `changed`: fields that were changed on the site, among them those that the pack
+	of the last installation; `changed`: parts that were changed on the site, among them those that the pack
 	did not give until now.
 	"""
 	merged = Merged()

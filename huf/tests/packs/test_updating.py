@@ -1,0 +1,185 @@
+"""Updates of packs: what follows the pack, what people changed and keep, and what is dropped."""
+
+import json
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.tests.factories import make, make_user, unique
+from huf.tests.packs.samples import PackTestCase, what_there_is
+
+
+class TestUpdating(PackTestCase):
+	def setUp(self):
+		super().setUp()
+		self.install()
+
+	def test_an_update_applies_new_values_fields_and_records(self):
+		self.write("2.0", "Water them twice.", ("height", "weight"), ("Rose", "Fern"))
+		report = self.install()
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+		self.assertTrue(frappe.db.has_column(self.plant, "weight"))
+		self.assertEqual(report.made, [f"{self.plant} Fern {self.key}"])
+		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "2.0")
+
+	def test_records_of_an_update_may_use_the_fields_that_it_adds(self):
+		self.install()
+		self.write(version="2.0", fields=("height", "age"))
+		old, new = ({"doctype": self.plant, "plant_name": f"{name} {self.key}"} for name in ("Rose", "Tulip"))
+		self.put("records.json", json.dumps([{**old, "age": 4}, {**new, "age": 5}]))
+		self.install()
+		ages = [frappe.db.get_value(self.plant, each["plant_name"], "age") for each in (old, new)]
+		self.assertEqual(ages, [4, 5])
+
+	def test_a_failed_update_keeps_the_previous_version(self):
+		before = what_there_is()
+		other = {"doctype": "DocType", "name": f"Pot {self.key}", "module": "Huf", "custom": 1}
+		other |= {"fields": [{"fieldname": "size", "fieldtype": "Int", "label": "Size", "reqd": 1}]}
+		self.write("1.1")
+		doctypes = json.loads((self.folder / "doctypes.json").read_text())
+		self.put("doctypes.json", json.dumps([*doctypes, other]))
+		self.put("records.json", json.dumps([{"doctype": other["name"]}]))
+		with self.assertRaises(UsageError):
+			self.install()
+		self.assertEqual(what_there_is(), before)
+		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "1.0")
+		self.write("1.1", "Water them twice.")
+		self.install()
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+
+	def test_edited_fields_are_kept_and_reported_and_other_fields_updated(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.temperature = 1
+		agent.save()
+		self.write("2.0", "Water them twice.")
+		report = self.install()
+		values = frappe.db.get_value("Agent", self.agent, ["instructions", "temperature"])
+		self.assertEqual(values, ("Water them twice.", 1))
+		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here and is kept."])
+		self.assertEqual(self.install().kept, report.kept)
+		text = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", text.replace("temperature: 0.2", "temperature: 1"))
+		self.assertEqual(self.install().kept, [])
+
+	def test_a_field_filled_in_before_the_pack_sets_it_is_kept(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.description = "Ours."
+		agent.save(ignore_version=False)
+		text = (self.folder / "pack.yaml").read_text()
+		both = "    temperature: 0.2\n    description: Theirs.\n    starters: Hello\n"
+		self.put("pack.yaml", text.replace("    temperature: 0.2\n", both))
+		for _ in range(2):
+			report = self.install()
+			values = frappe.db.get_value("Agent", self.agent, ["description", "starters"])
+			self.assertEqual(values, ("Ours.", "Hello"))
+			self.assertEqual(report.kept, [f"Agent {self.agent}: description was changed here and is kept."])
+
+	def test_tables_and_rows_that_people_filled_in_before_the_pack_sets_them_are_kept(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.append("roles", {"role": "Huf Manager"})
+		agent.append("agent_tool", {"tool": "web_search", "requires_approval": 1})
+		agent.save(ignore_version=False)
+		text = (self.folder / "pack.yaml").read_text()
+		text = text.replace("    temperature: 0.2\n", "    roles: [{role: Huf User}]\n    temperature: 0.2\n")
+		more = "{tool: web_search, requires_approval: 0}, open_url]"
+		self.put("pack.yaml", text.replace("extract_text]", f"extract_text, {more}"))
+		report = self.install()
+		agent.reload()
+		self.assertEqual([row.role for row in agent.roles], ["Huf Manager"])
+		tools = {row.tool: row.requires_approval for row in agent.agent_tool}
+		self.assertEqual((tools["web_search"], tools["open_url"]), (1, 0))
+		self.assertRegex(report.kept[0], "roles.*was changed here and is kept")
+
+	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
+		model = f"cohere/test-{self.key}"
+		text = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", text.replace("temperature: 0.2", f"model: {model}"))
+		self.install()
+		provider = frappe.get_doc("AI Provider", frappe.db.get_value("AI Model", model, "provider"))
+		provider.api_key = "sk-of-a-person-123456"
+		provider.save()
+		user = make_user(self.role)
+		mine = make("Agent", agent_name=unique("Mine"), agent_tool=[{"tool": f"list_{self.key}"}])
+		text = text[: text.index("tools:\n  -")].replace(f"list_{self.key}, ", "")
+		self.put("pack.yaml", text.replace(f"roles: [{self.role}]", ""))
+		doctypes = json.loads((self.folder / "doctypes.json").read_text())
+		doctypes[0]["permissions"].pop()
+		self.put("doctypes.json", json.dumps(doctypes))
+		frappe.clear_messages()
+		report = self.install()
+		self.assertEqual(report.removed, [f"AI Model {model}", f"Role {self.role}"])
+		in_use = "the pack no longer has it, but it is in use and is kept."
+		tool = f"Agent Tool Function list_{self.key}: {in_use}"
+		self.assertEqual(report.kept, [f"AI Provider {provider.name}: {in_use}", tool])
+		self.assertNotIn(self.role, frappe.get_roles(user))
+		self.assertEqual(frappe.local.message_log, [])
+		for doc in (mine, frappe.get_doc("Agent Tool Function", f"list_{self.key}"), provider):
+			doc.delete()
+		frappe.db.commit()
+
+	def test_a_tool_that_a_person_added_stays(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.append("agent_tool", {"tool": "final_answer"})
+		agent.save()
+		self.write("2.0", "Water them twice.")
+		self.install()
+		tools = [row.tool for row in frappe.get_doc("Agent", self.agent).agent_tool]
+		self.assertEqual(tools, [f"list_{self.key}", "extract_text", "final_answer"])
+
+	def test_a_field_that_a_person_added_stays(self):
+		doctype = frappe.get_doc("DocType", self.plant)
+		doctype.append("fields", {"fieldname": "mine", "fieldtype": "Data", "label": "Mine"})
+		doctype.save()
+		self.write("2.0", fields=("height", "weight"))
+		self.install()
+		fields = {df.fieldname for df in frappe.get_meta(self.plant).fields}
+		self.assertEqual(fields, {"plant_name", "height", "weight", "mine"})
+
+	def test_records_deleted_by_a_user_are_not_recreated(self):
+		frappe.delete_doc(self.plant, f"Rose {self.key}")
+		report = self.install()
+		self.assertEqual(report.kept, [f"{self.plant} Rose {self.key}: it was deleted, and stays so."])
+		self.assertFalse(frappe.db.exists(self.plant, f"Rose {self.key}"))
+
+	def test_records_dropped_from_the_pack_are_deleted_if_unchanged(self):
+		self.write("2.0", plants=("Rose", "Fern"))
+		self.install()
+		frappe.db.set_value(self.plant, f"Rose {self.key}", "height", 9)
+		self.write("3.0", plants=())
+		report = self.install()
+		self.assertEqual(report.removed, [f"{self.plant} Fern {self.key}"])
+		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
+		self.assertIn("but it was changed here", report.kept[0])
+
+	def test_agents_and_the_tools_that_call_them_are_dropped_together(self):
+		helper, tool = f"Helper {self.key}", f"ask_{self.key}"
+		first = f"{{agent_name: {self.agent}, instructions: Ask., tools: [{tool}]}}"
+		second = f"{{agent_name: {helper}, instructions: Help.}}"
+		ask = f"{{tool_name: {tool}, types: Run Agent, agent: {helper}, description: Ask}}"
+		head = f"pack: {self.name}\ntitle: Test\nversion: '1'\n"
+		self.put("pack.yaml", f"{head}agents: [{first}, {second}]\ntools: [{ask}]\n")
+		self.install()
+		self.put("pack.yaml", head)
+		report = self.install()
+		self.assertEqual(report.kept, [])
+		for doctype, name in (("Agent", self.agent), ("Agent", helper), ("Agent Tool Function", tool)):
+			self.assertFalse(frappe.db.exists(doctype, name))
+
+	def test_a_doctype_dropped_from_the_pack_is_deleted_if_empty(self):
+		empty = f"Pot {self.key}"
+		values = {"doctype": "DocType", "name": empty, "module": "Huf", "custom": 1}
+		values["fields"] = [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
+		documents = json.loads((self.folder / "doctypes.json").read_text())
+		self.put("doctypes.json", json.dumps([*documents, values]))
+		self.install()
+		pot = make(empty, size=1)
+		self.write("2.0")
+		self.assertIn(f"DocType {empty}: the pack no longer has it", self.install().kept[0])
+		pot.delete()
+		frappe.db.commit()
+		self.put("doctypes.json", json.dumps([*documents, values]))
+		frappe.delete_doc("DocType", empty)
+		self.install()
+		self.write("3.0")
+		self.assertEqual(self.install().removed, [f"DocType {empty}"])
+		self.assertFalse(frappe.db.table_exists(empty, cached=False))
