@@ -26,7 +26,6 @@ from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.schemas import TABLE_TYPES
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
-UNCOMPARED_TYPES = {"Password"}
 LINK_TYPES = ("Link", *TABLE_TYPES)
 ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
 
@@ -233,9 +232,13 @@ def read_stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
 	"""The stored values of these parts, without passwords."""
 	doc = frappe.get_doc(doctype, name)
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
-	secret = {df.fieldname for df in doc.meta.fields if df.fieldtype in UNCOMPARED_TYPES}
+	secret = list_secret_fields(doctype)
 	values = {each: to_plain_rows(doc.get(each)) for each in fields if each not in secret}
 	return split_document_parts(doctype, values)
+
+
+def list_secret_fields(doctype: str) -> set[str]:
+	return {df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype == "Password"}
 
 
 def to_plain_rows(value):
@@ -253,7 +256,9 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 
 	Returns the merge and the digests to store.
 	"""
-	given = split_entry(entry)
+	secret = list_secret_fields(entry.doctype)  # once stored, they are the site's: nothing tells who set them
+	given = {part: value for part, value in split_entry(entry).items() if part not in secret}
+	kept = {part: each for part, each in kept.items() if part not in secret}
 	is_new = not set(given) <= set(kept)
 	changed = list_versioned_parts(entry.doctype, name) if is_new else set()
 	if entry.doctype == "Agent Trigger":

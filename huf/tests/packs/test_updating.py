@@ -90,6 +90,22 @@ class TestUpdating(PackTestCase):
 		self.assertEqual((tools["web_search"], tools["open_url"]), (1, 0))
 		self.assertRegex(report.kept[0], "roles.*was changed here and is kept")
 
+	def test_an_update_neither_replaces_nor_clears_a_secret(self):
+		name, field = unique("Provider"), "api_key"
+		for version, given in (
+			("1.1", {field: "sk-of-the-pack-1"}),
+			("1.2", {field: "sk-of-the-pack-2"}),
+			("1.3", {}),
+		):
+			self.write(version)
+			self.put("records.json", json.dumps([{"doctype": "AI Provider", "provide_name": name, **given}]))
+			self.install()
+			provider = frappe.get_doc("AI Provider", name)
+			if version == "1.1":
+				provider.api_key = "sk-of-a-person-123456"
+				provider.save(ignore_version=False)
+			self.assertEqual(provider.get_password(field), "sk-of-a-person-123456")
+
 	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
 		model = f"cohere/test-{self.key}"
 		text = (self.folder / "pack.yaml").read_text()
