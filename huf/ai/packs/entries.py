@@ -60,7 +60,7 @@ def check_entry_rights(entry: PackEntry) -> None:
 			f"{entry.place}: keys are sent to the address of an AI Provider. Leave api_base out, and enter "
 			"it on the site."
 		)
-	run_as = entry.values.get("run_as") if entry.doctype == "Agent Trigger" else None
+	run_as = entry.values.get("run_as") if entry.doctype in ("Agent Trigger", "Agent Mailbox") else None
 	if run_as and "System Manager" in frappe.get_roles(str(run_as)):
 		raise UsageError(
 			f"{entry.place}: {run_as} is a System Manager. Leave run_as out, and choose Run As on the site."

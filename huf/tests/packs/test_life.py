@@ -132,6 +132,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "No Such Type"}]': "document 1: there is no DocType No Such Type.",
 			'[{"doctype": "User", "email": "sample@example.com"}]': "only System Managers create records of User",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_base": "http://x"}]': "Leave api_base out",
+			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",
