@@ -33,7 +33,7 @@ HUF_DOCTYPES = (
 	"MCP Server",
 	"MCP Server Connection",
 )
-SYSTEM_DOCTYPES = ("Custom DocPerm", "DocShare", "Role", "User", "User Permission")
+SYSTEM_DOCTYPES = ("Custom DocPerm", "DocShare", "MCP Grant", "Role", "User", "User Permission")
 SHORT_TYPES = frozenset(
 	(
 		"Check",
@@ -58,7 +58,7 @@ def read_audit(
 ) -> list[Entry]:
 	"""The first entries after `since`, oldest first: {time, user, action, doctype, name ...}.
 
-	Logins, users, roles and shares are for System Managers.
+	Logins, users, roles, shares and grants of programs are for System Managers.
 	"""
 	period = [
 		["creation", ">", since or datetime(1970, 1, 1)],

@@ -7,6 +7,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.times import to_utc
+from huf.ai.mcp.server import grants
 from huf.ai.queries.audit import read_audit
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make, make_agent, make_user, unique
@@ -66,6 +67,22 @@ class TestAudit(SiteTestCase):
 		self.assertFalse(self.entries(False, doctype="User"))
 		self.assertFalse(self.entries(False, doctype="DocShare"))
 		self.assertTrue(self.entries(False, doctype="Agent", name=agent))
+
+	def test_grants_of_programs_and_their_end_are_logged_for_system_managers(self):
+		user = make_user("Huf User")
+		grant = grants.insert_grant(unique("code"), user, "client", "A program", "http://127.0.0.1/mcp")
+		frappe.set_user(user)
+		frappe.delete_doc(grants.GRANT, grant)
+		frappe.set_user("Administrator")
+		frappe.db.commit()
+		found = self.entries(doctype=grants.GRANT, name=grant)
+		self.assertEqual([(each["action"], each["user"]) for each in found], [("delete", user)])
+		grant = grants.insert_grant(unique("code"), user, "client", "A program", "http://127.0.0.1/mcp")
+		found = self.entries(doctype=grants.GRANT, name=grant)
+		self.assertEqual([(each["action"], each["user"]) for each in found], [("create", user)])
+		self.assertEqual(self.entries(False, doctype=grants.GRANT), [])
+		grants.delete_grant(grant)
+		frappe.db.commit()
 
 	def test_the_audit_log_contains_no_secrets(self):
 		provider = make(
