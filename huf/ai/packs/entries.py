@@ -60,6 +60,9 @@ def check_entry_rights(entry: PackEntry) -> None:
 			f"{entry.place}: keys are sent to the address of an AI Provider. Leave api_base out, and enter "
 			"it on the site."
 		)
+	for name in sorted(list_secret_fields(entry.doctype)):
+		if entry.values.get(name):
+			raise UsageError(f"{entry.place}: {name} is a secret. Leave it out, and enter it on the site.")
 	run_as = entry.values.get("run_as") if entry.doctype in ("Agent Trigger", "Agent Mailbox") else None
 	if run_as and "System Manager" in frappe.get_roles(str(run_as)):
 		raise UsageError(

@@ -133,6 +133,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "User", "email": "sample@example.com"}]': "only System Managers create records of User",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_base": "http://x"}]': "Leave api_base out",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
+			'[{"doctype": "AI Provider", "provide_name": "x", "api_key": "x"}]': "api_key is a secret",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",

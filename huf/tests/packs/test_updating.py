@@ -5,6 +5,8 @@ import json
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.packs import entries
+from huf.ai.packs.manifest import PackEntry
 from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -91,20 +93,19 @@ class TestUpdating(PackTestCase):
 		self.assertRegex(report.kept[0], "roles.*was changed here and is kept")
 
 	def test_an_update_neither_replaces_nor_clears_a_secret(self):
-		name, field = unique("Provider"), "api_key"
-		for version, given in (
-			("1.1", {field: "sk-of-the-pack-1"}),
-			("1.2", {field: "sk-of-the-pack-2"}),
-			("1.3", {}),
-		):
-			self.write(version)
-			self.put("records.json", json.dumps([{"doctype": "AI Provider", "provide_name": name, **given}]))
-			self.install()
-			provider = frappe.get_doc("AI Provider", name)
-			if version == "1.1":
-				provider.api_key = "sk-of-a-person-123456"
-				provider.save(ignore_version=False)
-			self.assertEqual(provider.get_password(field), "sk-of-a-person-123456")
+		about = {"provide_name": unique("Provider")}
+		first, second, third = (
+			PackEntry("AI Provider", {**about, **given}, "records.json")
+			for given in ({"api_key": "sk-of-the-pack-1"}, {"api_key": "sk-of-the-pack-2"}, {})
+		)
+		doc = entries.insert_entry(first)
+		digests = entries.build_first_digests(first, doc.name)
+		doc.api_key = "sk-of-a-person-123456"
+		doc.save(ignore_version=False)
+		for entry in (second, third):
+			_merged, digests = entries.update_entry(entry, doc.name, digests)
+			stored = frappe.get_doc("AI Provider", doc.name)
+			self.assertEqual(stored.get_password("api_key"), "sk-of-a-person-123456")
 
 	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
 		model = f"cohere/test-{self.key}"
