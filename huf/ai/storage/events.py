@@ -2,8 +2,9 @@
 
 Each event is cached for an hour under its number, so that a reader who rejoins continues after the last one
 it saw; the journal is the record, from which older events are replayed. Text goes to those who follow the
-run; status changes also go to the run's user by realtime, and runs to the log: a line for the start and for
-each call (at debug level, because arguments are user data), a JSON object for the end.
+run; status changes also go to the run's user by realtime, the start to all readers of its conversation, and
+runs to the log: a line for the start and for each call (at debug level, because arguments are user data), a
+JSON object for the end.
 """
 
 import asyncio
@@ -140,14 +141,20 @@ def describe_progress(step: int, tool: str, tools: Iterable[Any], manager: Any) 
 
 
 def build_realtime_listener(user: str) -> Listener:
-	"""A listener that publishes status changes to the user's open pages."""
+	"""A listener that publishes status changes to the user's open pages, and the start of a run to everybody
+	who has its conversation open.
+	"""
 
 	def listen(event: RunEvent) -> None:
-		if event.kind in REALTIME_KINDS:
-			short = {key: value for key, value in event.data.items() if key not in OMITTED_FROM_REALTIME}
-			frappe.publish_realtime(
-				"huf_run", {"run": event.run, "kind": event.kind.value, **short}, user=user
-			)
+		if event.kind not in REALTIME_KINDS:
+			return
+		named = {"run": event.run, "kind": event.kind.value}
+		short = {key: value for key, value in event.data.items() if key not in OMITTED_FROM_REALTIME}
+		frappe.publish_realtime("huf_run", {**named, **short}, user=user)
+		if event.kind is EventKind.RUN_STARTED:
+			conversation = event.data["conversation"]
+			message = {**named, "conversation": conversation}
+			frappe.publish_realtime("huf_run", message, doctype="Agent Conversation", docname=conversation)
 
 	return listen
 

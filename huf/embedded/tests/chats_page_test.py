@@ -194,9 +194,8 @@ class TestChatsPage(PageTestCase):
 				page.get_by_text("can read and write").wait_for()
 				reader.reload()
 				reader.get_by_test_id("run-footer").wait_for()
+				wait_to_hear(page)
 				say(reader, "List the notes")
-				# What the browser tells a page that is looked at again.
-				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
 				shown = page.get_by_test_id("message-user").filter(has_text="List the notes")
 				shown.locator("h2", has_text="Berta").wait_for()
 				page.reload()
@@ -205,6 +204,21 @@ class TestChatsPage(PageTestCase):
 				page.get_by_text("Only you and Huf Managers can read it").wait_for()
 				reader.reload()
 				reader.get_by_text("Not permitted").wait_for()
+
+	def test_without_realtime_a_page_looked_at_again_shows_what_others_have_written(self):
+		with self.open_page() as page:
+			page.route("**/socket.io/**", lambda route: route.abort())
+			say(page, "How many users are there?")
+			address = page.url
+			page.reload()
+			page.get_by_test_id("run-footer").wait_for()
+			with self.open_page() as other:
+				other.goto(address)
+				other.get_by_test_id("run-footer").wait_for()
+				say(other, "List the notes")
+				# What the browser tells a page that is looked at again.
+				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
+				page.get_by_test_id("message-user").filter(has_text="List the notes").wait_for()
 
 	def test_late_list_of_shares_is_not_shown_for_another_chat(self):
 		held = []

@@ -25,6 +25,7 @@ type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
 /** Loads the stored messages, unless a run is streaming here. Known messages stay on the page meanwhile. */
 export async function loadChat(chat: Chat): Promise<void> {
 	if (!chat.conversation || chat.live) return;
+	chat.isBehind = false;
 	const isFirst = !chat.isLoaded;
 	if (isFirst) chat.phase = "loading";
 	try {
@@ -155,10 +156,13 @@ async function follow(chat: Chat, run: string): Promise<void> {
 	loadChat(chat);
 }
 
-/** Events of a run that no chat here streams: another page or a trigger started it. */
+/** Events of a run that no chat here streams: another page, another user or a trigger started it. */
 export function takeRunNews({ run, kind, conversation, ...news }: RunNews): void {
 	for (const chat of openChats()) {
-		if (chat.live) continue;
+		if (chat.live) {
+			chat.isBehind ||= kind === "run_started" && chat.conversation === conversation && chat.live.run !== run;
+			continue;
+		}
 		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
 		// Events may be late: a run that this page has streamed to its end is complete.
 		const isWhole = chat.turns.some((turn) => turn.role === "agent" && turn.run === run && turn.outcome);

@@ -47,7 +47,7 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
 		refreshHistory();
 		// A run that continues without this page, or waits for a person, is followed from here.
-		if (isFollowed || (!outcome && (isWaiting || isOngoing || !chat.problem))) loadChat(chat);
+		if (isFollowed || chat.isBehind || (!outcome && (isWaiting || isOngoing || !chat.problem))) loadChat(chat);
 	}
 }
 

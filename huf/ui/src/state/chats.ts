@@ -47,6 +47,8 @@ export interface Chat {
 	isUnlisted: boolean;
 	/** The number, by `nextNumber`, of the request or stream that is shown: earlier responses are out of date. */
 	newest: number;
+	/** Whether another run has begun while this page streams one. */
+	isBehind: boolean;
 	/** The run that continues without this page. */
 	ongoing: string | null;
 	/** A run in progress that could not be followed: its record is polled. */
@@ -82,6 +84,7 @@ function createChat(conversation: string | null): Chat {
 		live: null,
 		isUnlisted: false,
 		newest: 0,
+		isBehind: false,
 		ongoing: null,
 		unfollowed: null,
 		waiting: null,
