@@ -7,6 +7,7 @@ import struct
 import unittest
 import zlib
 
+from huf.ai.runs.messages import MAX_FILES
 from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
@@ -177,6 +178,14 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_role("button", name="Remove a.zip").click()
 			# Sending also waits until the agents are loaded.
 			page.locator("[data-testid=send]:enabled").wait_for()
+
+	def test_refused_files_do_not_count_towards_the_limit_of_a_message(self):
+		with self.open_page() as page:
+			choose = page.locator("input[type=file]").first
+			choose.set_input_files([ZIP] * MAX_FILES)
+			page.get_by_text("This file type is not supported.").nth(MAX_FILES - 1).wait_for()
+			choose.set_input_files([NOTE])
+			page.get_by_role("link", name="note.txt").wait_for()
 
 	def test_removing_a_failed_file_does_not_send_what_waited_for_it(self):
 		with self.open_page() as page:

@@ -60,7 +60,8 @@ async function attachOne(draft: string, file: File): Promise<void> {
 	uploads.set(item.key, controller);
 	try {
 		const wanted = await fitted(file, kind);
-		const problem = problemOf(wanted, limits, items.indexOf(item), currentLocale());
+		const before = items.slice(0, items.indexOf(item)).filter((each) => !each.error);
+		const problem = problemOf(wanted, limits, before.length, currentLocale());
 		if (problem) throw new Error(t(problem.key, problem.values));
 		const onProgress = (share: number) => void (item.share = share);
 		const { name, file_url } = await uploadFile(wanted, { onProgress, signal: controller.signal });
