@@ -60,7 +60,7 @@ def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any,
 	check_editor(row, arguments)
 	proposal = propose_again(row, arguments)
 	if proposal.second_person and frappe.session.user == row.owner:
-		raise frappe.PermissionError(SECOND_PERSON)
+		raise frappe.PermissionError(_(SECOND_PERSON))
 	return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
 
 
@@ -74,13 +74,14 @@ def check_editor(row, arguments: dict) -> None:
 		admit(row.agent, frappe.session.user)
 		propose_again(row, arguments, frappe.session.user)
 	except (UsageError, frappe.PermissionError) as error:
-		raise UsageError(f"You can change the arguments only to what you may do yourself. {error}") from None
+		text = _("You can change the arguments only to what you may do yourself. {0}")
+		raise UsageError(text.format(error)) from None
 
 
 def check_draft_stops(row) -> None:
 	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
 	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
-	stops.refuse_if_stopped(run or {}, "Approve the draft after it has been released.", row.tool)
+	stops.refuse_if_stopped(run or {}, _("Approve the draft after it has been released."), row.tool)
 
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
@@ -155,15 +156,15 @@ def get_open_draft(name: str, digest: str | None):
 	"""
 	row = drafts.read_draft(name)
 	if row and row.second_person and frappe.session.user == row.owner:
-		raise frappe.PermissionError(SECOND_PERSON)
+		raise frappe.PermissionError(_(SECOND_PERSON))
 	if not row or not may_answer_draft(row):
-		raise frappe.PermissionError(f"There is no draft {name!r} that you may answer.")
+		raise frappe.PermissionError(_("There is no draft {0} that you may answer.").format(name))
 	if row.status != drafts.PENDING:
 		raise UsageError(describe_decision(row))
 	if row.expires_at and row.expires_at < now_datetime():
 		raise UsageError(_("This draft has expired and cannot be answered any more."))
 	if digest and digest != row.digest:
-		raise UsageError(CHANGED)
+		raise UsageError(_(CHANGED))
 	return row
 
 
@@ -190,7 +191,7 @@ def check_fresh(row) -> None:
 	drafts.renew_draft(row, proposal)
 	frappe.db.commit()
 	mail_approver(row.agent, row.name)
-	raise UsageError(CHANGED)
+	raise UsageError(_(CHANGED))
 
 
 def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
@@ -205,11 +206,12 @@ def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
 
 			tool = find_tool(row.agent, row.tool)
 			if tool is None:
-				raise UsageError(f"{user} cannot use the tool {row.tool} any more. Reject the draft.")
+				text = _("{0} cannot use the tool {1} any more. Reject the draft.")
+				raise UsageError(text.format(user, row.tool))
 			return propose(tool, arguments)
 	except (*REFUSALS, frappe.db.DataError) as error:
 		frappe.db.rollback()
-		raise UsageError(f"It cannot be done: {error or type(error).__name__}") from None
+		raise UsageError(_("It cannot be done: {0}").format(error or type(error).__name__)) from None
 
 
 def store_answer(row, answer: DraftAnswer) -> dict:
@@ -217,7 +219,7 @@ def store_answer(row, answer: DraftAnswer) -> dict:
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		current = drafts.read_draft(row.name)
-		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_decision(current))
+		raise UsageError(_(CHANGED) if current.status == drafts.PENDING else describe_decision(current))
 	resume_answered(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 

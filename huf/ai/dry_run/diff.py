@@ -29,8 +29,8 @@ DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
 
 def translate_labels(difference: Mapping) -> dict:
-	"""The difference as a reader sees it: DocTypes (as `label`), fields and the document status in the
-	language of the request.
+	"""The difference as a reader sees it: DocTypes (as `label`), fields, choices and the document status in
+	the language of the request.
 	"""
 	changes = [translate_change(each) for each in difference.get("changes") or ()]
 	return {**difference, "changes": changes} if changes else dict(difference)
@@ -51,14 +51,14 @@ def translate_change(change: Mapping) -> dict:
 
 def translate_fields(fields: list[dict]) -> list[dict]:
 	return [
-		{**field, "label": _(field["label"] or field["fieldname"]), **translate_status(field)}
+		{**field, "label": _(field["label"] or field["fieldname"]), **translate_field_values(field)}
 		for field in fields
 	]
 
 
-def translate_status(field: Mapping) -> dict:
-	is_status = field["fieldname"] == DOCSTATUS["fieldname"]
-	return {side: _(field[side]) for side in ("before", "after")} if is_status else {}
+def translate_field_values(field: Mapping) -> dict:
+	is_choice = field["fieldname"] == DOCSTATUS["fieldname"] or field.get("fieldtype") == "Select"
+	return {side: _(field[side]) for side in ("before", "after") if field[side]} if is_choice else {}
 
 
 def read_document_state(doctype: str, name: str) -> dict | None:

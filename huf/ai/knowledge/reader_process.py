@@ -15,6 +15,7 @@ from huf.ai.core.files import get_ending
 from huf.ai.core.text_decoding import decode_bytes
 from huf.ai.knowledge import reading
 from huf.ai.knowledge.chunking import Part
+from huf.ai.knowledge.reading import UnreadableFile
 
 PROCESSOR_S = 30
 TIMEOUT_S = 120
@@ -25,12 +26,25 @@ MAX_INLINE_QUOTES = 40
 """Quotes and code blocks of HTML that is read in this process: nested, they multiply its text."""
 QUOTE = re.compile(r"<(?:blockquote|pre)\b", re.IGNORECASE)
 HTML_ENDINGS = ("html", "htm")
+EXCESS = "{0} takes too much time or memory to be read. Send a smaller file, or its text."
 COUNT = BoundedSemaphore(2)
 """How many children this process has at once."""
 
 
 def read_file(name: str, content: bytes) -> list[Part]:
-	"""The parts of a file. Raises UsageError for one that is unknown, broken or takes too much to read."""
+	"""The parts of a file. Raises UsageError, in the user's language, for one that is unknown, broken or
+	takes too much to read.
+	"""
+	try:
+		return read_within_limits(name, content)
+	except UnreadableFile as error:
+		# The child knows no site, and begins faster without frappe.
+		from frappe import _
+
+		raise UsageError(_(error.text).format(*error.values)) from None
+
+
+def read_within_limits(name: str, content: bytes) -> list[Part]:
 	ending = get_ending(name)
 	small = (
 		ending in HTML_ENDINGS
@@ -48,7 +62,7 @@ def split_html(html: str) -> list[Part]:
 		return reading.split_html_text(html)
 	try:
 		return read_in_child("text.html", html.encode("utf-8", "replace"))
-	except UsageError:
+	except UnreadableFile:
 		return []
 
 
@@ -77,17 +91,13 @@ def read_in_child(name: str, content: bytes) -> list[Part]:
 				command, input=content, env=environment, capture_output=True, timeout=TIMEOUT_S
 			)
 		except subprocess.TimeoutExpired:
-			raise UsageError(describe_excess(name)) from None
+			raise UnreadableFile(EXCESS, name) from None
 	if done.returncode:
-		raise UsageError(describe_excess(name))
+		raise UnreadableFile(EXCESS, name)
 	answer = json.loads(done.stdout)
 	if "error" in answer:
-		raise UsageError(answer["error"])
+		raise UnreadableFile(*answer["error"])
 	return [Part(text, heading, page, start) for text, heading, page, start in answer["parts"]]
-
-
-def describe_excess(name: str) -> str:
-	return f"{name} takes too much time or memory to be read. Send a smaller file, or its text."
 
 
 # --- in the child ---
@@ -99,14 +109,14 @@ def read_from_stdin(name: str) -> None:
 	try:
 		parts = reading.parse_file(name, content)
 		answer: dict = {"parts": [(part.text, part.heading, part.page, part.start) for part in parts]}
-	except UsageError as error:
-		answer = {"error": str(error)}
+	except UnreadableFile as error:
+		answer = {"error": [error.text, *error.values]}
 	except MemoryError:
-		answer = {"error": describe_excess(name)}
+		answer = {"error": [EXCESS, name]}
 	output = json.dumps(answer).encode()
-	sys.stdout.buffer.write(
-		output if len(output) <= MAX_OUTPUT_BYTES else json.dumps({"error": describe_excess(name)}).encode()
-	)
+	if len(output) > MAX_OUTPUT_BYTES:
+		output = json.dumps({"error": [EXCESS, name]}).encode()
+	sys.stdout.buffer.write(output)
 
 
 def limit_resources() -> None:

@@ -41,21 +41,28 @@ SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
+class UnreadableFile(UsageError):
+	"""`text` has places for `values`; who reads the error translates it."""
+
+	def __init__(self, text: str, *values: str):
+		super().__init__(text.format(*values))
+		self.text, self.values = text, values
+
+
 def parse_file(name: str, content: bytes) -> list[Part]:
-	"""The parts of a file, read by its extension. Raises UsageError for unknown or broken files."""
+	"""The parts of a file, read by its extension. Raises UnreadableFile for unknown or broken files."""
 	ending = get_ending(name)
 	if ending not in READERS:
-		raise UsageError(f"{name}: only {', '.join(sorted(READERS))} can be read.")
+		raise UnreadableFile("{0}: only {1} can be read.", name, ", ".join(sorted(READERS)))
 	if ending in OFFICE_ENDINGS and content.startswith(COMPOUND_FILE):
-		raise UsageError(f"{name} is locked with a password, or is a file of an Office before 2007.")
+		raise UnreadableFile("{0} is locked with a password, or is a file of an Office before 2007.", name)
 	try:
 		parts = READERS[ending](content)
 	except list_reader_errors() as error:
 		if getattr(error, "code", None) == XML_OUT_OF_MEMORY:
 			raise MemoryError from None
-		raise UsageError(
-			f"{name} could not be read ({type(error).__name__}): is it a whole .{ending}?"
-		) from None
+		kind = type(error).__name__
+		raise UnreadableFile("{0} could not be read ({1}): is it a whole .{2}?", name, kind, ending) from None
 	return [part for part in parts if part.text.strip()]
 
 
@@ -64,7 +71,7 @@ def read_pdf(content: bytes) -> list[Part]:
 
 	reader = PdfReader(io.BytesIO(content))
 	if reader.is_encrypted and not reader.decrypt(""):
-		raise UsageError("The PDF is locked with a password.")
+		raise UnreadableFile("The PDF is locked with a password.")
 	pages = enumerate(reader.pages, 1)
 	parts = [Part(strip_control_chars(page.extract_text() or ""), page=number) for number, page in pages]
 	return [*parts, Part(strip_control_chars(read_form(reader)))]
@@ -170,7 +177,7 @@ def read_plain_text(content: bytes) -> list[Part]:
 def check_unpacked_size(content: bytes) -> None:
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
 		if sum(each.file_size for each in package.infolist()) > MAX_UNPACKED_BYTES:
-			raise UsageError("The file is too large once it is unpacked.")
+			raise UnreadableFile("The file is too large once it is unpacked.")
 
 
 def list_reader_errors() -> tuple[type[Exception], ...]:

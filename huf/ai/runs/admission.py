@@ -111,7 +111,7 @@ def check_stops(request: AgentRequest, provider: str | None) -> None:
 	"""Raises UsageError if a stop covers a new run. Queued runs wait instead."""
 	trigger = request.origin.trigger if request.origin else None
 	run = {"agent": request.agent, "provider": provider, "run_as": request.user, "trigger": trigger}
-	stops.refuse_if_stopped(run, "A Huf Manager can release it.")
+	stops.refuse_if_stopped(run, _("A Huf Manager can release it."))
 
 
 def count_run(request: AgentRequest, agent) -> None:

@@ -1,6 +1,7 @@
 """Settles external calls whose worker was lost: a manager records the outcome or repeats the call."""
 
 import frappe
+from frappe import _
 
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import UsageError
@@ -37,7 +38,7 @@ def retry_call(name: str) -> str:
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
 	check_enabled(run.run_as)
-	stops.refuse_if_stopped(run.as_dict(), "Repeat the call after it has been released.", row.tool)
+	stops.refuse_if_stopped(run.as_dict(), _("Repeat the call after it has been released."), row.tool)
 	with acting_as(run.run_as):
 		tool = find_tool(run.agent, row.tool)
 	if tool is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import frappe
+from frappe import _
 from frappe.utils import now
 
 from huf.ai.core.costs import Grant, WorstCase
@@ -47,7 +48,7 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	"""
 	row = build_start_values(worst)
 	covered = {"run_as": frappe.session.user, "provider": row["provider"]}
-	refuse_if_stopped(covered, "No model is called until it is released.")
+	refuse_if_stopped(covered, _("No model is called until it is released."))
 	limits = read_limits_outside_runs(frappe.session.user)
 	reservation = reserve_budget(limits, worst) if limits else None
 	used = CallUsage(grant=reservation.grant if reservation else None)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 import frappe
+from frappe import _
 from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
@@ -75,9 +76,9 @@ def refuse_if_stopped(run: Mapping, advice: str, tool: str | None = None) -> Non
 
 def describe_stop(stop: Mapping) -> str:
 	"""For people: who stopped what, and why."""
-	what = "Everything" if stop["scope"] == "All" else f"The {stop['scope'].lower()} {stop['target']}"
-	reason = f": {stop['reason']}" if stop["reason"] else ""
-	return f"{what} was stopped by {stop['stopped_by']} on {stop['stopped_at'][:16]}{reason}"
+	what = _("Everything") if stop["scope"] == "All" else f"{_(stop['scope'])} {stop['target']}"
+	text = _("{0} was stopped by {1} on {2}").format(what, stop["stopped_by"], stop["stopped_at"][:16])
+	return f"{text}: {stop['reason']}" if stop["reason"] else text
 
 
 def add_stop(scope: str, target: str | None, reason: str, stopped_by: str | None = None) -> dict:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import frappe
+from frappe import _
 from frappe.utils import strip_html
 
 from huf.ai.core.errors import PreviewRefused
@@ -112,11 +113,11 @@ def try_restore(target: Target) -> Restored | Problem:
 
 def describe_obstacle(error: Exception, target: Target) -> str:
 	if isinstance(error, frappe.PermissionError):
-		return f"You may not {target.action} this {target.doctype}."
+		return _("You may not do this with this document.")
 	if isinstance(error, frappe.DuplicateEntryError):
-		return "Its name is taken."
+		return _("Its name is taken.")
 	if isinstance(error, PreviewRefused):
-		return str(error).replace(ADVICE, "Restore it yourself.")
+		return str(error).replace(ADVICE, _("Restore it yourself."))
 	return strip_html(str(error)) or type(error).__name__
 
 
@@ -131,26 +132,26 @@ def restore(target: Target) -> Restored:
 	if action == "cancel":
 		doc.cancel()
 		is_wanted = target.wanted is not None and target.wanted.get("docstatus") == 2
-		note = None if is_wanted else "It stays as a cancelled document."
+		note = None if is_wanted else _("It stays as a cancelled document.")
 		return Restored(target.doctype, target.name, action, note=note)
 	if action == "amend":
 		return amend(target, doc)
 	if action == "submit":
-		frappe.throw(frappe._("It is a draft again; submit it yourself."))
+		frappe.throw(_("It is a draft again; submit it yourself."))
 	set_values(doc, target)
 	doc.save()
 	set_origin(target, target.name)
 	left = find_left(target, target.name)
 	if left and read_stored_image(target.doctype, target.name) == target.current:
-		labels = ", ".join(frappe._(doc.meta.get_label(name) or name) for name in left)
-		frappe.throw(frappe._("You may not write these fields, or they are computed: {0}").format(labels))
+		labels = ", ".join(_(doc.meta.get_label(name) or name) for name in left)
+		frappe.throw(_("You may not write these fields, or they are computed: {0}").format(labels))
 	return Restored(target.doctype, target.name, "update", left)
 
 
 def create_again(target: Target) -> Restored:
 	wanted = target.wanted or {}
 	if wanted["docstatus"] == CANCELLED:
-		frappe.throw(frappe._("It was a cancelled document, and these cannot be created again."))
+		frappe.throw(_("It was a cancelled document, and these cannot be created again."))
 	values = {**wanted["fields"], **to_rows(wanted, with_names=True), **read_deleted_file(target)}
 	doc = frappe.get_doc({"doctype": target.doctype, **values})
 	doc.insert(set_name=target.name, set_child_names=False)
@@ -163,7 +164,7 @@ def create_again(target: Target) -> Restored:
 		set_values(doc, target)
 		doc.save()
 		left = find_left(target, doc.name)
-	note = None if target.doctype == "File" else NOT_RESTORED
+	note = None if target.doctype == "File" else _(NOT_RESTORED)
 	return Restored(target.doctype, doc.name, "create", left, note)
 
 
@@ -197,7 +198,7 @@ def amend(target: Target, doc) -> Restored:
 	"""A copy of a cancelled document with the wanted values; submitted if the document was."""
 	wanted = target.wanted or {}
 	if not doc.meta.has_field("amended_from"):
-		frappe.throw(frappe._("It was cancelled, and a {0} cannot be amended.").format(target.doctype))
+		frappe.throw(_("It was cancelled, and a {0} cannot be amended.").format(target.doctype))
 	last = find_last_amendment(target)
 	copied = {df.fieldname for df in doc.meta.fields if not df.no_copy}
 	values = {name: value for name, value in wanted["fields"].items() if name in copied}
@@ -207,7 +208,7 @@ def amend(target: Target, doc) -> Restored:
 	amended.insert()
 	if wanted["docstatus"] == SUBMITTED:
 		amended.submit()
-	return Restored(target.doctype, amended.name, "amend", note=f"It amends {last}.")
+	return Restored(target.doctype, amended.name, "amend", note=_("It amends {0}.").format(last))
 
 
 def find_last_amendment(target: Target) -> str:
@@ -218,7 +219,7 @@ def find_last_amendment(target: Target) -> str:
 		if not found:
 			return last
 		last, state = found
-	return frappe.throw(frappe._("It has been amended already, as {0}.").format(last))
+	return frappe.throw(_("It has been amended already, as {0}.").format(last))
 
 
 def set_values(doc, target: Target) -> None:

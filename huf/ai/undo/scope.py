@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import frappe
+from frappe import _
 from frappe.utils import get_datetime
 
 from huf.ai.core.arguments import parse_result
@@ -70,9 +71,9 @@ def parse_scope(
 		raise UsageError("runs must be a list of names of Agent Runs.")
 	record = (str(doctype), str(name)) if doctype and name else None
 	if sum(map(bool, (names, agent, trigger, record))) != 1:
-		raise UsageError("Name the runs to undo, or an agent, a trigger or a record and a time.")
+		raise UsageError(_("Name the runs to undo, or an agent, a trigger or a record and a time."))
 	if not names and not since:
-		raise UsageError("Say since when to undo what was done.")
+		raise UsageError(_("Say since when to undo what was done."))
 	moment = parse_since(since) if since else None
 	return UndoSelection(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
 
@@ -85,7 +86,7 @@ def parse_since(text: str) -> datetime:
 			return from_utc(moment) if moment.tzinfo else moment
 	except (ValueError, OverflowError):
 		pass
-	raise UsageError(f"{text!r} is not a time, such as 2026-11-22 09:00.")
+	raise UsageError(_("{0} is not a time, such as 2026-11-22 09:00.").format(text))
 
 
 def read_scope(scope: UndoSelection) -> UndoScope:
@@ -95,10 +96,11 @@ def read_scope(scope: UndoSelection) -> UndoScope:
 	made = list_known_changes({"run": ["in", runs], **since, **scope.record_filters})
 	changes = [row for row in made if not row.undone_by]
 	if len(changes) > MAX_CHANGES:
-		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
+		text = _("These are {0} changes. Undo at most {1} at a time.")
+		raise UsageError(text.format(len(changes), MAX_CHANGES))
 	if any(row.before is None and row.after is None for row in changes):
 		raise UsageError(
-			"The contents of these runs were cleared after their retention time, so they cannot be undone."
+			_("The contents of these runs were cleared after their retention time, so they cannot be undone.")
 		)
 	external, untraced = ((), ()) if scope.record else list_remaining_calls(runs, scope.since)
 	return UndoScope(
@@ -154,24 +156,25 @@ def find_runs(scope: UndoSelection) -> list[str]:
 		names = list(scope.runs)
 		for name in names:
 			if not frappe.db.exists("Agent Run", name):
-				raise UsageError(f"There is no run {name!r}.")
+				raise UsageError(_("There is no run {0}.").format(name))
 			frappe.get_doc("Agent Run", name).check_permission("read")
 	else:
 		chosen = {**choose_runs(scope), "is_undo": 0}
 		still = list_run_names({**chosen, "status": ["in", OPEN_STATUSES]})
 		names = [*list_run_names({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
-		raise UsageError("There is no run since then that did something here and that you may read.")
+		raise UsageError(_("There is no run since then that did something here and that you may read."))
 	for name in names:  # which grows in the loop
 		if len(names) > MAX_RUNS:
-			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
+			raise UsageError(_("These are more than {0} runs. Undo fewer at a time.").format(MAX_RUNS))
 		if not scope.record:
 			names += [run for run in list_run_names({"parent_run": name}) if run not in names]
 	still = frappe.get_all(
 		"Agent Run", {"name": ["in", names], "status": ["in", OPEN_STATUSES]}, pluck="name", order_by="name"
 	)
 	if still:
-		raise UsageError(f"These runs have not ended: {', '.join(still)}. Cancel them first.")
+		text = _("These runs have not ended: {0}. Cancel them first.")
+		raise UsageError(text.format(", ".join(still)))
 	return names
 
 

@@ -94,7 +94,7 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 		changes.end()
 		frappe.db.rollback()
 		if isinstance(error, PreviewChanged):
-			raise UsageError(CHANGED) from None
+			raise UsageError(_(CHANGED)) from None
 		if isinstance(error, ToolError):
 			raise UsageError(explain_refusal(error)) from None
 		raise
@@ -105,27 +105,28 @@ def apply_undo(scope: UndoSelection, approved: str, decisions: Decisions | str |
 
 
 def explain_refusal(error: ToolError) -> str:
-	return str(error).replace(ADVICE, "Keep such documents, and restore them yourself.")
+	return str(error).replace(ADVICE, _("Keep such documents, and restore them yourself."))
 
 
 def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[list[Restored], list[Any]]:
 	"""(what was restored, the Agent Change rows that are undone)."""
 	# Lock before reading, so that a concurrent undo of the same changes sees this one's.
 	if not found.changes or not lock_changes([row.name for row in found.changes]):
-		raise UsageError(NOTHING)
+		raise UsageError(_(NOTHING))
 	plans = make_plans(found, decisions, lock=True)
 	targets = list_targets(plans)
-	prefix, _, difference = approved.partition(".")
+	prefix, _dot, difference = approved.partition(".")
 	if prefix != digest_plans(found, plans, decisions):
-		raise UsageError(CHANGED)
+		raise UsageError(_(CHANGED))
 
 	def work() -> tuple[list[Restored], list[Problem]]:
 		restored, problems = restore_all(targets)
 		if readable := list_readable(problems):
-			names = "; ".join(f"{each.doctype} {each.name}: {each.error}" for each in readable)
-			raise UsageError(f"This cannot be undone. Keep these documents, or repair them first: {names}")
+			names = "; ".join(f"{_(each.doctype)} {each.name}: {each.error}" for each in readable)
+			text = _("This cannot be undone. Keep these documents, or repair them first: {0}")
+			raise UsageError(text.format(names))
 		if not restored:
-			raise UsageError(NOTHING_RESTORED)
+			raise UsageError(_(NOTHING_RESTORED))
 		return restored, problems
 
 	restored, unreadable = apply_approved(work, difference)

@@ -6,6 +6,7 @@ import frappe
 from frappe.share import add_docshare
 
 from huf.ai.core.errors import UsageError
+from huf.ai.dry_run.diff import translate_labels
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
@@ -82,6 +83,22 @@ class TestAccess(DraftTestCase):
 		frappe.local.lang = "de"
 		(field,) = get_draft(draft)["difference"]["changes"][0]["fields"]
 		self.assertEqual((field["before"], field["after"]), (frappe._("Draft"), frappe._("Submitted")))
+
+	def test_choices_and_refused_answers_are_in_the_language_of_the_reader(self):
+		field = {
+			"fieldname": "scope",
+			"label": "Scope",
+			"fieldtype": "Select",
+			"before": None,
+			"after": "Trigger",
+		}
+		change = {"doctype": "Agent Stop", "fields": [field]}
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		(shown,) = translate_labels({"changes": [change]})["changes"][0]["fields"]
+		self.assertEqual((shown["before"], shown["after"]), (None, "Auslöser"))
+		with acting_as(self.manager), self.assertRaisesRegex(UsageError, "hat sich geändert"):
+			approve(self.name, "another digest")
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):

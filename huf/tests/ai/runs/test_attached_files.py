@@ -232,6 +232,13 @@ class TestPermissions(AttachmentCase):
 
 
 class TestLife(AttachmentCase):
+	def test_unreadable_file_is_refused_in_the_language_of_its_sender(self):
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		file, agent = self.file(self.name.replace(".txt", ".pdf"), b"not a PDF"), self.agent()
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "konnte nicht gelesen werden"):
+			send_agent_chat_message(agent, "Read this", None, [file])
+
 	def test_history_lists_attachments_that_were_sent_as_json(self):
 		file, agent = self.file(self.name, "Tea"), self.agent()
 		self.server.script(text("Hi."))

@@ -104,7 +104,7 @@ class TestStops(SiteTestCase):
 		frappe.rename_doc("Agent Tool Function", self.tool, names[0])
 		frappe.rename_doc("Agent", self.agent, names[1])
 		frappe.db.commit()
-		with self.assertRaisesRegex(UsageError, f"The agent {names[1]} was stopped"):
+		with self.assertRaisesRegex(UsageError, f"Agent {names[1]} was stopped"):
 			run_agent(replace(self.request(), agent=names[1]))
 		self.assertEqual([each["target"] for each in read_stops()], names)
 		stored = frappe.get_all("Agent Stop", {"target": ["in", names]}, pluck="target", order_by="creation")

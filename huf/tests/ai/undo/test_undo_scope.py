@@ -30,7 +30,9 @@ class TestScope(UndoTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Run", first, ["status", "is_undo"]), ("Success", 1))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first}), 1)
 		again = UndoSelection((run,))
-		with self.assertRaises(UsageError):
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		with self.assertRaisesRegex(UsageError, "nichts rückgängig zu machen"):
 			apply_undo(again, preview_undo(again)["digest"])
 		undo(first)
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
