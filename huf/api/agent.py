@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import frappe
+from frappe import _
 
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
@@ -69,7 +70,8 @@ def summarize_agent(row, triggers: int) -> dict:
 	doc = frappe.get_cached_doc("Agent", row.name)
 	_provider, model = find_listed_model(doc)
 	return {
-		**{key: doc.get(key) for key in ("description", "disabled", "allow_chat")},
+		**{key: doc.get(key) for key in ("disabled", "allow_chat")},
+		"description": translate_shipped_text(doc.description),
 		**row,
 		"model": model,
 		"is_offline": model == OFFLINE,
@@ -90,7 +92,7 @@ def describe_agent(doc) -> dict:
 	provider, model = find_listed_model(doc)
 	return {
 		"name": doc.name,
-		"description": doc.description,
+		"description": translate_shipped_text(doc.description),
 		"provider": provider,
 		"model": model,
 		"is_offline": model == OFFLINE,
@@ -103,8 +105,13 @@ def describe_agent(doc) -> dict:
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],
-		"starters": split_lines(doc.starters),
+		"starters": [translate_shipped_text(line) for line in split_lines(doc.starters)],
 	}
+
+
+def translate_shipped_text(text: str | None) -> str | None:
+	"""Texts of the agent that Huf brings are in the reader's language, people's own stay as they are."""
+	return _(text) if text else text
 
 
 def can_see(agent, provider: str | None, model: str) -> bool:

@@ -71,6 +71,16 @@ class TestLanguages(PageTestCase):
 			page.get_by_test_id("draft-headline").get_by_text("Aufgabe").wait_for()
 			page.get_by_test_id("change-field").get_by_text("Beschreibung", exact=True).wait_for()
 
+	def test_the_first_agent_greets_and_answers_in_the_page_language(self):
+		for locale, question, answer in (
+			("de-DE", "Wie viele Benutzer gibt es?", "Einträge in User"),
+			("es-ES", "¿Cuántos usuarios hay?", "registros de User"),
+			("cs-CZ", "Kolik je uživatelů?", "Počet záznamů v User"),
+		):
+			with self.open_page("/huf/chat?agent=Office%20Assistant", locale=locale) as page:
+				page.get_by_test_id("starter").filter(has_text=question).click()
+				page.get_by_test_id("message-agent").get_by_text(answer).wait_for()
+
 	def test_errors_of_the_site_are_in_the_page_language(self):
 		for locale, words in {"de-DE": "die Sie lesen dürfen", "es-ES": "que pueda leer"}.items():
 			with self.open_page(f"/huf/chat/{'0' * 32}", locale=locale) as page:
