@@ -22,6 +22,7 @@ from huf.ai.core.types import (
 	StopReason,
 	Usage,
 )
+from huf.ai.loop.engine import CUT_BY
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import Review, RunContext
 from huf.ai.receipts.claims import build_correction
@@ -37,7 +38,7 @@ from huf.ai.storage import leases
 from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal, elapsed
-from huf.ai.storage.limits import Limit, read_limits
+from huf.ai.storage.limits import Limit, read_limits, translate
 from huf.ai.storage.recorded_run import RecordedRun
 from huf.ai.storage.run_rows import store_opening, suspend_with_usage
 from huf.ai.undo.capture import CallChanges
@@ -46,6 +47,7 @@ MAX_ATTEMPTS = 10
 """How many workers a run may lose, plus one per step it has made."""
 TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
 FAULT = "The run failed because of an internal error. The details are in the Error Log."
+CUT_TEXTS = [text for _reason, text in CUT_BY.values() if text]
 CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
 """Depth of nested agent calls."""
@@ -115,12 +117,16 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 	open.
 	"""
 	if run.lost_workers >= MAX_ATTEMPTS + len(run.recorded.replies):
-		return end_with_record(StopReason.ERROR, run.recorded, error=TOO_MANY_ATTEMPTS)
+		return end_with_record(StopReason.ERROR, run.recorded, error=translate(TOO_MANY_ATTEMPTS))
 	if run.is_resumed and journal.cancel_requested(waiting=True):
-		expire_pending(run.name, "The run was cancelled")
+		expire_pending(run.name, translate("The run was cancelled"))
 		return end_with_record(StopReason.CANCELLED, run.recorded, run.recorded.text)
 	try:
-		return await call_provider(run, journal, emit)
+		outcome = await call_provider(run, journal, emit)
+		# The loop knows no languages.
+		if outcome.error in CUT_TEXTS:
+			outcome.error = translate(outcome.error)
+		return outcome
 	except UsageError as error:
 		return end_with_record(StopReason.ERROR, settle_interrupted(run, journal), error=str(error))
 	except asyncio.CancelledError:
@@ -132,7 +138,7 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 		recorded = settle_interrupted(run, journal)
 		# Without a message Frappe adds the values of variables, API keys among them.
 		frappe.log_error(f"Agent Run {run.name} failed", format_exc())
-		return end_with_record(StopReason.ERROR, recorded, error=FAULT)
+		return end_with_record(StopReason.ERROR, recorded, error=translate(FAULT))
 
 
 def settle_interrupted(run: OpenRun, journal: RunJournal) -> RecordedRun:

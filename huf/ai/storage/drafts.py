@@ -19,6 +19,7 @@ from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
+from huf.ai.storage.limits import translate
 from huf.ai.storage.rows import clip, insert_row, shorten_id, update_row
 
 DRAFT = "Agent Draft"
@@ -224,7 +225,7 @@ def expire_pending(run: str, reason: str) -> None:
 
 def close_drafts(run: str) -> None:
 	"""Close all drafts of an ended run, including approved ones: it makes no more calls."""
-	expire_pending(run, "The run has ended")
+	expire_pending(run, translate("The run has ended"))
 	frappe.db.sql(
 		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
 		(DraftStatus.FAILED.value, "The run ended before it was done.", run, APPROVED),

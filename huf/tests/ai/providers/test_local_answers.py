@@ -6,9 +6,10 @@ import unittest
 import frappe
 
 from huf.ai.providers.repetition import RepetitionWatch
+from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 LOOP = "The to-do is done. I will now do the next one. " * 60
@@ -45,6 +46,15 @@ class TestLocalAnswers(SiteTestCase):
 		frappe.get_doc("AI Provider", provider).update({"is_local": is_local}).save()
 		frappe.db.commit()
 		return make_agent(model, tools, **values)
+
+	def test_the_reason_of_a_stop_is_in_the_language_of_the_user(self):
+		user, agent = make_user("Huf User"), self.make_agent()
+		frappe.db.set_value("User", user, "language", "de")
+		frappe.db.commit()
+		self.server.script(text(LOOP))
+		with acting_as(user):
+			result = run_agent_sync(agent, "What is done?")
+		self.assertIn("endlos wiederholt", result["error"])
 
 	def test_an_endlessly_repeating_answer_stops_the_run_as_stalled(self):
 		self.server.script(text(LOOP))
