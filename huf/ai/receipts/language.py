@@ -158,6 +158,11 @@ ABBREVIATION = re.compile(
 	r"|např|tzv|cca|č)\."
 )
 """Its point ends no sentence."""
+ORDINAL = re.compile(
+	rf"(?m)(?P<marker>^[ \t]*(?:[-*•][ \t]+)?\d{{1,3}}\.)(?=[ \t]+(?!(?i:{MONTH})))"
+	rf"|(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))"
+)
+"""The dot of an ordinal such as "3. Mai", which ends no sentence; that of a list's `marker` stays."""
 SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”“»]))(?!(?<=\d\.)\s?\d)(?=[\s\"'”»]+|$)\s*|\n+")
 """Not inside of a date such as 24. 11. 2026."""
 ASKED_FOR = re.compile(
@@ -222,7 +227,7 @@ def split_sentences(text: str) -> list[str]:
 	text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
 	text = LETTER.sub(":\n", re.sub(r"(?m)^\s*>.*$", "", text))
 	text = ABBREVIATION.sub(lambda found: found[0][:-1], text)
-	text = re.sub(rf"(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))", "", text)
+	text = ORDINAL.sub(lambda found: found["marker"] or "", text)
 	quotations = [found.span() for found in QUOTATION.finditer(text)]
 	ends = [
 		end.span()

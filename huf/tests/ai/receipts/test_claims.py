@@ -317,7 +317,8 @@ class TestClaims(unittest.TestCase):
 			self.assertEqual([claim.is_confirmed for claim in claims], [is_proven], number)
 
 	def test_list_item_numbers_are_not_claims(self):
-		self.assertEqual(check_answer("1. Is it late?\n2. Shall I move it?", self.runs["created"]), [])
+		for answer in ("1. Is it late?\n2. Shall I move it?", "To buy:\n1. milk\n  2. bread\n- 3. tea"):
+			self.assertEqual(check_answer(answer, self.runs["created"]), [], answer)
 
 	def test_long_answer_over_large_results_is_checked_within_a_second(self):
 		rows = [{"name": f"INV-{n:05}", "customer": f"Customer {n}", "total": n * 1.5} for n in range(3000)]
