@@ -146,7 +146,7 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(decision.locator("summary").inner_text(), "Passed on from the chat to the agent")
 			say(page, "What is a city?")
 			self.assertRegex(
-				decision.last.locator("summary").inner_text(), r"Answered without tools \(\d+ % sure\)"
+				decision.last.locator("summary").inner_text(), r"Answered without tools \(\d+% sure\)"
 			)
 			page.reload()
 			decision.nth(1).wait_for()

@@ -36,7 +36,7 @@ test("progress is shown in an agent's own words where it has any", () => {
 	const progress = { step: 3, of: 20, what: "Durchsuche Gesetze", text: "Schritt 3/20: Durchsuche Gesetze..." };
 	assert.equal(progressText({ ...progress, is_own: true }), "Schritt 3/20: Durchsuche Gesetze...");
 	assert.equal(progressText({ ...progress, is_own: false }), "Step 3 of 20: Durchsuche Gesetze");
-	assert.equal(progressText({ text: "Row 4 of 9", is_own: true, fraction: 4 / 9 }), "Row 4 of 9 (44 %)");
+	assert.equal(progressText({ text: "Row 4 of 9", is_own: true, fraction: 4 / 9 }), "Row 4 of 9 (44%)");
 });
 
 test("values are filled in and counted forms are chosen", async () => {

@@ -81,5 +81,6 @@ export const later =
 export function progressText(progress: { is_own?: boolean; text?: string; [value: string]: unknown }): string {
 	const line = progress.is_own ? progress.text || "" : t("run.progress", progress);
 	const share = progress.fraction;
-	return typeof share === "number" ? `${line} (${Math.round(share * 100)} %)` : line;
+	if (typeof share !== "number") return line;
+	return `${line} (${new Intl.NumberFormat(currentLocale(), { style: "percent" }).format(share)})`;
 }
