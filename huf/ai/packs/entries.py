@@ -40,7 +40,8 @@ def check_entries(pack_entries: Iterable[PackEntry], is_shipped: bool) -> None:
 		for each in doctypes
 	}
 	for entry in pack_entries:
-		if frappe.db.exists("DocType", entry.doctype):
+		# As it is stored: databases find a name in any case.
+		if frappe.db.get_value("DocType", entry.doctype, "name") == entry.doctype:
 			check_entry_fields(entry, added)
 			if not is_shipped:
 				check_entry_rights(entry)

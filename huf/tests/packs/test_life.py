@@ -130,6 +130,7 @@ class TestFaults(PackTestCase):
 			"[{}]": "records.json: document 1: a document needs its doctype",
 			'[{"doctype": "ToDo", "colour": 1}]': "document 1: ToDo has no field 'colour'",
 			'[{"doctype": "No Such Type"}]': "document 1: there is no DocType No Such Type.",
+			'[{"doctype": "ai provider", "provide_name": "x"}]': "document 1: there is no DocType ai provider.",
 			'[{"doctype": "User", "email": "sample@example.com"}]': "only System Managers create records of User",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_base": "http://x"}]': "Leave api_base out",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
