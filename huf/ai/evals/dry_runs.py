@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
@@ -224,10 +225,8 @@ def check_case_roles(roles: Sequence[str]) -> None:
 	"""
 	own = frappe.get_roles()
 	if "System Manager" not in own and (missing := [role for role in roles if role not in own]):
-		raise UsageError(
-			f"The case acts with roles that you do not have: {', '.join(map(str, missing))}. "
-			"A System Manager can run it."
-		)
+		text = _("The case acts with roles that you do not have: {0}. A System Manager can run it.")
+		raise UsageError(text.format(", ".join(map(str, missing))))
 
 
 def find_setup_user() -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
@@ -49,7 +50,9 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	"""
 	row = read_ratable_run(run)
 	if not row.opening:
-		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
+		raise UsageError(
+			_("The contents of run {0} are gone: the retention policy has blanked them.").format(run)
+		)
 	verdict, note = "Good" if good else "Bad", clip(note, MAX_NOTE_CHARS)
 	store_verdict(run, verdict, note)
 	*earlier, asked = read_opening(row.opening, is_exact=True)
@@ -70,7 +73,7 @@ def read_ratable_run(run: str):
 	row = frappe.get_doc("Agent Run", run)
 	row.check_permission("read")
 	if row.status not in ENDED:
-		raise UsageError(f"Run {run} has not come to its end, so there is nothing to judge.")
+		raise UsageError(_("Run {0} has not come to its end, so there is nothing to judge.").format(run))
 	return row
 
 
@@ -120,7 +123,7 @@ def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
 
 
 def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:
-	for _, reply in sorted(recorded.replies.items()):
+	for _step, reply in sorted(recorded.replies.items()):
 		calls = [{"call": each.name, "with": parse_result(each.arguments or "{}")} for each in reply.calls]
 		if calls:
 			yield {"calls": calls, **({"say": reply.text} if reply.text else {})}
@@ -148,4 +151,4 @@ def expect_different(note: str) -> Iterator[dict]:
 
 def list_successful_calls(recorded: RecordedRun) -> list[Any]:
 	"""Rows of Agent Tool Call, in order."""
-	return [row for _, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]
+	return [row for _step, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]

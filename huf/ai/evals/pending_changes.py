@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import history
@@ -40,7 +41,7 @@ def try_changes(
 	"""
 	changes = read_pending_changes(agent)
 	if not changes:
-		raise UsageError(f"{agent} has no pending changes.")
+		raise UsageError(_("{0} has no pending changes.").format(agent))
 	report = evaluate_agent(agent, times, model, judge, changes, **options)
 	applied = report.is_good and model is None
 	if applied:
@@ -51,7 +52,9 @@ def try_changes(
 def apply_changes(agent: str, changes: dict) -> None:
 	doc = frappe.get_doc(AGENT, agent)
 	if read_pending_changes(agent) != changes:
-		raise UsageError(f"The changes of {agent} that wait are not those that were tried. Try again.")
+		raise UsageError(
+			_("The changes of {0} that wait are not those that were tried. Try again.").format(agent)
+		)
 	doc.update({**changes, "pending_changes": None})
 	doc.flags.cases_passed = True
 	doc.save()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import frappe
+from frappe import _
 from frappe.utils import now, strip_html
 
 from huf.ai.agents.manager import AgentManager
@@ -149,13 +150,12 @@ def evaluate_agent(
 	Raises UsageError for an agent without cases.
 	"""
 	if not 1 <= times <= MAX_TIMES:
-		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
+		raise UsageError(_("A case can be run 1 to {0} times.").format(MAX_TIMES))
 	doc = frappe.get_doc("Agent", agent).update(changes or {})
 	names = frappe.get_all(CASE, {"agent": agent, "disabled": 0}, pluck="name", order_by="name asc")
 	if not names:
-		raise UsageError(
-			f"The agent {agent} has no cases. Mark a run of it as good or bad, or add an {CASE}."
-		)
+		text = _("The agent {0} has no cases. Mark a run of it as good or bad, or add a case.")
+		raise UsageError(text.format(agent))
 	runner = EvalRunner(doc, model, judge)
 	results = []
 	for name in names:

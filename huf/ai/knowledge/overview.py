@@ -1,6 +1,7 @@
 """Lists Knowledge Sources and their items for the people who maintain them, with their permissions."""
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import store
@@ -63,7 +64,7 @@ def remove_source_item(item: str) -> None:
 		store.ITEM, item, ["source", "reference_doctype", "reference_name", "url"], as_dict=True
 	)
 	if not row:
-		raise UsageError("That is not in the source any more.")
+		raise UsageError(_("That is not in the source any more."))
 	source = frappe.get_doc(SOURCE, row.source)
 	source.check_permission("write")
 	if row.url:
@@ -74,5 +75,5 @@ def remove_source_item(item: str) -> None:
 		frappe.delete_doc("File", row.reference_name)
 	else:
 		raise UsageError(
-			"This source covers all documents that match its filters. Change them, or delete the document."
+			_("This source covers all documents that match its filters. Change them, or delete the document.")
 		)

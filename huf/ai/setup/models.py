@@ -74,7 +74,7 @@ def connect_model(
 	kept; a new key or address replaces the stored one. Raises UsageError.
 	"""
 	if not (provider and model):
-		raise UsageError("Say which provider, and which of its models.")
+		raise UsageError(_("Say which provider, and which of its models."))
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
@@ -82,7 +82,9 @@ def connect_model(
 	unsaved = describe_unsaved(provider, api_key, api_base, is_local)
 	if not unsaved.api_base and not has_known_address(provider, model):
 		# LiteLLM would send the key to OpenAI.
-		raise UsageError(f"Huf does not know where {provider} is. Enter the Address of its server.")
+		raise UsageError(
+			_("Huf does not know where {0} is. Enter the Address of its server.").format(provider)
+		)
 	result, checked = check_model(model, provider, unsaved)
 	if checked:
 		# The server is asked before anything is written.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
@@ -40,7 +41,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 	row = frappe.get_doc("Agent Tool Function", name)
 	if send and row.types not in SENDABLE:
 		raise UsageError(
-			"Only GET and POST tools can be sent from here. Give this one to an agent to use it."
+			_("Only GET and POST tools can be sent from here. Give this one to an agent to use it.")
 		)
 	differences: list[dict] = []
 	with acting_as(user):
@@ -64,11 +65,11 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 def check_may_act_as(user: str) -> None:
 	me = frappe.session.user
 	if "System Manager" not in frappe.get_roles(me):
-		raise frappe.PermissionError("Only a System Manager can try tools as somebody.")
+		raise frappe.PermissionError(_("Only a System Manager can try tools as somebody."))
 	if user == "Administrator" and me != "Administrator":
-		raise frappe.PermissionError("Nobody but Administrator acts as Administrator.")
+		raise frappe.PermissionError(_("Nobody but Administrator acts as Administrator."))
 	if not frappe.db.get_value("User", user, "enabled"):
-		raise UsageError(f"There is no user {user!r} who can sign in.")
+		raise UsageError(_("There is no user {0} who can sign in.").format(user))
 
 
 Runner = Callable[[dict], Awaitable[Any]]
@@ -78,7 +79,7 @@ def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 	"""A replacement for the tool's own `run`; it appends a difference or a request to `differences`."""
 	work = tool.work
 	if work is None or tool.describe is None:
-		raise UsageError(f"{tool.name} cannot be tried here.")
+		raise UsageError(_("{0} cannot be tried here.").format(tool.name))
 
 	async def run_dry(arguments: dict) -> Any:
 		results: list = []

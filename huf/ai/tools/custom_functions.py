@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
 
@@ -65,14 +66,15 @@ def find_app_function(path: str) -> Callable:
 	"""The function at `path`, which an installed app defines. Raises UsageError with the reason."""
 	app = (path or "").partition(".")[0]
 	if app not in frappe.get_installed_apps():
-		raise UsageError(f"{path!r} is not in an installed app. Give a path such as my_app.api.my_function.")
+		text = _("{0} is not in an installed app. Give a path such as my_app.api.my_function.")
+		raise UsageError(text.format(path))
 	try:
 		function = frappe.get_attr(path)
 	except (ImportError, AttributeError, ValueError) as error:
-		raise UsageError(f"There is no function at {path!r}: {error}") from None
+		raise UsageError(_("There is no function at {0}: {1}").format(path, error)) from None
 	defining_app = (getattr(function, "__module__", None) or "").partition(".")[0]
 	if not inspect.isroutine(function) or defining_app != app:
-		raise UsageError(f"{path!r} is not a function that the app {app!r} defines.")
+		raise UsageError(_("{0} is not a function that the app {1} defines.").format(path, app))
 	return function
 
 
@@ -115,7 +117,7 @@ def build_schema(function: Callable) -> dict:
 		return {"type": "object", "properties": {}}
 	hints = get_type_hints(function)
 	arguments = ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2])
-	descriptions = {name: " ".join(text.split()) for _, name, text in arguments}
+	descriptions = {name: " ".join(text.split()) for _indent, name, text in arguments}
 	properties, required, open_ended = {}, [], False
 	for name, parameter in get_signature(function).parameters.items():
 		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):

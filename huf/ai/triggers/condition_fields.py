@@ -3,6 +3,8 @@
 import ast
 from difflib import get_close_matches
 
+from frappe import _
+
 from huf.ai.core.errors import UsageError
 
 STANDARD_FIELDS = (
@@ -32,8 +34,9 @@ def check_condition_fields(condition: str | None, meta) -> None:
 		if name in known:
 			continue
 		near = get_close_matches(name, known, MAX_SUGGESTIONS)
-		advice = f"Did you mean {' or '.join(near)}?" if near else "Use one of its fields."
-		raise UsageError(f"{meta.name} has no field {name}, so the condition is never met. {advice}")
+		advice = _("Similar fields: {0}.").format(", ".join(near)) if near else _("Use one of its fields.")
+		text = _("{0} has no field {1}, so the condition is never met.").format(_(meta.name), name)
+		raise UsageError(f"{text} {advice}")
 
 
 def find_field_names(condition: str) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import frappe
+from frappe import _
 from jinja2 import Environment, TemplateSyntaxError
 from jinja2.nodes import Extends, FromImport, Import, Include
 
@@ -268,15 +269,17 @@ def validate_condition(condition: str | None) -> None:
 	try:
 		parts = split_conjunction(condition)
 	except SyntaxError as error:
-		raise UsageError(f"The condition is not a Python expression: {error.msg}.") from None
+		raise UsageError(_("The condition is not a Python expression: {0}.").format(error.msg)) from None
 	for part in parts:
 		unknown = sorted(find_free_names(part) - NAMES)
 		if unknown:
-			raise UsageError(f"A condition may use doc, now and user, but not {', '.join(unknown)}.")
+			text = _("A condition may use doc, now and user, but not {0}.")
+			raise UsageError(text.format(", ".join(unknown)))
 		empty = {"doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
 		_value, failure = evaluate_part(part, empty)
 		if failure and failure.startswith(("SyntaxError", "TooMuchWork")):
-			raise UsageError(f"The condition {part} uses something that is not allowed: {failure}")
+			text = _("The condition {0} uses something that is not allowed: {1}")
+			raise UsageError(text.format(part, failure))
 
 
 def find_free_names(expression: str) -> set[str]:
@@ -294,15 +297,14 @@ def validate_prompt(template: str | None) -> None:
 	try:
 		tree = Environment().parse(template or "")  # noqa: S701 (parsed only)
 	except TemplateSyntaxError as error:
-		raise UsageError(
-			f"The prompt is not a Jinja template: {error.message} (line {error.lineno})."
-		) from None
+		text = _("The prompt is not a Jinja template: {0} (line {1}).")
+		raise UsageError(text.format(error.message, error.lineno)) from None
 	if ".__" in (template or ""):
-		raise UsageError("Names with two underscores are not allowed in a prompt.")
+		raise UsageError(_("Names with two underscores are not allowed in a prompt."))
 	if next(tree.find_all(OTHER_TEMPLATES), None):
 		# On a bench these read any template file of an app, and an app's source may hold more than a prompt.
 		raise UsageError(
-			"A prompt cannot include, import or extend another template. Write the text into it."
+			_("A prompt cannot include, import or extend another template. Write the text into it.")
 		)
 
 
@@ -310,7 +312,7 @@ def render_prompt(template: str, names: dict) -> str:
 	"""The rendered prompt. Raises UsageError if it cannot be rendered or is empty."""
 	text = render_text(template, names)
 	if not text:
-		raise UsageError("The rendered prompt is empty.")
+		raise UsageError(_("The rendered prompt is empty."))
 	return text
 
 
@@ -324,7 +326,7 @@ def render_text(template: str, names: dict) -> str:
 		# Frappe's filters show their errors to the user, who only saved a document.
 		del frappe.local.message_log[message_count:]
 		message = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
-		raise UsageError(f"The template cannot be rendered: {message}") from None
+		raise UsageError(_("The template cannot be rendered: {0}").format(message)) from None
 
 
 def payload_as_text(payload: Any, max_chars: int) -> str:

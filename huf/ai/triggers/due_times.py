@@ -12,6 +12,7 @@ from itertools import count
 
 from croniter import croniter
 from dateutil.relativedelta import relativedelta
+from frappe import _
 
 MICROSECOND = timedelta(microseconds=1)
 STEPS = {
@@ -87,9 +88,9 @@ def check_cron(expression: str) -> str | None:
 		or not croniter.is_valid(expression)
 		or not (expression.startswith("@") or len(expression.split()) == 5)
 	):
-		return "It takes five fields: minute, hour, day, month and weekday, such as 0 9 * * 1-5."
+		return _("It takes five fields: minute, hour, day, month and weekday, such as 0 9 * * 1-5.")
 	try:
 		croniter(expression, datetime(2000, 1, 1)).get_next(datetime)
 	except ValueError:
-		return "There is no such day."
+		return _("There is no such day.")
 	return None

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus, TriggerType
@@ -78,7 +79,8 @@ def choose_document(trigger, name: str | None):
 		)
 		name = newest[0] if newest else None
 	if not name or not frappe.db.exists(trigger.reference_doctype, name):
-		raise UsageError(f"There is no such {trigger.reference_doctype}. Choose an existing document.")
+		text = _("There is no such document ({0}). Choose an existing one.")
+		raise UsageError(text.format(_(trigger.reference_doctype)))
 	doc = frappe.get_doc(trigger.reference_doctype, name)
 	doc.check_permission("read")
 	return doc

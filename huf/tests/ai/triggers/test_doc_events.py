@@ -6,8 +6,9 @@ from datetime import date, datetime, time, timedelta
 import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
+from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
-from huf.ai.triggers.conditions import Snapshot, evaluate_condition
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition, validate_prompt
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import (
 	clear_doc_event_agents_cache,
@@ -15,6 +16,7 @@ from huf.ai.triggers.doc_events import (
 	run_agent_for_doc,
 	run_hooked_agents,
 )
+from huf.ai.triggers.due_times import check_cron
 from huf.ai.triggers.moments import parse_moments, wrap_moment
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
@@ -215,6 +217,18 @@ class TestFiring(TriggerTestCase):
 
 
 class TestConditions(TriggerTestCase):
+	def test_errors_of_conditions_prompts_and_schedules_are_in_the_language_of_the_user(self):
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		for check, reason in (
+			(lambda: validate_condition("doc.x ="), "kein Python-Ausdruck"),
+			(lambda: validate_condition("other.x"), "aber nicht other"),
+			(lambda: validate_prompt("{{ doc.x"), "keine Jinja-Vorlage"),
+		):
+			with self.assertRaisesRegex(UsageError, reason):
+				check()
+		self.assertIn("fünf Felder", check_cron("at nine"))
+
 	def test_unmet_condition_is_recorded_clause_by_clause(self):
 		trigger = self.trigger(condition="doc.status == 'Open' and doc.priority == 'High' and user")
 		with acting_as(self.user):
