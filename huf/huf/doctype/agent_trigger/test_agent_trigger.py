@@ -30,7 +30,7 @@ class TestAgentTrigger(SiteTestCase):
 			({"reference_doctype": "Version"}, "cannot have triggers"),
 			({"doc_event": "on_submit"}, "not submittable"),
 			({"condition": "doc.status =="}, "not a Python expression"),
-			({"condition": "doc.stat == 'Open'"}, "ToDo has no field stat.* Did you mean status"),
+			({"condition": "doc.stat == 'Open'"}, "ToDo has no field stat.* Similar fields: status"),
 			({"condition": "doc.get('prioriti')"}, "no field prioriti.*priority"),
 			({"condition": "frappe.db.count('User')"}, "but not frappe"),
 			({"condition": "doc._values"}, "not allowed"),
