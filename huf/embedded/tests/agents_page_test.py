@@ -7,6 +7,7 @@ from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
 MANAGER = "manager@example.com"
+COUNSEL = "counsel@example.com"
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
 FITS = """() => {
 	const scrollers = [...document.querySelectorAll("main .overflow-y-auto")];
@@ -48,6 +49,15 @@ class TestAgentsPage(PageTestCase):
 		self.assertEqual([row["tool"] for row in rows], ["list_role", "read_role", "create_note"])
 		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
 		self.assertEqual([row["second_person"] for row in rows], [0, 0, 1])
+
+	def test_preview_chat_of_an_agent_that_the_user_may_not_use_offers_no_other_agent(self):
+		self.make("Role", role_name="Lawyer")
+		self.make_agent("Advocate", allow_chat=1, roles=[{"role": "Lawyer"}])
+		self.add_user(COUNSEL, "Huf Manager")
+		with self.open_page("/huf/agents/Advocate", user=COUNSEL) as page:
+			chat = page.get_by_test_id("test-chat").frame_locator("iframe")
+			chat.get_by_text("You cannot chat with Advocate").wait_for()
+			self.assertEqual(chat.get_by_test_id("composer").count(), 0)
 
 	def test_list_is_read_again_once_the_page_hears_the_site_after_a_break(self):
 		asked = []
