@@ -87,6 +87,10 @@ def choose_document(trigger, name: str | None):
 
 
 def read_event(name: str) -> dict:
-	"""The result of an event for the person who started it: {name, status, run, reason, prompt}."""
+	"""The result of a dispatched event for the person who started it: {name, status, run, reason, prompt}.
+
+	Commits, because only a new transaction is sure to see the row of the same press at the same moment.
+	"""
+	frappe.db.commit()
 	row = trigger_events.read_trigger_event(name)
 	return {key: row.get(key) for key in ("name", "status", "run", "reason", "prompt")}

@@ -11,6 +11,7 @@ from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.runs.admission import acting_as
 from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value, revert_version
 from huf.api import trigger as api
+from huf.tests.contract.connections import together
 from huf.tests.doctypes import CASE, EDITOR, ORDER, make_doctypes
 from huf.tests.factories import make, make_agent, make_user, unique
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
@@ -67,6 +68,11 @@ class TestLists(TriggerTestCase):
 				)
 
 
+def press(trigger: str, user: str) -> dict:
+	with acting_as(user):
+		return api.fire(trigger, key="one press")
+
+
 class TestButtons(TriggerTestCase):
 	def test_pressing_a_button_twice_starts_one_run_as_the_pressing_user(self):
 		trigger = self.trigger("Manual", prompt="Do it for {{ payload.who }}.")
@@ -77,6 +83,12 @@ class TestButtons(TriggerTestCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.run_as, run.prompt), (self.user, "Do it for Anna."))
 		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "manual")
+
+	def test_the_same_press_at_the_same_moment_is_answered_with_one_event(self):
+		trigger = self.trigger("Manual", prompt="Go")
+		events = together([(press, trigger.name, self.user)] * 4)
+		self.assertEqual({(event["name"], event["prompt"]) for event in events}, {(events[0]["name"], "Go")})
+		self.assertEqual(len(work_off(trigger)), 1)
 
 	def test_the_same_key_of_another_user_starts_a_run_of_its_own(self):
 		trigger = self.trigger("Manual", prompt="Do it for {{ payload.who }}.")
