@@ -12,7 +12,7 @@ import frappe
 from frappe.model.document import Document
 from frappe.utils import strip_html
 
-from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
+from huf.ai.core.arguments import check_arguments, parse_arguments, to_text, truncate_result
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
@@ -167,8 +167,11 @@ class ToolFunction:
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
 		"""The result as text, with the origins of its untrusted content."""
-		text = truncate_result(to_visible(result), self.result_limit)
-		origins = [*(self.label(arguments, text) if self.label else ()), *reads.find_origins()]
+		shown = to_visible(result)
+		text = truncate_result(shown, self.result_limit)
+		# The end of a result, which may say that it is untrusted, is cut off first.
+		label = self.label(arguments, to_text(shown)) if self.label else ()
+		origins = [*label, *reads.find_origins()]
 		return ResultText.of(text, origins) if origins else text
 
 	def work(self, arguments: dict) -> str:

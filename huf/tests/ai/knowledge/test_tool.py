@@ -61,6 +61,11 @@ class TestTool(SiteTestCase):
 			agent = make_agent(make_model(server), ("search_knowledge", get), knowledge=[{"source": pages}])
 			server.script(*(tool_call(*each) for each in calls))
 			self.assertEqual(run_agent_sync(agent, "Why?")["status"], "Waiting")
+			# The page taints also where the limit of the tool cuts off what says so.
+			limited = make_tool("Search Knowledge", result_limit=60)
+			agent = make_agent(make_model(server), (limited, get), knowledge=[{"source": pages}])
+			server.script(tool_call(limited, {"query": "leaks"}), tool_call(*calls[1]))
+			self.assertEqual(run_agent_sync(agent, "Why?")["status"], "Waiting")
 		_, result = self.run_agent(*calls, tools=(get,), knowledge=[{"source": files}])
 		self.assertEqual(result["status"], "Success")
 		self.assertEqual(site.seen.count("/out?d=1"), 1)
