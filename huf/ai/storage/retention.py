@@ -16,6 +16,7 @@ from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_message_files
 from huf.ai.storage.notifications import delete_notifications
 from huf.ai.storage.rows import blank_fields, blank_rows, delete_rows, process_in_batches
+from huf.ai.storage.untrusted_records import mark_conversations
 
 SAVEPOINT = "huf_retention"
 RUN_CONTENTS = (
@@ -92,6 +93,12 @@ def process_old_runs(
 
 def blank_runs(runs: list[str]) -> None:
 	delete_notifications(runs)
+	# Later answers may repeat what stands in the files.
+	with_files = {"run": ["in", runs], "attachments": ["is", "set"]}
+	holders = frappe.get_all(
+		"Agent Message", with_files, pluck="conversation", distinct=True, order_by="conversation"
+	)
+	mark_conversations(holders, ["files"])
 	blank_summaries("Agent Run", {"name": ["in", runs]})
 	delete_message_files({"run": ["in", runs]})
 	for doctype, fields in CONTENTS.items():

@@ -147,7 +147,7 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 		for made in read_conversation_calls(row.conversation):
 			if made.origin:
 				origin = min(made.origin.splitlines(), key=lambda each: each.startswith(TYPED))
-				untrusted.append((origin, made.result))
+				untrusted.append((origin, made.result or ""))
 			elif untrusted:
 				later.append((made.tool, made.result))
 	return TextsByAuthor(Text(*named), to_texts(untrusted), to_texts(later))
@@ -185,9 +185,13 @@ def read_messages(conversation: str | None) -> list:
 
 
 def read_conversation_calls(conversation: str | None) -> list:
-	"""The calls of a conversation in order, with their results."""
+	"""The calls of a conversation in order, with their results.
+
+	Retention removes results; later answers may still repeat what was untrusted in them.
+	"""
 	return frappe.db.sql(
-		f"""select made.tool, made.result, made.origin {CALLS} and made.result is not null
+		f"""select made.tool, made.result, made.origin {CALLS}
+			and (made.result is not null or made.origin is not null)
 		order by made.creation, made.step, made.position""",
 		{"conversation": conversation},
 		as_dict=True,

@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.chat.external import build_external_request
+from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.types import RunResult
 from huf.ai.evals.from_runs import CASE, mark_run
 from huf.ai.packs.exporting import export_pack, read_pack_contents
@@ -10,6 +11,7 @@ from huf.ai.packs.removing import remove_pack
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import work_on
+from huf.ai.storage import retention
 from huf.ai.storage.drafts import waiting_notice
 from huf.ai.storage.untrusted_records import find_marked, mark_record
 from huf.ai.tools.taint import CALLER, find_origins
@@ -18,7 +20,7 @@ from huf.api import conversation
 from huf.tests.ai.runs.test_taint import STRANGER, TaintCase
 from huf.tests.ai.undo.runs import undo
 from huf.tests.doctypes import EDITOR, ORDER, make_doctypes, make_order
-from huf.tests.factories import make, make_agent, make_tool, make_user, unique
+from huf.tests.factories import make, make_agent, make_file, make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 from huf.tests.packs.samples import PackTestCase
 from huf.tests.triggers import work_off
@@ -97,6 +99,32 @@ class TestSurvives(TaintCase):
 			result = run_agent_sync(agent, "Do it", conversation_id=first["conversation"])
 		self.assert_waits(result)
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
+
+	def test_a_chat_whose_tainted_run_was_blanked_is_still_tainted(self):
+		agent = make_agent(self.model, (self.fetch, self.post))
+		self.server.script(self.read_page(), text("Read."), text(STRANGER), self.drop())
+		with acting_as(self.person):
+			first = run_agent_sync(agent, f"Read {self.outside.url}/page", channel_id=unique("chat"))
+			chat = first["conversation"]
+			run_agent_sync(agent, "What does it say?", conversation_id=chat)
+			self.blank(first["run"])
+			self.assert_waits(run_agent_sync(agent, "Do it", conversation_id=chat))
+
+	def test_a_chat_whose_attached_file_was_blanked_is_still_tainted(self):
+		agent = make_agent(self.model, (self.post,))
+		self.server.script(text(STRANGER), text(STRANGER), self.drop())
+		file = make_file(f"{unique('call')}.txt", STRANGER, self.person)
+		with acting_as(self.person):
+			first = send_agent_chat_message(agent, "Sum it up", None, [file])
+			chat = first["conversation"]
+			run_agent_sync(agent, "What does it say?", conversation_id=chat)
+			self.blank(first["run"])
+			self.assert_waits(run_agent_sync(agent, "Do it", conversation_id=chat))
+
+	def blank(self, run: str) -> None:
+		"""What the retention settings do to an old run."""
+		retention.blank_runs([run])
+		frappe.db.commit()
 
 	def test_branch_of_a_trigger_chat_is_tainted_until_the_user_names_the_url(self):
 		"""A trigger's prompt does not name a URL for the user; what the user writes afterwards does."""
