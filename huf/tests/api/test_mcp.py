@@ -238,6 +238,12 @@ class TestApproval(McpTestCase):
 		frappe.db.commit()
 		self.assertIn("/huf/runs/", self.ask()["content"][0]["text"])
 
+	def test_dismissed_elicitation_returns_the_run_url_and_the_draft_stays_open(self):
+		done = self.answer(self.ask(), "cancel")
+		self.assertEqual(done["resultType"], "complete")
+		self.assertIn("/huf/runs/", done["content"][0]["text"])
+		self.assertEqual(frappe.get_last_doc("Agent Draft", {"tool": self.update}).status, "Pending")
+
 	def test_declined_elicitation_leaves_the_document_unchanged(self):
 		done = self.answer(self.ask(), "decline", reason="Not today")
 		self.assertTrue(done["isError"])

@@ -49,17 +49,30 @@ def make_approval_key(state: RunState) -> str:
 	return f"{state.draft.name}.{state.draft.digest[:16]}"
 
 
+def is_put_off(state: RunState, responses: Mapping[str, Any] | None) -> bool:
+	"""Whether the user has dismissed the question without an answer: asked again at once, they could not
+	leave it.
+	"""
+	response = read_response(state, responses)
+	return response is not None and response.action == "cancel"
+
+
+def read_response(state: RunState, responses: Mapping[str, Any] | None) -> ElicitResult | None:
+	"""The user's response to the question about the draft for which the run waits."""
+	given = (responses or {}).get(make_approval_key(state)) if state.draft else None
+	try:
+		return ElicitResult.model_validate(given, from_attributes=True)
+	except ValidationError:
+		return None
+
+
 def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 	"""Store the user's answer to the draft for which the run waits, if there is one.
 
 	An answer to an earlier preview, or one that comes after another answer, is ignored.
 	"""
-	given = (responses or {}).get(make_approval_key(state)) if state.draft else None
-	try:
-		response = ElicitResult.model_validate(given, from_attributes=True)
-	except ValidationError:
-		return
-	if response.action == "cancel":
+	response = read_response(state, responses)
+	if response is None or response.action == "cancel":
 		return
 	name, digest = state.draft.name, state.draft.digest
 	try:

@@ -22,7 +22,7 @@ from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server import tasks
-from huf.ai.mcp.server.approvals import answer_draft, build_question, may_ask
+from huf.ai.mcp.server.approvals import answer_draft, build_question, is_put_off, may_ask
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.results import build_refusal, describe_result
 from huf.ai.mcp.server.servers import ALWAYS, NEVER
@@ -47,7 +47,7 @@ class Tools(Catalog):
 			return None
 		try:
 			if params.request_state:
-				return describe_state(ctx, await resume(params))
+				return await resume(ctx, params)
 			check_arguments(params.arguments or {}, tool.spec.input_schema)
 			return await start(ctx, tool, params.arguments or {})
 		except (ToolError, UsageError, frappe.PermissionError) as error:
@@ -80,14 +80,17 @@ def separate(request: AgentRequest) -> AgentRequest:
 	return request if request.conversation else replace(request, external_id=frappe.generate_hash(length=10))
 
 
-async def resume(params: CallToolRequestParams) -> RunState:
+async def resume(ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
 	"""Continue the run that an earlier response named in its state, with the user's answer."""
 	try:
 		run = json.loads(params.request_state or "")["run"]
 	except (ValueError, KeyError, TypeError):
 		raise MCPError(code=INVALID_PARAMS, message="Invalid or expired requestState") from None
-	answer_draft(read_state(run), params.input_responses)
-	return await continue_run(run)
+	state = read_state(run)
+	if is_put_off(state, params.input_responses):
+		return describe_result(state)
+	answer_draft(state, params.input_responses)
+	return describe_state(ctx, await continue_run(run))
 
 
 def describe_state(ctx: ServerRequestContext, state: RunState) -> HandlerResult:
