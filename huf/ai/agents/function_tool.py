@@ -167,10 +167,10 @@ class ToolFunction:
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
 		"""The result as text, with the origins of its untrusted content."""
-		shown = to_visible(result)
-		text = truncate_result(shown, self.result_limit)
+		visible = to_visible(result)
+		text = truncate_result(visible, self.result_limit)
 		# The end of a result, which may say that it is untrusted, is cut off first.
-		label = self.label(arguments, to_text(shown)) if self.label else ()
+		label = self.label(arguments, to_text(visible)) if self.label else ()
 		origins = [*label, *reads.find_origins()]
 		return ResultText.of(text, origins) if origins else text
 
