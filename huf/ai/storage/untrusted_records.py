@@ -133,6 +133,16 @@ def mark_outsider_change(doc: Document, user: str, fields: Sequence[str] | None)
 		mark_record(doc.doctype, doc.name, [user], None, fields)
 
 
+def mark_outsider_document(doc: Document) -> None:
+	"""Record that a guest or a portal user owns a document about which a run begins.
+
+	Without a row, the run would count as trusted once the document is deleted.
+	"""
+	record = {"reference_doctype": doc.doctype, "reference_name": doc.name}
+	if is_outsider(doc.owner) and not frappe.db.exists(UNTRUSTED, record):
+		mark_record(doc.doctype, doc.name, [doc.owner], None)
+
+
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
 	"""Record that conversations contain untrusted content that none of their recorded calls has read."""
 	for name in names if origins else ():

@@ -15,7 +15,14 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
-from huf.ai.storage.untrusted_records import is_outsider, mark_outsider_change, mark_record, read_origin
+from huf.ai.storage.untrusted_records import (
+	find_outsider,
+	is_outsider,
+	mark_outsider_change,
+	mark_outsider_document,
+	mark_record,
+	read_origin,
+)
 from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import (
 	Snapshot,
@@ -132,6 +139,7 @@ def run_hooked_agents(doc, method: str) -> None:
 	if method == "on_change":
 		flags["huf_watched"] = None
 	if cached[1] and (triggers := cached[1].get(method)):
+		mark_outsider_document(doc)
 		dispatch_document_event(doc, method, triggers)
 
 
@@ -162,7 +170,8 @@ def list_changed_fields(doc) -> list[str] | None:
 
 def mark_amended(doc) -> None:
 	"""An amended document has the contents of the cancelled one."""
-	if origin := read_origin(doc.doctype, doc.amended_from):
+	doctype, cancelled = doc.doctype, doc.amended_from
+	if origin := read_origin(doctype, cancelled) or find_outsider(doctype, [cancelled]):
 		mark_record(doc.doctype, doc.name, origin.splitlines(), None)
 
 

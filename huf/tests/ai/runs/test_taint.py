@@ -154,6 +154,23 @@ class TestThroughRecords(TaintCase):
 		(run,) = work_off(trigger)
 		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
+	def test_a_trigger_run_about_a_deleted_record_of_a_guest_is_tainted(self):
+		self.server.script()
+		self.server.forever(self.drop())
+		for event in ("on_update", "after_delete"):
+			with self.subTest(event):
+				agent = make_agent(self.model, (self.post,))
+				doc = make("Note", title=unique("Note"), content=STRANGER)
+				doc.db_set("owner", "Guest")
+				trigger = self.trigger(
+					agent=agent, reference_doctype="Note", doc_event=event, run_as=self.person
+				)
+				doc.reload().save()
+				doc.delete()
+				(run,) = work_off(trigger)
+				self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
+				self.delete_trigger(trigger.name)
+
 	def test_new_conversation_reading_a_record_of_a_tainted_run_is_tainted(self):
 		note = self.write_note()
 		read = make_tool("Get Document", reference_doctype="Note")

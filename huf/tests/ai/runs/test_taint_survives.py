@@ -76,12 +76,23 @@ class TestSurvives(TaintCase):
 		order = make_order("nail")
 		order.submit()
 		mark_record(ORDER, order.name, ["web evil.example"], None)
+		self.assertIn("web evil.example", self.find_mark_of_amended(order.name))
+
+	def test_an_amended_document_of_a_guest_is_still_untrusted(self):
+		make_doctypes()
+		order = make_order("nail")
+		order.submit()
+		order.db_set("owner", "Guest")
+		self.assertIn(order.name, self.find_mark_of_amended(order.name))
+
+	def find_mark_of_amended(self, order: str) -> str:
+		"""The origin of the document that takes the place of a cancelled one."""
 		cancel = make_tool("Cancel Document", reference_doctype=ORDER)
 		with acting_as(make_user("Huf User", "System Manager", EDITOR)):
-			cancelled = self.run_call(cancel, {"name": order.name})
+			cancelled = self.run_call(cancel, {"name": order})
 			(restored,) = undo(cancelled["run"])["restored"]
-		self.assertNotEqual(restored["name"], order.name)
-		self.assertIn("web evil.example", find_marked(ORDER, [restored["name"]]))
+		self.assertNotEqual(restored["name"], order)
+		return find_marked(ORDER, [restored["name"]]) or ""
 
 	def run_call(self, tool: str, arguments: dict) -> dict:
 		agent = make_agent(self.model, (tool,))
