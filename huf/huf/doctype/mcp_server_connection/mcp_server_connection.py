@@ -121,14 +121,16 @@ class MCPServerConnection(Document):
 
 	def find_accepted(self, stored, given, offered: ToolDefinition | None) -> ToolDefinition | None:
 		"""The definition that agents may use: the stored one, or the offered one if a person accepts it."""
-		if not (stored and stored.definition):
-			return offered
-		if not given.get("accept_change"):
+		is_first = not (stored and stored.definition)
+		if not (is_first or given.get("accept_change")):
 			return ToolDefinition.parse(stored.definition)
-		if not offered or given.get("schema_hash") != offered.digest:
+		seen = given.get("schema_hash")
+		if is_first and not (seen and offered):
+			return offered
+		if not offered or seen != offered.digest:
 			frappe.throw(
 				_("The server now describes {0} differently. Reload, and review the change again.").format(
-					stored.tool_name
+					given.get("tool_name")
 				)
 			)
 		return offered
