@@ -24,6 +24,7 @@ from huf.ai.packs.merging import (
 )
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.schemas import TABLE_TYPES
+from huf.permissions import MEMORY
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 LINK_TYPES = ("Link", *TABLE_TYPES)
@@ -39,18 +40,27 @@ def check_entries(pack_entries: Iterable[PackEntry], is_shipped: bool) -> None:
 		each["name"]: ["docstatus", *(row.get("fieldname") for row in each.get("fields") or ())]
 		for each in doctypes
 	}
+	agents = {
+		str(entry.values.get("agent_name")).casefold() for entry in pack_entries if entry.doctype == "Agent"
+	}
 	for entry in pack_entries:
 		# As it is stored: databases find a name in any case.
 		if frappe.db.get_value("DocType", entry.doctype, "name") == entry.doctype:
 			check_entry_fields(entry, added)
 			if not is_shipped:
-				check_entry_rights(entry)
+				check_entry_rights(entry, agents)
 		elif entry.doctype not in added:
 			raise UsageError(f"{entry.place}: there is no DocType {entry.doctype}.")
 
 
-def check_entry_rights(entry: PackEntry) -> None:
-	"""Raise UsageError for what would give a stranger's pack the rights that its code could have."""
+def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
+	"""Raise UsageError for what would give a stranger's pack the rights that its code could have. `agents`:
+	the pack's own.
+	"""
+	if entry.doctype == MEMORY and str(entry.values.get("agent")).casefold() not in agents:
+		raise UsageError(
+			f"{entry.place}: agents of the site would read this fact. Name an agent of the pack."
+		)
 	if entry.doctype not in ("Role", "DocType") and is_reserved(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: only System Managers create records of {entry.doctype}, so only a pack of an "

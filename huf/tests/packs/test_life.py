@@ -133,6 +133,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "ai provider", "provide_name": "x"}]': "document 1: there is no DocType ai provider.",
 			'[{"doctype": "User", "email": "sample@example.com"}]': "only System Managers create records of User",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_base": "http://x"}]': "Leave api_base out",
+			'[{"doctype": "Agent Memory", "fact": "x", "scope": "Role", "role": "Huf User"}]': "Name an agent",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_key": "x"}]': "api_key is a secret",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
