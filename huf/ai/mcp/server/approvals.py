@@ -53,11 +53,11 @@ def is_put_off(state: RunState, responses: Mapping[str, Any] | None) -> bool:
 	"""Whether the user has dismissed the question without an answer: asked again at once, they could not
 	leave it.
 	"""
-	response = read_response(state, responses)
+	response = read_elicited(state, responses)
 	return response is not None and response.action == "cancel"
 
 
-def read_response(state: RunState, responses: Mapping[str, Any] | None) -> ElicitResult | None:
+def read_elicited(state: RunState, responses: Mapping[str, Any] | None) -> ElicitResult | None:
 	"""The user's response to the question about the draft for which the run waits."""
 	given = (responses or {}).get(make_approval_key(state)) if state.draft else None
 	try:
@@ -71,7 +71,7 @@ def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 
 	An answer to an earlier preview, or one that comes after another answer, is ignored.
 	"""
-	response = read_response(state, responses)
+	response = read_elicited(state, responses)
 	if response is None or response.action == "cancel":
 		return
 	name, digest = state.draft.name, state.draft.digest
