@@ -11,6 +11,7 @@ from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus, TriggerT
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
 from huf.ai.storage import trigger_events
+from huf.ai.storage.untrusted_records import mark_outsider_document
 from huf.ai.triggers.conditions import Snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.doc_events import build_document_event, evaluate_for_document
@@ -33,6 +34,7 @@ def dispatch_manually(
 		doc = choose_document(trigger, document)
 		source = replace(build_document_event(doc, trigger.doc_event, key), is_manual=True)
 		evaluated = evaluate_for_document(trigger, source, doc)
+		mark_outsider_document(doc)
 	else:
 		values = payload if isinstance(payload, dict) else {}
 		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload, is_manual=True)

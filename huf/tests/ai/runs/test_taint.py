@@ -12,6 +12,7 @@ from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
+from huf.ai.triggers.manual import dispatch_manually
 from huf.ai.triggers.webhooks import Delivery, accept_delivery
 from huf.tests.base import enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
@@ -170,6 +171,19 @@ class TestThroughRecords(TaintCase):
 				(run,) = work_off(trigger)
 				self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 				self.delete_trigger(trigger.name)
+
+	def test_a_run_by_hand_about_a_deleted_record_of_a_guest_is_tainted(self):
+		doc = make("Note", title=unique("Note"), content=STRANGER)
+		doc.db_set("owner", "Guest")
+		agent = make_agent(self.model, (self.post,))
+		trigger = self.trigger(
+			agent=agent, reference_doctype="Note", doc_event="on_update", run_as=self.person
+		)
+		self.server.script(self.drop())
+		dispatch_manually(trigger.name, document=doc.name)
+		doc.reload().delete()
+		(run,) = work_off(trigger)
+		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
 	def test_new_conversation_reading_a_record_of_a_tainted_run_is_tainted(self):
 		note = self.write_note()
