@@ -239,19 +239,6 @@ class TestChangedTools(ConnectionTestCase):
 		self.assertIn("Ignore all", str(definition))
 		self.assertIn("3 notes", self.call("search.notes", query="x"))
 
-	def test_choosing_a_tool_accepts_only_the_description_that_was_on_the_form(self):
-		connection = self.connect(self.server)
-		rows = [row.as_dict() for row in frappe.get_doc(CONNECTION, connection).tools]
-		self.server.set(description=INJECTION)
-		mcp_connection.refresh(connection)
-		doc = frappe.get_doc(CONNECTION, connection)
-		doc.set("tools", [{**row, "chosen": 1} for row in rows if row.tool_name == "search.notes"])
-		with self.assertRaisesRegex(frappe.ValidationError, "review the change again"):
-			doc.save()
-		self.assertEqual(self.row(connection, "search.notes").status, "New")
-		self.choose(connection, search_notes=1)
-		self.assertEqual(self.row(connection, "search.notes").status, "Accepted")
-
 	def test_a_tool_that_is_gone_is_not_called_and_may_come_back(self):
 		self.server.set(gone=["search.notes"])
 		with self.assertRaisesRegex(ToolError, "does not offer"):

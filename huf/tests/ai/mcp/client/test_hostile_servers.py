@@ -14,8 +14,9 @@ from huf.ai.mcp.client.oauth import SignInNeeded
 from huf.ai.runs.entry import run_agent_sync
 from huf.api import mcp_connection
 from huf.tests.ai.mcp.client.test_connections import CONNECTION, FUNCTION, ConnectionTestCase
+from huf.tests.base import enter
 from huf.tests.factories import make_agent, make_model, make_user
-from huf.tests.mcp_servers import HOSTILE, McpServer
+from huf.tests.mcp_servers import HOSTILE, INJECTION, McpServer
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -120,6 +121,20 @@ class TestHostileServers(ConnectionTestCase):
 				definition = frappe.db.get_value(FUNCTION, self.name_of("search"), "function_definition")
 				self.assertNotIn("Ignore all", str(definition))
 				self.assertEqual(server.calls() + server.received(), [])
+
+	def test_choosing_a_tool_accepts_only_the_description_that_was_on_the_form(self):
+		server = enter(self, McpServer())
+		connection = self.connect(server)
+		rows = [row.as_dict() for row in frappe.get_doc(CONNECTION, connection).tools]
+		server.set(description=INJECTION)
+		mcp_connection.refresh(connection)
+		doc = frappe.get_doc(CONNECTION, connection)
+		doc.set("tools", [{**row, "chosen": 1} for row in rows if row.tool_name == "search.notes"])
+		with self.assertRaisesRegex(frappe.ValidationError, "review the change again"):
+			doc.save()
+		self.assertEqual(self.row(connection, "search.notes").status, "New")
+		self.choose(connection, search_notes=1)
+		self.assertEqual(self.row(connection, "search.notes").status, "Accepted")
 
 	def test_an_invalid_answer_is_described_without_a_copy_of_it(self):
 		with self.assertRaises(ValueError) as caught:
