@@ -185,7 +185,7 @@ class TestAttachmentsPage(PageTestCase):
 			choose.set_input_files([ZIP] * MAX_FILES)
 			page.get_by_text("This file type is not supported.").nth(MAX_FILES - 1).wait_for()
 			choose.set_input_files([NOTE])
-			page.get_by_role("link", name="note.txt").wait_for()
+			page.get_by_test_id("attachment").get_by_role("link", name="note.txt").wait_for()
 
 	def test_removing_a_failed_file_does_not_send_what_waited_for_it(self):
 		with self.open_page() as page:
