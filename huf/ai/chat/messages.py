@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import frappe
 from frappe import _
@@ -54,14 +55,17 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	if before:
 		filters.append(["sequence", "<", int(before)])
 	# Everyone who may read the conversation may read all its messages, also those of other users.
-	rows = frappe.get_all(
+	read_page = partial(
+		frappe.get_all,
 		"Agent Message",
 		filters=filters,
-		fields=MESSAGE_FIELDS,
 		order_by="sequence desc",
 		limit_page_length=max(1, min(int(limit), MAX_MESSAGES)),
-	)[::-1]
-	names = list(dict.fromkeys(row.run for row in rows if row.run))
+	)
+	names = list(dict.fromkeys(filter(None, read_page(pluck="run")[::-1])))
+	# A run ends in the commit that adds its answer. Read in this order, none has ended without it.
+	runs = describe_runs(names, is_checked=True)
+	rows = [row for row in read_page(fields=MESSAGE_FIELDS)[::-1] if not row.run or row.run in names]
 	add_call_details(rows, names)
 	add_reasoning(rows, names)
 	add_authors(rows)
@@ -74,7 +78,6 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		"may_write": doc.has_permission("write"),
 		"may_share": doc.has_permission("share"),
 	}
-	runs = describe_runs(names, is_checked=True)
 	return {"conversation": about, "messages": rows, "runs": runs}
 
 

@@ -1,12 +1,15 @@
 """Searching, branching, editing and sharing chats, with permissions."""
 
 import base64
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.chat import messages
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
+from huf.ai.queries.runs import describe_runs
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.tools.taint import find_origins
@@ -67,6 +70,19 @@ class TestConversation(SiteTestCase):
 			older = get_agent_chat_messages(self.name, before=newest[0].sequence)["messages"]
 			whole = get_agent_chat_messages(self.name)["messages"]
 		self.assertEqual([m.name for m in [*older, *newest]], [m.name for m in whole])
+
+	def test_a_run_that_ends_while_messages_are_read_is_not_shown_as_ended_without_its_answer(self):
+		answer = {"run": self.second["run"], "role": "agent"}
+		frappe.db.set_value("Agent Message", answer, "content", "")
+
+		def end_before(names: list[str], **options):
+			runs = describe_runs(names, **options)
+			frappe.db.set_value("Agent Message", answer, "content", "It is painted.")
+			return runs
+
+		with acting_as(self.owner), patch.object(messages, "describe_runs", end_before):
+			shown = get_agent_chat_messages(self.name)["messages"]
+		self.assertIn("It is painted.", [each.content for each in shown])
 
 	def test_branch_copies_earlier_messages_and_keeps_the_original(self):
 		with acting_as(self.owner):
