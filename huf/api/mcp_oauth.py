@@ -30,7 +30,7 @@ ABOUT = (
 	"It will act as {0} at {1}: with your permissions, within the limits of each agent. "
 	"What needs approval still needs it."
 )
-RETURNS = "The access goes to {0}. Programs choose their names themselves: allow it only if you began this."
+RETURNS = "The access goes to {0}. Programs choose their own names: allow this only if you started it."
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {origin}; frame-ancestors 'none'"
 
 

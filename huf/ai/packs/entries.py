@@ -54,8 +54,8 @@ def check_entries(pack_entries: Iterable[PackEntry], is_shipped: bool) -> None:
 
 
 def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
-	"""Raise UsageError for what would give a stranger's pack the rights that its code could have. `agents`:
-	the pack's own.
+	"""Raise UsageError for an entry that could gain rights, take secrets or reach other agents. For packs
+	that no app ships. `agents`: names of the pack's own agents, casefolded.
 	"""
 	if entry.doctype == MEMORY and str(entry.values.get("agent")).casefold() not in agents:
 		raise UsageError(

@@ -14,11 +14,12 @@ INTERVAL = timedelta(days=1)
 
 
 def record_activity(now: datetime | None = None) -> str | None:
-	"""Insert an Activity Log if agents are in use and there is none of the last day; its name. Scheduled
-	daily.
+	"""Insert an Activity Log if agents are in use and the last one is older than a day. Scheduled daily.
+
+	Returns the name of the new document, or None.
 	"""
 	since = (now or now_datetime()) - INTERVAL
-	if has_row(ACTIVITY_LOG, {"creation": [">", since]}) or not is_in_use(since):
+	if frappe.db.exists(ACTIVITY_LOG, {"creation": [">", since]}) or not is_in_use(since):
 		return None
 	values = {"doctype": ACTIVITY_LOG, "subject": "Agents are active", "user": frappe.session.user}
 	return frappe.get_doc(values).insert(ignore_permissions=True).name
@@ -26,12 +27,8 @@ def record_activity(now: datetime | None = None) -> str | None:
 
 def is_in_use(since: datetime) -> bool:
 	"""Whether agents have run since then, or wait for a schedule or for mail."""
-	return (
-		has_row("Agent Run", {"creation": [">", since]})
-		or has_row("Agent Trigger", {"trigger_type": "Schedule", "disabled": 0})
-		or has_row("Agent Mailbox", {"enabled": 1})
+	return bool(
+		frappe.db.exists("Agent Run", {"creation": [">", since]})
+		or frappe.db.exists("Agent Trigger", {"trigger_type": "Schedule", "disabled": 0})
+		or frappe.db.exists("Agent Mailbox", {"enabled": 1})
 	)
-
-
-def has_row(doctype: str, filters: dict) -> bool:
-	return bool(frappe.get_all(doctype, filters=filters, order_by="creation desc", limit_page_length=1))

@@ -28,7 +28,7 @@ class TestSiteActivity(SiteTestCase):
 
 	def test_runs_and_mailboxes_count_as_use(self):
 		rows = {"Agent Run": False, "Agent Trigger": False, "Agent Mailbox": False}
-		with patch.object(site_activity, "has_row", lambda doctype, filters: rows[doctype]):
+		with patch.object(frappe.db, "exists", lambda doctype, filters: rows[doctype]):
 			self.assertFalse(site_activity.is_in_use(now_datetime()))
 			for doctype in rows:
 				rows[doctype] = True
