@@ -61,6 +61,26 @@ def list_form_fields(doctype: str) -> list:
 	]
 
 
+def list_required(doctype: str, parent: str) -> list[str]:
+	"""The mandatory fields of a new document, or row of a `parent`, that its caller must fill in.
+
+	Not those with a default of the field, the user or the site, or fetched from a linked document. Of a
+	submittable document only the tables: its code may fill in the others, as an invoice its accounts and
+	exchange rates. What is missing after that is an error of the insert, which names it.
+	"""
+	new = frappe.new_doc(doctype)
+	is_computed = frappe.get_meta(parent).is_submittable
+	return [
+		df.fieldname
+		for df in list_form_fields(doctype)
+		if df.reqd
+		and not df.default
+		and not df.fetch_from
+		and not new.get(df.fieldname)
+		and not (is_computed and df.fieldtype not in TABLE_TYPES)
+	]
+
+
 def join_field_names(tool) -> str:
 	"""The fields that a list can have: no tables, which are read with their document."""
 	names = [
@@ -76,9 +96,9 @@ def field_schema(df, is_stored: bool = False) -> dict:
 	label = df.label or df.fieldname
 	if df.fieldtype in TABLE_TYPES:
 		children = list_form_fields(df.options)
-		required = [child.fieldname for child in children if child.reqd and not child.default]
+		required = [] if is_stored else list_required(df.options, df.parent)
 		properties = {child.fieldname: field_schema(child) for child in children} | ROW_NAME
-		items = closed_object(properties, [] if is_stored else required)
+		items = closed_object(properties, required)
 		return {"type": "array", "items": items, "description": label}
 	schema: dict[str, Any] = {
 		"type": FIELD_TYPES.get(df.fieldtype, "string"),

@@ -18,6 +18,7 @@ from huf.ai.tools.schemas import (
 	is_named_by_user,
 	join_field_names,
 	list_form_fields,
+	list_required,
 	text_schema,
 )
 from huf.ai.tools.workflows import state_property
@@ -108,9 +109,8 @@ def summary_schema(tool) -> tuple[dict, list[str]]:
 
 
 def create_schema(tool) -> tuple[dict, list[str]]:
-	fields = list_form_fields(tool.reference_doctype)
-	required = [df.fieldname for df in fields if df.reqd and not df.default]
-	properties = {df.fieldname: field_schema(df) for df in fields}
+	properties = {df.fieldname: field_schema(df) for df in list_form_fields(tool.reference_doctype)}
+	required = list_required(tool.reference_doctype, tool.reference_doctype)
 	if is_named_by_user(tool.reference_doctype):
 		return {**NEW_NAME, **properties}, ["name", *required]
 	return properties, required

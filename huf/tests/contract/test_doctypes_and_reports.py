@@ -36,6 +36,13 @@ REFUSED_SETTINGS = (
 )
 
 
+class TestNewDocuments(SiteTestCase):
+	def test_new_document_is_not_stored_and_has_the_defaults_of_its_fields(self):
+		note, todo = frappe.new_doc("Note"), frappe.new_doc("ToDo")
+		self.assertEqual((note.is_new(), note.name, note.get("title")), (True, None, None))
+		self.assertEqual((todo.status, todo.priority, todo.get("description")), ("Open", "Medium", None))
+
+
 class TestDocTypesAtRunTime(SiteTestCase):
 	doctype = "Huf Test Thing"
 

@@ -13,10 +13,10 @@ from huf.ai.tools.types import build_parameters
 from huf.install import follow_doctype
 from huf.tests.ai.tools.test_erp_documents import INVOICE, PLAIN_RULES, ROW, ErpTestCase
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import field, make_doctype
+from huf.tests.doctypes import CUSTOMER, controller, field, make_doctype
 from huf.tests.factories import make, make_agent, make_tool, unique
 
-PLAN = "Huf Test Plan"
+PLAN, VISIT = "Huf Test Plan", "Huf Test Visit"
 REVIEW, REVIEWER, LIMITS = "Huf Test Review", "Huf Test Reviewer", "Huf Test Limits"
 
 
@@ -46,6 +46,32 @@ class TestValues(ErpTestCase):
 		with acting_as(self.user):
 			name = unique("Plan")
 			self.assertEqual(tools.create_document(PLAN, {"name": name, "title": "A"})["name"], name)
+
+	def test_mandatory_field_with_a_default_or_a_fetched_value_is_not_required(self):
+		if not frappe.db.exists("DocType", VISIT):
+			fields = [
+				field("title", "Data", reqd=1),
+				field("kind", "Select", options="Sale\nService", reqd=1),
+				field("customer", "Link", options=CUSTOMER, reqd=1),
+				field("city", "Data", fetch_from="customer.city", reqd=1),
+			]
+			make_doctype(VISIT, fields, PLAIN_RULES)
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Create Document", reference_doctype=VISIT))
+		self.assertEqual(build_parameters(tool)["required"], ["title", "customer"])
+		customer = make(CUSTOMER, title=unique("Customer"), city="Brno").name
+		made = tools.create_document(VISIT, {"title": "First", "customer": customer})
+		self.assertEqual((made["kind"], made["city"]), ("Sale", "Brno"))
+
+	def test_of_a_submittable_document_only_tables_are_required_because_its_code_may_fill_in_the_rest(self):
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Create Document", reference_doctype=INVOICE))
+		schema = build_parameters(tool)
+		rows = schema["properties"]["items"]["items"]
+		self.assertEqual((schema["required"], rows["required"]), (["items"], []))
+		values = {"items": [{"item": "Bolt"}]}
+		with acting_as(self.user):
+			with controller(INVOICE, before_validate=lambda doc: doc.set("company", self.company)):
+				self.assertEqual(tools.create_document(INVOICE, values)["company"], self.company)
+			self.refused(frappe.MandatoryError, lambda: tools.create_document(INVOICE, values), "company")
 
 	def test_tool_offers_a_field_that_its_doctype_or_a_table_has_got_since(self):
 		agent = make_agent(None, (make_tool("Create Document", reference_doctype=INVOICE),))
