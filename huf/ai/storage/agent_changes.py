@@ -18,6 +18,7 @@ FIELDS = [
 	"reference_doctype",
 	"reference_name",
 	"action",
+	"cause",
 	"before",
 	"after",
 	"file_content",

@@ -1,6 +1,7 @@
 """Records what a tool call changes, from the document events that Frappe raises anyway.
 
-The previous state is the one that Frappe has loaded for its own checks, so recording runs no statement.
+The previous state is the one that Frappe has loaded for its own checks, so recording runs no statement,
+unless several objects of one document were saved.
 Writes past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event and are not seen.
 
 An image of a document has its stored values as JSON: {"docstatus", "owner", "creation", "fields": {fieldname:
@@ -11,6 +12,7 @@ only what differs; a row that is missing on one side is None there. Credentials 
 import base64
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -36,34 +38,75 @@ TREE_FIELDS = ("lft", "rgt", "old_parent")
 _lock = Lock()
 
 
+Key = tuple[str, str]
+"""DocType and name."""
+
+
+@dataclass(frozen=True)
+class Noted:
+	"""A changed document's images before and after (None: no document).
+
+	`since`: when the state before was saved. `cause`: the document that was being saved. `doc`: the object
+	that was saved last; `is_shared` if another one was saved too, because neither has all of the values.
+	"""
+
+	before: dict | None
+	after: dict | None
+	since: str
+	cause: Key | None
+	doc: Any
+	is_shared: bool = False
+
+	@property
+	def changes_status(self) -> bool:
+		"""Whether it was submitted or cancelled."""
+		return self.after is not None and self.after["docstatus"] != (self.before or {}).get("docstatus", 0)
+
+
 class Capture:
-	"""The documents that one call changed, each with its images before and after (None: no document).
+	"""The documents that one call changed.
 
 	`origins`: of the untrusted content that its run had read before, found with the first document.
+	`earlier`: documents that were being saved before; after a failed save Frappe leaves them in its list.
 	"""
 
 	def __init__(self) -> None:
 		self.origins: dict[str, tuple[str, ...]] = {}
-		self.images: dict[tuple[str, str], tuple[dict | None, dict | None]] = {}
+		self.images: dict[Key, Noted] = {}
 		self.contents: dict[str, str] = {}
+		self.earlier = frozenset(list_saving())
 
 	def note(self, doc: Any, method: str) -> None:
 		"""`method`: one of NOTED_EVENTS."""
-		key = (doc.doctype, str(doc.name))
-		known = self.images.get(key)
-		if method == "after_insert":
-			self.images[key] = (known[0] if known else None, take_image(doc))
-		elif method == "after_delete":
-			self.images[key] = (known[0] if known else take_image(doc), None)
-		elif known or doc.get_doc_before_save():
-			before = known[0] if known else take_image(doc.get_doc_before_save())
-			self.images[key] = (before, take_image(doc))
+		key, known = (doc.doctype, str(doc.name)), self.images.get((doc.doctype, str(doc.name)))
+		earlier = {"after_insert": None, "after_delete": doc}.get(method, doc.get_doc_before_save())
+		if not known and method == "on_change" and not earlier:
+			return
+		after = None if method == "after_delete" else take_image(doc)
+		if known is None:
+			before = take_image(earlier) if earlier else None
+			self.images[key] = Noted(before, after, stamp(earlier), self.find_cause(key), doc)
+			return
+		noted = replace(known, after=after, doc=doc, is_shared=known.is_shared or known.doc is not doc)
+		if method == "after_insert" and known.after is not None:
+			# Its controller has saved the new document before this event.
+			noted = replace(noted, before=None)
+		elif known.before and method == "on_change" and earlier and stamp(earlier) < known.since:
+			# Its controller has saved another object of it, which was loaded in the middle of this save.
+			noted = replace(noted, before=take_image(earlier), since=stamp(earlier))
+		self.images[key] = noted
 
-	def amend(self, key: tuple[str, str], values: Mapping[str, Any]) -> None:
+	def find_cause(self, key: Key) -> Key | None:
+		"""The document in whose save another one changes."""
+		saving = list_saving()
+		around = saving[: saving.index(key)] if key in saving else saving
+		return next((each for each in reversed(around) if each not in self.earlier), None)
+
+	def amend(self, key: Key, values: Mapping[str, Any]) -> None:
 		"""Take note of values of a document's image that were written without an event."""
-		before, after = self.images.get(key, (None, None))
-		if after is not None:
-			self.images[key] = (before, {**after, **values})
+		known = self.images.get(key)
+		if known and known.after is not None:
+			self.images[key] = replace(known, after={**known.after, **values})
 
 	def note_file(self, file: Any) -> None:
 		"""Keep the content of a File that is about to be deleted."""
@@ -80,7 +123,10 @@ class Capture:
 	def as_rows(self) -> list[dict]:
 		"""Agent Change rows without their run and call, in the order of the changes."""
 		rows: list[dict] = []
-		for (doctype, name), (before, after) in self.images.items():
+		for (doctype, name), noted in self.images.items():
+			before, after = noted.before, noted.after
+			if after and noted.is_shared:
+				after = read_stored_image(doctype, name)
 			action = find_action(before, after)
 			if before and after:
 				before, after = split_difference(before, after)
@@ -91,12 +137,33 @@ class Capture:
 						"reference_doctype": doctype,
 						"reference_name": name,
 						"action": action,
+						"cause": self.describe_cause(noted),
 						"before": encode_image(before),
 						"after": encode_image(after),
 						"file_content": self.contents.get(name) if doctype == "File" else None,
 					}
 				)
 		return rows
+
+	def describe_cause(self, noted: Noted) -> str | None:
+		"""DocType/name of the document whose submission or cancellation changed a submitted document."""
+		if not noted.cause or not noted.after or not noted.after["docstatus"]:
+			return None
+		cause = self.images.get(noted.cause)
+		return "/".join(noted.cause) if cause and cause.changes_status else None
+
+
+def list_saving() -> list[Key]:
+	"""The documents that are being saved, each by the controller of the one before.
+
+	Frappe lists new ones without a name, and leaves them in its list.
+	"""
+	return [(doctype, str(name)) for doctype, name in frappe.flags.currently_saving or () if name]
+
+
+def stamp(doc: Any) -> str:
+	"""When a document's state was saved; comparable."""
+	return str(get_datetime(doc.modified)) if doc and doc.modified else ""
 
 
 def encode_image(image: dict | None) -> str | None:

@@ -1,7 +1,7 @@
 """Takes recorded changes back from a document's present image, newest first.
 
 What others changed since stays and becomes a conflict, unless a person decides to restore it. Pure: images
-in, an image and conflicts out (see `images.py`).
+in, an image and conflicts out (see `capture.py`).
 """
 
 import copy
@@ -14,7 +14,7 @@ KEEP, RESTORE = "keep", "restore"
 
 @dataclass(frozen=True)
 class Change:
-	"""A recorded change of one document; `before` and `after` as in `images.split_difference`, or None."""
+	"""A recorded change of one document; `before` and `after` as in `capture.split_difference`, or None."""
 
 	before: Mapping | None
 	after: Mapping | None

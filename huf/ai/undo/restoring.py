@@ -29,13 +29,17 @@ OBSTACLES = (
 
 @dataclass(frozen=True)
 class Target:
-	"""A document with its present image and the one it should have; None: no document."""
+	"""A document with its present image and the one it should have; None: no document.
+
+	`cause`: DocType/name of the document whose submission or cancellation changed this one.
+	"""
 
 	doctype: str
 	name: str
 	current: Mapping | None
 	wanted: Mapping | None
 	file_content: str | None = None
+	cause: str | None = None
 
 	@property
 	def action(self) -> str | None:
@@ -73,17 +77,28 @@ class Problem:
 
 
 def restore_all(targets: Sequence[Target]) -> tuple[list[Restored], list[Problem]]:
-	"""Restore documents in an order that their links allow; what cannot be restored stays as it is."""
-	waiting, restored = list(targets), []
+	"""Restore documents in an order that their links allow; what cannot be restored stays as it is.
+
+	What a document's submission did to others is left to its cancellation, unless that is refused.
+	"""
+	by_key = {f"{each.doctype}/{each.name}": each for each in targets}
+
+	def count_causes(target: Target) -> int:
+		return 1 + count_causes(by_key[target.cause]) if target.cause in by_key else 0
+
+	waiting, restored, done = sorted(by_key, key=lambda key: count_causes(by_key[key])), [], set()
 	while waiting:
 		problems, postponed = [], []
-		for target in waiting:
-			done = try_restore(target)
-			if isinstance(done, Restored):
-				restored.append(done)
-			else:
-				postponed.append(target)
-				problems.append(done)
+		for key in waiting:
+			target = by_key[key]
+			result = None if target.cause in done else try_restore(target)
+			if isinstance(result, Problem):
+				postponed.append(key)
+				problems.append(result)
+				continue
+			done.add(key)
+			if result:
+				restored.append(result)
 		if len(postponed) == len(waiting):
 			return restored, problems
 		waiting = postponed

@@ -142,7 +142,20 @@ def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> li
 	for row in found.changes:
 		by_document.setdefault((row.reference_doctype, row.reference_name), []).append(row)
 	plans = [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
-	return [keep_added(plan, set(by_document), decisions) for plan in plans]
+	plans = [keep_added(plan, set(by_document), decisions) for plan in plans]
+	by_key = {to_key(plan.target.doctype, plan.target.name): plan for plan in plans}
+	return [follow_cause(plan, by_key) for plan in plans]
+
+
+def follow_cause(plan: DocumentPlan, plans: Mapping[str, DocumentPlan]) -> DocumentPlan:
+	"""A document that the submission of another one changed, such as a ledger entry, is kept with that one;
+	otherwise it is the other's cancellation that decides about it, and nothing is asked about its values.
+	"""
+	cause = plans.get(plan.target.cause or "")
+	if not cause:
+		return plan
+	cause = follow_cause(cause, plans)
+	return replace(plan, conflicts=(), is_kept=cause.is_kept or not cause.target.action)
 
 
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
@@ -151,7 +164,8 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	of_paths = PathDecisions(doctype, name, decisions)
 	folded = revert_changes(current, changes, of_paths)
 	content = next((row.file_content for row in rows if row.file_content), None)
-	target = Target(doctype, name, current, folded.target, content)
+	cause = rows[0].cause if all(row.cause == rows[0].cause for row in rows) else None
+	target = Target(doctype, name, current, folded.target, content, cause)
 	return DocumentPlan(target, tuple(folded.conflicts), is_kept(doctype, name, decisions))
 
 
@@ -269,7 +283,11 @@ def describe_undo(
 		"difference": translate_labels(preview.as_dict()),
 		"conflicts": [each for each in conflicts if each],
 		"problems": [{**asdict(each), "key": to_key(each.doctype, each.name)} for each in readable],
-		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_kept],
+		"kept": [
+			to_key(each.doctype, each.name)
+			for each in (plan.target for plan in plans)
+			if is_kept(each.doctype, each.name, decisions)
+		],
 		"notes": [describe_note(each) for each in restored if each.note or each.left],
 		"external": list(found.external),
 		"untraced": list(found.untraced),
