@@ -30,7 +30,7 @@ DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
 def translate_labels(difference: Mapping) -> dict:
 	"""The difference as a reader sees it: DocTypes (as `label`), fields, choices and the document status in
-	the language of the request.
+	the language of the request. Fields that lists show, and amounts that can be typed, are marked as `main`.
 	"""
 	changes = [translate_change(each) for each in difference.get("changes") or ()]
 	return {**difference, "changes": changes} if changes else dict(difference)
@@ -38,22 +38,33 @@ def translate_labels(difference: Mapping) -> dict:
 
 def translate_change(change: Mapping) -> dict:
 	rows = [
-		{**row, "label": _(row["label"]), "fields": translate_fields(row["fields"])}
+		{**row, "label": _(row["label"]), "fields": translate_fields(row["doctype"], row["fields"])}
 		for row in change.get("rows") or ()
 	]
 	return {
 		**change,
 		"label": _(change["doctype"]),
-		"fields": translate_fields(change["fields"]),
+		"fields": translate_fields(change["doctype"], change["fields"]),
 		"rows": rows,
 	}
 
 
-def translate_fields(fields: list[dict]) -> list[dict]:
+def translate_fields(doctype: str, fields: list[dict]) -> list[dict]:
+	meta = frappe.get_meta(doctype) if frappe.db.exists("DocType", doctype) else None
+	main = {df.fieldname for df in meta.fields if is_main(df)} if meta else ()
 	return [
-		{**field, "label": _(field["label"] or field["fieldname"]), **translate_field_values(field)}
+		{
+			**field,
+			"label": _(field["label"] or field["fieldname"]),
+			**translate_field_values(field),
+			**({"main": 1} if field["fieldname"] in main else {}),
+		}
 		for field in fields
 	]
+
+
+def is_main(df: Any) -> bool:
+	return bool(df.in_list_view or df.bold or (df.fieldtype == "Currency" and not df.read_only))
 
 
 def translate_field_values(field: Mapping) -> dict:

@@ -13,7 +13,7 @@ from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
 from huf.tests.benchmarks.run_cost import count_statements
 from huf.tests.contract.connections import together
-from huf.tests.doctypes import EDITOR, ORDER
+from huf.tests.doctypes import EDITOR, LINE, ORDER
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
 from huf.tests.http import send
@@ -99,6 +99,16 @@ class TestAccess(DraftTestCase):
 		self.assertEqual((shown["before"], shown["after"]), (None, "Auslöser"))
 		with acting_as(self.manager), self.assertRaisesRegex(UsageError, "hat sich geändert"):
 			approve(self.name, "another digest")
+
+	def test_fields_that_lists_show_and_typed_amounts_are_marked_for_a_reader(self):
+		def read(doctype: str, *names: str) -> list:
+			fields = [{"fieldname": name, "label": name, "before": None, "after": "x"} for name in names]
+			(change,) = translate_labels({"changes": [{"doctype": doctype, "fields": fields}]})["changes"]
+			return [field.get("main") for field in change["fields"]]
+
+		self.assertEqual(read(LINE, "item", "margin"), [1, 1])
+		self.assertEqual(read(ORDER, "customer", "docstatus"), [None, None])
+		self.assertEqual(read("No Such DocType", "item"), [None])
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):

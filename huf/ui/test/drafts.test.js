@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gistOf, headlineOf, isLong, readDifference, groupByTurn } from "../src/lib/drafts.ts";
+import { foldFields, gistOf, headlineOf, isLong, listKeys, readDifference, groupByTurn } from "../src/lib/drafts.ts";
 
 const field = (fieldname, before, after, more = {}) => ({ fieldname, label: "", before, after, ...more });
 const change = (action, doctype, name, more = {}) => ({
@@ -27,11 +27,14 @@ test("the document that a draft is about comes first, what happens beside it aft
 });
 
 test("a change is rows of label, before and after, and what is provisional is marked", () => {
-	const fields = [field("note", "old", "new", { label: "Note" }), field("at", null, "12:00", { provisional: true })];
+	const fields = [
+		field("note", "old", "new", { label: "Note", main: 1 }),
+		field("at", null, "12:00", { provisional: true }),
+	];
 	const [seen] = readDifference(draft([change("update", "Order", "O-1", { fields, hidden: 2 })])).changes;
 	assert.deepEqual(seen.fields, [
-		{ key: "note", label: "Note", fieldtype: undefined, before: "old", after: "new", isProvisional: false },
-		{ key: "at", label: "at", fieldtype: undefined, before: null, after: "12:00", isProvisional: true },
+		{ key: "note", label: "Note", fieldtype: undefined, before: "old", after: "new", isProvisional: false, isMain: true },
+		{ key: "at", label: "at", fieldtype: undefined, before: null, after: "12:00", isProvisional: true, isMain: false },
 	]);
 	assert.equal(seen.hidden, 2);
 });
@@ -106,4 +109,15 @@ test("a document is called by its title with its name, or by its name alone", ()
 	assert.equal(titled("2rcgvko6l0", "Call Anna"), "Call Anna (2rcgvko6l0)");
 	assert.equal(titled("Anna", "Anna"), "Anna");
 	assert.equal(titled("2rcgvko6l0"), "2rcgvko6l0");
+});
+
+test("of a new document with many fields, what the call sets and what lists show come first", () => {
+	const fields = Array.from({ length: 12 }, (_, n) => ({ key: `f${n}`, isMain: n === 3 }));
+	const given = new Set(listKeys({ customer: "Anna", items: [{ f7: 2 }] }));
+	const keys = (kind, list) => foldFields(list, kind, given).map((part) => part.map(({ key }) => key));
+	assert.deepEqual(keys("add", fields)[0], ["f3", "f7"]);
+	assert.equal(keys("add", fields)[1].length, 10);
+	assert.equal(keys("change", fields)[0].length, 12);
+	assert.equal(keys("add", fields.slice(0, 10))[0].length, 10);
+	assert.equal(keys("add", fields.map((each) => ({ ...each, key: `g${each.key}`, isMain: false })))[0].length, 12);
 });

@@ -5,6 +5,8 @@ import { formatValue } from "../src/lib/format.ts";
 test("dates, amounts and durations of records are shown in the reader's language, and nothing else is changed", () => {
 	assert.equal(formatValue("2026-11-27", "Date", "en"), "Nov 27, 2026");
 	assert.equal(formatValue("2026-11-27", "Date", "de"), "27.11.2026");
+	assert.equal(formatValue("9:05:07.926689", "Time", "de"), "09:05:07");
+	assert.equal(formatValue("soon", "Time", "de"), "soon");
 	assert.equal(formatValue(1234.5, "Currency", "de"), "1.234,50");
 	assert.equal(formatValue(0.123456789, "Float", "en"), "0.123456789");
 	assert.equal(formatValue(12.5, "Percent", "en"), "12.5%");

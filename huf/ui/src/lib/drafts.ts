@@ -19,7 +19,7 @@ interface ChangedTable {
  * A draft's difference -> {request, changes, tables, kept}
  *
  * request: {line, isUntried, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
- * first, each {key, action, doctype, label, name, title, isNew, hidden, fields: [{key, label, fieldtype, before, after, isProvisional}],
+ * first, each {key, action, doctype, label, name, title, isNew, hidden, fields: [{key, label, fieldtype, before, after, isProvisional, isMain}],
  * tables: [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
  */
 export function readDifference({ difference, reference_doctype: doctype, reference_name: name }: Proposal) {
@@ -56,8 +56,28 @@ function readChange(change: DocumentChange, at: number) {
 	};
 }
 
-function readField({ fieldname, label, fieldtype, before, after, provisional }: FieldChange) {
-	return { key: fieldname, label: label || fieldname, fieldtype, before, after, isProvisional: Boolean(provisional) };
+function readField({ fieldname, label, fieldtype, before, after, provisional, main }: FieldChange) {
+	const marks = { isProvisional: Boolean(provisional), isMain: Boolean(main) };
+	return { key: fieldname, label: label || fieldname, fieldtype, before, after, ...marks };
+}
+
+/** The keys of a call's arguments at all depths. */
+export function listKeys(value: unknown): string[] {
+	if (typeof value !== "object" || value === null) return [];
+	const below = Object.values(value).flatMap(listKeys);
+	return Array.isArray(value) ? below : [...Object.keys(value), ...below];
+}
+
+const MAX_FIELDS = 10;
+
+/**
+ * [fields that are shown at once, fields that are folded] of a new or deleted document or row with many fields: what the call sets
+ * (`given`) and what lists show come first, what the document fills in is folded. Nothing of a changed document is folded.
+ */
+export function foldFields<Field extends { key: string; isMain: boolean }>(fields: Field[], kind: string, given: Set<string>) {
+	const isFirst = ({ key, isMain }: Field) => isMain || given.has(key);
+	if (kind === "change" || fields.length <= MAX_FIELDS || !fields.some(isFirst)) return [fields, []];
+	return [fields.filter(isFirst), fields.filter((field) => !isFirst(field))];
 }
 
 /** The display name of a changed document: its title with its name, or the name alone; null if neither is known. */

@@ -24,12 +24,13 @@ const AMOUNTS = ["Currency", "Float", "Percent"];
 /** As many decimals as the database stores, so that rounding hides no change. */
 const MAX_DIGITS = 9;
 
-/** A date, an amount or a duration of a record in the reader's language; other values as they are. */
+/** A date, a time, an amount or a duration of a record in the reader's language; other values as they are. */
 export function formatValue(value: unknown, fieldtype = "", locale = "en"): string {
 	const text = String(value);
 	if (fieldtype === "Date" && /^\d{4}-\d\d-\d\d$/.test(text)) return formatMoment(text, { dateStyle: "medium" }, locale);
 	if (fieldtype === "Datetime" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text))
 		return formatMoment(text, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }, locale);
+	if (fieldtype === "Time") return text.replace(/^(\d{1,2})(:\d\d:\d\d)(\.\d+)?$/, (_, hour, rest) => hour.padStart(2, "0") + rest);
 	if (typeof value !== "number") return text;
 	if (fieldtype === "Duration" && Number.isInteger(value)) return formatSeconds(value);
 	if (!AMOUNTS.includes(fieldtype)) return text;

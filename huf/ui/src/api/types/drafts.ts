@@ -8,6 +8,8 @@ export interface FieldChange {
 	before?: Json;
 	after?: Json;
 	provisional?: boolean;
+	/** Lists of the DocType show this field, or it is an amount. */
+	main?: number;
 }
 
 export interface RowChange {
