@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.runs import stopping
 from huf.ai.storage.stops import describe_stop, read_stops
 
@@ -13,8 +14,11 @@ def get_stops():
 
 
 @frappe.whitelist(methods=["POST"])
-def stop(scope: str = "All", target: str | None = None, reason: str | None = None):
+def stop(scope: str = "", target: str | None = None, reason: str | None = None, **others):
 	"""Stop a scope: All, or an Agent, Tool, Provider, User or Trigger. Returns {stop, running}."""
+	# Frappe would leave out a misspelt argument, and another scope than the intended one would be stopped.
+	if unknown := sorted(others.keys() - {"cmd"}):
+		raise UsageError(f"Unknown arguments: {', '.join(unknown)}. Pass scope, target and reason.")
 	return stopping.stop(scope, target, reason)
 
 

@@ -94,7 +94,7 @@ def stop(home, target, scope, reason):
 	with connected(home):
 		from huf.ai.runs import stopping
 
-		if bool(target) != bool(scope):
+		if (target is None) != (scope is None):
 			raise click.UsageError("Name a target with --agent, --tool, --provider, --user or --trigger.")
 		done = stopping.stop(scope or "All", target, reason)
 		click.echo(f"Stopped. `huf release {done['stop']['name']}` resumes.")
@@ -112,7 +112,7 @@ def release(home, stop):
 		from huf.ai.runs import stopping
 		from huf.ai.storage.stops import read_stops
 
-		names = [stop] if stop else [each["name"] for each in read_stops()]
+		names = [stop] if stop is not None else [each["name"] for each in read_stops()]
 		if not names:
 			click.echo("Nothing is stopped.")
 		for name in names:

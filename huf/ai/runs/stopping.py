@@ -54,6 +54,8 @@ def check_manager() -> None:
 
 def find_target(scope: str, target: str) -> str | None:
 	"""The target's stored name, with which runs are compared. Raises UsageError."""
+	if scope == "All" and target:
+		raise UsageError(f"All stops everything, not only {target!r}. Name the scope of the target.")
 	if scope == "All":
 		return None
 	if not target:

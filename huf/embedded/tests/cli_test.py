@@ -249,5 +249,10 @@ class TestCommandLine(SiteTestCase):
 		missing = self.run_huf("undo", "--agent", "Nope", "--since", "2026-11-22")
 		self.assert_refused(missing, "There is no agent 'Nope'.")
 		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
+		# As with "$AGENT" in a script, where the variable is not set.
+		self.assert_refused(self.run_huf("stop", ""), "--agent")
+		self.assert_refused(self.run_huf("stop", "--agent", ""), "agent")
+		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
 		self.assertRegex(self.run_huf("stop").output, "^Stopped. `huf release .+` resumes.\n$")
+		self.assert_refused(self.run_huf("release", ""), "There is no stop")
 		self.assertIn("Released", self.run_huf("release").output)

@@ -17,9 +17,11 @@ from huf.ai.runs.stopping import release, stop
 from huf.ai.storage.standalone_calls import complete_within_budget
 from huf.ai.storage.stops import read_stops
 from huf.ai.tools.registry import tool
+from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops, unique
+from huf.tests.http import post
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -149,12 +151,35 @@ class TestStops(SiteTestCase):
 		self.assertEqual([each["name"] for each in read_stops()], [name])
 
 	def test_unknown_stop_targets_and_scopes_are_refused(self):
-		for scope, target in (("Agent", "nobody"), ("Tool", "nothing"), ("Weather", None), ("Agent", None)):
+		for scope, target in (
+			("Agent", "nobody"),
+			("Tool", "nothing"),
+			("Weather", None),
+			("Agent", None),
+			("Agent", " "),
+			("All", self.agent),
+		):
 			with self.assertRaises(UsageError):
 				stop(scope, target)
 		self.assertEqual(read_stops(), [])
 		with self.assertRaisesRegex(UsageError, "There is no stop 'nothing'"):
 			release("nothing")
+
+	def test_request_that_names_no_scope_or_an_unknown_argument_stops_nothing(self):
+		path = "/api/method/huf.api.stop.stop"
+		headers = {"Authorization": f"token {make_key(make_user('Huf Manager'))}:{SECRET}"}
+		for form, told in (
+			({"agnet": self.agent}, "Unknown arguments: agnet"),
+			({"scope": "All", "agent": self.agent}, "Unknown arguments: agent"),
+			({"target": self.agent}, "Choose one of: All, Agent"),
+			({}, "Choose one of: All, Agent"),
+		):
+			answer = post(path, json=form, headers=headers)
+			self.assertEqual(answer.status_code, 417, answer.text)
+			self.assertIn(told, answer.text)
+		self.assertEqual(read_stops(), [])
+		answer = post(path, json={"scope": "Agent", "target": self.agent}, headers=headers)
+		self.assertEqual(answer.json["message"]["stop"]["target"], self.agent, answer.text)
 
 	def test_agent_name_in_another_case_is_covered_by_the_stop(self):
 		"""MariaDB and SQLite ignore the case of names; Postgres does not."""
