@@ -133,21 +133,35 @@ def sync_mailbox(mailbox: str):
 
 
 @frappe.whitelist(methods=["POST"])
-def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
-	"""Save a person's edits: {name, status}. Agents no longer overwrite the draft."""
-	return actions.edit_reply(draft_for(name), text, subject, to)
+def save_draft(
+	name: str, text: str, subject: str | None = None, to: str | None = None, modified: str | None = None
+):
+	"""Save a person's edits: {name, status, modified}. Agents no longer overwrite the draft.
+
+	`modified`: that of the draft which was edited; refused if it has changed since.
+	"""
+	return actions.edit_reply(draft_for(name), text, subject, to, modified)
 
 
 @frappe.whitelist(methods=["POST"])
-def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
-	"""Queue the sending of a draft or failed reply, optionally with edits. Returns {name, status}."""
+def approve_draft(
+	name: str,
+	text: str | None = None,
+	subject: str | None = None,
+	to: str | None = None,
+	modified: str | None = None,
+):
+	"""Queue the sending of a draft or failed reply, optionally with edits: {name, status, modified}.
+
+	`modified`: as in `save_draft`.
+	"""
 	row = draft_for(name, *actions.UNSENT)
-	return actions.approve_reply(row, text, subject, to)
+	return actions.approve_reply(row, text, subject, to, modified)
 
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
-	"""Discard a draft, a held or a failed reply: {name, status}."""
+	"""Discard a draft, a held or a failed reply: {name, status, modified}."""
 	return actions.discard_reply(draft_for(name, *actions.UNSENT))
 
 

@@ -102,18 +102,24 @@ def read_draft_edits(doc, text: str | None, subject: str | None, to: str | None)
 	return {**values, "edited_by": frappe.session.user} if values else {}
 
 
-def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
-	"""Change a reply that waits for approval: {name, status}. Raises UsageError as `change_reply` does."""
+def edit_reply(doc, text: str, subject: str | None, to: str | None, modified: str | None = None) -> dict:
+	"""Change a reply that waits for approval: {name, status, modified}. Raises UsageError as `change_reply`
+	does, and if the reply has changed since `modified`.
+	"""
+	refuse_if_changed(doc.name, modified)
 	values = read_draft_edits(doc, text, subject, to)
 	if not values:
-		return {"name": doc.name, "status": doc.status}
+		return {"name": doc.name, "status": doc.status, "modified": doc.modified}
 	return change_reply(doc, MailStatus.DRAFT, MailEvent.DRAFT_CHANGED, values)
 
 
-def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	"""Approve a reply with these edits and queue it: {name, status}. Raises UsageError if it cannot be
-	sent, or as `change_reply` does.
+def approve_reply(
+	doc, text: str | None, subject: str | None, to: str | None, modified: str | None = None
+) -> dict:
+	"""Approve a reply with these edits and queue it: {name, status, modified}. Raises UsageError if it cannot
+	be sent, or as `edit_reply` does.
 	"""
+	refuse_if_changed(doc.name, modified)
 	if problem := find_sending_problem(doc.sender):
 		raise UsageError(problem)
 	values = {
@@ -130,19 +136,27 @@ def approve_reply(doc, text: str | None, subject: str | None, to: str | None) ->
 
 
 def discard_reply(doc) -> dict:
-	"""Discard an unsent reply: {name, status}. Raises UsageError as `change_reply` does."""
+	"""Discard an unsent reply: {name, status, modified}. Raises UsageError as `change_reply` does."""
 	return change_reply(doc, MailStatus.DISCARDED, MailEvent.DISCARDED, {})
 
 
+def refuse_if_changed(name: str, modified: str | None) -> None:
+	"""Raises UsageError if a reply is not as it was at `modified`; locks its row until the commit."""
+	if modified and str(frappe.db.get_value(store.MAIL, name, "modified", for_update=True)) != modified:
+		text = _("This reply has changed since you opened it. Look at its new text, then save or send again.")
+		raise UsageError(text)
+
+
 def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dict:
-	"""Change an outgoing mail on behalf of the session user: {name, status}.
+	"""Change an outgoing mail on behalf of the session user: {name, status, modified}.
 
 	Raises UsageError if somebody else has changed its status since `doc` was read.
 	"""
 	if not store.change_status(doc.name, MailStatus(doc.status), status, **values):
 		raise not_a_draft_error(frappe.db.get_value(store.MAIL, doc.name, "status"))
 	store.write_event(doc, event, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": status.value}
+	modified = frappe.db.get_value(store.MAIL, doc.name, "modified")
+	return {"name": doc.name, "status": status.value, "modified": modified}
 
 
 def not_a_draft_error(status: str) -> UsageError:

@@ -105,6 +105,7 @@ def list_drafts(thread: str, any_of: dict) -> list:
 		"reason",
 		"text",
 		"creation",
+		"modified",
 		"edited_by",
 		"email_queue",
 	]

@@ -6,6 +6,7 @@ from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text
 
 SETTINGS = "/api/resource/Huf%20Settings/Huf%20Settings"
+MAIL = "/api/method/huf.api.mail."
 CLERK = "clerk@office.example"
 NO_CATEGORY = "named none of the categories"
 
@@ -56,6 +57,34 @@ class TestMailActions(PageTestCase):
 		page.get_by_test_id("drafts-replies").get_by_text("Re: Bandages").click()
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
 		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "We have ten.")
+
+	def test_two_people_who_edit_one_draft_see_each_others_changes_before_one_is_saved(self):
+		page = self.open_unclassified("Thermometers")
+		page.get_by_test_id("reply").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		field = page.get_by_test_id("draft-text")
+		field.fill("We have ten.")
+		(mail,) = self.call(f"{MAIL}get_mails?status=Draft&limit=1")["message"]
+		save = {"name": mail["name"], "text": "We have none."}
+		self.call(f"{MAIL}save_draft", save)
+		page.get_by_test_id("overtaken").get_by_text("We have none.").wait_for()
+		page.reload()
+		page.get_by_test_id("overtaken").get_by_text("We have none.").wait_for()
+		self.assertEqual(field.input_value(), "We have ten.")
+		self.assertFalse(page.get_by_test_id("approve").is_enabled())
+		page.get_by_test_id("take-stored").click()
+		page.get_by_test_id("overtaken").wait_for(state="detached")
+		self.assertEqual(field.input_value(), "We have none.")
+		field.fill("We have two.")
+		self.call(f"{MAIL}save_draft", {**save, "text": "Ask again in May."})
+		page.get_by_test_id("overtaken").get_by_text("Ask again in May.").wait_for()
+		page.get_by_test_id("keep-mine").click()
+		page.get_by_test_id("save-draft").click()
+		page.locator("[data-testid=save-draft]:disabled").wait_for()
+		page.wait_for_timeout(5_000)  # longer than the page takes to load the draft again
+		self.assertEqual(page.get_by_test_id("overtaken").count(), 0)
+		(mail,) = self.call(f"{MAIL}get_mail?name={mail['name']}")["message"]["drafts"]
+		self.assertEqual(mail["text"], "We have two.")
 
 	def test_a_draft_in_the_list_opens_the_mail_it_answers_and_its_own_page_discards_it(self):
 		page = self.open_unclassified("Plasters")

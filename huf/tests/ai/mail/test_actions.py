@@ -6,13 +6,14 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mail import store
+from huf.ai.mail import actions, store
 from huf.ai.mail.jobs import message_from_row, open_mail_run, prepare_agent_job, recover_mails
 from huf.ai.mail.triage import classify_prompt
 from huf.ai.runs.replay import replay
 from huf.api import draft as drafts_api
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
+from huf.tests.contract.connections import together
 from huf.tests.factories import make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, outgoing, row
 from huf.tests.model_server import ModelServer, text
@@ -41,6 +42,37 @@ class TestReplies(DraftingTestCase):
 		self.as_user(self.user)
 		api.approve_draft(name)
 		self.assertEqual(drafts_api.count_drafts(), before)
+
+	def test_a_reply_that_somebody_else_has_changed_is_neither_overwritten_nor_sent(self):
+		name = self.draft("Hello")["draft"]
+		self.as_user(self.user)
+		read = str(row(name).modified)
+		saved = api.save_draft(name, "Hello, Anna", modified=read)
+		frappe.db.commit()
+		for decide in (api.save_draft, api.approve_draft):
+			with self.assertRaisesRegex(UsageError, "has changed since you opened it"):
+				decide(name, "Hello, Bob", modified=read)
+			frappe.db.rollback()
+		self.assertEqual((row(name).text, row(name).status), ("Hello, Anna", "Draft"))
+		again = api.save_draft(name, "Hello, Anna and Bob", modified=str(saved["modified"]))
+		(listed,) = api.get_mail(name)["drafts"]
+		self.assertEqual((listed.text, listed.modified), ("Hello, Anna and Bob", again["modified"]))
+		self.assertEqual(api.approve_draft(name, modified=str(listed.modified))["status"], "Approved")
+
+	def test_of_two_edits_of_a_reply_at_once_one_is_saved(self):
+		name = self.draft("Hello")["draft"]
+		doc = frappe.get_doc(store.MAIL, name)
+		read, refused = str(doc.modified), []
+
+		def edit(text):
+			try:
+				actions.edit_reply(doc, text, None, None, read)
+			except UsageError:
+				refused.append(text)
+
+		together([(edit, text) for text in ("One", "Two", "Three")])
+		frappe.db.rollback()
+		self.assertEqual({*refused, row(name).text}, {"One", "Two", "Three"})
 
 	def test_a_reply_started_by_a_user_is_kept_by_the_agent(self):
 		stranger = make_user("Huf User")

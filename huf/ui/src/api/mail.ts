@@ -17,8 +17,11 @@ export interface ReplyFields {
 	text: string;
 	subject: string;
 	to: string;
+	/** Of the draft that was edited; refused if it has changed since. */
+	modified: string;
 }
-export const saveDraft = (name: string, fields: ReplyFields) => callPost(`${CALL}save_draft`, { name, ...fields });
+export const saveDraft = (name: string, fields: ReplyFields) =>
+	callPost<{ modified: string }>(`${CALL}save_draft`, { name, ...fields });
 export const approveDraft = (name: string, fields: ReplyFields) => callPost(`${CALL}approve_draft`, { name, ...fields });
 export const discardDraft = (name: string) => callPost(`${CALL}discard_draft`, { name });
 export const handOver = (mail: string) => callPost(`${CALL}hand_over`, { mail });
