@@ -143,6 +143,12 @@ def mark_outsider_document(doc: Document) -> None:
 		mark_record(doc.doctype, doc.name, [doc.owner], None)
 
 
+def mark_deleted_trigger(trigger: str) -> None:
+	"""Record that the runs of a trigger that is being deleted began with outside content."""
+	row = {"reference_doctype": "Agent Trigger", "reference_name": trigger, "origin": "trigger"}
+	insert_row(UNTRUSTED, row, name=digest("Agent Trigger", trigger, now()))
+
+
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
 	"""Record that conversations contain untrusted content that none of their recorded calls has read."""
 	for name in names if origins else ():

@@ -111,6 +111,10 @@ def find_earlier_origin(conversation: str | None) -> str | None:
 		union all select 'trigger', started.name from `tabAgent Run` run
 		join `tabAgent Trigger` started on started.name = run.`trigger`
 		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook')
+		union all select 'trigger', run.`trigger` from `tabAgent Run` run
+		join `tabAgent Untrusted Record` marked on marked.reference_doctype = 'Agent Trigger'
+			and marked.reference_name = run.`trigger` and marked.creation >= run.creation
+		where {RUNS} and marked.cleared_by is null
 		union all select '', conv.channel from `tabAgent Run` run
 		join `tabAgent Conversation` conv on conv.name = run.conversation
 		where {RUNS} and conv.channel in %(channels)s limit 1""",
@@ -129,15 +133,19 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 		named.append(read_author_texts(row))
 		messages = read_messages(row.conversation)
 		earlier = read_earlier_texts(row.name)
-		by_person = [each.content or "" for each in messages if each.by_person or not start]
+		origin = start or next(iter(row.origins), "")
+		for each in messages:
+			# Who wrote a message whose run was deleted is not known any more.
+			each.is_outside = origin and not each.by_person and (start or each.is_orphan)
+		by_person = [each.content or "" for each in messages if not each.is_outside]
 		if not start:
 			by_person.append(row.prompt or "")
 			# With one message on record, the caller sent those before it.
 			by_person += earlier["user"] if len(messages) == 1 else []
 		if not row.parent_run or not find_origins(row.parent_run):
 			named += by_person
+		untrusted += [(origin, each.content or "") for each in messages if each.is_outside]
 		if start:
-			untrusted += [(start, each.content or "") for each in messages if not each.by_person]
 			untrusted.append((start, ""))
 		for origin in row.origins:
 			untrusted += [(origin, text) for text in ("", *earlier["assistant"])]
@@ -170,10 +178,13 @@ def read_author_texts(row) -> str:
 
 
 def read_messages(conversation: str | None) -> list:
-	"""The messages of a conversation that are no agent's; `by_person`: whether a person wrote it here."""
+	"""The messages of a conversation that are no agent's; `by_person`: whether a person wrote it here;
+	`is_orphan`: whether its run was deleted.
+	"""
 	return frappe.db.sql(
-		"""select message.content, message.attachments, message.attached_text, run.name is not null
-			and coalesce(run.`trigger`, '') = '' and coalesce(run.reference_name, '') = ''
+		"""select message.content, message.attachments, message.attached_text,
+			run.name is null as is_orphan, run.name is not null and coalesce(run.`trigger`, '') = ''
+			and coalesce(run.reference_name, '') = ''
 			and coalesce(conv.channel, '') not in %(channels)s as by_person
 		from `tabAgent Message` message left join `tabAgent Run` run on run.name = message.run
 		left join `tabAgent Conversation` conv on conv.name = run.conversation

@@ -8,6 +8,7 @@ from frappe.utils import cint, cstr, get_datetime, now_datetime
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
 from huf.ai.storage import trigger_events
+from huf.ai.storage.untrusted_records import mark_deleted_trigger
 from huf.ai.triggers import conditions
 from huf.ai.triggers.condition_fields import check_condition_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
@@ -48,6 +49,8 @@ class AgentTrigger(Document):
 		self.set_next_execution()
 
 	def on_trash(self):
+		if self.untrusted or self.trigger_type == "Webhook":
+			mark_deleted_trigger(self.name)
 		trigger_events.delete_events_of(self.name)
 
 	def keep_state(self):
