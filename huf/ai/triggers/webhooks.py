@@ -82,6 +82,10 @@ def accept_delivery(delivery: Delivery) -> dict:
 		payload=payload,
 	)
 	trigger_event = evaluate_trigger(trigger, source)
+	if key:
+		# Of two deliveries with one id at the same moment, the second waits here, and then sees the first.
+		frappe.db.commit()
+		frappe.db.get_value("Agent Trigger", trigger.name, "name", for_update=True)
 	known = trigger_events.read_trigger_event(trigger_events.trigger_event_name(trigger_event))
 	if known:
 		return describe_event(known, repeated=True)

@@ -4,9 +4,13 @@ import base64
 import hashlib
 import hmac
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.storage import trigger_events
 from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES
 from huf.tests.factories import make_agent
 from huf.tests.http import post, send
@@ -65,11 +69,21 @@ class TestWebhook(WebhookTestCase):
 
 	def test_concurrent_deliveries_with_the_same_id_start_one_run(self):
 		trigger = self.webhook()
-		with ThreadPoolExecutor(4) as pool:
+		self.deliver(trigger, X_Huf_Secret="wrong")  # prepares the application for requests in threads
+		read, together = trigger_events.read_trigger_event, Barrier(4)
+
+		def read_at_once(name):
+			found = read(name)
+			with suppress(BrokenBarrierError):
+				together.wait(1)
+			return found
+
+		with ThreadPoolExecutor(4) as pool, patch.object(trigger_events, "read_trigger_event", read_at_once):
 			deliver = lambda _: self.deliver_in_thread(trigger)  # noqa: E731
 			answers = list(pool.map(deliver, range(4)))
 		frappe.db.rollback()
 		self.assertEqual(len({answer["event"] for answer in answers}), 1)
+		self.assertEqual(sorted(answer["repeated"] for answer in answers), [False, True, True, True])
 		self.assertEqual(len(work_off(trigger)), 1)
 
 	def deliver_in_thread(self, trigger) -> dict:
