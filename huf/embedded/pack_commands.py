@@ -13,8 +13,9 @@ OPTIONAL_FILES = ("doctypes.json", "records.json", "evals.yaml")
 
 @cli.command("import")
 @click.argument("what", metavar="PACK")
+@click.option("--moved", is_flag=True, help="Update a pack that was imported from another folder.")
 @click.pass_obj
-def import_pack(home, what):
+def import_pack(home, what, moved):
 	"""Install or update a pack, given by name or folder.
 
 	A YAML file is taken for mail rules and agent profiles.
@@ -34,7 +35,7 @@ def import_pack(home, what):
 			if path.is_file():
 				click.echo(import_rules(frappe, path))
 			else:
-				report = install_pack(get_pack_source(path) if path.is_dir() else find_pack(what))
+				report = install_pack(get_pack_source(path) if path.is_dir() else find_pack(what), moved)
 				click.echo("\n".join(format_report(report)))
 		except (UsageError, frappe.ValidationError) as error:
 			raise click.ClickException(f"{what}: {error}") from None

@@ -61,6 +61,12 @@ def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
 		raise UsageError(
 			f"{entry.place}: agents of the site would read this fact. Name an agent of the pack."
 		)
+	rules = (entry.values.get("permissions") or ()) if entry.doctype == "DocType" else ()
+	if any(str(rule.get("role")).strip().casefold() == "guest" for rule in rules):
+		raise UsageError(
+			f"{entry.place}: it grants rights to Guest, that is to everybody on the internet. Leave them "
+			"out, and grant them on the site."
+		)
 	if entry.doctype not in ("Role", "DocType") and is_reserved(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: only System Managers create records of {entry.doctype}, so only a pack of an "

@@ -36,15 +36,16 @@ class InstallReport:
 		return vars(self)
 
 
-def install_pack(source: PackSource) -> InstallReport:
+def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left.
 
+	`has_moved`: it may update a pack that was imported from another folder.
 	The one exception: an update that fails may have added or changed fields of DocTypes of the pack.
 	"""
 	pack, done = load_pack(source), False
 	with acting_as("Administrator"):
 		known = frappe.get_doc(PACK, pack.name) if frappe.db.exists(PACK, pack.name) else None
-		doc = open_record(pack, source)
+		doc = open_record(pack, source, has_moved)
 		try:
 			report = install_entries(pack, source, doc)
 			frappe.db.commit()
@@ -78,7 +79,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	return report
 
 
-def open_record(pack: Pack, source: PackSource):
+def open_record(pack: Pack, source: PackSource, has_moved: bool):
 	"""Save the Agent Pack record, which must exist before the documents it lists."""
 	known = frappe.db.exists(PACK, pack.name)
 	doc = frappe.get_doc(PACK, pack.name) if known else frappe.get_doc({"doctype": PACK})
@@ -86,9 +87,15 @@ def open_record(pack: Pack, source: PackSource):
 		raise UsageError(
 			f"There is a pack {pack.name} already, from {doc.app or 'a folder'}. Remove it first."
 		)
+	folder = None if source.app else str(source.folder.resolve())
+	if known and doc.folder and doc.folder != folder and not has_moved:
+		raise UsageError(
+			f"There is a pack {pack.name} already, imported from {doc.folder}. If this is the same pack in "
+			"another folder, update it with --moved; otherwise remove the other one, or rename this one."
+		)
 	about = {"title": pack.title, "version": pack.version, "description": pack.description}
 	module = source.tools_module if pack.has_tools else None
-	doc.update({"pack_name": pack.name, **about, "app": source.app, "tools_module": module})
+	doc.update({"pack_name": pack.name, **about, "app": source.app, "folder": folder, "tools_module": module})
 	doc.save() if known else doc.insert()
 	return doc
 

@@ -217,6 +217,8 @@ def check_document(values: Any, place: str, doctype: str | None) -> None:
 		raise UsageError(f"{place}: it must be a {doctype}, and is a {values['doctype']}.")
 	if doctype == "DocType" and not (values.get("name") and values.get("custom") == 1):
 		raise UsageError(f'{place}: a DocType of a pack needs a name, and "custom": 1.')
+	if values["doctype"] == "DocType" and values.get("is_virtual"):
+		raise UsageError(f"{place}: a virtual DocType needs an app's code. Leave is_virtual out.")
 	for key, required in TABLES.get(values["doctype"], {}).items():
 		if not is_list_of_rows(values.get(key) or [], *required):
 			raise UsageError(

@@ -98,7 +98,9 @@ def undo_update(known) -> None:
 		elif row.made and frappe.db.exists(row.record_doctype, row.record_name):
 			delete_record(row.record_doctype, row.record_name)
 		doc.remove(row)
-	doc.update({field: known.get(field) for field in ("title", "version", "description", "tools_module")})
+	doc.update(
+		{field: known.get(field) for field in ("title", "version", "description", "folder", "tools_module")}
+	)
 	doc.save()
 	frappe.db.commit()
 
@@ -155,7 +157,7 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 	doctypes = [name for kind, name in own if kind == "DocType" and frappe.db.exists(kind, name)]
 	for doctype in doctypes:
 		meta = frappe.get_meta(doctype)
-		if not (meta.istable or meta.issingle):
+		if not (meta.istable or meta.issingle or meta.is_virtual):
 			names = frappe.get_all(doctype, pluck="name", order_by="creation desc")
 			found[doctype] = [name for name in names if is_user_record(own.get((doctype, name)))]
 	agents = [name for kind, name in own if kind == "Agent"]

@@ -51,6 +51,11 @@ class TestCommands(SiteTestCase):
 		self.assertIn("pack: my_pharmacy", (folder / "pack.yaml").read_text())
 		self.assertIn("Left alone: Agent Office Assistant", self.run_huf("import", str(folder)).output)
 		self.assertIn("is as it was", self.run_huf("import", str(folder)).output)
+		moved = folder.rename(self.home / "moved")
+		refused = self.run_huf("import", str(moved))
+		self.assertEqual(refused.exit_code, 1)
+		self.assertIn("--moved", refused.output)
+		self.assertIn("is as it was", self.run_huf("import", str(moved), "--moved").output)
 		for name in ("my_pharmacy", "pharmacy"):
 			self.assertEqual(self.run_huf("remove", name).exit_code, 0)
 

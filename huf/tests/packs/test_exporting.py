@@ -56,7 +56,7 @@ class TestExporting(PackTestCase):
 		for path, content in files.items():
 			(folder / path).parent.mkdir(exist_ok=True)
 			(folder / path).write_text(content, encoding="utf-8")
-		return install_pack(PackSource(folder))
+		return install_pack(PackSource(folder), has_moved=True)
 
 	def test_an_exported_pack_restores_the_same_records(self):
 		make(

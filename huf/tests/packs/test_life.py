@@ -1,11 +1,16 @@
 """Packs are installed, updated and removed without duplicates, losses or leftovers."""
 
 import json
+import shutil
+import tempfile
+from pathlib import Path
 
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.packs.install import install_pack
 from huf.ai.packs.removing import remove_pack
+from huf.ai.packs.shipped import PackSource
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -35,6 +40,34 @@ class TestInstalling(PackTestCase):
 		self.assertEqual((report.made, report.changed, report.removed), ([], [], []))
 		self.assertEqual(what_there_is(), before)
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "modified"), modified)
+
+	def test_another_folder_with_the_packs_name_is_its_update_only_if_that_is_said(self):
+		self.install()
+		elsewhere = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, elsewhere)
+		(elsewhere / "pack.yaml").write_text(f'pack: {self.name}\ntitle: Other\nversion: "1"\n')
+		with self.assertRaisesRegex(UsageError, f"imported from .*{self.folder.name}"):
+			install_pack(PackSource(elsewhere))
+		frappe.db.rollback()
+		self.assertTrue(frappe.db.exists("Agent", self.agent))
+		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "title"), "Test")
+		report = install_pack(PackSource(elsewhere), has_moved=True)
+		self.assertIn(f"Agent {self.agent}", report.removed)
+		with self.assertRaisesRegex(UsageError, f"imported from .*{elsewhere.name}"):
+			self.install()
+
+	def test_a_doctype_that_is_virtual_or_open_to_guests_is_refused(self):
+		before = what_there_is()
+		(doctype,) = json.loads((self.folder / "doctypes.json").read_text())
+		for values, told in (
+			({"is_virtual": 1}, "document 1: a virtual DocType needs an app's code"),
+			({"permissions": [{"role": "guest", "read": 1}]}, "document 1: it grants rights to Guest"),
+		):
+			self.put("doctypes.json", json.dumps([{**doctype, **values}]))
+			with self.assertRaisesRegex(UsageError, told):
+				self.install()
+			frappe.db.rollback()
+			self.assertEqual(what_there_is(), before)
 
 	def test_existing_records_are_kept_on_installation_and_removal(self):
 		make("Agent", agent_name=self.agent, instructions="Mine.")
