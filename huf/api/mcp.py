@@ -4,6 +4,7 @@ A caller is a Frappe user, by API key (`Authorization: Bearer <api key>:<api sec
 `token`) or by an OAuth token.
 """
 
+import threading
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ def serve(**_):
 	from huf.api.wire.asgi import respond
 
 	app = create_mcp_app(offer, list_trusted_hosts(request), wants_progress(request))
-	return respond(app, request, request.environ.get("huf.address", ADDRESS))
+	return respond(app, request, request.environ.get("huf.address", ADDRESS), threading.Event())
 
 
 def find_slug(request) -> str:

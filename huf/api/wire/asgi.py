@@ -27,9 +27,10 @@ def respond(app: ASGIApp, request: Request, path: str, left: threading.Event | N
 
 	A response of several pieces is streamed. Its first pieces are held back while a synchronous tool uses the
 	database connection: Frappe ends the request's transaction as soon as it has the response. `left` is set
-	when the reader of a stream leaves; the application runs to its end all the same.
+	when the reader of a stream leaves, also in the scope's state; the application runs to its end.
 	"""
-	messages = iterate(lambda put: call(app, build_scope(request, path), request.get_data(), put))
+	scope = {**build_scope(request, path), "state": {"left": left}}
+	messages = iterate(lambda put: call(app, scope, request.get_data(), put))
 	start = next(message for message in messages if message)
 	pieces = read_pieces(messages)
 	held: list[bytes] = []

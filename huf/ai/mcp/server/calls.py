@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import frappe
 from mcp.server.apps import client_supports_apps
@@ -15,11 +15,14 @@ from mcp_types import (
 	InputRequiredResult,
 	Tool,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.run_states import RunState, continue_run, read_state
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server import tasks
 from huf.ai.mcp.server.approvals import answer_draft, build_question, is_put_off, may_ask
@@ -28,6 +31,9 @@ from huf.ai.mcp.server.results import build_refusal, describe_result
 from huf.ai.mcp.server.servers import ALWAYS, NEVER
 from huf.ai.mcp.server.tools import OfferedTool, list_tools
 from huf.ai.runs.entry import run_to_end
+
+POLL_S = 0.5
+"""How often a call looks whether its client has left."""
 
 
 class Tools(Catalog):
@@ -64,6 +70,7 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 	progress = ProgressReporter(ctx)
 	# The response begins here, before any tool uses the database connection.
 	await progress.report(f"{tool.name} begins")
+	watching = asyncio.ensure_future(cancel_if_left(ctx, progress))
 	try:
 		result = await run_to_end(request, progress.listeners)
 	except ConversationBusy:
@@ -71,6 +78,8 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 		if request.conversation:
 			raise
 		result = await run_to_end(separate(request), progress.listeners)
+	finally:
+		watching.cancel()
 	await progress.flush()
 	return describe_state(ctx, read_state(result.run))
 
@@ -78,6 +87,19 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 def separate(request: AgentRequest) -> AgentRequest:
 	"""The request in a new conversation, unless it names one."""
 	return request if request.conversation else replace(request, external_id=frappe.generate_hash(length=10))
+
+
+async def cancel_if_left(ctx: ServerRequestContext, progress: "ProgressReporter") -> None:
+	"""Cancel the run of a call once the client has closed its stream.
+
+	So the newest revision cancels a call; in earlier ones a client may leave and the call goes on.
+	"""
+	left = getattr(ctx.request.state, "left", None) if ctx.request else None
+	if left is None or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+		return
+	while not (left.is_set() and progress.run):
+		await asyncio.sleep(POLL_S)
+	await run_in_thread(partial(cancel_run, progress.run), has_own_connection=True)
 
 
 async def resume(ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
@@ -112,11 +134,14 @@ class ProgressReporter:
 	def __init__(self, ctx: ServerRequestContext):
 		self.session = ctx.session
 		self.count = 0
+		self.run: str | None = None
 		self.reports: list[asyncio.Task] = []
 		self.is_wanted = "progress_token" in (ctx.meta or {}) or "progressToken" in (ctx.meta or {})
 		self.listeners = [self.listen] if self.is_wanted else []
 
 	def listen(self, event: RunEvent) -> None:
+		if event.kind is EventKind.RUN_STARTED:
+			self.run = event.run
 		if event.kind is EventKind.PROGRESS:
 			self.reports.append(asyncio.ensure_future(self.report(str(event.data.get("text") or ""))))
 
