@@ -91,6 +91,12 @@ class TestFiles(unittest.TestCase):
 		rows = [("first",), *[()] * 60_000, ("last",)]
 		self.assertEqual(read_file("a.xlsx", make_xlsx(rows))[0].text, "first\nlast")
 
+	def test_entities_of_an_xlsx_are_read_by_the_parser_in_c_and_do_not_fill_the_memory(self):
+		self.assertEqual(read_file("a.xlsx", make_xlsx_with_entities("ten"))[0].text, "ten")
+		content = make_xlsx_with_entities(*(f"&e{level};" * 100 for level in range(1, 9)), "much")
+		with self.assertRaisesRegex(UsageError, "a.xlsx"):
+			read_file("a.xlsx", content)
+
 	def test_pptx_slides_are_read_in_numeric_order(self):
 		parts = read_file("a.pptx", make_pptx(*map(str, range(1, 12))))
 		self.assertEqual([part.text for part in parts], list(map(str, range(1, 12))))
@@ -321,6 +327,19 @@ def make_xlsx(rows=(("hearing", 120), (None, None), ("letter", 40))) -> bytes:
 		book.active.append(row)
 	book.save(out)
 	return out.getvalue()
+
+
+def make_xlsx_with_entities(*values: str) -> bytes:
+	"""A sheet with the entities e0, e1 ... and the cell &e0;"""
+	entities = "".join(f'<!ENTITY e{place} "{value}">' for place, value in enumerate(values))
+	old, made = zipfile.ZipFile(io.BytesIO(make_xlsx())), io.BytesIO()
+	with old, zipfile.ZipFile(made, "w") as package:
+		for name in old.namelist():
+			sheet = f"""<!DOCTYPE worksheet [{entities}]>
+<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row>
+<c t="inlineStr"><is><t>&e0;</t></is></c></row></sheetData></worksheet>"""
+			package.writestr(name, sheet if "sheets/sheet" in name else old.read(name))
+	return made.getvalue()
 
 
 def make_pptx(*slides: str) -> bytes:
