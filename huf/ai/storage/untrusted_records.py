@@ -143,8 +143,8 @@ def mark_outsider_document(doc: Document) -> None:
 		mark_record(doc.doctype, doc.name, [doc.owner], None)
 
 
-def mark_deleted_trigger(trigger: str) -> None:
-	"""Record that the runs of a trigger that is being deleted began with outside content."""
+def mark_trigger_runs(trigger: str) -> None:
+	"""Record that the runs that a trigger has started so far began with outside content."""
 	row = {"reference_doctype": "Agent Trigger", "reference_name": trigger, "origin": "trigger"}
 	insert_row(UNTRUSTED, row, name=digest("Agent Trigger", trigger, now()))
 

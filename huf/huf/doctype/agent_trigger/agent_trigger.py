@@ -8,7 +8,7 @@ from frappe.utils import cint, cstr, get_datetime, now_datetime
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
 from huf.ai.storage import trigger_events
-from huf.ai.storage.untrusted_records import mark_deleted_trigger
+from huf.ai.storage.untrusted_records import mark_trigger_runs
 from huf.ai.triggers import conditions
 from huf.ai.triggers.condition_fields import check_condition_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
@@ -48,10 +48,18 @@ class AgentTrigger(Document):
 		self.check_change()
 		self.set_next_execution()
 
+	def on_update(self):
+		before = self.get_doc_before_save()
+		if before and before.is_from_outside() and not self.is_from_outside():
+			mark_trigger_runs(self.name)
+
 	def on_trash(self):
-		if self.untrusted or self.trigger_type == "Webhook":
-			mark_deleted_trigger(self.name)
+		if self.is_from_outside():
+			mark_trigger_runs(self.name)
 		trigger_events.delete_events_of(self.name)
+
+	def is_from_outside(self) -> bool:
+		return bool(self.untrusted) or self.trigger_type == "Webhook"
 
 	def keep_state(self):
 		"""Keep times that a worker wrote after this form was opened; a save clears the last error."""

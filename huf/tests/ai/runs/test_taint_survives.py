@@ -159,6 +159,19 @@ class TestSurvives(TaintCase):
 			result = run_agent_sync(agent, f"Post to {self.outside.url}/drop", conversation_id=branch)
 		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
 
+	def test_chats_of_a_trigger_are_tainted_until_a_person_trusts_what_it_has_started(self):
+		agent, event = make_agent(self.model), unique("event")
+		trigger = self.trigger("App Event", agent=agent, event_name=event, run_as=self.person, untrusted=1)
+		huf.emit(event, {"text": STRANGER})
+		self.server.script(text("Read."))
+		(run,) = work_off(trigger)
+		trigger.reload()
+		trigger.untrusted = 0
+		trigger.save()
+		self.assertEqual(find_origins(run.name), (f"trigger {trigger.name}",))
+		self.assertTrue(trust_record("Agent Trigger", trigger.name))
+		self.assertEqual(find_origins(run.name), ())
+
 	def test_chats_of_a_deleted_trigger_with_outside_content_are_still_tainted(self):
 		agent, event = make_agent(self.model, (self.post,)), unique("event")
 		values = {"agent": agent, "event_name": event, "run_as": self.person, "prompt": "{{ doc.text }}"}
