@@ -45,7 +45,7 @@ from huf.api.wire.openai import (
 	read_message_text,
 	read_run_result,
 )
-from huf.api.wire.openai_errors import failure_status, openai_error
+from huf.api.wire.openai_errors import AFTER_RUN, failure_status, openai_error
 from huf.api.wire.sse import stream_data
 
 CHANNEL = "openai"
@@ -137,10 +137,10 @@ def chat_completions(
 		return stream_data(encode_chunks(events, agent, usage))
 	ended = read_end(events) if events else wait_for_end(request)
 	if ended is None:
-		return openai_error(409, NOT_ENDED, "not_ended", is_final=True)
+		return openai_error(AFTER_RUN, NOT_ENDED, "not_ended")
 	if error := find_failure(ended):
 		status, code = failure_status(ended["stop_reason"])
-		return openai_error(status, error, code, is_final=True)
+		return openai_error(status, error, code)
 	return json_response(encode_completion(ended, agent))
 
 

@@ -82,7 +82,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		# Calls that the run made count: the stored response has them.
 		message = f"{found['error']['message']} GET /v1/responses/{found['id']} shows what was done."
 		status, code = failure_status(found["metadata"].get("stop_reason"))
-		return openai_error(status, message, code, is_final=True)
+		return openai_error(status, message, code)
 	return json_response(found)
 
 

@@ -11,7 +11,7 @@ from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.storage.drafts import waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
-from huf.api.wire.openai_errors import error_body, failure_status
+from huf.api.wire.openai_errors import AFTER_RUN, error_body, failure_status
 
 IMAGE = "image_url"
 OMITTED_IMAGE = "[An image that is no longer shown]"
@@ -146,7 +146,7 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			if with_usage:
 				yield json.dumps({**header, "choices": [], "usage": encode_usage(event.data)})
 	if not is_ended:
-		yield json.dumps(error_body(409, NOT_ENDED, "not_ended"))
+		yield json.dumps(error_body(AFTER_RUN, NOT_ENDED, "not_ended"))
 	yield "[DONE]"
 
 

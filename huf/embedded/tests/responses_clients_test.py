@@ -83,7 +83,7 @@ class TestResponses(ResponsesTestCase):
 	def test_a_failed_run_is_not_repeated_by_the_client(self):
 		self.model.script(error(401, "No such key"))
 		client = self.client.with_options(max_retries=2)
-		with self.assertRaises(openai.InternalServerError):
+		with self.assertRaises(openai.BadRequestError):
 			client.chat.completions.create(model="Reader", messages=[{"role": "user", "content": "Hi"}])
 
 	def test_a_request_that_the_client_sends_again_gets_the_answer_of_its_first_run(self):
@@ -237,7 +237,7 @@ class TestResponses(ResponsesTestCase):
 		with self.assertRaises(openai.AuthenticationError):
 			self.client.with_options(api_key="callers-key:wrong").responses.retrieve("resp_x")
 		self.model.script(error(401, "no"))
-		with self.assertRaises(openai.InternalServerError) as failed:
+		with self.assertRaises(openai.BadRequestError) as failed:
 			self.create_response()
 		self.assertEqual(failed.exception.code, "agent_error")
 
@@ -278,7 +278,7 @@ class TestAgentsSDK(ResponsesTestCase):
 
 	def test_sdk_run_that_fails_raises_instead_of_returning_an_empty_answer(self):
 		self.model.script(error(401, "no"))
-		with self.assertRaises(openai.InternalServerError):
+		with self.assertRaises(openai.BadRequestError):
 			self.run_agent("Reader", "How many?")
 
 	def test_sdk_streams_a_run_with_a_tool_call(self):

