@@ -1,5 +1,5 @@
-"""Request hooks for clients of OpenAI's API, MCP and A2A: read their keys and tokens, and rewrite Frappe's
-refusals to the form that they expect.
+"""Request hooks for clients of OpenAI's API, AG-UI, MCP and A2A: read their keys and tokens, and rewrite
+Frappe's refusals to the form that they expect.
 
 These clients send a key as Bearer, which Frappe takes for OAuth; Frappe's scheme for a user's key and secret
 is `token`. The hooks run for every request of the site, so they check the path first and import little.
@@ -21,7 +21,6 @@ MCP_PATH = "/api/method/huf.api.mcp."
 A2A_PATH = "/api/method/huf.api.a2a."
 OAUTH_PATH = "/api/method/huf.api.mcp_oauth."
 TOKEN_PATHS = (MCP_PATH, A2A_PATH)
-BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
 INVALID_REQUEST, PARSE_ERROR = -32600, -32700
@@ -33,6 +32,7 @@ SIGNED_IN_PATHS = (
 	"/api/method/huf.api.agent.stream",
 	"/api/method/huf.api.copilotkit.",
 )
+BEARER_PATHS = (*PATHS, *TOKEN_PATHS, *SIGNED_IN_PATHS)
 PLAIN_PATHS = (*SIGNED_IN_PATHS, "/api/method/huf.api.webhook.", "/agent/hook/")
 """Endpoints whose errors are {error, code, suggestion}."""
 REFUSED = (
@@ -42,7 +42,7 @@ REFUSED = (
 TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
-NO_KEY = "Send the API key of a Frappe user: Authorization: {scheme} <api key>:<api secret>."
+NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 SIGN_IN = ("NOT_PERMITTED", "Sign in.")
 PLAIN_KINDS = {401: SIGN_IN, 403: SIGN_IN, 429: ("TOO_MANY_REQUESTS", "Wait.")}
 
@@ -160,8 +160,7 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 	if "error" in (response.get_json(silent=True) or {}):
 		return
 	status = 401 if guest and not is_unsigned else STATUSES.get(response.status_code, response.status_code)
-	no_key = NO_KEY.format(scheme="token" if is_unsigned else "Bearer")
-	missing = WRONG_KEY if request.headers.get("Authorization") else no_key
+	missing = WRONG_KEY if request.headers.get("Authorization") else NO_KEY
 	refused = TOO_MANY if status == 429 else REFUSED.format(status=response.status)
 	if body := encode_refusal(path, status, missing if guest else refused, INVALID_REQUEST):
 		response.status_code, response.content_type = status, "application/json"

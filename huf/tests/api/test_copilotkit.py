@@ -159,12 +159,19 @@ class TestStream(FrontEndTestCase):
 	def test_a_request_without_a_valid_key_is_told_which_key_to_send(self):
 		for path in ("/copilotkit/action", "/copilotkit/stream", "/agent/chat", "/agent/stream"):
 			for headers, status, advice in (
-				({}, 403, "Authorization: token"),
+				({}, 403, "Authorization: Bearer"),
 				({"Authorization": "token a:b"}, 401, "accepted"),
+				({"Authorization": "Bearer a:b"}, 401, "accepted"),
 			):
 				refused = post(path, json=build_agui_request(("user", "Hi")), headers=headers)
 				self.assertEqual((refused.status_code, refused.json["code"]), (status, "NOT_PERMITTED"))
 				self.assertIn(advice, refused.json["error"])
+
+	def test_a_key_is_accepted_as_bearer(self):
+		self.server.script(text("Hello."))
+		self.headers = {"Authorization": self.headers["Authorization"].replace("token", "Bearer")}
+		events = read_events(self.stream(("user", "Hi")))
+		self.assertEqual(events[-1]["type"], "RUN_FINISHED")
 
 	def test_invalid_ag_ui_request_is_refused(self):
 		refused = post("/copilotkit/stream", json={"threadId": "t"}, headers=self.headers)
