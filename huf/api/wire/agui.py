@@ -41,6 +41,7 @@ from huf.ai.core.times import to_utc
 from huf.ai.core.types import RunResult, RunStatus
 from huf.ai.queries.runs import read_tool_results
 from huf.api.wire.emitted_text import EmittedText
+from huf.api.wire.openai import find_failure
 
 VERSION = "1.0"
 ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
@@ -208,12 +209,10 @@ class RunEncoder:
 
 	def encode_run_finished(self, event: RunEvent) -> Iterator[BaseEvent]:
 		yield from self.move_to(VALIDATE)
-		status = event.data["status"]
-		if status == RunStatus.FAILED.value:
-			error = event.data["error"] or "The run failed."
-			yield RunErrorEvent(message=error, code=event.data["stop_reason"])
-		elif status == RunStatus.CANCELLED.value:
+		if event.data["status"] == RunStatus.CANCELLED.value:
 			yield self.finish(event, RunFinishedCancelledOutcome())
+		elif error := find_failure(event.data):
+			yield RunErrorEvent(message=error, code=event.data["stop_reason"])
 		else:
 			yield self.finish(event, RunFinishedSuccessOutcome())
 

@@ -133,6 +133,13 @@ class TestStream(FrontEndTestCase):
 		events = read_events(self.stream(("user", "Hi")))
 		self.assertEqual(events[-1]["type"], "RUN_ERROR")
 
+	def test_run_that_is_stopped_without_an_answer_ends_with_run_error(self):
+		frappe.db.set_value("Agent", self.agent, "daily_token_limit", 1)
+		frappe.clear_document_cache("Agent", self.agent)
+		end = read_events(self.stream(("user", "Hi")))[-1]
+		self.assertEqual((end["type"], end["code"]), ("RUN_ERROR", "money_budget"))
+		self.assertIn("limit", end["message"])
+
 	def test_joined_thread_starts_with_a_messages_snapshot(self):
 		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."))
 		self.stream(("user", "How many?"))
