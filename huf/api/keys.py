@@ -41,7 +41,10 @@ REFUSED = (
 )
 TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
-WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
+WRONG_KEY = (
+	"This API key or token was not accepted. Check it, or make a new one; the form of a key is "
+	"<api key>:<api secret>."
+)
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 SIGN_IN = ("NOT_PERMITTED", "Sign in.")
 PLAIN_KINDS = {401: SIGN_IN, 403: SIGN_IN, 429: ("TOO_MANY_REQUESTS", "Wait.")}
@@ -155,7 +158,9 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	is_early = response.status_code in (400, 429) and path.startswith((*TOKEN_PATHS, *PLAIN_PATHS))
 	is_unsigned = guest and path.startswith(SIGNED_IN_PATHS)
-	if not (is_early or is_unsigned or path.startswith(PATHS)):
+	has_wrong_key = response.status_code == 401 and "Authorization" in request.headers
+	is_wrong = has_wrong_key and path.startswith(TOKEN_PATHS)
+	if not (is_early or is_unsigned or is_wrong or path.startswith(PATHS)):
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return

@@ -102,6 +102,7 @@ class TestSignIn(McpTestCase):
 		response = self.post("tools/list", headers={"Authorization": "Bearer no:key"})
 		self.assertEqual(response.status_code, 401)
 		self.assertIn('error="invalid_token"', response.headers["WWW-Authenticate"])
+		self.assertIn("was not accepted", response.json["error"]["message"])
 
 	def test_www_authenticate_keeps_unusual_url_characters_encoded(self):
 		for path in ("/mcp/%E6%97%A5", "/mcp/%00", "/mcp/%22x"):
