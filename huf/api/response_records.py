@@ -19,7 +19,7 @@ from huf.api.responses import (
 	refusing_as_openai,
 )
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
-from huf.api.wire.response_input import APPROVAL
+from huf.api.wire.response_input import APPROVAL, MESSAGE, PROMPT
 from huf.api.wire.responses import STATUSES, ResponseBuilder
 
 RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
@@ -71,7 +71,7 @@ def describe_run(run: str) -> dict:
 def encode_input(row: Any) -> dict:
 	part = {"type": "input_text", "text": row.prompt or ""}
 	return {
-		"id": f"msg_{row.name}_in",
+		"id": f"{MESSAGE}{row.name}_{PROMPT}",
 		"type": "message",
 		"role": "user",
 		"status": "completed",

@@ -39,7 +39,7 @@ from huf.api.openai import (
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
 from huf.api.wire.openai_errors import failure_status, openai_error
-from huf.api.wire.response_input import Input, read_input, read_prompt
+from huf.api.wire.response_input import Input, find_referenced, read_input, read_prompt
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
 
@@ -52,7 +52,8 @@ MAX_METADATA = 16
 @refusing_as_openai
 def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
 	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
-	given, asks, named = read_input(input), read_can_approve(tools), read_metadata(metadata)
+	asks, named = read_can_approve(tools), read_metadata(metadata)
+	given = read_input(replace_references(input))
 	is_background, text = read_flag(background, "background"), others.get("text")
 	check_format(text.get("format") if isinstance(text, dict) else text)
 	fields = {
@@ -183,6 +184,25 @@ def read_response_run(response: str) -> Any:
 	if not doc.has_permission("read"):
 		raise NotFound(f"There is no response {response!r}.")
 	return doc
+
+
+def replace_references(items: Any) -> Any:
+	"""The input with messages in place of references to them, which the Vercel AI SDK sends. An answer has a
+	reference for each of its steps, and is read once. Raises NotFound.
+	"""
+	if not isinstance(items, list):
+		return items
+	found: dict[Any, Any] = {}
+	for number, item in enumerate(items):
+		referenced = find_referenced(item)
+		if referenced not in found:
+			found[referenced or number] = read_referenced(*referenced) if referenced else item
+	return list(found.values())
+
+
+def read_referenced(run: str, role: str) -> dict:
+	row = read_response_run(f"{RESPONSE}{run}")
+	return {"role": role, "content": (row.prompt if role == "user" else row.response) or ""}
 
 
 def read_conversation_id(given: Any) -> str | None:

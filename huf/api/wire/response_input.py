@@ -9,6 +9,10 @@ from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
 
 APPROVAL = "mcpr_"
 """Prefix of an approval request's ID; the draft and its digest follow."""
+MESSAGE, PROMPT, REFERENCE = "msg_", "in", "item_reference"
+"""Prefix of a message's ID, which its run and its place follow; the place of the user's message; the type of
+an item that stands for an earlier one.
+"""
 NOT_ITEMS = "input must be text, or a list of items: messages and approval responses."
 TEXT_TYPES = ("input_text", "output_text", "text")
 
@@ -32,11 +36,17 @@ def read_input(given: Any) -> Input:
 	approvals = tuple(read_approval(item) for item in items if item.get("type") == "mcp_approval_response")
 	if items[-1].get("type") == "mcp_approval_response":
 		return Input(None, approvals=approvals)
-	messages = [to_chat_message(item) for item in items if item.get("type", "message") == "message"]
-	if not messages or messages[-1].get("role") != "user":
+	if items[-1].get("type", "message") != "message" or items[-1].get("role") != "user":
 		raise BadRequest("The last item of input must be the user's message, or an approval response.")
-	earlier = filter(None, map(read_earlier_message, messages[:-1]))
-	return Input(messages[-1], tuple(earlier), approvals)
+	*earlier, last = (to_chat_message(item) for item in items if item.get("type", "message") == "message")
+	return Input(last, tuple(filter(None, map(read_earlier_message, earlier))), approvals)
+
+
+def find_referenced(item: Any) -> tuple[str, str] | None:
+	"""(run, role) of the message that an item stands for; None if it is no reference to a message."""
+	name = str(item.get("id")) if isinstance(item, dict) and item.get("type") == REFERENCE else ""
+	run, _, place = name.removeprefix(MESSAGE).partition("_")
+	return (run, "user" if place == PROMPT else "assistant") if name.startswith(MESSAGE) else None
 
 
 def to_chat_message(item: dict) -> dict:

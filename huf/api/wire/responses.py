@@ -15,7 +15,7 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.storage.drafts import waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import ENDS, encode_route, find_failure
-from huf.api.wire.response_input import APPROVAL
+from huf.api.wire.response_input import APPROVAL, MESSAGE
 from huf.api.wire.sse import escape_line_ends
 
 SERVER_LABEL = "huf"
@@ -137,7 +137,7 @@ class ResponseBuilder:
 		part = {"type": "output_text", "text": self.message, "annotations": [], "logprobs": []}
 		content = [part] if status == "completed" else []
 		return {
-			"id": f"msg_{self.run}_{index}",
+			"id": f"{MESSAGE}{self.run}_{index}",
 			"type": "message",
 			"role": "assistant",
 			"status": status,

@@ -62,6 +62,21 @@ class TestResponses(OpenAITestCase):
 		found = send(f"/v1/responses/{created['id']}", headers=self.headers).json
 		self.assertEqual((found["instructions"], found["output"]), (None, []))
 
+	def test_references_stand_for_the_messages_of_the_callers_own_responses(self):
+		self.server.script(
+			tool_call(self.tool, {"limit": 1}, content="Let me look."), text("One."), text("Yes.")
+		)
+		answer = self.create().json
+		sent = [f"msg_{answer['metadata']['run']}_in", *(each["id"] for each in answer["output"])]
+		items = [{"type": "item_reference", "id": each} for each in sent]
+		last = {"role": "user", "content": "Only one?"}
+		self.assertEqual(self.create(input=[*items, last]).json["status"], "completed")
+		read = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
+		self.assertEqual([each["content"] for each in read], ["Hi", "One.", "Only one?"])
+		self.assertEqual(self.create(self.other, input=[*items, last]).status_code, 404)
+		self.assertEqual(self.create(input=[last, *items]).status_code, 400)
+		self.assertEqual(self.create(input=[last, items[2]]).status_code, 400)
+
 	def test_a_run_that_fails_before_the_answer_is_an_error_that_is_not_retried(self):
 		self.server.forever(error(401, "no such key"))
 		answer = self.create()
