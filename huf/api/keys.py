@@ -16,6 +16,7 @@ from huf.ai.core.request_values import parse_request_json
 from huf.api.addresses import find_function
 from huf.api.wire.openai_errors import error_body
 
+OWN_PATH = "/api/method/huf."
 PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
 MCP_PATH = "/api/method/huf.api.mcp."
 A2A_PATH = "/api/method/huf.api.a2a."
@@ -32,7 +33,6 @@ SIGNED_IN_PATHS = (
 	"/api/method/huf.api.agent.stream",
 	"/api/method/huf.api.copilotkit.",
 )
-BEARER_PATHS = (*PATHS, *TOKEN_PATHS, *SIGNED_IN_PATHS)
 PLAIN_PATHS = (*SIGNED_IN_PATHS, "/api/method/huf.api.webhook.", "/agent/hook/")
 """Endpoints whose errors are {error, code, suggestion}."""
 REFUSED = (
@@ -54,7 +54,7 @@ def take_bearer_key() -> None:
 	"""before_request: rewrite `Bearer KEY:SECRET` to Frappe's `token KEY:SECRET`."""
 	request = frappe.local.request
 	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	if request.path.startswith(BEARER_PATHS) and kind.lower() == "bearer" and ":" in key:
+	if request.path.startswith(OWN_PATH) and kind.lower() == "bearer" and ":" in key:
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
 
 
