@@ -118,10 +118,12 @@ def stream():
 	Takes a RunAgentInput. Without a new user message it joins the thread: the messages so far, then the
 	events of the open run, if there is one.
 	"""
+	given = {key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
+	if isinstance(given.get("messages"), list):
+		# Earlier ones are not read; among them may be one that was refused, which the client sends again.
+		given["messages"] = given["messages"][-1:]
 	try:
-		run_input = RunAgentInput.model_validate(
-			{key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
-		)
+		run_input = RunAgentInput.model_validate(given)
 	except ValidationError as error:
 		raise BadRequest(f"The body is not a RunAgentInput: {describe_fault(error)}") from None
 	return stream_data(map(encode_event, start_events(run_input)))

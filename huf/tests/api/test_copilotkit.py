@@ -193,6 +193,13 @@ class TestStream(FrontEndTestCase):
 			self.assertEqual(refused.status_code, 400)
 			self.assertIn("Only text and images", refused.json["error"])
 
+	def test_a_message_that_was_refused_does_not_refuse_later_ones(self):
+		self.server.script(text("Hello."))
+		sent = ("user", [{"type": "binary", "mimeType": "image/tiff", "data": "AAAA"}])
+		self.assertEqual(self.stream(sent).status_code, 400)
+		events = read_events(self.stream(sent, ("user", "Hi")))
+		self.assertEqual(events[-1]["type"], "RUN_FINISHED")
+
 	def test_an_image_reaches_the_model(self):
 		self.agent = make_agent(make_model(self.server, vision="Yes"))
 		self.server.script(text("Tea."), text("Coffee."))
