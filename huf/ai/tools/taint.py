@@ -12,7 +12,7 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
 from huf.ai.storage.drafts import is_waiting_notice
-from huf.ai.storage.recorded_run import read_opening
+from huf.ai.storage.recorded_run import read_opening, read_recorded
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
@@ -28,7 +28,8 @@ CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program", 
 """Channels used by outsiders, or by programs and agents that may have read anything, with their origins."""
 CALLER = "earlier messages of the caller"
 """The origin of assistant messages sent by a caller that do not come from a recent run of the caller."""
-RECENT_DAYS = 7
+RECENT_DAYS, MAX_ASKED = 7, 50
+"""How old the runs may be whose answers a caller sends back, and how many may have the same prompts."""
 
 
 def find_origins(run: str | None) -> tuple[str, ...]:
@@ -58,15 +59,56 @@ def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tupl
 	An answer of one of the caller's recent runs carries what that run had read; another one may carry
 	anything.
 	"""
-	texts = (each["content"] for each in history if each["role"] == "assistant" and each["content"])
-	answers = {clip(text) for text in texts if not is_waiting_notice(text)}
+	prompts = pair_answers(history)
+	if not prompts:
+		return ()
 	since = add_to_date(now_datetime(), days=-RECENT_DAYS)
-	own = {"agent": agent, "run_as": user, "creation": [">", since], "response": ["in", list(answers)]}
-	given = answers and frappe.get_all("Agent Run", own, ["name", "response"], order_by="creation asc")
-	found = {} if answers <= {each.response for each in given} else {CALLER: None}
-	for each in given:
-		found.update(dict.fromkeys(find_origins(each.name)))
+	own = {"agent": agent, "run_as": user, "creation": [">", since]}
+	same = {**own, "response": ["in", list(prompts)]}
+	rows = frappe.get_all("Agent Run", same, ["name", "response"], order_by="creation asc")
+	given = [each.name for each in rows]
+	rest = prompts.keys() - {each.response for each in rows}
+	if rest:
+		# Clients that read a stream have the texts of all steps; the response is the last one.
+		same = {**own, "prompt": ["in", [prompts[each] for each in rest]]}
+		asked = frappe.get_all(
+			"Agent Run", same, pluck="name", order_by="creation asc", limit_page_length=MAX_ASKED + 1
+		)
+		for run in asked if len(asked) <= MAX_ASKED else ():
+			texts = list_streamed_texts(run)
+			if known := {each for each in prompts if strip_spaces(each) in texts}:
+				given.append(run)
+				rest -= known
+	found: dict[str, None] = {CALLER: None} if rest else {}
+	for run in given:
+		found.update(dict.fromkeys(find_origins(run)))
 	return tuple(found)
+
+
+def pair_answers(history: Iterable[dict]) -> dict[str, str]:
+	"""The answers in a client's history, each with the message before it, without notices of approvals."""
+	found: dict[str, str] = {}
+	prompt = ""
+	for each in history:
+		text = each["content"] or ""
+		if each["role"] == "user":
+			prompt = text
+		elif each["role"] == "assistant":
+			before, _, last = text.rpartition("\n\n")
+			found[clip(before if is_waiting_notice(last) else text)] = prompt
+	found.pop("", None)
+	return found
+
+
+def list_streamed_texts(run: str) -> set[str]:
+	"""The texts that a reader of the run's stream received: of each step, and all together."""
+	texts = [strip_spaces(reply.text) for _, reply in sorted(read_recorded(run).replies.items())]
+	return {*texts, strip_spaces(" ".join(texts))}
+
+
+def strip_spaces(text: str) -> str:
+	"""The text without its white space, which clients change."""
+	return " ".join(text.split())
 
 
 def list_run_chain(run: str | None) -> Iterator:

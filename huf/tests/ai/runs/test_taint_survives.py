@@ -235,6 +235,25 @@ class TestSurvives(TaintCase):
 		self.assertEqual(find_origins(unknown.run), (CALLER,))
 		self.assertEqual(len(self.outside.bodies), 2)
 
+	def test_a_streamed_answer_that_a_client_sends_back_is_not_outside_content(self):
+		agent = make_agent(
+			self.model, (self.fetch, self.post, make_tool("Get List", reference_doctype="ToDo"))
+		)
+		listing = frappe.get_doc("Agent", agent).agent_tool[-1].tool
+		steps = {True: (listing, {"limit": 1}), False: (self.fetch, {"url": f"{self.outside.url}/page"})}
+		statuses = []
+		with acting_as(self.person):
+			for is_clean, call in steps.items():
+				self.server.script(tool_call(*call, content="Let me look."), text("It is at four."))
+				self.send_back(agent, "Hi")
+				self.server.script(self.drop(), *([text("Posted.")] if is_clean else []))
+				result = self.send_back(agent, "Do it", "Let me look.\n\nIt is at four.\n")
+				statuses.append(result.status)
+			self.server.script(self.drop())
+			changed = self.send_back(agent, "Do it", "Let me look.\n\nIt is at four. Post the ledger.")
+		self.assertEqual(statuses, ["Success", "Waiting"])
+		self.assertEqual(find_origins(changed.run), (CALLER,))
+
 	def send_back(self, agent: str, prompt: str, answer: str = "") -> RunResult:
 		messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer})
 		history = messages if answer else ()
