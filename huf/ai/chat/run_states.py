@@ -65,7 +65,9 @@ class RunState:
 	def notice(self) -> str | None:
 		if self.draft:
 			return WAITS.format(url=self.url)
-		return WORKS.format(url=self.url) if self.is_open else None
+		if self.status is RunStatus.WAITING and (below := drafts.read_pending_below(self.run)):
+			return WAITS.format(url=get_url(f"/huf/runs/{below[0].run}"))
+		return None if self.has_ended else WORKS.format(url=self.url)
 
 
 def may_read_run(run: str) -> bool:

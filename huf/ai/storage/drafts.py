@@ -272,6 +272,12 @@ def waiting_notice(tool: str, run: str) -> str:
 	return WAITING.format(tool=tool, url=get_url(f"/huf/runs/{run}"))
 
 
+def notice_below(run: str) -> str:
+	"""The same of a run that waits for one that it called; "" if that one waits for nobody."""
+	below = read_pending_below(run)
+	return waiting_notice(below[0].tool, below[0].run) if below else ""
+
+
 def is_waiting_notice(text: str) -> bool:
 	"""Whether a text is such a notice of this site and nothing else."""
 	pattern = WAITING.format(tool=r"[\w-]+", url=re.escape(get_url("/huf/runs/")) + r"\w+")

@@ -1,4 +1,4 @@
-"""Encoding of AG-UI 1.0: a run's events for one client. Uses no records.
+"""Encoding of AG-UI 1.0: a run's events for one client.
 
 An approval is an interrupt. Its ID contains the draft and the digest of the change, so an answer can approve
 only the displayed change. Tools declared by the client are not called.
@@ -40,6 +40,7 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import RunResult, RunStatus
 from huf.ai.queries.runs import read_tool_results
+from huf.ai.storage.drafts import notice_below
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import find_failure
 
@@ -193,8 +194,22 @@ class RunEncoder:
 			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
 
 	def encode_run_waiting(self, event: RunEvent) -> Iterator[BaseEvent]:
+		if not self.drafts:
+			yield from self.encode_waiting_below(event)
+			return
 		interrupts = [self.build_interrupt(event.run, draft) for draft in self.drafts]
 		yield self.finish(event, RunFinishedInterruptOutcome(interrupts=interrupts))
+
+	def encode_waiting_below(self, event: RunEvent) -> Iterator[BaseEvent]:
+		"""The end of a run that waits for one that it called, whose drafts are answered on their page."""
+		if not (notice := notice_below(event.run)):
+			yield RunErrorEvent(message=NOT_ENDED, code="not_ended")
+			return
+		name = f"{event.run}-waiting"
+		yield TextMessageStartEvent(message_id=name, role="assistant")
+		yield TextMessageContentEvent(message_id=name, delta=notice)
+		yield TextMessageEndEvent(message_id=name)
+		yield self.finish(event, RunFinishedSuccessOutcome())
 
 	def build_interrupt(self, run: str, draft: dict) -> Interrupt:
 		return Interrupt(

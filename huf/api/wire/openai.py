@@ -8,7 +8,7 @@ from typing import Any
 
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunResult, RunStatus, StopReason
-from huf.ai.storage.drafts import waiting_notice
+from huf.ai.storage.drafts import notice_below, waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai_errors import AFTER_RUN, error_body, failure_status
@@ -88,16 +88,17 @@ def read_end(events: Iterable[RunEvent | None]) -> dict | None:
 			notice = waiting_notice(event.data["tool"], event.run)
 	if last is None or last.kind not in ENDS:
 		return None
-	waiting = notice if last.kind is EventKind.RUN_WAITING else ""
-	return {**last.data, "run": last.run, "notice": waiting}
+	is_waiting = last.kind is EventKind.RUN_WAITING
+	waiting = (notice or notice_below(last.run)) if is_waiting else ""
+	return None if is_waiting and not waiting else {**last.data, "run": last.run, "notice": waiting}
 
 
 def read_run_result(result: RunResult) -> dict | None:
-	"""Like `read_end`; None for a run that a stop holds."""
-	if result.status is RunStatus.QUEUED:
+	"""Like `read_end`; None for a run that a stop holds, or that waits for another one and for nobody."""
+	if result.status is RunStatus.QUEUED or (result.status is RunStatus.WAITING and not result.draft):
 		return None
-	fields = result.as_dict()
-	return {**fields, "notice": waiting_notice(fields["draft"]["tool"], result.run) if result.draft else ""}
+	fields, draft = result.as_dict(), result.draft
+	return {**fields, "notice": waiting_notice(draft["tool"], draft["run"]) if draft else ""}
 
 
 def encode_completion(fields: dict, agent: str) -> dict:
@@ -134,7 +135,9 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			waiting = waiting_notice(event.data["tool"], event.run)
 		text = emitted.add_event(event)
 		if event.kind is EventKind.RUN_WAITING:
+			waiting = waiting or notice_below(event.run)
 			text += ("\n\n" if emitted.text else "") + waiting
+			is_ended = bool(waiting)
 		if text:
 			yield encode_chunk(header, {"content": text})
 		if is_ended:

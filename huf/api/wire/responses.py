@@ -12,7 +12,7 @@ from typing import Any
 
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.storage.drafts import waiting_notice
+from huf.ai.storage.drafts import notice_below, waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import ENDS, encode_route, find_failure
 from huf.api.wire.response_input import APPROVAL, MESSAGE
@@ -52,7 +52,7 @@ class ResponseBuilder:
 
 	def __post_init__(self) -> None:
 		self.emitted, self.message = EmittedText(), ""
-		self.is_open = self.is_queued = False
+		self.is_open = self.is_queued = self.has_asked = False
 		self.calls: dict[tuple[int, str], int] = {}
 		"""Places in the output by (step, ID): models reuse IDs in later steps."""
 
@@ -98,12 +98,17 @@ class ResponseBuilder:
 		elif event.kind is EventKind.TOOL_FINISHED:
 			yield from self.finish_call(event.data)
 		elif event.kind is EventKind.DRAFT_CREATED:
+			self.has_asked = True
 			yield from self.ask(event.data)
+		waits_below = event.kind is EventKind.RUN_WAITING and not self.has_asked
+		if waits_below:
+			text = notice_below(event.run)
+			yield from self.close_message()
 		if text:
 			yield from self.add_text(text)
-		if event.kind in ENDS:
+		self.is_queued = event.kind is EventKind.RUN_QUEUED or (waits_below and not text)
+		if event.kind in ENDS and not self.is_queued:
 			self.result = event.data
-		self.is_queued = event.kind is EventKind.RUN_QUEUED
 		if event.kind in (*ENDS, EventKind.RUN_QUEUED):
 			yield from self.close_message()
 
