@@ -12,10 +12,12 @@ import frappe
 from ag_ui.core import DataSource, ImagePart, ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
+from huf.ai.chat.approvals import DraftOutdated
 from huf.ai.chat.external import (
 	ApprovalResponse,
 	answer_and_follow,
 	build_external_request,
+	drop_answered,
 	find_live_run,
 	find_thread,
 	follow_queued,
@@ -31,7 +33,7 @@ from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, describe_finished, encode_event, encode_history
+from huf.api.wire.agui import RunEncoder, describe_finished, encode_event, encode_history, encode_message
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusing
 from huf.api.wire.sse import stream_data
 
@@ -151,7 +153,13 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 		route=read_forwarded(run_input).get("route"),
 	)
 	if run_input.resume:
-		return resume_with_answers(encoder, run_input.resume)
+		try:
+			return resume_with_answers(encoder, run_input.resume)
+		except DraftOutdated as error:
+			# Clients keep an interrupt until a stream has ended without it, and send nothing else until then.
+			if not find_thread(request.agent, CHANNEL, run_input.thread_id):
+				raise
+			return join_thread(encoder, request, run_input.thread_id, str(error))
 	if prompt or images:
 		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
@@ -167,7 +175,7 @@ def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iter
 
 	An approver who may not read the run gets no event of it.
 	"""
-	answers = [read_resume_answer(entry) for entry in entries]
+	answers = drop_answered([read_resume_answer(entry) for entry in entries])
 	run, calls, drafts, events = answer_and_follow(answers)
 	made = [(call.step, call.call_id) for call in calls]
 	if not may_read_run(run):
@@ -188,12 +196,14 @@ def read_resume_answer(entry: ResumeEntry) -> ApprovalResponse:
 	return ApprovalResponse(name, digest, approved, arguments, reason)
 
 
-def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:
-	"""The thread's messages, then the open run's events from its beginning."""
+def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str, notice: str = "") -> Iterator:
+	"""The thread's messages and a notice, then the open run's events from its beginning."""
 	conversation = find_thread(request.agent, CHANNEL, thread)
 	run = find_live_run(conversation) if conversation else None
 	yield encoder.begin()
 	yield encode_history(read_history_before(run, request, conversation), conversation or "")
+	if notice:
+		yield from encode_message(f"{encoder.ids['run_id']}-notice", notice)
 	if run:
 		yield from encoder.encode(follow_queued(run.name))
 	else:

@@ -16,6 +16,7 @@ from huf.ai.chat import approvals
 from huf.ai.chat.external import (
 	answer_and_follow,
 	build_external_request,
+	drop_answered,
 	follow_queued,
 	follow_request,
 )
@@ -24,7 +25,6 @@ from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.storage.drafts import is_pending
 from huf.api.openai import (
 	OWN_TOOLS,
 	ModelNotFound,
@@ -167,7 +167,7 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 
 	Clients that resend the whole conversation repeat earlier answers, which are ignored.
 	"""
-	answers = [each for each in given.approvals if is_pending(each.draft)] or [given.approvals[-1]]
+	answers = drop_answered(list(given.approvals))
 	read_response_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
 	run, made, _, events = answer_and_follow(answers)
 	agent = frappe.db.get_value("Agent Run", run, "agent")

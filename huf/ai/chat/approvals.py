@@ -34,6 +34,10 @@ REFUSALS = (
 """Errors of a call that cannot be made with these arguments."""
 
 
+class DraftOutdated(UsageError):
+	"""The draft has been answered or has expired, or the call would do something else by now."""
+
+
 def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	"""Approve a draft as it was presented (`digest`), or with other arguments; returns the draft. Commits.
 	Raises as `check_approval`.
@@ -152,7 +156,7 @@ def may_answer_draft(row) -> bool:
 
 def get_open_draft(name: str, digest: str | None):
 	"""The row of an open draft that the user may answer, as it was presented. Raises PermissionError,
-	UsageError.
+	DraftOutdated.
 	"""
 	row = drafts.read_draft(name)
 	if row and row.second_person and frappe.session.user == row.owner:
@@ -160,11 +164,11 @@ def get_open_draft(name: str, digest: str | None):
 	if not row or not may_answer_draft(row):
 		raise frappe.PermissionError(_("There is no draft {0} that you may answer.").format(name))
 	if row.status != drafts.PENDING:
-		raise UsageError(describe_decision(row))
+		raise DraftOutdated(describe_decision(row))
 	if row.expires_at and row.expires_at < now_datetime():
-		raise UsageError(_("This draft has expired and cannot be answered any more."))
+		raise DraftOutdated(_("This draft has expired and cannot be answered any more."))
 	if digest and digest != row.digest:
-		raise UsageError(_(CHANGED))
+		raise DraftOutdated(_(CHANGED))
 	return row
 
 
@@ -178,7 +182,7 @@ def describe_decision(row) -> str:
 
 
 def check_fresh(row) -> None:
-	"""Raises UsageError, and presents the draft again, if a document has changed and with it the proposal."""
+	"""Raises DraftOutdated, and presents the draft again, if the proposal has changed with a document."""
 	against = frappe.parse_json(row.against or "[]")
 	if all(
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against
@@ -191,7 +195,7 @@ def check_fresh(row) -> None:
 	drafts.renew_draft(row, proposal)
 	frappe.db.commit()
 	mail_approver(row.agent, row.name)
-	raise UsageError(_(CHANGED))
+	raise DraftOutdated(_(CHANGED))
 
 
 def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
@@ -219,7 +223,7 @@ def store_answer(row, answer: DraftAnswer) -> dict:
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		current = drafts.read_draft(row.name)
-		raise UsageError(_(CHANGED) if current.status == drafts.PENDING else describe_decision(current))
+		raise DraftOutdated(_(CHANGED) if current.status == drafts.PENDING else describe_decision(current))
 	resume_answered(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 

@@ -169,6 +169,13 @@ class ApprovalResponse:
 	reason: str | None = None
 
 
+def drop_answered(answers: list[ApprovalResponse]) -> list[ApprovalResponse]:
+	"""The answers to open drafts; the last one if there are none: clients repeat answers, and other people
+	give some.
+	"""
+	return [each for each in answers if drafts.is_pending(each.draft)] or answers[-1:]
+
+
 def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
 	"""Answer drafts of a run; returns (run, its calls so far, the drafts it waited for, its events from then
 	on).

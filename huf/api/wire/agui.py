@@ -40,7 +40,7 @@ from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import RunResult, RunStatus
 from huf.ai.queries.runs import read_tool_results
-from huf.ai.storage.drafts import notice_below
+from huf.ai.storage.drafts import describe_draft, notice_below, read_pending_drafts
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import find_failure
 
@@ -74,7 +74,6 @@ class RunEncoder:
 		self.message_ids: set[str] = set()
 		self.call_ids: set[str] = set()
 		self.result_ids: set[str] = set()
-		self.drafts: list[dict] = []
 		self.step = PLAN
 		self.encoders: dict[EventKind, Callable[[RunEvent], Iterator[BaseEvent]]] = {
 			EventKind.RUN_STARTED: self.encode_run_started,
@@ -125,7 +124,6 @@ class RunEncoder:
 		self.call_ids = self.result_ids | {format_call_id(run, *call) for call in waiting}
 
 	def encode_run_started(self, event: RunEvent) -> Iterator[BaseEvent]:
-		self.drafts = []
 		known = {key: event.data.get(key) for key in ("conversation", "agent", "model")}
 		yield StateSnapshotEvent(
 			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None, STEP: self.step}}
@@ -189,26 +187,23 @@ class RunEncoder:
 		yield ToolCallResultEvent(message_id=f"{call}-result", tool_call_id=call, content=result, role="tool")
 
 	def encode_draft_created(self, event: RunEvent) -> Iterator[BaseEvent]:
-		self.drafts.append(event.data)
 		if (call := call_id_of(event)) not in self.call_ids:
 			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
 
 	def encode_run_waiting(self, event: RunEvent) -> Iterator[BaseEvent]:
-		if not self.drafts:
+		"""Interrupts for what the run waits for now: its events may be older than an answer or a change."""
+		if drafts := [describe_draft(each) for each in read_pending_drafts(event.run)]:
+			interrupts = [self.build_interrupt(event.run, draft) for draft in drafts]
+			yield self.finish(event, RunFinishedInterruptOutcome(interrupts=interrupts))
+		else:
 			yield from self.encode_waiting_below(event)
-			return
-		interrupts = [self.build_interrupt(event.run, draft) for draft in self.drafts]
-		yield self.finish(event, RunFinishedInterruptOutcome(interrupts=interrupts))
 
 	def encode_waiting_below(self, event: RunEvent) -> Iterator[BaseEvent]:
 		"""The end of a run that waits for one that it called, whose drafts are answered on their page."""
 		if not (notice := notice_below(event.run)):
 			yield RunErrorEvent(message=NOT_ENDED, code="not_ended")
 			return
-		name = f"{event.run}-waiting"
-		yield TextMessageStartEvent(message_id=name, role="assistant")
-		yield TextMessageContentEvent(message_id=name, delta=notice)
-		yield TextMessageEndEvent(message_id=name)
+		yield from encode_message(f"{event.run}-waiting", notice)
 		yield self.finish(event, RunFinishedSuccessOutcome())
 
 	def build_interrupt(self, run: str, draft: dict) -> Interrupt:
@@ -256,6 +251,13 @@ def call_id_of(event: RunEvent) -> str:
 def format_call_id(run: str, step: int | None, call_id: str | None) -> str:
 	"""A call ID that is unique within a thread: models reuse IDs in each run and step."""
 	return f"{run}-{step}-{call_id}"
+
+
+def encode_message(name: str, text: str) -> Iterator[BaseEvent]:
+	"""A whole message of the assistant."""
+	yield TextMessageStartEvent(message_id=name, role="assistant")
+	yield TextMessageContentEvent(message_id=name, delta=text)
+	yield TextMessageEndEvent(message_id=name)
 
 
 def encode_history(history: Iterable[dict], prefix: str) -> MessagesSnapshotEvent:

@@ -12,6 +12,7 @@ from huf.ai.chat import approvals, external
 from huf.ai.core.times import to_utc
 from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
+from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import retention
 from huf.tests.api.test_agent import FrontEndTestCase
@@ -329,14 +330,58 @@ class TestInterrupts(DraftTestCase):
 				self.assertIn("rejected it", json.dumps(self.server.requests[-1]))
 				self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "old")
 
-	def test_stale_or_unknown_interrupt_is_refused(self):
+	def test_unknown_interrupt_and_one_of_another_thread_are_refused(self):
 		stale = self.interrupt["id"].partition(".")[0] + ".0000"
-		for name in (stale, "nothing.0000"):
+		for name, thread, status in (("nothing.0000", "t1", 403), (stale, "other", 409)):
 			path = f"/copilotkit/stream?agent={self.agent}"
 			entry = {"interruptId": name, "status": "resolved", "payload": {"approved": True}}
-			answer = post(path, json=build_agui_request(resume=[entry]), headers=self.headers)
-			self.assertEqual(answer.status_code, 409 if name == stale else 403)
+			answer = post(path, json=build_agui_request(resume=[entry], thread=thread), headers=self.headers)
+			self.assertEqual(answer.status_code, status)
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "old")
+
+	def test_an_outdated_interrupt_is_replaced_by_the_current_one(self):
+		self.order.reload()
+		self.order.note = "changed meanwhile"
+		self.order.save(ignore_permissions=True)
+		frappe.db.commit()
+		events = self.answer(payload={"approved": True})
+		said = next(each["delta"] for each in events if each["type"] == "TEXT_MESSAGE_CONTENT")
+		self.assertIn("has changed", said)
+		(interrupt,) = events[-1]["outcome"]["interrupts"]
+		self.assertNotEqual(interrupt["id"], self.interrupt["id"])
+		events = self.answer(text("Done."), payload={"approved": True}, name=interrupt["id"])
+		self.assertEqual(events[-1]["result"]["response"], "Done.")
+
+	def test_an_interrupt_that_was_answered_elsewhere_ends_with_its_thread(self):
+		draft, _, digest = self.interrupt["id"].partition(".")
+		self.server.script(text("Done."))
+		with acting_as(self.user), patch.object(queue, "enqueue_work", work_on):
+			approvals.approve_call(draft, digest)
+		events = self.answer(payload={"approved": False})
+		self.assertEqual(self.kinds(events)[:2], ["RUN_STARTED", "MESSAGES_SNAPSHOT"])
+		self.assertIn("answered before", next(each["delta"] for each in events if "delta" in each))
+		self.assertEqual(events[-1]["outcome"], {"type": "success"})
+
+	def test_of_two_drafts_the_one_that_is_still_open_can_be_answered(self):
+		other = make_order(note="old")
+		calls = [
+			call(self.update, {"name": each.name, "values": {"note": "new"}}) for each in (self.order, other)
+		]
+		self.server.script(tool_calls(calls))
+		first, second = self.stream(("user", "Change both"), thread="t2")[-1]["outcome"]["interrupts"]
+		with acting_as(self.user):
+			approvals.reject_call(first["id"].partition(".")[0])
+		(left,) = self.stream(thread="t2")[-1]["outcome"]["interrupts"]
+		self.assertEqual(left["id"], second["id"])
+		self.server.script(text("One of them."))
+		answered = [
+			{"interruptId": each["id"], "status": "resolved", "payload": {"approved": True}}
+			for each in (first, second)
+		]
+		with patch.object(queue, "enqueue_work", work_on):
+			events = self.stream(resume=answered, thread="t2")
+		self.assertEqual(events[-1]["result"]["response"], "One of them.")
+		self.assertEqual(frappe.db.get_value(other.doctype, other.name, "note"), "new")
 
 	def test_drafts_of_different_runs_are_not_answered_together(self):
 		other = self.draft(self.start_change("newer"))
