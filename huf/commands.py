@@ -25,7 +25,8 @@ def huf_worker(context: click.Context, processes: int, threads: int, waiting: in
 	"""Execute queued runs of a site, and resume those whose worker was killed."""
 	from huf.ai.runs.worker import serve
 
-	(site,) = context.obj["sites"]
+	# Frappe 15 passes a dict, later versions an object.
+	(site,) = context.obj["sites"] if isinstance(context.obj, dict) else context.obj.sites
 	serve(site, processes, threads, waiting)
 
 

@@ -4,9 +4,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import frappe
+from click.testing import CliRunner
 from frappe.utils import now_datetime
 
 from huf.ai.core.types import AgentRequest, RunStatus
@@ -16,6 +18,7 @@ from huf.ai.runs.start import start_run
 from huf.ai.runs.worker import RunWorker
 from huf.ai.storage import leases, stops
 from huf.ai.tools.registry import tool
+from huf.commands import huf_worker
 from huf.tests.base import SiteTestCase, end_open_runs, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -49,6 +52,12 @@ class TestRunWorker(SiteTestCase):
 		enter(self, patch.object(worker, "POLL_S", 0.1))
 		self.site, self.sites_path = frappe.local.site, frappe.local.sites_path
 		self.addCleanup(frappe.db.rollback)
+
+	def test_the_bench_command_takes_its_site_from_every_version_of_frappe(self):
+		for context in ({"sites": ["a"]}, SimpleNamespace(sites=["a"])):
+			with self.subTest(context), patch.object(worker, "serve") as serve:
+				CliRunner().invoke(huf_worker, ["--threads", "2"], obj=context, catch_exceptions=False)
+				serve.assert_called_once_with("a", 1, 2, 0)
 
 	def test_queued_runs_are_executed_once_by_two_workers_without_a_job(self):
 		self.server.script(*[text("Done.")] * 12)
