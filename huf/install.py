@@ -7,11 +7,11 @@ from importlib.util import find_spec
 
 import frappe
 
+from huf.ai.core.settings import is_installing
 from huf.ai.knowledge.store import upgrade_index
 from huf.ai.storage.indexes import add_indexes
 from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
-from huf.ai.triggers.doc_events import is_installing
 from huf.upgrade import label_old_results, move_stored_paths, shorten_leases
 
 ROLES = ("Huf Manager", "Huf User")

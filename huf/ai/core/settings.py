@@ -119,6 +119,14 @@ def read_switch(doc: Any, fieldname: str) -> bool:
 	return bool(doc.get(fieldname)) if value not in ON + OFF else value in ON
 
 
+def is_installing() -> bool:
+	"""Whether an app is being installed or removed, or the site migrated: documents are saved then while the
+	code names tables and columns that do not exist yet.
+	"""
+	flags = frappe.flags
+	return bool(flags.in_install or flags.in_uninstall or flags.in_migrate or flags.in_patch)
+
+
 def find_cached(doctype: str, name: str | None) -> Any:
 	"""A document from the cache, else from the database; None if it does not exist.
 

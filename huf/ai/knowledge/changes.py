@@ -7,6 +7,7 @@ Every save of every document comes through here; for a DocType without a source 
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import is_installing
 from huf.ai.dry_run.isolation import is_dry_run
 from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
@@ -90,7 +91,12 @@ def source_contains(source, doc) -> bool:
 
 
 def get_sources_by_doctype() -> dict[str, list[str]]:
-	"""{DocType: names of the sources that cover documents of it}, cached for the site."""
+	"""{DocType: names of the sources that cover documents of it}, cached for the site.
+
+	None during a migration, whose changes are indexed by the daily synchronization.
+	"""
+	if is_installing():
+		return {}
 	if frappe.flags.huf_sources_changed:
 		return read_sources_by_doctype()
 	cached = frappe.cache.get_value(CACHE_KEY, expires=True)
@@ -102,9 +108,6 @@ def get_sources_by_doctype() -> dict[str, list[str]]:
 
 def read_sources_by_doctype() -> dict[str, list[str]]:
 	names: dict[str, list[str]] = {}
-	if not frappe.db.table_exists(SOURCE):
-		# Documents may be saved before the site has been migrated to this version of the app.
-		return names
 	rows = frappe.get_all(
 		SOURCE,
 		filters={"disabled": 0},

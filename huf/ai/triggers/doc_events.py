@@ -11,6 +11,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils import get_datetime, now_datetime
 
+from huf.ai.core.settings import is_installing
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
@@ -120,7 +121,7 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
-	if record_event(doc, method):
+	if is_installing() or record_event(doc, method):
 		return
 	note_change(doc, method)
 	if doc.doctype in UNWATCHED:
@@ -140,7 +141,7 @@ def run_hooked_agents(doc, method: str) -> None:
 		flags["huf_watched"] = None
 	if cached[1] and (triggers := cached[1].get(method)):
 		mark_outsider_document(doc)
-		dispatch_document_event(doc, method, triggers)
+		dispatch_events(evaluate_triggers(doc, method, triggers))
 
 
 def mark_written(doc) -> None:
@@ -183,17 +184,6 @@ def mark_mailed(communication) -> None:
 	made = frappe.db.get_value(doctype, name, "creation")
 	if made and now_datetime() - get_datetime(made) < MAILED_WITHIN:
 		mark_record(doctype, name, ["mail"], None)
-
-
-def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:
-	"""Evaluate triggers for a document event and record the results; return the names of the events."""
-	return [] if is_installing() else dispatch_events(evaluate_triggers(doc, method, triggers))
-
-
-def is_installing() -> bool:
-	"""Whether an app is being installed or removed, or the site migrated."""
-	flags = frappe.flags
-	return bool(flags.in_install or flags.in_uninstall or flags.in_migrate or flags.in_patch)
 
 
 def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:

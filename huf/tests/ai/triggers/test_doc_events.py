@@ -2,11 +2,13 @@
 
 import json
 from datetime import date, datetime, time, timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.core.errors import UsageError
+from huf.ai.knowledge.changes import mark_items
 from huf.ai.runs.admission import acting_as
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition, validate_prompt
 from huf.ai.triggers.dispatch import event_job_id
@@ -313,6 +315,20 @@ class TestMap(TriggerTestCase):
 			run_hooked_agents(note, "on_change")
 
 		self.assertEqual([sql for sql in count_statements(dispatch_save) if not is_bracket(sql)], [])
+
+	def test_a_save_during_a_migration_reads_nothing_and_fires_nothing(self):
+		trigger = self.trigger()
+
+		def dispatch_save():
+			run_hooked_agents(doc, "on_update")
+			run_hooked_agents(doc, "on_change")
+			mark_items(doc, "on_change")
+
+		with acting_as(self.user), patch.dict(frappe.local.flags, in_migrate=True):
+			doc = todo()
+			frappe.clear_cache()
+			read = [sql for sql in count_statements(dispatch_save) if not is_bracket(sql)]
+		self.assertEqual((read, events_of(trigger)), ([], []), "tables and columns may not exist yet")
 
 	def test_trigger_map_follows_disabling_enabling_and_deletion(self):
 		trigger = self.trigger()
