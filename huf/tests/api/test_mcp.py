@@ -123,10 +123,9 @@ class TestTools(McpTestCase):
 		for revision, status in (("2025-11-25", "Success"), (REVISION, "Cancelled")):
 			self.server.script(slow(3, text("Done.")))
 			params = {"name": agent, "arguments": {"message": "Hi"}}
-			request = self.build_request("tools/call", params, meta={"progressToken": 1})
-			request["headers"]["MCP-Protocol-Version"] = revision
-			if revision != REVISION:
-				request["json"]["params"]["_meta"] = {"progressToken": 1}
+			request = self.build_request("tools/call", params, headers={"MCP-Protocol-Version": revision})
+			meta = request["json"]["params"]["_meta"] if revision == REVISION else {}
+			request["json"]["params"]["_meta"] = {**meta, "progressToken": 1}
 			self.assertIn(b"begins", leave(**request))
 			self.assertEqual(frappe.get_last_doc("Agent Run", {"agent": self.todo_agent}).status, status)
 
