@@ -10,7 +10,6 @@ from typing import Any
 
 import frappe
 from frappe.model.document import Document
-from frappe.utils import strip_html
 
 from huf.ai.core.arguments import check_arguments, parse_arguments, to_text, truncate_result
 from huf.ai.core.errors import ToolError
@@ -219,9 +218,8 @@ def messages_dropped() -> Iterator[None]:
 	except SystemExit as error:
 		raise ToolError(f"The function called sys.exit({error.code!r}).") from error
 	except frappe.PermissionError as error:
-		if str(error) or not frappe.flags.error_message:
-			raise
-		raise frappe.PermissionError(strip_html(frappe.flags.error_message)) from error
+		error.args = (remove_tags(str(error) or frappe.flags.error_message or ""),)
+		raise
 	except frappe.DuplicateEntryError as error:
 		if len(error.args) < 2:
 			raise

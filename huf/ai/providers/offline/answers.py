@@ -10,7 +10,9 @@ from huf.ai.providers.offline.tools import TITLE_FIELDS
 
 TAG = re.compile(r"<[^<>]+>")
 MARKUP = re.compile(r"[\[\]<>`]")
-HIDDEN_FIELDS = set("doctype owner creation modified modified_by docstatus idx name deleted".split())
+HIDDEN_FIELDS = set(
+	"doctype owner creation modified modified_by docstatus idx name naming_series deleted".split()
+)
 MAX_ROWS, MAX_CELLS, MAX_CELL_CHARS, MAX_TEXT_CHARS = 20, 3, 120, 2000
 
 
@@ -70,9 +72,7 @@ def word_row(row: Any) -> str:
 		return to_plain_text(row)
 	scalars = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
 	cells = {
-		name: to_plain_text(value)
-		for name, value in scalars.items()
-		if value != "" and name not in HIDDEN_FIELDS
+		name: to_plain_text(value) for name, value in scalars.items() if value and name not in HIDDEN_FIELDS
 	}
 	title = next((cells.pop(name) for name in TITLE_FIELDS if name in cells), None)
 	others = ", ".join(list(cells.values())[:MAX_CELLS])

@@ -250,26 +250,22 @@ def to_fields(doctype: str, values: dict) -> dict:
 	}
 
 
-class IncorrectValueError(sqlite3.OperationalError):
-	"""A caller's value is no date, time or JSON. MariaDB raises an OperationalError (1292)."""
-
-	http_status_code = 417
-
-
-class OutOfRangeError(sqlite3.DataError):
-	"""A caller's value is not a number, or too large."""
-
-	http_status_code = 417
+def refuse_value(kind: type[sqlite3.Error], message: str) -> sqlite3.Error:
+	"""An error that is the caller's and no fault of the database. `kind`: the type that MariaDB raises."""
+	error = kind(message)
+	error.http_status_code = 417  # type: ignore[attr-defined]
+	return error
 
 
 def to_field(value, fieldtype: str | None, column: str = "", limit: int | None = None):
 	"""A value as a field of this type stores it, of at most `limit` characters.
 
-	Raises IncorrectValueError, OutOfRangeError.
+	Raises OperationalError for a broken date, time or JSON, DataError for a value that is not a number or
+	too large.
 	"""
 	if value is None or fieldtype not in PARSED:
 		if limit and isinstance(value, str) and is_too_long(value, limit):
-			raise OutOfRangeError(f"Data too long for column '{column}'")
+			raise refuse_value(sqlite3.DataError, f"Data too long for column '{column}'")
 		return value if type(value) in PLAIN else to_column(value)
 	if fieldtype in DECIMALS or fieldtype in ("Int", "Check"):
 		return to_number(value, fieldtype, column)
@@ -281,7 +277,9 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 		try:
 			json.loads(value)
 		except ValueError as error:
-			raise IncorrectValueError(f"The value of `{column}` is no JSON: {error}") from None
+			raise refuse_value(
+				sqlite3.OperationalError, f"The value of `{column}` is no JSON: {error}"
+			) from None
 	return to_column(value)
 
 
@@ -297,14 +295,16 @@ def to_number(value, fieldtype: str, column: str):
 		try:
 			value = float(value)
 		except ValueError:
-			raise OutOfRangeError(f"Incorrect number: '{value}' for column `{column}`") from None
+			raise refuse_value(
+				sqlite3.DataError, f"Incorrect number: '{value}' for column `{column}`"
+			) from None
 		if not abs(value) < EXACT:
-			raise OutOfRangeError(f"Out of range value for column '{column}'")
+			raise refuse_value(sqlite3.DataError, f"Out of range value for column '{column}'")
 		value = value if fieldtype in DECIMALS else round(value)
 	if fieldtype not in DECIMALS:
 		return to_column(value)
 	if abs(value) >= 10**12:
-		raise OutOfRangeError(f"Out of range value for column '{column}'")
+		raise refuse_value(sqlite3.DataError, f"Out of range value for column '{column}'")
 	return round(float(value), 9)
 
 
@@ -318,7 +318,7 @@ def parse_time_of_day(value, column: str) -> str:
 	"""
 	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
-		raise IncorrectValueError(f"Incorrect time value: '{value}' for column `{column}`")
+		raise refuse_value(sqlite3.OperationalError, f"Incorrect time value: '{value}' for column `{column}`")
 	*parts, fraction = found.groups(default="")
 	return ":".join(part.zfill(2) for part in parts) + fraction.rstrip("0").rstrip(".")
 
@@ -357,4 +357,6 @@ def parse_moment(value, fieldtype: str, column: str) -> str:
 			return to_column(value)[:10] if fieldtype == "Date" else to_column(value)
 	except (ValueError, TypeError, AttributeError):
 		pass
-	raise IncorrectValueError(f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`")
+	raise refuse_value(
+		sqlite3.OperationalError, f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`"
+	)

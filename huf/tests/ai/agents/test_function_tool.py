@@ -99,10 +99,12 @@ class TestFunctionTools(SiteTestCase):
 		self.assertIn("You need the 'write' permission on User Administrator", result.text)
 
 	def test_message_of_frappe_reaches_the_model_without_its_tags(self):
-		def refuse():
-			frappe.throw(' <b>Cancel</b> <a href="/app/order/1">1</a> first')
+		for error in (frappe.ValidationError, frappe.PermissionError):
 
-		self.assertIn('"error": "Cancel 1 first"', call(refuse, "{}").text)
+			def refuse(error=error):
+				frappe.throw(' <b>Cancel</b> <a href="/app/order/1">1</a> first', error)
+
+			self.assertIn('"error": "Cancel 1 first"', call(refuse, "{}").text)
 
 	def test_message_without_its_tags_keeps_its_words_apart_and_its_comparisons(self):
 		def refuse():

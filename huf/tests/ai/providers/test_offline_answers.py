@@ -2,6 +2,7 @@
 
 import unittest
 
+from huf.ai.providers.offline.answers import word_row
 from huf.tests.ai.providers.offline_tools import MILK, Talk
 
 
@@ -107,6 +108,10 @@ class Answers(unittest.TestCase):
 				with self.subTest(request, malformed=malformed):
 					results = dict.fromkeys(("list_todos", "get_todo", "update_todo"), malformed)
 					self.assertTrue(Talk(results).say(request))
+
+	def test_a_record_is_worded_without_its_naming_series_and_empty_numbers(self):
+		customer = {"name": "C-1", "naming_series": "C-.####", "customer_type": "Company", "disabled": 0}
+		self.assertEqual(word_row({"doctype": "Customer", **customer}), "(Company) `C-1`")
 
 
 class Questions(unittest.TestCase):
