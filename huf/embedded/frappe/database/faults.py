@@ -38,6 +38,6 @@ def describe_fault(error: BaseException) -> tuple[int, str] | None:
 	"""(HTTP status, sentence) if storage is at fault, else None."""
 	if isinstance(error, QueryTimeoutError):
 		return BUSY
-	if isinstance(error, sqlite3.Error) and not hasattr(error, "http_status_code"):  # else a caller's value
+	if isinstance(error, sqlite3.Error):
 		return next((fault for words, fault in OF_DATABASE if words in str(error)), None)
 	return OF_SYSTEM.get(error.errno) if isinstance(error, OSError) else None

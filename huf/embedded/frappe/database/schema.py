@@ -3,7 +3,6 @@
 import datetime
 import json
 import re
-import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -250,13 +249,6 @@ def to_fields(doctype: str, values: dict) -> dict:
 	}
 
 
-def refuse_value(kind: type[sqlite3.Error], message: str) -> sqlite3.Error:
-	"""An error that is the caller's and no fault of the database. `kind`: the type that MariaDB raises."""
-	error = kind(message)
-	error.http_status_code = 417  # type: ignore[attr-defined]
-	return error
-
-
 def to_field(value, fieldtype: str | None, column: str = "", limit: int | None = None):
 	"""A value as a field of this type stores it, of at most `limit` characters.
 
@@ -265,7 +257,7 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 	"""
 	if value is None or fieldtype not in PARSED:
 		if limit and isinstance(value, str) and is_too_long(value, limit):
-			raise refuse_value(sqlite3.DataError, f"Data too long for column '{column}'")
+			raise frappe.db.DataError(f"Data too long for column '{column}'")
 		return value if type(value) in PLAIN else to_column(value)
 	if fieldtype in DECIMALS or fieldtype in ("Int", "Check"):
 		return to_number(value, fieldtype, column)
@@ -277,9 +269,7 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 		try:
 			json.loads(value)
 		except ValueError as error:
-			raise refuse_value(
-				sqlite3.OperationalError, f"The value of `{column}` is no JSON: {error}"
-			) from None
+			raise frappe.db.OperationalError(f"The value of `{column}` is no JSON: {error}") from None
 	return to_column(value)
 
 
@@ -295,16 +285,14 @@ def to_number(value, fieldtype: str, column: str):
 		try:
 			value = float(value)
 		except ValueError:
-			raise refuse_value(
-				sqlite3.DataError, f"Incorrect number: '{value}' for column `{column}`"
-			) from None
+			raise frappe.db.DataError(f"Incorrect number: '{value}' for column `{column}`") from None
 		if not abs(value) < EXACT:
-			raise refuse_value(sqlite3.DataError, f"Out of range value for column '{column}'")
+			raise frappe.db.DataError(f"Out of range value for column '{column}'")
 		value = value if fieldtype in DECIMALS else round(value)
 	if fieldtype not in DECIMALS:
 		return to_column(value)
 	if abs(value) >= 10**12:
-		raise refuse_value(sqlite3.DataError, f"Out of range value for column '{column}'")
+		raise frappe.db.DataError(f"Out of range value for column '{column}'")
 	return round(float(value), 9)
 
 
@@ -318,7 +306,7 @@ def parse_time_of_day(value, column: str) -> str:
 	"""
 	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
-		raise refuse_value(sqlite3.OperationalError, f"Incorrect time value: '{value}' for column `{column}`")
+		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
 	*parts, fraction = found.groups(default="")
 	return ":".join(part.zfill(2) for part in parts) + fraction.rstrip("0").rstrip(".")
 
@@ -357,6 +345,4 @@ def parse_moment(value, fieldtype: str, column: str) -> str:
 			return to_column(value)[:10] if fieldtype == "Date" else to_column(value)
 	except (ValueError, TypeError, AttributeError):
 		pass
-	raise refuse_value(
-		sqlite3.OperationalError, f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`"
-	)
+	raise frappe.db.OperationalError(f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`")
