@@ -240,7 +240,8 @@ class TestSurvives(TaintCase):
 			self.model, (self.fetch, self.post, make_tool("Get List", reference_doctype="ToDo"))
 		)
 		listing = frappe.get_doc("Agent", agent).agent_tool[-1].tool
-		steps = {True: (listing, {"limit": 1}), False: (self.fetch, {"url": f"{self.outside.url}/page"})}
+		nothing = {"filters": {"description": unique("Nothing")}}
+		steps = {True: (listing, nothing), False: (self.fetch, {"url": f"{self.outside.url}/page"})}
 		statuses = []
 		with acting_as(self.person):
 			for is_clean, call in steps.items():
