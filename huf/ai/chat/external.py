@@ -170,8 +170,9 @@ class ApprovalResponse:
 
 
 def drop_answered(answers: list[ApprovalResponse]) -> list[ApprovalResponse]:
-	"""The answers to open drafts; the last one if there are none: clients repeat answers, and other people
-	give some.
+	"""The answers to open drafts; the last answer if no draft is open.
+
+	Clients send earlier answers again, and other people may have answered meanwhile.
 	"""
 	return [each for each in answers if drafts.is_pending(each.draft)] or answers[-1:]
 

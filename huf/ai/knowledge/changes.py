@@ -93,7 +93,7 @@ def source_contains(source, doc) -> bool:
 def get_sources_by_doctype() -> dict[str, list[str]]:
 	"""{DocType: names of the sources that cover documents of it}, cached for the site.
 
-	None during a migration, whose changes are indexed by the daily synchronization.
+	Empty during a migration: what it changes is indexed by the daily synchronization.
 	"""
 	if is_installing():
 		return {}

@@ -39,8 +39,8 @@ class InstallReport:
 def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left.
 
-	`has_moved`: it may update a pack that was imported from another folder.
 	The one exception: an update that fails may have added or changed fields of DocTypes of the pack.
+	`has_moved`: update the pack even if it was imported from another folder.
 	"""
 	pack, done = load_pack(source), False
 	with acting_as("Administrator"):

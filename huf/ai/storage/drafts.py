@@ -273,7 +273,7 @@ def waiting_notice(tool: str, run: str) -> str:
 
 
 def notice_below(run: str) -> str:
-	"""The same of a run that waits for one that it called; "" if that one waits for nobody."""
+	"""The notice of a run that waits for a run that it called; "" if that one waits for nobody."""
 	below = read_pending_below(run)
 	return waiting_notice(below[0].tool, below[0].run) if below else ""
 

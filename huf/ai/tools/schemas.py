@@ -64,9 +64,9 @@ def list_form_fields(doctype: str) -> list:
 def list_required(doctype: str, parent: str) -> list[str]:
 	"""The mandatory fields of a new document, or row of a `parent`, that its caller must fill in.
 
-	Not those with a default of the field, the user or the site, or fetched from a linked document. Of a
-	submittable document only the tables: its code may fill in the others, as an invoice its accounts and
-	exchange rates. What is missing after that is an error of the insert, which names it.
+	Leaves out fields that have a default (of the field, the user or the site) or are fetched from a linked
+	document. Of a submittable document only tables are required: its code may fill in the rest, such as the
+	accounts and exchange rates of an invoice. If a value is still missing, the insert fails and names it.
 	"""
 	new = frappe.new_doc(doctype)
 	is_computed = frappe.get_meta(parent).is_submittable

@@ -107,7 +107,7 @@ def list_streamed_texts(run: str) -> set[str]:
 
 
 def strip_spaces(text: str) -> str:
-	"""The text without its white space, which clients change."""
+	"""The text with single spaces, because clients change white space."""
 	return " ".join(text.split())
 
 

@@ -97,7 +97,7 @@ class Capture:
 		self.images[key] = noted
 
 	def find_cause(self, key: Key) -> Key | None:
-		"""The document in whose save another one changes."""
+		"""The document that is being saved while this one changes; None outside a save."""
 		saving = list_saving()
 		around = saving[: saving.index(key)] if key in saving else saving
 		return next((each for each in reversed(around) if each not in self.earlier), None)

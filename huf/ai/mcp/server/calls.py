@@ -92,7 +92,7 @@ def separate(request: AgentRequest) -> AgentRequest:
 async def cancel_if_left(ctx: ServerRequestContext, progress: "ProgressReporter") -> None:
 	"""Cancel the run of a call once the client has closed its stream.
 
-	So the newest revision cancels a call; in earlier ones a client may leave and the call goes on.
+	In the newest revision, closing the stream cancels the call; in earlier ones, the call continues.
 	"""
 	left = getattr(ctx.request.state, "left", None) if ctx.request else None
 	if left is None or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
