@@ -94,15 +94,15 @@ class Approvals:
 		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
 		return needs_second or bool(self.find_concern(call))
 
-	async def find_exceeding(self, step: int, call: Call) -> Proposal | None:
+	async def find_exceeding(self, step: int, call: Call) -> Proposal | Call | None:
 		"""The proposal, if somebody else must approve the call because of an amount that only its dry run
-		shows.
+		shows; the call with its error if there is none.
 		"""
 		tool = None if call.tool is None or call.error else self.tools.get(call.tool.name)
 		if not (tool and tool.can_dry_run and tool.second_person and tool.second_person.amount_field):
 			return None
 		proposal = await self.prepare(step, call)
-		return proposal if isinstance(proposal, Proposal) and proposal.second_person else None
+		return proposal if isinstance(proposal, Call) or proposal.second_person else None
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""The reason why untrusted content in the run makes this call need approval (`huf.ai.core.flow`), or
@@ -112,11 +112,11 @@ class Approvals:
 		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 
 	async def propose(
-		self, step: int, call: Call, later: Sequence[Call], known: Proposal | None = None
+		self, step: int, call: Call, later: Sequence[Call], known: Proposal | Call | None = None
 	) -> Call:
 		"""Store drafts of this call and of later ones of the turn that need approval, and pause the run.
 
-		A call that cannot be proposed is returned with its error, for the model. `known`: its proposal.
+		A call that cannot be proposed is returned with its error, for the model. `known`: from `prepare`.
 		"""
 		proposal = known or await self.prepare(step, call)
 		if isinstance(proposal, Call):
@@ -272,7 +272,7 @@ def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> P
 		preview.digest,
 		preview.against,
 		next(iter([*own, *named]), (None, None)),
-		rule is not None and (rule.is_needed(arguments) or rule.is_exceeded(preview.unfiltered)),
+		rule is not None and rule.is_needed(arguments, preview.unfiltered),
 	)
 
 
@@ -286,4 +286,6 @@ def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
 
 
 def needs_second_person(tool: "EffectTool", arguments: dict) -> bool:
-	return tool.second_person is not None and tool.second_person.is_needed(arguments)
+	"""Without a dry run, an unknown amount counts as above the limit."""
+	rule = tool.second_person
+	return rule is not None and (rule.is_exceeded if tool.can_dry_run else rule.is_needed)(arguments)

@@ -24,18 +24,28 @@ class SecondPerson:
 	above: float = 0
 	doctype: str | None = None
 
-	def is_needed(self, arguments: dict) -> bool:
-		"""Unknown or invalid amounts count as exceeding the limit."""
+	def is_needed(self, arguments: dict, changes: Iterable[dict] = ()) -> bool:
+		"""Whether one of the amounts is above the limit, or none is known. `changes`: what a dry run of the call
+		showed, with totals that its documents compute.
+		"""
+		amounts = [*self.list_amounts(arguments), *self.list_new_amounts(changes)]
+		return not amounts or any(map(self.is_above, amounts))
+
+	def is_exceeded(self, arguments: dict) -> bool:
+		"""Whether a call needs a second person whatever its dry run shows."""
+		return not self.amount_field or any(map(self.is_above, self.list_amounts(arguments)))
+
+	def list_amounts(self, arguments: dict) -> list:
+		"""The amounts in the arguments and of the documents that they name."""
 		if not self.amount_field:
-			return True
+			return []
 		amounts = [*find_values(arguments, (self.amount_field,)), *self.read_stored(arguments)]
 		amounts += find_in_queries(list_urls(arguments), self.amount_field)
 		if arguments.get("fieldname") == self.amount_field:
 			amounts.append(arguments.get("value"))
-		return not amounts or any(self.is_above(each) for each in amounts)
+		return amounts
 
-	def is_exceeded(self, changes: Iterable[dict]) -> bool:
-		"""Whether changes have a new amount above the limit, such as a total that the document computes."""
+	def list_new_amounts(self, changes: Iterable[dict]) -> list:
 		fields = (
 			each
 			for change in changes
@@ -44,7 +54,7 @@ class SecondPerson:
 			for each in part["fields"]
 		)
 		new = [each["after"] for each in fields if each["fieldname"] == self.amount_field]
-		return any(self.is_above(amount) for amount in new if amount is not None)
+		return [amount for amount in new if amount is not None]
 
 	def read_stored(self, arguments: dict) -> list:
 		if not self.doctype or not frappe.get_meta(self.doctype).has_field(self.amount_field):

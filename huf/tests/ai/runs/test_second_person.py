@@ -90,6 +90,39 @@ class TestSecondPerson(DraftTestCase):
 			result = self.start(self.change_case("few"), text("Changed."), user=self.requester)
 			self.assertEqual((result["status"], self.title()), ("Success", "few"))
 
+	def test_amount_that_a_new_document_computes_decides_whether_a_second_person_is_needed(self):
+		create = make_tool(
+			"Create Document", reference_doctype=CASE, second_person=1, amount_field="amount", amount_above=300
+		)
+		agent = self.make_agent(create, approver=self.other)
+		with controller(CASE, validate=lambda doc: doc.set("amount", 100 * len(doc.title))):
+			call = tool_call(create, {"title": "few"})
+			result = self.start(call, text("Created."), agent=agent, user=self.requester)
+			self.assertEqual(result["status"], "Success")
+			draft = self.draft(self.start(tool_call(create, {"title": "four"}), agent=agent, user=self.user))
+			self.assertEqual(draft.second_person, 1)
+		draft = self.draft(self.start(tool_call(create, {"title": "none"}), agent=agent, user=self.user))
+		self.assertEqual(draft.second_person, 1, "an amount that nobody knows counts as above the limit")
+
+	def test_computed_amount_below_the_limit_is_approved_by_the_user_once(self):
+		rule = {"requires_approval": 1, "second_person": 1, "amount_field": "amount", "amount_above": 300}
+		create = make_tool("Create Document", reference_doctype=CASE, **rule)
+		agent = self.make_agent(create, approver=self.requester)
+		title = unique("few")
+		with controller(CASE, validate=lambda doc: doc.set("amount", 7)):
+			call = tool_call(create, {"title": title})
+			result = self.start(call, text("Created."), agent=agent, user=self.requester)
+			draft = self.draft(result)
+			self.assertEqual((draft.second_person, self.answer(draft, self.requester)), (0, "Approved"))
+			self.go_on(result["run"])
+		self.assertTrue(frappe.db.exists(CASE, {"title": title}))
+
+	def test_call_whose_amount_no_dry_run_can_show_is_not_made(self):
+		self.make_tool(amount_field="amount", amount_above=300)
+		with controller(CASE, validate=lambda doc: frappe.db.commit()):
+			result = self.start(self.change_case("few"), text("It failed."), user=self.requester)
+		self.assertEqual((result["status"], self.title()), ("Success", "Roof"))
+
 	def test_hidden_amount_above_the_limit_needs_a_second_person(self):
 		customer = make(CUSTOMER, title=unique("Customer")).name
 		rule = {"second_person": 1, "amount_field": "discount", "amount_above": 10}
