@@ -14,8 +14,6 @@ from huf.ai.core.errors import ToolError
 from huf.ai.tools.fields import (
 	check_fields,
 	check_writable,
-	clean_filters,
-	clean_order,
 	complete_tables,
 	list_default_fields,
 	list_readable_fields,
@@ -23,7 +21,9 @@ from huf.ai.tools.fields import (
 	rename_rows,
 	to_visible_dict,
 )
+from huf.ai.tools.filters import clean_filters, clean_order, has_tables
 from huf.ai.tools.reads import record_reads
+from huf.ai.tools.totals import get_totals
 from huf.ai.tools.workflows import check_workflow_allows, first_state, move_to_state, take_state
 
 MAX_ROWS = 500
@@ -48,18 +48,29 @@ def get_list(
 	order_by: str | None = None,
 	limit: int = 20,
 	start: int = 0,
+	group_by: Sequence[str] | None = None,
+	sum: Sequence[str] | None = None,
 ) -> dict:
-	"""Rows the user may see: {doctype, rows, count, more}. `more` says that rows were left out."""
+	"""Rows the user may see: {doctype, rows, count, more}. `more` says that rows were left out.
+
+	With `group_by` or `sum`, the rows are totals (`get_totals`).
+	"""
 	refuse_single(doctype)
+	limit = max(1, min(int(limit), MAX_ROWS))
+	if group_by is not None or sum:
+		return get_totals(doctype, filters, group_by or (), sum or (), order_by, limit, start)
 	allowed = list_readable_fields(doctype)
 	fields = list(dict.fromkeys(["name", *(fields or list_default_fields(doctype, allowed))]))
 	check_fields(doctype, fields, allowed)
-	limit = max(1, min(int(limit), MAX_ROWS))
+	conditions = clean_filters(doctype, filters, allowed)
+	order, direction = clean_order(doctype, order_by, allowed)
 	rows = frappe.get_list(
 		doctype,
-		filters=clean_filters(doctype, filters, allowed),
-		fields=fields,
-		order_by=clean_order(doctype, order_by, allowed),
+		filters=conditions,
+		# Frappe 15 orders by a column of two joined tables only if it is selected.
+		fields=list(dict.fromkeys([*fields, order])),
+		order_by=f"{order} {direction}",
+		distinct=has_tables(conditions),
 		limit_start=start,
 		limit_page_length=limit + 1,
 	)

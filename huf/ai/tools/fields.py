@@ -1,4 +1,4 @@
-"""Decides which fields of a DocType a user may read, write and filter by. Reads no document.
+"""Decides which fields of a DocType a user may read and write. Reads no document.
 
 Errors are for the model: a ToolError names the fields it may use.
 """
@@ -13,9 +13,8 @@ import frappe
 
 from huf.ai.core.errors import ToolError
 from huf.ai.tools.schemas import TABLE_TYPES, is_named_by_user
-from huf.ai.tools.typed_filters import NUMBERS, STANDARD_FIELDTYPES, fit_filter
+from huf.ai.tools.typed_filters import NUMBERS
 
-OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
 READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
 OMITTED_FIELDS = ("idx", "modified_by", "parent", "parenttype", "parentfield")
@@ -119,70 +118,6 @@ def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) ->
 	if unknown:
 		known = ", ".join(field for field in allowed if field in stored)
 		raise ToolError(f"{doctype} has no field {', '.join(map(repr, unknown))}. Its fields: {known}.")
-
-
-def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[list]:
-	"""Filters as a list of [field, operator, value], each on a field the user may read. Raises ToolError.
-
-	An unknown field is an error: dropping a filter would answer another question.
-	"""
-	if isinstance(filters, Mapping):
-		pairs = [[field, *parse_mapping_condition(condition)] for field, condition in filters.items()]
-	else:
-		pairs = [parse_condition(entry) for entry in filters or []]
-	check_fields(doctype, (field for field, _, _ in pairs), allowed)
-	conditions = [clean_condition(*pair) for pair in pairs]
-	check_filter_formats(doctype, conditions)
-	return [fitting for each in conditions for fitting in fit_filter(doctype, *each)]
-
-
-def check_filter_formats(doctype: str, conditions: Iterable[Sequence[Any]]) -> None:
-	"""Raises ToolError for a text that is no date, time or number: Frappe would read 05.06.2026 as 6 May, and
-	"1 min" finds nothing.
-	"""
-	meta = frappe.get_meta(doctype)
-	for field, operator, value in conditions:
-		df = meta.get_field(field)
-		fieldtype = df.fieldtype if df else STANDARD_FIELDTYPES.get(field)
-		if operator not in ("like", "not like", "is"):
-			for each in value if isinstance(value, list | tuple) else [value]:
-				check_text_format(field, fieldtype, each)
-
-
-def parse_mapping_condition(condition: Any) -> tuple[str, Any]:
-	if isinstance(condition, list | tuple) and len(condition) == 2 and str(condition[0]).lower() in OPERATORS:
-		return str(condition[0]), condition[1]
-	return ("in", condition) if isinstance(condition, list | tuple) else ("=", condition)
-
-
-def parse_condition(entry: Any) -> list:
-	if isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str):
-		return list(entry)
-	raise ToolError(f"{entry!r} is not a filter. Give [field, operator, value].")
-
-
-def clean_condition(field: str, operator: str, value: Any) -> list:
-	operator = str(operator).strip().lower()
-	if operator not in OPERATORS:
-		raise ToolError(f"{operator!r} is not an operator. Use one of: {', '.join(sorted(OPERATORS))}.")
-	if value is None:
-		if operator not in ("=", "!=", "is"):
-			raise ToolError(f"{field}: {operator!r} needs a value. For empty fields use is with not set.")
-		# Frappe reads `= None` as no filter at all.
-		return [field, "is", "set" if operator == "!=" else "not set"]
-	if operator in ("in", "not in") and not isinstance(value, list | tuple):
-		value = [value]
-	return [field, operator, value]
-
-
-def clean_order(doctype: str, order_by: str | None, allowed: Sequence[str]) -> str:
-	if not order_by:
-		return "modified desc"
-	field, _, direction = order_by.strip().partition(" ")
-	check_fields(doctype, [field], allowed)
-	if direction.strip().lower() not in ("", "asc", "desc"):
-		raise ToolError("order_by is a field, then asc or desc.")
-	return f"{field} {direction.strip().lower() or 'asc'}"
 
 
 def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -> None:

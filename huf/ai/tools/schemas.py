@@ -27,6 +27,7 @@ FIELDTYPES_NOT_OFFERED = {
 	"Password",
 }
 """Field types that an agent neither reads nor writes: layout and passwords."""
+MAX_FIELD_NAMES, MAX_ROW_FIELD_NAMES = 60, 30
 
 
 def text_schema(description: str) -> dict:
@@ -82,13 +83,26 @@ def list_required(doctype: str, parent: str) -> list[str]:
 
 
 def join_field_names(tool) -> str:
-	"""The fields that a list can have: no tables, which are read with their document."""
+	"""The fields that a list can have: no tables, which are read with their document. Those of the list view
+	first, because a DocType may have more than a model should read.
+	"""
+	meta = frappe.get_meta(tool.reference_doctype)
+	fields = [df for df in meta.fields if df.fieldtype not in (*FIELDTYPES_NOT_OFFERED, *TABLE_TYPES)]
+	fields.sort(key=lambda df: not (df.in_list_view or df.in_standard_filter))
+	return ", ".join(
+		["name", *(df.fieldname for df in fields[:MAX_FIELD_NAMES]), "owner", "creation", "modified"]
+	)
+
+
+def join_row_fields(tool) -> str:
+	"""The fields of table rows that filters and totals can have, as `items.qty`: those that a form shows."""
 	names = [
-		df.fieldname
-		for df in frappe.get_meta(tool.reference_doctype).fields
-		if df.fieldtype not in (*FIELDTYPES_NOT_OFFERED, *TABLE_TYPES)
+		f"{table.fieldname}.{df.fieldname}"
+		for table in frappe.get_meta(tool.reference_doctype).get_table_fields()
+		for df in frappe.get_meta(table.options).fields
+		if df.in_list_view and df.fieldtype not in FIELDTYPES_NOT_OFFERED
 	]
-	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
+	return ", ".join(names[:MAX_ROW_FIELD_NAMES])
 
 
 def field_schema(df, is_stored: bool = False) -> dict:

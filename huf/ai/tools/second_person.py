@@ -25,7 +25,7 @@ class SecondPerson:
 	doctype: str | None = None
 
 	def is_needed(self, arguments: dict, changes: Iterable[dict] = ()) -> bool:
-		"""Whether one of the amounts is above the limit, or none is known. `changes`: what a dry run of the call
+		"""Whether one of the amounts is above the limit, or none is known. `changes`: what the call's dry run
 		showed, with totals that its documents compute.
 		"""
 		amounts = [*self.list_amounts(arguments), *self.list_new_amounts(changes)]

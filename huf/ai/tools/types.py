@@ -17,6 +17,7 @@ from huf.ai.tools.schemas import (
 	field_schema,
 	is_named_by_user,
 	join_field_names,
+	join_row_fields,
 	list_form_fields,
 	list_required,
 	text_schema,
@@ -58,14 +59,11 @@ NO_PARAMETERS = "-"
 """A value of Sensitive Parameters that means none; blank means all."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names that all models accept."""
-FILTERS_SCHEMA = {
-	"type": ["object", "array"],
-	"description": (
-		'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. '
-		"Operators: =, !=, "
-		">, >=, <, <=, like, not like, in, not in, between, is (value: set or not set)"
-	),
-}
+FILTERS = (
+	'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. Operators: =, '
+	"!=, >, >=, <, <=, like, not like, in, not in, between, is (value: set or not set)"
+)
+FILTERS_SCHEMA = {"type": ["object", "array"], "description": FILTERS}
 
 
 def empty_schema(tool) -> tuple[dict, list[str]]:
@@ -80,9 +78,15 @@ def names_schema(tool) -> tuple[dict, list[str]]:
 	return NAMES_PROPERTY, ["names"]
 
 
+def filters_schema(tool, *about: str) -> dict:
+	rows = join_row_fields(tool)
+	parts = (FILTERS, *about, f"Fields of table rows: {rows}" if rows else "")
+	return {**FILTERS_SCHEMA, "description": ". ".join(filter(None, parts))}
+
+
 def list_schema(tool) -> tuple[dict, list[str]]:
 	return {
-		"filters": FILTERS_SCHEMA,
+		"filters": filters_schema(tool),
 		"fields": {
 			"type": "array",
 			"items": {"type": "string"},
@@ -96,15 +100,25 @@ def list_schema(tool) -> tuple[dict, list[str]]:
 			"description": "Rows at most; 20 unless given",
 		},
 		"start": {"type": "integer", "minimum": 0, "description": "Rows to skip"},
+		"group_by": {
+			"type": "array",
+			"items": {"type": "string"},
+			"description": (
+				"Instead of a list, one row per value of these fields, with the count of documents; [] counts"
+				' all. A date may have day, week, month or year after it: "creation month"'
+			),
+		},
+		"sum": {
+			"type": "array",
+			"items": {"type": "string"},
+			"description": "Number fields to add up per group, or over all",
+		},
 	}, []
 
 
 def summary_schema(tool) -> tuple[dict, list[str]]:
 	properties, required = list_schema(tool)
-	filters = {
-		**FILTERS_SCHEMA,
-		"description": f"{FILTERS_SCHEMA['description']}. Fields: {join_field_names(tool)}",
-	}
+	filters = filters_schema(tool, f"Fields: {join_field_names(tool)}")
 	return {"filters": filters, "limit": properties["limit"], "start": properties["start"]}, required
 
 

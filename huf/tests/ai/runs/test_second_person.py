@@ -92,7 +92,11 @@ class TestSecondPerson(DraftTestCase):
 
 	def test_amount_that_a_new_document_computes_decides_whether_a_second_person_is_needed(self):
 		create = make_tool(
-			"Create Document", reference_doctype=CASE, second_person=1, amount_field="amount", amount_above=300
+			"Create Document",
+			reference_doctype=CASE,
+			second_person=1,
+			amount_field="amount",
+			amount_above=300,
 		)
 		agent = self.make_agent(create, approver=self.other)
 		with controller(CASE, validate=lambda doc: doc.set("amount", 100 * len(doc.title))):
