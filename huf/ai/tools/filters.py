@@ -1,4 +1,4 @@
-"""Reads the filters and the order that a model gives for a list. Errors are ToolErrors for the model.
+"""Reads the filters and the order of a list from a model's arguments. Errors are ToolErrors for the model.
 
 A field is named as `status`, or as `items.qty` for a field in the rows of a table.
 """

@@ -68,8 +68,8 @@ def get_totals(
 		raise ToolError(f"These are more than {MAX_ROWS_READ:,} rows. Narrow the filters.")
 	record_reads(doctype, {row[0] for row in rows}, {column.table or column.field for column in columns})
 	totals = sort_totals(total_groups(rows, groups, sums), order_by, groups, [*sums, "count"])
-	shown = totals[start : start + limit]
-	return {"doctype": doctype, "rows": shown, "count": len(shown), "more": len(totals) > start + limit}
+	page = totals[start : start + limit]
+	return {"doctype": doctype, "rows": page, "count": len(page), "more": len(totals) > start + limit}
 
 
 def find_group(doctype: str, text: str, allowed: Sequence[str]) -> Group:
