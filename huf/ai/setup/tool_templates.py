@@ -8,7 +8,7 @@ from frappe import _
 from huf.ai.core.errors import UsageError
 
 KINDS = {
-	"list": ("Get List", "List or count {0} records"),
+	"list": ("Get List", "List, count or add up {0} records"),
 	"read": ("Get Document", "Read one {0} record"),
 	"create": ("Create Document", "Create a {0} record"),
 	"update": ("Update Document", "Change a {0} record"),
