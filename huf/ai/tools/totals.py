@@ -51,25 +51,31 @@ def get_totals(
 	currencies = {find_currency(doctype, column) for column in sums.values()}
 	currencies -= {None, *(group.name for group in groups)}
 	groups += [find_group(doctype, name, allowed) for name in sorted(filter(None, currencies))]
-	columns = [Column(doctype, "name"), *(group.column for group in groups), *sums.values()]
-	conditions = clean_filters(doctype, filters, allowed)
-	conditions += [in_table(column) for column in columns if column.table]
+	columns = [*(group.column for group in groups), *sums.values()]
+	rows = read_fitting(doctype, columns, clean_filters(doctype, filters, allowed))
+	totals = sort_totals(total_groups(rows, groups, sums), order_by, groups, [*sums, "count"])
+	page = totals[start : start + limit]
+	return {"doctype": doctype, "rows": page, "count": len(page), "more": len(totals) > start + limit}
+
+
+def read_fitting(doctype: str, columns: Sequence[Column], conditions: list[list]) -> Sequence[Sequence]:
+	"""The name and these columns of all documents that fit; with columns of a table, of each row in it."""
+	conditions = conditions + [in_table(column) for column in columns if column.table]
 	if len({(each[0], each[-1]) for each in conditions if each[1] == "parentfield"}) > 1:
 		raise ToolError("Use the rows of one table only, or each row counts several times.")
+	name = Column(doctype, "name")
 	rows = frappe.get_list(
 		doctype,
 		filters=conditions,
-		fields=[column.sql for column in columns],
-		order_by=f"{columns[0].sql} asc",
+		fields=[column.sql for column in (name, *columns)],
+		order_by=f"{name.sql} asc",
 		limit_page_length=MAX_ROWS_READ + 1,
 		as_list=True,
 	)
 	if len(rows) > MAX_ROWS_READ:
 		raise ToolError(f"These are more than {MAX_ROWS_READ:,} rows. Narrow the filters.")
 	record_reads(doctype, {row[0] for row in rows}, {column.table or column.field for column in columns})
-	totals = sort_totals(total_groups(rows, groups, sums), order_by, groups, [*sums, "count"])
-	page = totals[start : start + limit]
-	return {"doctype": doctype, "rows": page, "count": len(page), "more": len(totals) > start + limit}
+	return rows
 
 
 def find_group(doctype: str, text: str, allowed: Sequence[str]) -> Group:

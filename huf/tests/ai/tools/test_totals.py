@@ -9,7 +9,7 @@ from huf.tests.ai.tools.test_erp_documents import COMPANY, INVOICE, PLAIN_RULES,
 from huf.tests.doctypes import CASE, EDITOR, READER, field, make_case, make_doctype
 from huf.tests.factories import make, make_user, unique
 
-SALE, SALE_ITEM = "Huf Test Sale", "Huf Test Sale Item"
+SALE, SALE_ITEM, SALE_TAX = "Huf Test Sale", "Huf Test Sale Item", "Huf Test Sale Tax"
 
 
 class TestTotals(ErpTestCase):
@@ -125,8 +125,10 @@ class TestCurrencies(ErpTestCase):
 		if not frappe.db.exists("DocType", SALE):
 			row = [field("net", "Currency", options="currency"), field("item", "Data")]
 			make_doctype(SALE_ITEM, row, [], istable=1)
+			make_doctype(SALE_TAX, [field("rate", "Percent")], [], istable=1)
 			fields = [
 				field("currency", "Data"),
+				field("taxes", "Table", options=SALE_TAX),
 				field("company", "Link", options=COMPANY),
 				field("total", "Currency", options="currency"),
 				field("base_total", "Currency", options="Company:company:default_currency"),
@@ -136,6 +138,12 @@ class TestCurrencies(ErpTestCase):
 		for currency in ("EUR", "EUR", "USD"):
 			rows = [{"item": "Bolt", "net": 5}]
 			make(SALE, company=self.company, currency=currency, total=5, base_total=4, items=rows)
+
+	def test_rows_of_two_tables_are_not_multiplied(self):
+		with self.assertRaisesRegex(ToolError, "one table only"):
+			self.total(group_by=["taxes.rate"], sum=["items.net"])
+		with self.assertRaisesRegex(ToolError, "one table only"):
+			tools.get_list(SALE, {"taxes.rate": 19}, sum=["items.net"])
 
 	def total(self, **query) -> list[dict]:
 		return tools.get_list(SALE, {"company": self.company}, **query)["rows"]
