@@ -5,6 +5,7 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
+from huf.ai.tools.reads import tracking_reads
 from huf.tests.ai.tools.test_erp_documents import COMPANY, INVOICE, PLAIN_RULES, ErpTestCase
 from huf.tests.doctypes import CASE, EDITOR, READER, field, make_case, make_doctype
 from huf.tests.factories import make, make_user, unique
@@ -117,6 +118,12 @@ class TestTotals(ErpTestCase):
 		with acting_as(make_user("Huf User", EDITOR)), self.assertRaises(Exception) as caught:
 			tools.get_list(INVOICE, group_by=[])
 		self.assertIn("PermissionError", type(caught.exception).__name__)
+
+	def test_groups_are_read_from_their_documents(self):
+		with tracking_reads() as reads:
+			self.total(group_by=["company", "items.item"])
+		self.assertEqual(len(reads.documents[INVOICE]), 4)
+		self.assertEqual(set(reads.documents[INVOICE].values()), {frozenset(["company", "items"])})
 
 
 class TestCurrencies(ErpTestCase):
