@@ -1,5 +1,7 @@
 """The chat page: sign-in, offline answers, choice of agent and model, routing, streaming and history."""
 
+from pathlib import Path
+
 from huf.embedded.tests.browser import TIMEOUT_MS, needs_browser, say, sign_in
 from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
@@ -154,6 +156,20 @@ class TestChatPage(PageTestCase):
 			decision.nth(1).get_by_text("To decide yourself").wait_for()
 			self.assertEqual(page.get_by_test_id("message-agent").count(), 2)
 			self.assertEqual(page.get_by_test_id("route").input_value(), "auto")
+
+	def test_table_of_an_answer_is_downloaded_for_a_spreadsheet(self):
+		answer = "| Customer | Open |\n|---|--:|\n| **Anna** | 1,200.50 |\n| =A1 | -7 |\n"
+		with ModelServer() as model, self.open_guest_page() as page:
+			model.script(tool_call("list_users", {"group_by": ["enabled"]}), text(answer))
+			self.use_model(model)
+			sign_in(page, PASSWORD)
+			say(page, "What is open per customer?")
+			with page.expect_download() as caught:
+				page.get_by_test_id("message-agent").get_by_text("Download CSV").click()
+			self.assertEqual(
+				Path(caught.value.path()).read_text("utf-8-sig").splitlines(),
+				["Customer,Open", 'Anna,"1,200.50"', "'=A1,-7"],
+			)
 
 	def test_reload_during_an_answer_resumes_its_stream_without_duplicates(self):
 		answer = " ".join(f"Sentence {number}." for number in range(40))

@@ -11,6 +11,11 @@ test("sums have no digits of binary fractions", () => {
 });
 
 test("text that begins like a formula is none in a spreadsheet", () => {
-	for (const text of ["=1+1", "+1", "-1", "@SUM(A1)"]) assert.equal(toCsv([[text]]), `'${text}\r\n`);
+	for (const text of ["=1+1", "+1", "-1+A1", "-A1", "@SUM(A1)"]) assert.equal(toCsv([[text]]), `'${text}\r\n`);
 	assert.equal(toCsv([['=HYPERLINK("x","y")']]), `"'=HYPERLINK(""x"",""y"")"\r\n`);
+});
+
+test("negative amounts as text are no formulas", () => {
+	for (const text of ["-1", "-12.50", "-1 234.50 €", "-5 %"]) assert.equal(toCsv([[text]]), `${text}\r\n`);
+	assert.equal(toCsv([["-1.234,50 €"]]), '"-1.234,50 €"\r\n');
 });

@@ -64,7 +64,7 @@ test("code keeps its text, is escaped and can be copied", () => {
 });
 
 test("tables scroll in their own box", () => {
-	assert.match(html("|a|b|\n|-|-:|\n|1|2|"), /<div class="table-scroll".*<td align="right">2<\/td>/);
+	assert.match(html("|a|b|\n|-|-:|\n|1|2|"), /<div class="table-scroll".*<td align="right">2<\/td>.*data-csv/);
 });
 
 test("a growing answer renders finished blocks once", () => {

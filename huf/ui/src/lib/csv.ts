@@ -1,7 +1,7 @@
 /** Rows as CSV for spreadsheets. */
 
-/** Beginnings that a spreadsheet takes for a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** Beginnings that a spreadsheet takes for a formula, unless all of it is a negative amount such as -1.234,50 €. */
+const FORMULA = /^(?:[=+@\t\r]|-(?!\d[\d.,'\s]*[%€$£]?$))/;
 
 /** Numbers stay numbers; text that begins like a formula gets an apostrophe in front. */
 function toCell(value: string | number | null | undefined): string {
@@ -9,6 +9,14 @@ function toCell(value: string | number | null | undefined): string {
 	if (typeof value === "number") return String(Number(value.toPrecision(12)));
 	const text = FORMULA.test(value || "") ? `'${value}` : value || "";
 	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Saves rows as a file of the browser's user. `name`: without the ending. */
+export function downloadCsv(name: string, rows: Parameters<typeof toCsv>[0]): void {
+	// With a byte order mark, by which spreadsheets recognize UTF-8.
+	const url = URL.createObjectURL(new Blob(["\ufeff", toCsv(rows)], { type: "text/csv" }));
+	Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` }).click();
+	setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 export function toCsv(rows: (string | number | null | undefined)[][]): string {

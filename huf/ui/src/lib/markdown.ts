@@ -69,7 +69,8 @@ const createRenderer = (rich: RichText | null): RendererObject => ({
 		const cells = (list: Tokens.TableCell[], tag: string) => list.map((cell) => cellHtml(this.parser, cell, tag)).join("");
 		const body = rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("");
 		const table = `<table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table>`;
-		return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
+		const save = `<button type="button" data-csv>${escapeHtml(t("action.download_csv"))}</button>`;
+		return `<div class="table"><div class="table-scroll" tabindex="0">${table}</div>${save}</div>\n`;
 	},
 });
 
