@@ -62,6 +62,17 @@ class Noted:
 		"""Whether it was submitted or cancelled."""
 		return self.after is not None and self.after["docstatus"] != (self.before or {}).get("docstatus", 0)
 
+	def follow(self, doc: Any, after: dict | None, method: str, earlier: Any) -> "Noted":
+		"""The same after a further event. `earlier`: the object's state before it."""
+		noted = replace(self, after=after, doc=doc, is_shared=self.is_shared or self.doc is not doc)
+		if method == "after_insert" and self.after is not None:
+			# Its controller has saved the new document before this event.
+			return replace(noted, before=None)
+		if method == "on_change" and self.before and earlier and stamp(earlier) < self.since:
+			# Its controller has saved another object of it, which was loaded in the middle of this save.
+			return replace(noted, before=take_image(earlier), since=stamp(earlier))
+		return noted
+
 
 class Capture:
 	"""The documents that one call changed.
@@ -78,23 +89,14 @@ class Capture:
 
 	def note(self, doc: Any, method: str) -> None:
 		"""`method`: one of NOTED_EVENTS."""
-		key, known = (doc.doctype, str(doc.name)), self.images.get((doc.doctype, str(doc.name)))
+		key = doc.doctype, str(doc.name)
 		earlier = {"after_insert": None, "after_delete": doc}.get(method, doc.get_doc_before_save())
-		if not known and method == "on_change" and not earlier:
-			return
 		after = None if method == "after_delete" else take_image(doc)
-		if known is None:
+		if known := self.images.get(key):
+			self.images[key] = known.follow(doc, after, method, earlier)
+		elif earlier or method != "on_change":
 			before = take_image(earlier) if earlier else None
 			self.images[key] = Noted(before, after, stamp(earlier), self.find_cause(key), doc)
-			return
-		noted = replace(known, after=after, doc=doc, is_shared=known.is_shared or known.doc is not doc)
-		if method == "after_insert" and known.after is not None:
-			# Its controller has saved the new document before this event.
-			noted = replace(noted, before=None)
-		elif known.before and method == "on_change" and earlier and stamp(earlier) < known.since:
-			# Its controller has saved another object of it, which was loaded in the middle of this save.
-			noted = replace(noted, before=take_image(earlier), since=stamp(earlier))
-		self.images[key] = noted
 
 	def find_cause(self, key: Key) -> Key | None:
 		"""The document that is being saved while this one changes; None outside a save."""
@@ -150,7 +152,12 @@ class Capture:
 		if not noted.cause or not noted.after or not noted.after["docstatus"]:
 			return None
 		cause = self.images.get(noted.cause)
-		return "/".join(noted.cause) if cause and cause.changes_status else None
+		return to_key(*noted.cause) if cause and cause.changes_status else None
+
+
+def to_key(*parts: str) -> str:
+	"""The key of a document (DocType, name) or of a value in it (with its path)."""
+	return "/".join(parts)
 
 
 def list_saving() -> list[Key]:

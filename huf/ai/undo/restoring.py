@@ -13,7 +13,8 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.dry_run.isolation import ADVICE, forget_refusal
-from huf.ai.undo.capture import differing, pick, read_stored_image
+from huf.ai.undo.capture import differing, pick, read_stored_image, to_key
+from huf.ai.undo.folding import without_place
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
@@ -40,6 +41,10 @@ class Target:
 	wanted: Mapping | None
 	file_content: str | None = None
 	cause: str | None = None
+
+	@property
+	def key(self) -> str:
+		return to_key(self.doctype, self.name)
 
 	@property
 	def action(self) -> str | None:
@@ -81,7 +86,7 @@ def restore_all(targets: Sequence[Target]) -> tuple[list[Restored], list[Problem
 
 	What a document's submission did to others is left to its cancellation, unless that is refused.
 	"""
-	by_key = {f"{each.doctype}/{each.name}": each for each in targets}
+	by_key = {each.key: each for each in targets}
 
 	def count_causes(target: Target) -> int:
 		return 1 + count_causes(by_key[target.cause]) if target.cause in by_key else 0
@@ -287,6 +292,4 @@ def find_left(target: Target, name: str) -> list[str]:
 
 def without_places(rows: Mapping[str, Mapping]) -> list:
 	"""Rows in their order, without the numbers of their places."""
-	return [
-		(name, {key: value for key, value in row.items() if key != "idx"}) for name, row in in_order(rows)
-	]
+	return [(name, without_place(row)) for name, row in in_order(rows)]

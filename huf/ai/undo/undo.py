@@ -20,7 +20,7 @@ from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, prev
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest
 from huf.ai.tools.schemas import TABLE_TYPES
-from huf.ai.undo.capture import CallChanges, read_stored_image
+from huf.ai.undo.capture import CallChanges, read_stored_image, to_key
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes
 from huf.ai.undo.record import record_undo
 from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
@@ -143,7 +143,7 @@ def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> li
 		by_document.setdefault((row.reference_doctype, row.reference_name), []).append(row)
 	plans = [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
 	plans = [keep_added(plan, set(by_document), decisions) for plan in plans]
-	by_key = {to_key(plan.target.doctype, plan.target.name): plan for plan in plans}
+	by_key = {plan.target.key: plan for plan in plans}
 	return [follow_cause(plan, by_key) for plan in plans]
 
 
@@ -161,12 +161,11 @@ def follow_cause(plan: DocumentPlan, plans: Mapping[str, DocumentPlan]) -> Docum
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
 	current = read_stored_image(doctype, name, lock)
 	changes = [Change(parse(doctype, row.before), parse(doctype, row.after)) for row in rows]
-	of_paths = PathDecisions(doctype, name, decisions)
-	folded = revert_changes(current, changes, of_paths)
+	folded = revert_changes(current, changes, PathDecisions(to_key(doctype, name), decisions))
 	content = next((row.file_content for row in rows if row.file_content), None)
 	cause = rows[0].cause if all(row.cause == rows[0].cause for row in rows) else None
 	target = Target(doctype, name, current, folded.target, content, cause)
-	return DocumentPlan(target, tuple(folded.conflicts), is_kept(doctype, name, decisions))
+	return DocumentPlan(target, tuple(folded.conflicts), is_kept(target, decisions))
 
 
 def keep_added(plan: DocumentPlan, changed: set[tuple[str, str]], decisions: Decisions) -> DocumentPlan:
@@ -182,7 +181,7 @@ def keep_added(plan: DocumentPlan, changed: set[tuple[str, str]], decisions: Dec
 	others = [each for each in plan.conflicts if each.path]
 	known = next((each for each in plan.conflicts if not each.path), Conflict((), None, {}, {}))
 	conflict = replace(known, current={**known.current, **counts}, by=added[-1][1])
-	if PathDecisions(target.doctype, target.name, decisions).get((), KEEP) != RESTORE:
+	if PathDecisions(target.key, decisions).get((), KEEP) != RESTORE:
 		target = replace(target, wanted=target.current)
 	return replace(plan, target=target, conflicts=(*others, conflict))
 
@@ -204,23 +203,18 @@ def list_undone(found: UndoScope, plans: list[DocumentPlan], problems: list[Prob
 	return [row for row in found.changes if (row.reference_doctype, row.reference_name) in undone]
 
 
-def is_kept(doctype: str, name: str, decisions: Decisions) -> bool:
-	return decisions.get(to_key(doctype, name)) == KEEP
+def is_kept(target: Target, decisions: Decisions) -> bool:
+	return decisions.get(target.key) == KEEP
 
 
 class PathDecisions(dict):
-	"""The decisions about one document, by path of a conflict."""
+	"""The decisions about the document of a key, by path of a conflict."""
 
-	def __init__(self, doctype: str, name: str, decisions: Decisions):
-		self.key, self.decisions = (doctype, name), decisions
+	def __init__(self, key: str, decisions: Decisions):
+		self.key, self.decisions = key, decisions
 
 	def get(self, path: Any, default: Any = None) -> Any:
-		return self.decisions.get(to_key(*self.key, *path), self.decisions.get("*", default))
-
-
-def to_key(*parts: str) -> str:
-	"""The key of a document (DocType, name) or of a conflict (with its path)."""
-	return "/".join(parts)
+		return self.decisions.get(to_key(self.key, *path), self.decisions.get("*", default))
 
 
 def parse(doctype: str, image: str | None) -> dict | None:
@@ -283,11 +277,7 @@ def describe_undo(
 		"difference": translate_labels(preview.as_dict()),
 		"conflicts": [each for each in conflicts if each],
 		"problems": [{**asdict(each), "key": to_key(each.doctype, each.name)} for each in readable],
-		"kept": [
-			to_key(each.doctype, each.name)
-			for each in (plan.target for plan in plans)
-			if is_kept(each.doctype, each.name, decisions)
-		],
+		"kept": [plan.target.key for plan in plans if is_kept(plan.target, decisions)],
 		"notes": [describe_note(each) for each in restored if each.note or each.left],
 		"external": list(found.external),
 		"untraced": list(found.untraced),
@@ -306,9 +296,8 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		for side in ("restored", "written", "current")
 	}
 	stamp = frappe.db.get_value(target.doctype, target.name, ["modified_by", "modified"])
-	key = to_key(target.doctype, target.name, *conflict.path)
 	return {
-		"key": key,
+		"key": to_key(target.key, *conflict.path),
 		"doctype": target.doctype,
 		"name": target.name,
 		"path": list(conflict.path),
@@ -318,7 +307,7 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"changed_by": conflict.by or (stamp[0] if stamp else None),
 		"changed_at": str(stamp[1]) if stamp else None,
 		"can_restore": conflict.can_restore,
-		"decision": PathDecisions(target.doctype, target.name, decisions).get(conflict.path, KEEP),
+		"decision": PathDecisions(target.key, decisions).get(conflict.path, KEEP),
 	}
 
 
