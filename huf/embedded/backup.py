@@ -125,12 +125,17 @@ def raise_unless_missing(error: OSError) -> None:
 
 
 def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, str]) -> None:
-	digest = hashlib.sha256()
 	with path.open("rb") as source, package.open(name, "w", force_zip64=True) as member:
-		while piece := source.read(CHUNK_BYTES):
-			digest.update(piece)
-			member.write(piece)
-	hashes[name] = digest.hexdigest()
+		hashes[name] = copy_hashed(source, member)
+
+
+def copy_hashed(source: IO[bytes], target: IO[bytes]) -> str:
+	"""Copy all bytes, and return their SHA-256."""
+	digest = hashlib.sha256()
+	while piece := source.read(CHUNK_BYTES):
+		digest.update(piece)
+		target.write(piece)
+	return digest.hexdigest()
 
 
 def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dict:
@@ -196,12 +201,9 @@ def extract(package: zipfile.ZipFile, name: str, expected: str, target: Path) ->
 	if not path.is_relative_to(target.resolve()):
 		raise BackupFault(f"{name} in the backup leads out of the site.")
 	path.parent.mkdir(parents=True, exist_ok=True)
-	digest = hashlib.sha256()
 	with package.open(name) as member, path.open("wb") as out:
-		while piece := member.read(CHUNK_BYTES):
-			digest.update(piece)
-			out.write(piece)
-	if digest.hexdigest() != expected:
+		found = copy_hashed(member, out)
+	if found != expected:
 		raise BackupFault(f"{name} in the backup has changed.")
 
 

@@ -21,21 +21,17 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 	Nothing that a case does stays. A live model is really asked, and costs.
 	"""
 	with connected(home, user) as frappe:
-		from huf.ai.core.errors import UsageError
 		from huf.ai.evals import pending_changes, runner
 
 		def show(result) -> None:
 			if not as_json:
 				click.echo(runner.format_result(result))
 
-		try:
-			if pending_changes.read_pending_changes(agent):
-				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
-				report, pending = held.report, describe_outcome(held.applied, model)
-			else:
-				report, pending = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
-		except (UsageError, frappe.DoesNotExistError) as error:
-			raise click.ClickException(str(error)) from None
+		if pending_changes.read_pending_changes(agent):
+			held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
+			report, pending = held.report, describe_outcome(held.applied, model)
+		else:
+			report, pending = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
 		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.format_summary(report)))
 		if pending and not as_json:
 			click.echo(pending)

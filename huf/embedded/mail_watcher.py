@@ -5,7 +5,8 @@ The schedule also reads every mailbox each minute, so nothing is lost that a thr
 
 import threading
 import time
-import traceback
+
+from huf.embedded.site_thread import SiteThread
 
 MAX_WATCHERS = 8
 LOOK_SECONDS = 5
@@ -14,23 +15,16 @@ REST_SECONDS = 30
 """Pause after a server was unreachable or turned out not to support IDLE."""
 
 
-class MailWatcher:
+class MailWatcher(SiteThread):
 	"""Keeps a thread for each of the first few mailboxes."""
 
+	title = "Mail Watcher"
+
 	def __init__(self, site: str, sites_path: str = "."):
-		self.site, self.sites_path = site, sites_path
-		self.stopping = threading.Event()
+		super().__init__(site, sites_path)
 		self.watched: set[str] = set()
-		self.thread = threading.Thread(target=self.look, daemon=True)
 
-	def start(self) -> "MailWatcher":
-		self.thread.start()
-		return self
-
-	def stop(self):
-		self.stopping.set()
-
-	def look(self):
+	def work(self):
 		while not self.stopping.wait(LOOK_SECONDS):
 			wanted = self.on_site(names_of_mailboxes) or []
 			for name in wanted:
@@ -44,21 +38,6 @@ class MailWatcher:
 			if not self.on_site(watch_once, name) and self.stopping.wait(REST_SECONDS):
 				break
 		self.watched.discard(name)
-
-	def on_site(self, function, *args):
-		"""Call a function on a separate connection. Errors are logged, and None is returned."""
-		from frappe.site_local import opened
-		from frappe.utils.error import try_to_log_error
-
-		try:
-			with opened(self.site, self.sites_path):
-				try:
-					return function(*args)
-				except Exception:  # logged on the site
-					try_to_log_error("Mail Watcher")
-		except Exception:  # a thread's outermost function: one bad turn must not end the watch
-			traceback.print_exc()
-		return None
 
 
 def names_of_mailboxes() -> list[str]:

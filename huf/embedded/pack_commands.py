@@ -86,17 +86,13 @@ def export_things(home, target, agents, doctypes, pack, records):
 	with connected(home) as frappe:
 		if not (agents or doctypes or pack):
 			return click.echo(export_rules(target), nl=bool(target))
-		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.exporting import export_pack, read_pack_contents
 
 		if not target:
 			raise click.ClickException("Name the folder to write to.")
-		try:
-			more = read_pack_contents(pack) if pack else ((), ())
-			wanted = [*agents, *more[0]], [*doctypes, *more[1]]
-			files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
-		except UsageError as error:
-			raise click.ClickException(str(error)) from None
+		more = read_pack_contents(pack) if pack else ((), ())
+		wanted = [*agents, *more[0]], [*doctypes, *more[1]]
+		files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
 		refuse_left_files(target, files)
 		write_files(target, files)
 		click.echo(f"Wrote {', '.join(sorted(files))} to {target}.")

@@ -63,28 +63,20 @@ def _parameters_of(fn) -> tuple[frozenset[str], bool]:
 
 def get_app_path(app_name: str, *joins) -> str:
 	"""A path below the app's package."""
-	return get_pymodule_path(app_name, *joins)
-
-
-def get_pymodule_path(modulename: str, *joins) -> str:
-	return str(Path(get_module(scrub(modulename)).__file__).parent.joinpath(*joins))
-
-
-def get_module_list(app_name: str) -> list[str]:
-	return _modules_of(app_name)
+	return str(Path(get_module(scrub(app_name)).__file__).parent.joinpath(*joins))
 
 
 def get_module_app(module: str) -> str:
 	"""The app a module belongs to.  Raises DoesNotExistError."""
 	for app in get_installed_apps():
-		if scrub(module) in map(scrub, _modules_of(app)):
+		if scrub(module) in map(scrub, get_module_list(app)):
 			return app
 	raise frappe.DoesNotExistError(f"No installed app has the module {module}")
 
 
 @lru_cache(maxsize=64)
-def _modules_of(app: str) -> list[str]:
-	lines = read_file(get_app_path(app, "modules.txt")) or ""
+def get_module_list(app_name: str) -> list[str]:
+	lines = read_file(get_app_path(app_name, "modules.txt")) or ""
 	return [line.strip() for line in lines.splitlines() if line.strip()]
 
 
@@ -158,5 +150,5 @@ def get_handler(path: str):
 
 
 def clear_hooks_cache():
-	for cached in (_modules_of, _merged_hooks, _doc_hooks, get_handler):
+	for cached in (get_module_list, _merged_hooks, _doc_hooks, get_handler):
 		cached.cache_clear()

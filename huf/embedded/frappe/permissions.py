@@ -78,10 +78,8 @@ def has_doctype_permission(meta, ptype: str, user: str) -> bool:
 def has_doc_permission(doc, ptype: str, user: str) -> bool:
 	is_allowed = get_doc_permissions(doc, user=user, ptype=ptype).get(ptype)
 	if not is_allowed:
-		if has_doctype_permission(frappe.get_meta(doc.doctype), "read", user):
-			about = f": {frappe._(doc.doctype)} - {doc.name}"
-		else:
-			about = ""
+		may_know = has_doctype_permission(frappe.get_meta(doc.doctype), "read", user)
+		about = f": {frappe._(doc.doctype)} - {doc.name}" if may_know else ""
 		log(frappe._("User {0} does not have access to this document").format(frappe.bold(user)) + about)
 	return bool(is_allowed)
 

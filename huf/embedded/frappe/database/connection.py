@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 from collections import deque
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -72,31 +73,27 @@ class CallbackManager:
 		self._functions.clear()
 
 
-def parse_datetime(text: bytes):
-	try:
-		return datetime.datetime.fromisoformat(text.decode())
-	except ValueError:
-		return text.decode()
+def register_converter(kind: str, parse: Callable[[str], object]):
+	"""Have columns of a type parsed; a text that is none stays text."""
+
+	def convert(stored: bytes):
+		text = stored.decode()
+		try:
+			return parse(text)
+		except ValueError:
+			return text
+
+	sqlite3.register_converter(kind, convert)
 
 
-def parse_date(text: bytes):
-	try:
-		return datetime.date.fromisoformat(text.decode()[:10])
-	except ValueError:
-		return text.decode()
+def parse_time(text: str) -> datetime.timedelta:
+	hours, minutes, seconds = text.split(":")
+	return datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
 
 
-def parse_time(text: bytes):
-	try:
-		hours, minutes, seconds = text.decode().split(":")
-		return datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
-	except ValueError:
-		return text.decode()
-
-
-sqlite3.register_converter("DATETIME", parse_datetime)
-sqlite3.register_converter("DATE", parse_date)
-sqlite3.register_converter("TIME", parse_time)
+register_converter("DATETIME", datetime.datetime.fromisoformat)
+register_converter("DATE", lambda text: datetime.date.fromisoformat(text[:10]))
+register_converter("TIME", parse_time)
 
 PLAIN = frozenset((type(None), int, float, str, bytes))
 

@@ -213,10 +213,7 @@ class Database(Connection):
 		if not dn or dt == dn:
 			return self.set_single_value(dt, field, val, modified=modified, modified_by=modified_by,
 				update_modified=update_modified)  # fmt: skip
-		values = dict(field) if isinstance(field, dict) else {field: val}
-		if update_modified:
-			values.setdefault("modified", modified or now())
-			values.setdefault("modified_by", modified_by or frappe.session.user)
+		values = with_stamp(field, val, modified, modified_by, update_modified)
 		where, parameters = self._where(dt, dn)
 		assignments = ", ".join(f"{column_sql(column)} = ?" for column in values)
 		stored = to_fields(dt, values)
@@ -227,10 +224,7 @@ class Database(Connection):
 
 	def set_single_value(self, doctype, fieldname, value=None, *, modified=None, modified_by=None,
 		update_modified=True, debug=False):  # fmt: skip
-		values = dict(fieldname) if isinstance(fieldname, dict) else {fieldname: value}
-		if update_modified:
-			values.setdefault("modified", modified or now())
-			values.setdefault("modified_by", modified_by or frappe.session.user)
+		values = with_stamp(fieldname, value, modified, modified_by, update_modified)
 		self.executemany(
 			"INSERT OR REPLACE INTO `tabSingles` VALUES (?, ?, ?)",
 			[(doctype, field, as_single(value)) for field, value in values.items()],
@@ -283,6 +277,15 @@ class Database(Connection):
 			get_table_name(doctype), [re.sub(r"\(\d+\)", "", field) for field in fields], name=index_name
 		)
 		self.commit()
+
+
+def with_stamp(field, value, modified, modified_by, update_modified) -> dict:
+	"""The fields to write: one with its value, or a dict, and who changes them when."""
+	values = dict(field) if isinstance(field, dict) else {field: value}
+	if update_modified:
+		values.setdefault("modified", modified or now())
+		values.setdefault("modified_by", modified_by or frappe.session.user)
+	return values
 
 
 def as_list_of(fieldname) -> list:

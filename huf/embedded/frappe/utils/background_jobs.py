@@ -95,7 +95,17 @@ class Queue:
 		self.file = jobs_db.path()
 
 	def enqueue_call(self, row: dict) -> Job | None:
-		return _add(self.file, row)
+		added = jobs_db.connect(self.file).change(
+			"""INSERT INTO job (job_id, queue, method, call, user, timeout, at_front, status, created)
+			SELECT :job_id, :queue, :method, :call, :user, :timeout, :at_front, 'queued', :now
+			WHERE NOT (:deduplicate AND EXISTS
+				(SELECT 1 FROM job WHERE job_id = :job_id AND status IN ('queued', 'started')))""",
+			{**row, "now": time.time()},
+		)
+		if not added:
+			return None
+		bell.ring()
+		return Job(row["job_id"])
 
 
 def get_queue(qtype: str, is_async: bool = True) -> Queue:
@@ -104,20 +114,6 @@ def get_queue(qtype: str, is_async: bool = True) -> Queue:
 
 def _name_of(method: str | Callable) -> str:
 	return method if isinstance(method, str) else f"{method.__module__}.{method.__qualname__}"
-
-
-def _add(file: str, row: dict) -> Job | None:
-	added = jobs_db.connect(file).change(
-		"""INSERT INTO job (job_id, queue, method, call, user, timeout, at_front, status, created)
-		SELECT :job_id, :queue, :method, :call, :user, :timeout, :at_front, 'queued', :now
-		WHERE NOT (:deduplicate AND EXISTS
-			(SELECT 1 FROM job WHERE job_id = :job_id AND status IN ('queued', 'started')))""",
-		{**row, "now": time.time()},
-	)
-	if not added:
-		return None
-	bell.ring()
-	return Job(row["job_id"])
 
 
 def is_job_enqueued(job_id: str) -> bool:

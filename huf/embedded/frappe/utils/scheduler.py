@@ -5,17 +5,15 @@ event once. Runs missed during downtime are made up for once.
 """
 
 import datetime
-import threading
-import traceback
 from collections.abc import Iterator
 from functools import cache
 
 import frappe
 from croniter import croniter
-from frappe.site_local import opened
 from frappe.utils import jobs_db
 from frappe.utils.background_jobs import enqueue
-from frappe.utils.error import try_to_log_error
+
+from huf.embedded.site_thread import SiteThread
 
 CRON = {
 	"all": "*/4 * * * *",
@@ -88,32 +86,14 @@ def _take_turn(event: str, cron: str, now: datetime.datetime) -> bool:
 	return db.change(query, (now.isoformat(), event, last_run)) == 1
 
 
-class Scheduler:
+class Scheduler(SiteThread):
 	"""One thread that calls `enqueue_events` at the start of every minute."""
 
-	def __init__(self, site: str, sites_path: str = "."):
-		self.site, self.sites_path = site, sites_path
-		self.stopping = threading.Event()
-		self.thread = threading.Thread(target=self._loop, daemon=True)
+	title = "Scheduler"
 
-	def start(self) -> "Scheduler":
-		self.thread.start()
-		return self
-
-	def stop(self):
-		self.stopping.set()
-
-	def _loop(self):
+	def work(self):
 		while not self.stopping.wait(60 - datetime.datetime.now().second):
 			self.tick()
 
 	def tick(self, now: datetime.datetime | None = None) -> list[str]:
-		try:
-			with opened(self.site, self.sites_path):
-				try:
-					return enqueue_events(now)
-				except Exception:  # logged on the site
-					try_to_log_error("Scheduler")
-		except Exception:  # the thread's outermost function: one bad turn must not end the schedule
-			traceback.print_exc()
-		return []
+		return self.on_site(enqueue_events, now) or []
