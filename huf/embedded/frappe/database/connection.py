@@ -74,7 +74,7 @@ class CallbackManager:
 
 
 def register_converter(kind: str, parse: Callable[[str], object]):
-	"""Have columns of a type parsed; a text that is none stays text."""
+	"""Have columns of a type parsed; text that cannot be parsed is returned as it is."""
 
 	def convert(stored: bytes):
 		text = stored.decode()
