@@ -171,10 +171,7 @@ def check_format(given: Any) -> None:
 
 
 def read_completion_request(model, messages, metadata) -> AgentRequest:
-	try:
-		admission.admit(str(model), frappe.session.user, chat=True)
-	except (frappe.PermissionError, UsageError):
-		raise ModelNotFound(describe_missing(model)) from None
+	admit_as_model(model)
 	if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages) or not messages:
 		raise BadRequest("messages must be a list of messages, each with role and content.")
 	*earlier, last = messages
@@ -183,17 +180,22 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 	named = metadata if isinstance(metadata, dict) else {}
 	thread = read_thread(named)
 	history = None if thread else tuple(filter(None, map(read_earlier_message, earlier)))
-	prompt = read_message_text(last, image_text="")
-	files = tuple(map(keep_image, read_image_urls(last)))
-	return build_external_request(
-		CHANNEL,
-		model,
-		prompt,
-		thread=thread,
-		history=history,
-		attachments=files,
-		route=named.get("route"),
-	)
+	return build_openai_request(model, last, thread=thread, history=history, route=named.get("route"))
+
+
+def admit_as_model(model) -> None:
+	"""Raises ModelNotFound."""
+	try:
+		admission.admit(str(model), frappe.session.user, chat=True)
+	except (frappe.PermissionError, UsageError):
+		raise ModelNotFound(describe_missing(model)) from None
+
+
+def build_openai_request(model, message: dict, **options) -> AgentRequest:
+	"""A request with a message in OpenAI's chat format, whose images are stored. Raises BadRequest."""
+	files = tuple(map(keep_image, read_image_urls(message)))
+	prompt = read_message_text(message, image_text="")
+	return build_external_request(CHANNEL, model, prompt, attachments=files, **options)
 
 
 def read_thread(metadata: dict) -> str | None:

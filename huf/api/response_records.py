@@ -5,19 +5,14 @@ import time
 from typing import Any
 
 import frappe
+from werkzeug.wrappers import Response
 
 from huf.ai.chat import approvals
 from huf.ai.core.times import to_utc
 from huf.ai.queries.event_stream import replay_events
 from huf.ai.storage.rows import shorten_id
-from huf.api.responses import (
-	CHANNEL,
-	CONVERSATION,
-	NotFound,
-	read_metadata,
-	read_response_run,
-	refusing_as_openai,
-)
+from huf.api.openai import CHANNEL, NotFound, refusing_as_openai
+from huf.api.responses import CONVERSATION, read_metadata, read_response_run
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.response_input import APPROVAL, MESSAGE, PROMPT
 from huf.api.wire.responses import STATUSES, ResponseBuilder
@@ -44,9 +39,7 @@ def response(**others):
 		approvals.cancel_run(row.name)
 		return json_response(describe_run(row.name))
 	if method == "DELETE" and not action:
-		frappe.delete_doc("Agent Run", row.name)
-		frappe.db.commit()
-		return json_response({"id": name, "object": "response.deleted", "deleted": True})
+		return delete_stored(row, name, "response")
 	if method == "GET" and not action:
 		if read_flag(others.get("stream"), "stream"):
 			raise BadRequest(NOT_STREAMED)
@@ -91,6 +84,12 @@ def read_path(prefix: str) -> tuple[str, str]:
 	return name, action
 
 
+def delete_stored(doc: Any, name: str, kind: str) -> Response:
+	doc.delete()
+	frappe.db.commit()
+	return json_response({"id": name, "object": f"{kind}.deleted", "deleted": True})
+
+
 # --- conversations ---
 
 
@@ -115,9 +114,7 @@ def conversation(**others):
 		raise BadRequest(NOT_CHANGED)
 	doc = find_conversation(name)
 	if method == "DELETE" and not action:
-		frappe.delete_doc("Agent Conversation", doc.name)
-		frappe.db.commit()
-		return json_response({"id": name, "object": "conversation.deleted", "deleted": True})
+		return delete_stored(doc, name, "conversation")
 	if action == "items":
 		return json_response(encode_list(*list_conversation_items(doc.name, **read_list_options(others))))
 	if action:

@@ -15,35 +15,29 @@ from werkzeug.wrappers import Response
 from huf.ai.chat import approvals
 from huf.ai.chat.external import (
 	answer_and_follow,
-	build_external_request,
 	drop_answered,
 	follow_queued,
 	follow_request,
 )
-from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
 from huf.api.openai import (
 	OWN_TOOLS,
-	ModelNotFound,
 	NotFound,
+	admit_as_model,
+	build_openai_request,
 	check_format,
-	describe_missing,
 	digest_request,
 	find_begun_run,
-	keep_image,
 	refusing_as_openai,
 )
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
-from huf.api.wire.openai import read_image_urls
 from huf.api.wire.openai_errors import failure_status, openai_error
-from huf.api.wire.response_input import Input, find_referenced, read_input, read_prompt
+from huf.api.wire.response_input import Input, find_referenced, read_input
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
 
-CHANNEL = "openai"
 CONVERSATION = "conv_"
 MAX_METADATA = 16
 
@@ -103,26 +97,17 @@ def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None])
 def read_response_request(
 	model, given: Input, conversation: str | None, others: dict, route: str | None
 ) -> AgentRequest:
-	try:
-		admission.admit(str(model), frappe.session.user, chat=True)
-	except (frappe.PermissionError, UsageError):
-		raise ModelNotFound(describe_missing(model)) from None
+	admit_as_model(model)
 	previous = others.get("previous_response_id")
 	if previous and conversation:
 		raise BadRequest("Send previous_response_id or conversation, not both.")
 	continued = read_response_run(str(previous)).conversation if previous else None
-	message = given.message or {}
-	files = tuple(map(keep_image, read_image_urls(message)))
-	prompt = read_prompt(message)
-	is_kept = bool(continued or conversation)
-	request = build_external_request(
-		CHANNEL,
+	request = build_openai_request(
 		model,
-		prompt,
+		given.message or {},
 		thread=conversation,
 		conversation=continued,
-		history=None if is_kept else given.earlier,
-		attachments=files,
+		history=None if continued or conversation else given.earlier,
 		route=route,
 	)
 	return add_instructions(request, others.get("instructions"))

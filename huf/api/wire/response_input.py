@@ -5,7 +5,7 @@ from typing import Any
 
 from huf.ai.chat.external import ApprovalResponse
 from huf.api.wire.json_body import BadRequest, read_string
-from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
+from huf.api.wire.openai import IMAGE, read_earlier_message
 
 APPROVAL = "mcpr_"
 """Prefix of an approval request's ID; the draft and its digest follow."""
@@ -70,7 +70,3 @@ def read_approval(item: dict) -> ApprovalResponse:
 		raise BadRequest("An approval response needs approval_request_id and approve (true or false).")
 	reason = read_string(item.get("reason"), "reason", required=False)
 	return ApprovalResponse(draft, digest, item["approve"], reason=reason)
-
-
-def read_prompt(message: dict) -> str:
-	return read_message_text(message, image_text="")
