@@ -7,6 +7,7 @@ from frappe import _
 
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.field_values import split_lines
@@ -83,8 +84,7 @@ def summarize_agent(row, triggers: int) -> dict:
 @frappe.whitelist(methods=["GET"])
 def get_versions(agent: str):
 	"""Versions of an agent's instructions, for users who may change them: [{at, by, text}], newest first."""
-	doc = frappe.get_doc("Agent", agent)
-	doc.check_permission("write")
+	doc = get_permitted("Agent", agent, "write")
 	return list_instruction_versions(doc)
 
 

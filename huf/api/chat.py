@@ -9,6 +9,7 @@ import frappe
 
 from huf.ai.chat import routed
 from huf.ai.chat.messages import stream_chat
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.request_values import clamp_start
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
@@ -82,8 +83,7 @@ def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30)
 
 @frappe.whitelist(methods=["POST"])
 def rename_conversation(conversation: str, title: str):
-	doc = frappe.get_doc("Agent Conversation", conversation)
-	doc.check_permission("write")
+	doc = get_permitted("Agent Conversation", conversation, "write")
 	doc.title = title.strip()[:140] or doc.title
 	doc.save()
 	return doc.title

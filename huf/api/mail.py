@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.request_values import clamp_start, read_json
@@ -62,7 +63,7 @@ def get_mail(name: str):
 	"""A mail's processing history: {mail, rules, prepared, run, drafts, events, with_person}; see
 	`huf.ai.mail.review`.
 	"""
-	return review.describe_mail(readable_mail(name))
+	return review.describe_mail(get_permitted(MAIL, name))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -76,7 +77,7 @@ def get_rules():
 def test_rule(rule: str, mail: str):
 	"""Whether a rule matches a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Changes nothing."""
 	frappe.get_doc(RULE, rule).check_permission("read")
-	return review.evaluate_rule_on(rule, readable_mail(mail))
+	return review.evaluate_rule_on(rule, get_permitted(MAIL, mail))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
@@ -94,8 +95,7 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 @frappe.whitelist(methods=["POST"])
 def test_mailbox(mailbox: str):
 	"""Sign in to a mailbox's servers: [{part, error}]; None as the error means success."""
-	doc = frappe.get_doc(MAILBOX, mailbox)
-	doc.check_permission("write")
+	doc = get_permitted(MAILBOX, mailbox, "write")
 	return review.check_servers(doc)
 
 
@@ -109,16 +109,14 @@ def make_sign_in_app(provider: str):
 @frappe.whitelist(methods=["POST"])
 def begin_sign_in(mailbox: str):
 	"""The URL at which this user grants a mailbox access by OAuth; it leads back to the page."""
-	doc = frappe.get_doc(MAILBOX, mailbox)
-	doc.check_permission("write")
+	doc = get_permitted(MAILBOX, mailbox, "write")
 	return oauth.begin_sign_in(doc, f"/huf/mail?{urlencode({'view': 'mailboxes', 'signed_in': doc.name})}")
 
 
 @frappe.whitelist(methods=["POST"])
 def finish_sign_in(mailbox: str):
 	"""After the sign-in: save the Email Account with which the mailbox sends, and test its servers."""
-	doc = frappe.get_doc(MAILBOX, mailbox)
-	doc.check_permission("write")
+	doc = get_permitted(MAILBOX, mailbox, "write")
 	doc.save()
 	frappe.db.commit()
 	return review.check_servers(doc)
@@ -214,15 +212,9 @@ def get_tool_calls_log(run: str):
 	return read_tool_log(run)
 
 
-def readable_mail(name: str):
-	doc = frappe.get_doc(MAIL, name)
-	doc.check_permission("read")
-	return doc
-
-
 def own_mail(name: str):
 	"""A mail of the user's mailbox or assigned to the user; managers may use any. Shares do not count."""
-	doc = readable_mail(name)
+	doc = get_permitted(MAIL, name)
 	if not has_mail_permission(doc):
 		raise frappe.PermissionError
 	return doc

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.mcp.client import connections
 
@@ -30,8 +31,7 @@ def sign_in(connection: str):
 	"""
 	from huf.ai.mcp.client import sign_in
 
-	doc = frappe.get_doc(connections.CONNECTION, connection)
-	doc.check_permission("write")
+	doc = get_permitted(connections.CONNECTION, connection, "write")
 	return sign_in.sign_in(doc, connections.make_target(doc))
 
 

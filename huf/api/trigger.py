@@ -4,6 +4,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
 from huf.ai.core.request_values import clamp_start, parse_request_json, read_json
@@ -75,7 +76,7 @@ def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 @frappe.whitelist(methods=["GET"])
 def get_events(trigger: str, status: str | None = None, start: int = 0, limit: int = 20):
 	"""A trigger's events, fired or skipped, newest first, each with its conditions; see `explain`."""
-	readable_trigger(trigger)
+	get_permitted(TRIGGER, trigger)
 	rows = frappe.get_list(
 		EVENT,
 		filters={"trigger": trigger, **({"status": status} if status else {})},
@@ -95,10 +96,9 @@ def explain(trigger: str | None = None, document: str | None = None, event: str 
 	`document`: {would_fire, checks, reason, prompt, events}.
 	"""
 	if event:
-		row = frappe.get_doc(EVENT, event)
-		row.check_permission("read")
+		row = get_permitted(EVENT, event)
 		return explaining.explain_event(row)
-	doc = readable_trigger(trigger)
+	doc = get_permitted(TRIGGER, trigger)
 	if doc.trigger_type != "Doc Event":
 		raise UsageError(
 			"Only Doc Event triggers can be explained for a document. Pass an event of it instead."
@@ -111,7 +111,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
 	`huf.ai.triggers.backtest.backtest_trigger`.
 	"""
-	doc = readable_trigger(trigger) if trigger else unsaved(read_json(values, "values") or {})
+	doc = get_permitted(TRIGGER, trigger) if trigger else unsaved(read_json(values, "values") or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
 	return backtest_trigger(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
@@ -120,8 +120,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 @frappe.whitelist(methods=["POST"])
 def set_enabled(trigger: str, enabled: bool):
 	"""Enable or disable a trigger. Returns {name, disabled, next_execution}."""
-	doc = frappe.get_doc(TRIGGER, trigger)
-	doc.check_permission("write")
+	doc = get_permitted(TRIGGER, trigger, "write")
 	doc.disabled = int(not enabled)
 	doc.save()
 	return {"name": doc.name, "disabled": doc.disabled, "next_execution": doc.next_execution}
@@ -152,12 +151,6 @@ def parse_payload(payload):
 		return parse_request_json(payload)
 	except ValueError:
 		return payload
-
-
-def readable_trigger(trigger: str | None):
-	doc = frappe.get_doc(TRIGGER, trigger)
-	doc.check_permission("read")
-	return doc
 
 
 def unsaved(values: Any):

@@ -9,6 +9,7 @@ from frappe import _
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import CallStatus, Effect
@@ -70,8 +71,7 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 
 
 def read_ratable_run(run: str):
-	row = frappe.get_doc("Agent Run", run)
-	row.check_permission("read")
+	row = get_permitted("Agent Run", run)
 	if row.status not in ENDED:
 		raise UsageError(_("Run {0} has not come to its end, so there is nothing to judge.").format(run))
 	return row

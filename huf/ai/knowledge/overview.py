@@ -3,6 +3,7 @@
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import store
 from huf.ai.knowledge.access import KnowledgeReader
@@ -65,8 +66,7 @@ def remove_source_item(item: str) -> None:
 	)
 	if not row:
 		raise UsageError(_("That is not in the source any more."))
-	source = frappe.get_doc(SOURCE, row.source)
-	source.check_permission("write")
+	source = get_permitted(SOURCE, row.source, "write")
 	if row.url:
 		source.urls = "\n".join(url for url in parse_urls(source) if url != row.url)
 		source.save()

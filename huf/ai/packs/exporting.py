@@ -12,6 +12,7 @@ import frappe
 import yaml
 from frappe.utils import flt
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_definition
 from huf.ai.mail.config import write_config
@@ -132,9 +133,7 @@ def read_pack_contents(pack: str) -> tuple[list[str], list[str]]:
 def get_readable_doc(doctype: str, name: str):
 	if not frappe.db.exists(doctype, name):
 		raise UsageError(f"There is no {doctype} {name}.")
-	doc = frappe.get_doc(doctype, name)
-	doc.check_permission("read")
-	return doc
+	return get_permitted(doctype, name)
 
 
 def list_exported_names(doctype: str, filters: dict) -> list[str]:

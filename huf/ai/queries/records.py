@@ -10,6 +10,7 @@ import frappe
 from frappe import _
 from frappe.utils import strip_html
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
 from huf.ai.tools.schemas import FIELDTYPES_NOT_OFFERED, TABLE_TYPES
@@ -193,8 +194,7 @@ def read_record(doctype: str, name: str) -> dict:
 def load_readable(doctype: str, name: str):
 	"""A record with the fields that the user may read. Raises PermissionError, DoesNotExistError."""
 	frappe.get_meta(doctype)  # get_doc raises ImportError for a DocType that is gone
-	doc = frappe.get_doc(doctype, name)
-	doc.check_permission("read")
+	doc = get_permitted(doctype, name)
 	doc.apply_fieldlevel_read_permissions()
 	return doc
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.core.arguments import parse_result
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.types import OFFLINE
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.retention import is_blanked
@@ -164,8 +165,7 @@ def read_timeline(run: str) -> dict:
 	`untrusted` of the run, and `origin` of a call: where untrusted content came from. `is_blanked`: its
 	contents have been deleted.
 	"""
-	doc = frappe.get_doc("Agent Run", run)
-	doc.check_permission("read")
+	doc = get_permitted("Agent Run", run)
 	model_calls = [
 		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
 	]

@@ -10,6 +10,7 @@ import frappe
 from frappe import _
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.json_text import read_json_or_text
@@ -222,8 +223,7 @@ def read(arguments: str):
 
 
 def read_ended_run(run: str):
-	doc = frappe.get_doc("Agent Run", run)
-	doc.check_permission("read")
+	doc = get_permitted("Agent Run", run)
 	if doc.status not in ENDED_STATUSES:
 		raise UsageError(f"Run {run} has not ended yet.")
 	if doc.is_undo:

@@ -9,6 +9,7 @@ import frappe
 import yaml
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.setup.proposals import read_proposal
 from huf.ai.setup.tool_templates import find_existing_tool, find_free_name, make_tools
 from huf.ai.tools.types import RUN_AGENT
@@ -52,8 +53,7 @@ def find_agent_tool(agent: str) -> str | None:
 
 def make_agent_tool(agent: str) -> str:
 	"""A tool that calls another agent, which the user must be able to read."""
-	called = frappe.get_doc(AGENT, agent)
-	called.check_permission("read")
+	called = get_permitted(AGENT, agent)
 	values = {
 		"types": RUN_AGENT,
 		"agent": agent,

@@ -6,6 +6,7 @@ Saves with the user's permissions.
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.local_servers import is_local_address, read_window
@@ -121,8 +122,7 @@ def describe_unsaved(
 	"""The provider as the form has it; values that the form leaves out come from the stored provider."""
 	if not frappe.db.exists("AI Provider", provider):
 		return UnsavedProvider(api_key or None, api_base, is_local or is_local_address(api_base))
-	doc = frappe.get_doc("AI Provider", provider)
-	doc.check_permission("write")
+	doc = get_permitted("AI Provider", provider, "write")
 	stored = doc.get_password("api_key", raise_exception=False)
 	if stored and not api_key and api_base and api_base != doc.api_base:
 		refuse_address(doc, "api_base", _(doc.meta.get_label("api_key")))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.runs import admission
 from huf.ai.storage.outgoing_mail import find_sender
@@ -136,9 +137,7 @@ def load_person(user: str):
 	"""The User, with write permission checked."""
 	if user in UNMANAGED:
 		raise UsageError(_("{0} is a system account.").format(user))
-	doc = frappe.get_doc("User", user)
-	doc.check_permission("write")
-	return doc
+	return get_permitted("User", user, "write")
 
 
 def check_roles(roles: Sequence[str]) -> list[str]:

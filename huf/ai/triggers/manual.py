@@ -6,6 +6,7 @@ from typing import Any
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.core.types import AgentRequest
@@ -83,9 +84,7 @@ def choose_document(trigger, name: str | None):
 	if not name or not frappe.db.exists(trigger.reference_doctype, name):
 		text = _("There is no such document ({0}). Choose an existing one.")
 		raise UsageError(text.format(_(trigger.reference_doctype)))
-	doc = frappe.get_doc(trigger.reference_doctype, name)
-	doc.check_permission("read")
-	return doc
+	return get_permitted(trigger.reference_doctype, name)
 
 
 def read_event(name: str) -> dict:

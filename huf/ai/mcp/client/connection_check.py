@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.mcp.client import connections, session, store
@@ -41,8 +42,7 @@ def run_connection_check(name: str) -> dict[str, Any]:
 
 	Raises PermissionError if the user may not change the connection.
 	"""
-	doc = frappe.get_doc(connections.CONNECTION, name)
-	doc.check_permission("write")
+	doc = get_permitted(connections.CONNECTION, name, "write")
 	frappe.db.commit()
 	steps = HTTP_STEPS if doc.transport == "HTTP" else COMMAND_STEPS
 	messages: dict[str, str] = {}

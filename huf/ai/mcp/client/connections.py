@@ -10,6 +10,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.contacts import record_contact
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import OutcomeUnknown, ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect
@@ -127,8 +128,7 @@ def refresh_connection(name: str) -> dict:
 
 	Raises PermissionError where the user may not change the connection.
 	"""
-	doc = frappe.get_doc(CONNECTION, name)
-	doc.check_permission("write")
+	doc = get_permitted(CONNECTION, name, "write")
 	frappe.db.commit()
 	try:
 		offer = run_coroutine(session.read_offer(make_target(doc)))

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import frappe
 from frappe.utils import get_url
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.mcp.client import session, store
@@ -83,8 +84,7 @@ def finish_sign_in(state: str, code: str, iss: str | None) -> str:
 			break
 	else:
 		raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
-	doc = frappe.get_doc(store.CONNECTION, name)
-	doc.check_permission("write")
+	doc = get_permitted(store.CONNECTION, name, "write")
 	provider = SignInProvider(make_client(doc), ConnectionVault(name))
 
 	def make_guard() -> GuardedTransport:
