@@ -29,12 +29,16 @@ DESCRIPTION = (
 	"Read more of a result that was truncated. Results are numbered in order, from 1. "
 	"Returns the text from `offset` on; with `find`, from the next match at or after `offset`."
 )
+PLACE_PROPERTIES = {
+	"offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out"},
+	"find": {"type": "string", "description": "Words to look for"},
+}
+"""Arguments of `read_rest` in the schema of a tool."""
 PARAMETERS = {
 	"type": "object",
 	"properties": {
 		"result": {"type": "integer", "minimum": 1, "description": "Number of the result"},
-		"offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out"},
-		"find": {"type": "string", "description": "Words to look for"},
+		**PLACE_PROPERTIES,
 	},
 	"required": ["result"],
 	"additionalProperties": False,

@@ -28,12 +28,13 @@ from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.memory import offer_facts
 from huf.ai.knowledge.reader_process import read_file
 from huf.ai.knowledge.reading import READERS
-from huf.ai.loop.context_window import DEFAULT_WINDOW, PIECE_CHARS, read_rest
+from huf.ai.loop.context_window import DEFAULT_WINDOW, PIECE_CHARS, PLACE_PROPERTIES, read_rest
 from huf.ai.providers.models import find_context_window, read_model_facts
 from huf.ai.runs.admission import admit_file
 from huf.ai.storage.history import read_history
 from huf.ai.storage.message_files import CONVERSATION, read_conversation_files
 from huf.ai.storage.recorded_run import Opening, open_with_history
+from huf.ai.tools.schemas import closed_object, text_schema
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
 
@@ -48,16 +49,7 @@ DESCRIPTION = (
 	"Read more of an attached file that was truncated. Returns its text from `offset` on; with `find`, from "
 	"the next match at or after `offset`."
 )
-PARAMETERS = {
-	"type": "object",
-	"properties": {
-		"file": {"type": "string", "description": "The file's name"},
-		"offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out"},
-		"find": {"type": "string", "description": "Words to look for"},
-	},
-	"required": ["file"],
-	"additionalProperties": False,
-}
+PARAMETERS = closed_object({"file": text_schema("The file's name"), **PLACE_PROPERTIES}, ["file"])
 
 
 def build_messages(

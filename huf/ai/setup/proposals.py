@@ -19,6 +19,7 @@ from huf.ai.providers import litellm
 from huf.ai.setup.proposal_doctypes import RIGHTS, Candidate, find_candidates
 from huf.ai.setup.proposal_templates import write_template
 from huf.ai.storage.standalone_calls import complete_within_budget
+from huf.ai.tools.schemas import closed_object
 
 MAX_SENTENCE_CHARS = 1_000
 MAX_TOOL_DOCTYPES = 8
@@ -122,12 +123,7 @@ def make_schema(candidates: Sequence[Candidate]) -> dict:
 
 
 def make_object(**properties: dict) -> dict:
-	return {
-		"type": "object",
-		"properties": properties,
-		"required": list(properties),
-		"additionalProperties": False,
-	}
+	return closed_object(properties, list(properties))
 
 
 def read_proposal(raw: Mapping) -> dict:

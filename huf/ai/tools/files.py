@@ -16,23 +16,22 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.files import get_ending
 from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
+from huf.ai.tools.schemas import closed_object, text_schema
 
 Rows = list[list[Any]]
 CELL_SCHEMA = {"type": ["string", "number", "boolean", "null"]}
-PARAMETERS = {
-	"type": "object",
-	"properties": {
-		"file_name": {"type": "string", "description": "With its ending: .csv, .xlsx, .docx or .pdf"},
-		"text": {"type": "string", "description": "For docx and pdf: paragraphs; a line with # is a heading"},
+PARAMETERS = closed_object(
+	{
+		"file_name": text_schema("With its ending: .csv, .xlsx, .docx or .pdf"),
+		"text": text_schema("For docx and pdf: paragraphs; a line with # is a heading"),
 		"rows": {
 			"type": "array",
 			"items": {"type": "array", "items": CELL_SCHEMA},
 			"description": "A table, its first row the column names",
 		},
 	},
-	"required": ["file_name"],
-	"additionalProperties": False,
-}
+	["file_name"],
+)
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 MAX_CELL_CHARS = 32_767
 """Limit of a cell of an xlsx file. The library cuts longer texts without an error."""

@@ -34,6 +34,14 @@ def text_schema(description: str) -> dict:
 	return {"type": "string", "description": description}
 
 
+def texts_schema(description: str) -> dict:
+	return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def limit_schema(maximum: int, description: str) -> dict:
+	return {"type": "integer", "minimum": 1, "maximum": maximum, "description": description}
+
+
 def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:
 	"""An object schema that accepts only these properties."""
 	schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

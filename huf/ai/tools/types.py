@@ -11,6 +11,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.field_values import split_lines
 from huf.ai.core.types import Effect
 from huf.ai.tools.schemas import (
 	closed_object,
@@ -18,29 +19,20 @@ from huf.ai.tools.schemas import (
 	is_named_by_user,
 	join_field_names,
 	join_row_fields,
+	limit_schema,
 	list_form_fields,
 	list_required,
 	text_schema,
+	texts_schema,
 )
 from huf.ai.tools.workflows import state_property
 
-JSON_TYPES = {
-	"string": "string",
-	"integer": "integer",
-	"number": "number",
-	"float": "number",
-	"boolean": "boolean",
-	"object": "object",
-	"array": "array",
-}
 SCALAR_SCHEMA = {"type": ["string", "number", "integer", "boolean", "null"]}
 
 
 NAME_PROPERTY = {"name": text_schema("The document's name (its ID)")}
 NEW_NAME = {"name": text_schema("Name (ID) of the new document")}
-NAMES_PROPERTY = {
-	"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}
-}
+NAMES_PROPERTY = {"names": {**texts_schema("Names (IDs)"), "minItems": 1}}
 READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 """The type that makes two tools, and the suffix of the second tool's name."""
 KNOWLEDGE = "Search Knowledge"
@@ -87,32 +79,15 @@ def filters_schema(tool, *about: str) -> dict:
 def list_schema(tool) -> tuple[dict, list[str]]:
 	return {
 		"filters": filters_schema(tool),
-		"fields": {
-			"type": "array",
-			"items": {"type": "string"},
-			"description": f"Of: {join_field_names(tool)}",
-		},
+		"fields": texts_schema(f"Of: {join_field_names(tool)}"),
 		"order_by": text_schema("A field, then asc or desc"),
-		"limit": {
-			"type": "integer",
-			"minimum": 1,
-			"maximum": 500,
-			"description": "Rows at most; 20 unless given",
-		},
+		"limit": limit_schema(500, "Rows at most; 20 unless given"),
 		"start": {"type": "integer", "minimum": 0, "description": "Rows to skip"},
-		"group_by": {
-			"type": "array",
-			"items": {"type": "string"},
-			"description": (
-				"Instead of a list, one row per value of these fields, with the count of documents; [] counts"
-				' all. A date may have day, week, month or year after it: "creation month"'
-			),
-		},
-		"sum": {
-			"type": "array",
-			"items": {"type": "string"},
-			"description": "Number fields to add up per group, or over all",
-		},
+		"group_by": texts_schema(
+			"Instead of a list, one row per value of these fields, with the count of documents; [] counts"
+			' all. A date may have day, week, month or year after it: "creation month"'
+		),
+		"sum": texts_schema("Number fields to add up per group, or over all"),
 	}, []
 
 
@@ -212,12 +187,7 @@ def search_schema(tool) -> tuple[dict, list[str]]:
 		"query": text_schema(
 			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
 		),
-		"limit": {
-			"type": "integer",
-			"minimum": 1,
-			"maximum": 20,
-			"description": "Passages at most; 6 unless given",
-		},
+		"limit": limit_schema(20, "Passages at most; 6 unless given"),
 	}, ["query"]
 
 
@@ -254,7 +224,7 @@ def remember_schema(tool) -> tuple[dict, list[str]]:
 
 def recall_schema(tool) -> tuple[dict, list[str]]:
 	query = text_schema("The words that matter; leave out for the newest facts")
-	limit = {"type": "integer", "minimum": 1, "maximum": 50, "description": "Facts at most; 10 unless given"}
+	limit = limit_schema(50, "Facts at most; 10 unless given")
 	return {"query": query, **RECORD_PROPERTIES, "limit": limit}, []
 
 
@@ -331,18 +301,18 @@ def build_parameters(tool) -> dict:
 
 
 def row_schema(row) -> dict:
-	schema: dict[str, Any] = {"type": JSON_TYPES[row.type]}
+	schema: dict[str, Any] = {"type": get_json_type(row)}
 	if row.description:
 		schema["description"] = row.description
-	if options := list_row_options(row):
+	if options := split_lines(row.options):
 		schema["enum"] = [parse_row_value(row, option) for option in options]
 	if row.default_value:
 		schema["default"] = parse_row_value(row, row.default_value)
 	return schema
 
 
-def list_row_options(row) -> list[str]:
-	return [option.strip() for option in (row.options or "").split("\n") if option.strip()]
+def get_json_type(row) -> str:
+	return "number" if row.type == "float" else row.type or "string"
 
 
 def parse_row_value(row, text: str) -> Any:

@@ -12,7 +12,7 @@ from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.results import build_refusal
-from huf.ai.tools.schemas import closed_object, text_schema
+from huf.ai.tools.schemas import closed_object, text_schema, texts_schema
 from huf.ai.undo.scope import parse_scope
 from huf.ai.undo.undo import apply_undo, preview_undo
 
@@ -24,7 +24,7 @@ DESCRIPTION = (
 )
 SCHEMA = closed_object(
 	{
-		"runs": {"type": "array", "items": {"type": "string"}, "description": "Names of runs"},
+		"runs": texts_schema("Names of runs"),
 		"agent": text_schema("All that this agent did"),
 		"trigger": text_schema("All that the runs of this trigger did"),
 		"doctype": text_schema("With name: what runs changed on this record"),

@@ -7,7 +7,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, split_lines
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import find_chosen
@@ -18,7 +18,6 @@ from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
 	DOCTYPE_FIELD,
-	JSON_TYPES,
 	MCP_TOOL,
 	NO_PARAMETERS,
 	RUN_AGENT,
@@ -27,7 +26,7 @@ from huf.ai.tools.types import (
 	TOOL_TYPES,
 	build_description,
 	build_parameters,
-	list_row_options,
+	get_json_type,
 	list_tool_names,
 	parse_row_value,
 )
@@ -126,8 +125,8 @@ class AgentToolFunction(Document):
 	def check_parameter_values(self, row):
 		from jsonschema import Draft202012Validator
 
-		schema = Draft202012Validator({"type": JSON_TYPES[row.type or "string"]})
-		for text in [*list_row_options(row), *([row.default_value] if row.default_value else ())]:
+		schema = Draft202012Validator({"type": get_json_type(row)})
+		for text in [*split_lines(row.options), *([row.default_value] if row.default_value else ())]:
 			if not schema.is_valid(parse_row_value(row, text)):
 				frappe.throw(_("{0}: {1} is not of the type {2}.").format(row.fieldname, text, row.type))
 
