@@ -32,7 +32,14 @@ IndexRow = tuple[str, str, str]
 """(chunk name, source word, words)"""
 
 
-class SqliteIndex:
+class WordIndex:
+	"""What the indexes of all databases have in common."""
+
+	def encode_word(self, word: str) -> str:
+		return word[:MAX_WORD_CHARS]
+
+
+class SqliteIndex(WordIndex):
 	"""A contentless FTS5 table, whose rowid is the chunk's name (63 bits) as a number."""
 
 	is_separate_table = True
@@ -51,9 +58,6 @@ class SqliteIndex:
 
 	def drop_old(self) -> None:
 		frappe.db.sql_ddl(f"drop table if exists {OLD_INDEX_NAME}")
-
-	def encode_word(self, word: str) -> str:
-		return word[:MAX_WORD_CHARS]
 
 	def add(self, rows: Sequence[IndexRow]) -> None:
 		for name, source, words in rows:
@@ -117,7 +121,7 @@ def to_chunk_names(rowids: Iterable[int]) -> list[str]:
 	return [f"{rowid:016x}" for rowid in rowids]
 
 
-class ColumnIndex:
+class ColumnIndex(WordIndex):
 	"""An index over the column `words` of the chunk's own row, which is written and deleted with it."""
 
 	is_separate_table = False
@@ -150,18 +154,15 @@ class ColumnIndex:
 
 	def match(self, query: str, items: Sequence[str] | None) -> list[str]:
 		"""Any chunks that match, one more than MAX_ROWS_PER_TERM at most."""
-		in_items = "" if items is None else "and item in %(items)s"
-		return frappe.db.sql(
-			f"select name from `tab{CHUNK}` where {self.condition} {in_items} limit {MAX_ROWS_PER_TERM + 1}",
-			{"query": query, "items": items},
-			pluck=True,
-		)
+		return self.select(query, f"limit {MAX_ROWS_PER_TERM + 1}", items)
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
+		return self.select(query, f"order by {self.score} desc, name limit {limit}", items)
+
+	def select(self, query: str, order: str, items: Sequence[str] | None) -> list[str]:
 		in_items = "" if items is None else "and item in %(items)s"
 		return frappe.db.sql(
-			f"""select name from `tab{CHUNK}` where {self.condition} {in_items}
-			order by {self.score} desc, name limit {limit}""",
+			f"select name from `tab{CHUNK}` where {self.condition} {in_items} {order}",
 			{"query": query, "items": items},
 			pluck=True,
 		)
@@ -171,18 +172,21 @@ class MariaDBIndex(ColumnIndex):
 	score = condition = "match(words) against (%(query)s in boolean mode)"
 
 	def create(self) -> None:
-		if not frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (INDEX_NAME,)):
+		if not self.has_index(INDEX_NAME):
 			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` add fulltext index {INDEX_NAME} (words)")
 
+	def has_index(self, name: str) -> bool:
+		return bool(frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (name,)))
+
 	def has_old(self) -> bool:
-		return bool(frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (OLD_INDEX_NAME,)))
+		return self.has_index(OLD_INDEX_NAME)
 
 	def drop_old(self) -> None:
 		frappe.db.sql_ddl(f"alter table `tab{CHUNK}` drop index {OLD_INDEX_NAME}")
 
 	def encode_word(self, word: str) -> str:
 		"""Append underscores to words that InnoDB would not index: short words and stop words."""
-		word = word[:MAX_WORD_CHARS]
+		word = super().encode_word(word)
 		return f"{word}_" if word in STOP_WORDS else word.ljust(MIN_WORD_CHARS, "_")
 
 	def format_term(self, term: IndexTerm) -> str:
@@ -210,9 +214,6 @@ class PostgresIndex(ColumnIndex):
 
 	def drop_old(self) -> None:
 		frappe.db.sql_ddl(f"drop index if exists {OLD_INDEX_NAME}")
-
-	def encode_word(self, word: str) -> str:
-		return word[:MAX_WORD_CHARS]
 
 	def format_term(self, term: IndexTerm) -> str:
 		phrases = [f"({' <-> '.join(words)})" for words in term.stems]
