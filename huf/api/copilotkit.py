@@ -214,8 +214,7 @@ def read_history_before(run, request: AgentRequest, conversation: str | None) ->
 	"""Messages in OpenAI's format; of the open run only the prompt, because its events follow."""
 	if not conversation:
 		return []
-	manager = ConversationManager(request.agent, user=request.user)
-	manager.conversation = conversation
+	manager = ConversationManager(request.agent, user=request.user, conversation=conversation)
 	prompt = [{"role": "user", "content": run.prompt}] if run else []
 	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *prompt]
 

@@ -101,8 +101,7 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 	close_drafts(lease.run)
 	fields = ["agent", "run_as", "conversation", "provider", "model", "attempts"]
 	row = frappe.db.get_value("Agent Run", lease.run, fields, as_dict=True)
-	conversations = ConversationManager(row.agent, user=row.run_as)
-	conversations.conversation = row.conversation
+	conversations = ConversationManager(row.agent, user=row.run_as, conversation=row.conversation)
 	add_recorded_steps(conversations, recorded, recorded.steps_in_conversation)
 	outcome = Outcome(
 		StopReason.ERROR, recorded.text, True, error, recorded.usage, steps=len(recorded.replies)

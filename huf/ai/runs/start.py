@@ -192,8 +192,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
 	is_chat = bool(request.routed and request.routed.is_chat)
 	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode, is_chat)
-	conversations = ConversationManager(row.agent, user=row.run_as)
-	conversations.conversation = row.conversation
+	conversations = ConversationManager(row.agent, user=row.run_as, conversation=row.conversation)
 	if is_resumed:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(name)

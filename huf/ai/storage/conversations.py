@@ -33,6 +33,7 @@ class ConversationManager:
 	"""An agent's conversation in one session. `session_id` is "channel:external_id", or "channel:user".
 
 	A `shared` conversation belongs to no user: the runs of all users of the session continue it.
+	`conversation`: its name, where it is known.
 	"""
 
 	def __init__(
@@ -42,13 +43,14 @@ class ConversationManager:
 		external_id: str | None = None,
 		user: str | None = None,
 		shared: bool = False,
+		conversation: str | None = None,
 	):
 		self.agent_name, self.channel = agent_name, shorten_id(channel)
 		self.external_id = shorten_id(external_id) if external_id else external_id
 		self.user = user or frappe.session.user
 		self.owner = SHARED_OWNER if shared else self.user
 		self.session_id = shorten_id(f"{channel}:{external_id or self.user}")
-		self.conversation: str | None = None
+		self.conversation = conversation
 		self.is_new, self.row = False, dict[str, Any]()
 		self.steps: list[dict] = []
 		self.steps_since = 0.0
