@@ -2,7 +2,6 @@
 cases; in one transaction and with the user's permissions.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import frappe
@@ -11,7 +10,7 @@ from frappe import _
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.setup.proposals import read_proposal
-from huf.ai.setup.tool_templates import find_existing_tool, find_free_name, make_tools
+from huf.ai.setup.tool_templates import find_existing_tool, find_free_name, insert_tool, make_tools
 from huf.ai.tools.types import RUN_AGENT
 
 AGENT, TOOL = "Agent", "Agent Tool Function"
@@ -59,9 +58,7 @@ def make_agent_tool(agent: str) -> str:
 		"agent": agent,
 		"description": called.description or _("Ask the agent {0}").format(agent),
 	}
-	wanted = f"ask_{re.sub('[^a-z0-9]+', '_', agent.lower()).strip('_')}"[:60]
-	name = find_free_name("Agent Tool Function", wanted, "_")
-	return frappe.get_doc({"doctype": TOOL, "tool_name": name, **values}).insert().name
+	return insert_tool("ask", agent, values)
 
 
 def create_proposed(raw: Mapping) -> dict:

@@ -38,7 +38,12 @@ def find_existing_tool(doctype: str, kind: str) -> str | None:
 def make_tool(doctype: str, kind: str) -> str:
 	types, description = KINDS[kind]
 	values = {"types": types, "reference_doctype": doctype, "description": _(description).format(_(doctype))}
-	wanted = f"{kind}_{re.sub('[^a-z0-9]+', '_', doctype.lower()).strip('_')}"[:60]
+	return insert_tool(kind, doctype, values)
+
+
+def insert_tool(verb: str, what: str, values: dict) -> str:
+	"""Insert a tool, named after what it does with what; returns its name."""
+	wanted = f"{verb}_{re.sub('[^a-z0-9]+', '_', what.lower()).strip('_')}"[:60]
 	name = find_free_name("Agent Tool Function", wanted, "_")
 	return frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": name, **values}).insert().name
 
