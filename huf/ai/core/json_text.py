@@ -1,7 +1,7 @@
 """Texts that hold values: canonical JSON, and results of tools."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 MAX_EMPTY_CHARS = 20_000
@@ -34,6 +34,13 @@ def is_deeper(value: Any, levels: int) -> bool:
 		children = (each.values() if isinstance(each, dict) else each for each in layer)
 		layer = [child for each in children for child in each if isinstance(child, dict | list)]
 	return bool(layer)
+
+
+def map_values(change: Callable[[Any], Any], value: Any) -> Any:
+	"""A copy of a JSON value, with `change` applied to all in it that is neither a list nor an object."""
+	if isinstance(value, Mapping):
+		return {key: map_values(change, each) for key, each in value.items()}
+	return [map_values(change, each) for each in value] if isinstance(value, list) else change(value)
 
 
 def read_json_or_text(text: str) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from huf.ai.core.json_text import map_values
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
@@ -95,9 +96,7 @@ def dump_definition(values: Mapping) -> str:
 
 def strip_lines(value: Any) -> Any:
 	"""Plain dicts and lists instead of line-aware mappings."""
-	if isinstance(value, dict):
-		return {key: strip_lines(each) for key, each in value.items()}
-	return [strip_lines(each) for each in value] if isinstance(value, list) else value
+	return map_values(lambda each: each, value)
 
 
 def parse_case(name: str, agent: str, prompt: str, definition: str) -> EvalCase:

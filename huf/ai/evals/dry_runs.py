@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import frappe
@@ -21,6 +22,7 @@ from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import PreviewRefused, ToolError, UsageError
+from huf.ai.core.json_text import map_values
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
@@ -304,17 +306,13 @@ class NameMap:
 
 
 def rename_all(value: Any, pairs: Iterable[tuple[str, str]]) -> Any:
+	"""Replace names in all texts of a JSON value."""
 	for old, new in pairs:
-		value = replace_name(value, old, new)
+		value = map_values(partial(replace_name, old, new), value)
 	return value
 
 
-def replace_name(value: Any, old: str, new: str) -> Any:
-	"""Replace a name in all texts of a JSON value."""
-	if isinstance(value, dict):
-		return {key: replace_name(each, old, new) for key, each in value.items()}
-	if isinstance(value, list):
-		return [replace_name(each, old, new) for each in value]
+def replace_name(old: str, new: str, value: Any) -> Any:
 	if not isinstance(value, str):
 		return value
 	if len(old) >= MIN_CHARS_TO_REPLACE_IN_TEXT:

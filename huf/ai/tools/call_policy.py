@@ -35,6 +35,7 @@ from huf.ai.core.flow import (
 	list_values,
 	shorten_value,
 )
+from huf.ai.core.json_text import map_values
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.tools.messages import MAX_RECIPIENTS, find_stranger, list_recipients
@@ -206,12 +207,11 @@ def drop_allowed(value: Any, hosts: list[str]) -> Any:
 	"""Arguments without the user's name and addresses in the agent's own mail domains, which are safe
 	recipients.
 	"""
-	if isinstance(value, Mapping):
-		return {key: drop_allowed(each, hosts) for key, each in value.items()}
-	if isinstance(value, list):
-		return [drop_allowed(each, hosts) for each in value]
-	is_own = isinstance(value, str) and (value == frappe.session.user or is_allowed_address(value, hosts))
-	return None if is_own else value
+
+	def is_own(each: Any) -> bool:
+		return isinstance(each, str) and (each == frappe.session.user or is_allowed_address(each, hosts))
+
+	return map_values(lambda each: None if is_own(each) else each, value)
 
 
 def name_values(row, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.json_text import map_values
+
 PLACE = re.compile(r"\{(result|arguments)((?:\.[A-Za-z0-9_-]+)*)\}")
 
 
@@ -17,21 +19,16 @@ def describe_compensation(tool: str, arguments: Any, result: Any) -> dict | None
 	template = frappe.db.get_value("Agent Tool Function", tool, "compensate")
 	if not template:
 		return None
-	return fill(frappe.parse_json(template), {"arguments": arguments, "result": result})
+	values = {"arguments": arguments, "result": result}
 
+	def fill(value: Any) -> Any:
+		return PLACE.sub(lambda place: look_up(place, values), value) if isinstance(value, str) else value
 
-def fill(template: Any, values: dict) -> Any:
-	"""The template with `{result.path}` and `{arguments.path}` replaced; what is missing stays as written."""
-	if isinstance(template, dict):
-		return {key: fill(value, values) for key, value in template.items()}
-	if isinstance(template, list):
-		return [fill(each, values) for each in template]
-	if isinstance(template, str):
-		return PLACE.sub(lambda place: look_up(place, values), template)
-	return template
+	return map_values(fill, frappe.parse_json(template))
 
 
 def look_up(place: re.Match, values: dict) -> str:
+	"""The value of `{result.path}` or `{arguments.path}`; what is missing stays as written."""
 	value = values[place[1]]
 	for key in filter(None, place[2].split(".")):
 		# An HTTP result has the service's own answer below "body".
