@@ -10,20 +10,10 @@ from frappe import _
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ModelError, UsageError
-from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import ModelReply
-from huf.ai.loop.engine import run_loop
-from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
-from huf.ai.runs.replay import (
-	ReplayJournal,
-	read_ended_run,
-	recorded_review,
-	recorded_tools,
-	stall_message,
-	step_cap,
-)
-from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
+from huf.ai.runs.replay import ReplayJournal, read_ended_run, run_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
 class InputRecorder(FreeModel):
@@ -53,11 +43,7 @@ def read_model_input(run: str, step: int) -> dict:
 	recorded = read_recorded(run)
 	journal = ReplayJournal(recorded, replies=False)
 	model = InputRecorder(recorded, journal)
-	guards: list[Guard] = [step_cap(row, recorded), Stall(stall_message(row.agent))]
-	tools = recorded_tools(recorded)
-	opening = read_opening(row.opening, is_exact=True)
-	review = recorded_review(run, recorded, opening)
-	run_coroutine(run_loop(opening, tools, model, guards=guards, journal=journal, review=review))
+	run_recorded(row, recorded, model, journal)
 	if step not in model.inputs:
 		raise UsageError(_("The record of this run has no model call at step {0}.").format(step))
 	manager = AgentManager(row.agent, is_chat=row.route == "chat")

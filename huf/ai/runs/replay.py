@@ -17,7 +17,7 @@ from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ENDED_STATUSES, Call, Effect, ModelReply, Outcome, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
-from huf.ai.loop.model import FreeModel, Model
+from huf.ai.loop.model import Escalate, FreeModel, Model, no_larger_model
 from huf.ai.loop.run_context import NoJournal, Review, RunContext
 from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.messages import add_file_reader
@@ -77,23 +77,35 @@ class Replay:
 def replay(run: str) -> Replay:
 	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
 	row, recorded = read_ended_run(run), read_recorded(run)
-	journal, opening = ReplayJournal(recorded), read_opening(row.opening, is_exact=True)
+	journal = ReplayJournal(recorded)
 	try:
-		outcome = run_coroutine(
-			run_loop(
-				opening,
-				recorded_tools(recorded),
-				NoModel(),
-				guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
-				journal=journal,
-				escalate=journal.escalate,
-				review=recorded_review(run, recorded, opening),
-			)
-		)
+		outcome = run_recorded(row, recorded, NoModel(), journal, journal.escalate)
 	except RunsDiverged as missing:
 		raise UsageError(f"Run {run} ended before its last calls were made: {missing}") from None
 	outcome = as_it_ended(outcome, row)
 	return Replay(run, outcome, digest_transcript(outcome) == row.transcript_digest)
+
+
+def run_recorded(
+	row: Any,
+	recorded: RecordedRun,
+	model: Model,
+	journal: ReplayJournal,
+	escalate: Escalate = no_larger_model,
+) -> Outcome:
+	"""Let a model go through a recorded run as the run's loop did, up to where the record ends."""
+	opening = read_opening(row.opening, is_exact=True)
+	return run_coroutine(
+		run_loop(
+			opening,
+			recorded_tools(recorded),
+			model,
+			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
+			journal=journal,
+			escalate=escalate,
+			review=recorded_review(row.name, recorded, opening),
+		)
+	)
 
 
 def step_cap(row, recorded: RecordedRun) -> StepCap:
