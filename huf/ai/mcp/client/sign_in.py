@@ -9,29 +9,14 @@ from frappe.utils import get_url
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.mcp.client import session, store
+from huf.ai.mcp.client import session
 from huf.ai.mcp.client.http_transport import GuardedTransport
 from huf.ai.mcp.client.oauth import OAuthClient, SignInNeeded, SignInProvider, exchange_code, make_provider
 from huf.ai.mcp.client.session import ServerTarget
+from huf.ai.mcp.client.store import CONNECTION, ConnectionVault
 
 CALLBACK = "/api/method/huf.api.mcp_connection.callback"
 CLIENT_METADATA = "/api/method/huf.api.mcp_connection.client_metadata"
-
-
-class ConnectionVault:
-	"""Stores the grant among a connection's secrets."""
-
-	def __init__(self, connection: str):
-		self.connection = connection
-
-	def read(self) -> dict:
-		return store.read_grant(self.connection)
-
-	def write(self, grant: dict) -> None:
-		store.write_grant(self.connection, grant)
-
-	def claim_refresh(self, refresh_token: str) -> bool:
-		return store.claim_refresh(self.connection, refresh_token)
 
 
 def make_oauth_auth(doc: Any) -> Any:
@@ -79,12 +64,12 @@ def finish_sign_in(state: str, code: str, iss: str | None) -> str:
 
 	Raises UsageError, PermissionError.
 	"""
-	for name in frappe.get_list(store.CONNECTION, {"auth": "OAuth"}, pluck="name", order_by="modified desc"):
-		if (store.read_grant(name).get("pending") or {}).get("state") == state:
+	for name in frappe.get_list(CONNECTION, {"auth": "OAuth"}, pluck="name", order_by="modified desc"):
+		if (ConnectionVault(name).read().get("pending") or {}).get("state") == state:
 			break
 	else:
 		raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")
-	doc = get_permitted(store.CONNECTION, name, "write")
+	doc = get_permitted(CONNECTION, name, "write")
 	provider = SignInProvider(make_client(doc), ConnectionVault(name))
 
 	def make_guard() -> GuardedTransport:

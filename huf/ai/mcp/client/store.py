@@ -55,35 +55,37 @@ def write_tool(connection: str, tool: str, offered: ToolDefinition | None, statu
 	frappe.db.commit()
 
 
-def read_grant(connection: str) -> dict:
-	"""The OAuth client, tokens and metadata of a connection; {} before a sign-in."""
-	return json.loads(get_decrypted_password(CONNECTION, connection, GRANT, raise_exception=False) or "{}")
-
-
 def clear_grant(connection: str) -> None:
 	"""Delete the tokens of a connection whose server was changed. Does not commit."""
 	set_encrypted_password(CONNECTION, connection, "{}", GRANT)
 
 
-def write_grant(connection: str, grant: dict) -> None:
-	"""Store a grant. Commits at once, because an authorization server may accept a refresh token only
-	once.
-	"""
-	set_encrypted_password(CONNECTION, connection, json.dumps(grant), GRANT)
-	frappe.db.commit()
+class ConnectionVault:
+	"""Stores the grant of a connection among its secrets: the OAuth client, tokens and metadata."""
 
+	def __init__(self, connection: str):
+		self.connection = connection
 
-def claim_refresh(connection: str, refresh_token: str) -> bool:
-	"""Reserve the stored refresh token for the caller; False if it is reserved, or another one is stored.
-	Commits.
-	"""
-	# The lock is waited for at the beginning of a transaction, so that the grant is read as it is now.
-	frappe.db.commit()
-	frappe.db.get_value(CONNECTION, connection, "name", for_update=True)
-	grant = read_grant(connection)
-	stored = (grant.get("tokens") or {}).get("refresh_token")
-	is_free = stored == refresh_token and (grant.get("refresh_until") or 0) < time.time()
-	if is_free:
-		write_grant(connection, {**grant, "refresh_until": time.time() + REFRESH_S})
-	frappe.db.commit()
-	return is_free
+	def read(self) -> dict:
+		stored = get_decrypted_password(CONNECTION, self.connection, GRANT, raise_exception=False)
+		return json.loads(stored or "{}")
+
+	def write(self, grant: dict) -> None:
+		"""Commits at once, because an authorization server may accept a refresh token only once."""
+		set_encrypted_password(CONNECTION, self.connection, json.dumps(grant), GRANT)
+		frappe.db.commit()
+
+	def claim_refresh(self, refresh_token: str) -> bool:
+		"""Reserve the stored refresh token for the caller; False if it is reserved, or another one is stored.
+		Commits.
+		"""
+		# The lock is waited for at the beginning of a transaction, so that the grant is read as it is now.
+		frappe.db.commit()
+		frappe.db.get_value(CONNECTION, self.connection, "name", for_update=True)
+		grant = self.read()
+		stored = (grant.get("tokens") or {}).get("refresh_token")
+		is_free = stored == refresh_token and (grant.get("refresh_until") or 0) < time.time()
+		if is_free:
+			self.write({**grant, "refresh_until": time.time() + REFRESH_S})
+		frappe.db.commit()
+		return is_free
