@@ -1,6 +1,6 @@
 """YAML with source lines: mappings know the line of each key, so that error messages can name it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -86,11 +86,13 @@ def line_error(line: int, message: str) -> UsageError:
 	return UsageError(f"Line {line}: {message}")
 
 
-def check_mapping(value: Any, types: Mapping[str, Any], what: str, line: int) -> LineMapping:
+def check_mapping(
+	value: Any, types: Mapping[str, Any], what: str, line: int, needs: Iterable[str] = ()
+) -> LineMapping:
 	"""Return `value` if it is a mapping with no other keys than those of `types`, and values of these types.
 
 	Raises UsageError that names the line; `what` is what messages call the mapping, `line` where it should
-	be.
+	be, `needs` the keys that must have a value.
 	"""
 	if not isinstance(value, LineMapping):
 		raise line_error(line, f"{what} must be a mapping.")
@@ -99,4 +101,7 @@ def check_mapping(value: Any, types: Mapping[str, Any], what: str, line: int) ->
 			raise line_error(value.lines[key], f"{key!r} is not known in {what}. Known: {', '.join(types)}.")
 		if not isinstance(each, types[key]) or (isinstance(each, bool) and types[key] is not bool):
 			raise line_error(value.lines[key], f"{key} must be {TYPE_NAMES[types[key]]}.")
+	for key in needs:
+		if not value.get(key):
+			raise line_error(value.line, f"{what} needs {key}.")
 	return value

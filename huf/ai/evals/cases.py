@@ -75,10 +75,7 @@ def parse_cases(text: str) -> list[LineMapping]:
 		raise line_error(1, "the file must be a list of cases.")
 	names: set[tuple] = set()
 	for values in found:
-		check_mapping(values, CASE, "a case", getattr(values, "line", 1))
-		for key in ("case", "agent"):
-			if not values.get(key):
-				raise line_error(values.line, f"a case needs {key}.")
+		check_mapping(values, CASE, "a case", getattr(values, "line", 1), ("case", "agent"))
 		if (values["agent"], values["case"]) in names:
 			raise line_error(values.line, f"there are two cases of the name {values['case']}.")
 		names.add((values["agent"], values["case"]))

@@ -66,10 +66,7 @@ def read_config(text: str) -> MailConfig:
 
 
 def read_rule(value: Any, line: int) -> Rule:
-	values = check_mapping(value, RULE_KEYS, "a rule", getattr(value, "line", line))
-	for key in ("name", "match"):
-		if not values.get(key):
-			raise line_error(values.line, f"a rule needs {key}.")
+	values = check_mapping(value, RULE_KEYS, "a rule", getattr(value, "line", line), ("name", "match"))
 	route = values.get("route", MailRoute.PIPELINE.value)
 	if route not in [each.value for each in MailRoute]:
 		raise line_error(values.lines["route"], f"{route!r} is not a route. Use pipeline or agent.")

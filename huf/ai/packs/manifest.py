@@ -111,10 +111,8 @@ A pack grants only what it lists; Frappe's defaults would grant most rights.
 def read_pack(folder: Path) -> Pack:
 	"""Parse the pack in a folder. Raises UsageError."""
 	with naming_file(MANIFEST_FILE):
-		top = check_mapping(load_yaml(read_pack_file(folder, MANIFEST_FILE)), MANIFEST_KEYS, "a pack", 1)
-		for key in ("pack", "title", "version"):
-			if not top.get(key):
-				raise line_error(top.line, f"a pack needs {key}.")
+		given = load_yaml(read_pack_file(folder, MANIFEST_FILE))
+		top = check_mapping(given, MANIFEST_KEYS, "a pack", 1, ("pack", "title", "version"))
 		if not PACK_NAME.fullmatch(top["pack"]):
 			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
 		listed = [*read_manifest_roles(top), *read_manifest_entries(top, folder)]
