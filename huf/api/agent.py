@@ -12,15 +12,16 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.field_values import split_lines
 from huf.ai.core.request_values import read_json, read_text_list
-from huf.ai.core.types import OFFLINE, AgentRequest
+from huf.ai.core.types import OFFLINE, AgentRequest, RunResult, RunStatus
 from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider, supports_vision
+from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import parse_names, run_agent
 from huf.ai.setup.agents import create_proposed, make_agent
 from huf.ai.setup.proposals import propose_agent
-from huf.api.wire.agui import describe_finished
+from huf.api.wire.agui import EXECUTE, PLAN, STEP, VALIDATE
 from huf.api.wire.json_body import json_response, read_string, refusing
 from huf.api.wire.sse import stream_events
 
@@ -178,6 +179,12 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 	"""
 	result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
 	return json_response(describe_finished(result), 202 if result.is_open else 200)
+
+
+def describe_finished(result: RunResult) -> dict:
+	"""A run that is queued, waits or has ended, for JSON answers: with its phase and its tools' results."""
+	phase = {RunStatus.QUEUED: PLAN, RunStatus.WAITING: EXECUTE}.get(result.status, VALIDATE)
+	return {**result.as_dict(), STEP: phase, "tool_results": read_tool_results(result.run)}
 
 
 @frappe.whitelist(methods=["POST"])

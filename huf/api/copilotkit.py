@@ -33,7 +33,9 @@ from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, describe_finished, encode_event, encode_history, encode_message
+from huf.ai.storage.drafts import describe_draft, notice_below, read_pending_drafts
+from huf.api.agent import describe_finished
+from huf.api.wire.agui import RunEncoder, encode_event, encode_history, encode_message
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusing
 from huf.api.wire.sse import stream_data
 
@@ -142,7 +144,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 
 	Raises before the first event if no run can be started or resumed.
 	"""
-	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
+	encoder = RunEncoder(run_input.thread_id, run_input.run_id, read_waited_for, run_input.state)
 	prompt, images = read_last_message(run_input)
 	request = build_external_request(
 		CHANNEL,
@@ -168,6 +170,12 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterator:
 	yield encoder.begin()
 	yield from encoder.encode(events)
+
+
+def read_waited_for(run: str) -> tuple[list[dict], str]:
+	"""The drafts that a run waits for now; without any, a notice of those of a run that it called."""
+	pending = [describe_draft(each) for each in read_pending_drafts(run)]
+	return pending, "" if pending else notice_below(run)
 
 
 def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator:

@@ -38,9 +38,7 @@ from ag_ui.core import (
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.times import to_utc
-from huf.ai.core.types import RunResult, RunStatus
-from huf.ai.queries.runs import read_tool_results
-from huf.ai.storage.drafts import describe_draft, notice_below, read_pending_drafts
+from huf.ai.core.types import RunStatus
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import find_failure
 
@@ -63,10 +61,15 @@ RESPONSE_SCHEMA = {
 }
 
 
+WaitedFor = Callable[[str], tuple[list[dict], str]]
+"""Returns the drafts that a run waits for now; without any, a notice of those of a run that it called."""
+
+
 class RunEncoder:
 	"""Encodes one run. `thread` and `run` are the client's IDs, `state` is its shared state."""
 
-	def __init__(self, thread: str, run: str, state: Any = None):
+	def __init__(self, thread: str, run: str, read_waited_for: WaitedFor, state: Any = None):
+		self.read_waited_for = read_waited_for
 		self.ids: dict[str, Any] = {"thread_id": thread, "run_id": run}
 		self.state = state if isinstance(state, dict) else {}
 		self.emitted = EmittedText()
@@ -192,19 +195,16 @@ class RunEncoder:
 
 	def encode_run_waiting(self, event: RunEvent) -> Iterator[BaseEvent]:
 		"""Interrupts for what the run waits for now: its events may be older than an answer or a change."""
-		if drafts := [describe_draft(each) for each in read_pending_drafts(event.run)]:
+		drafts, notice = self.read_waited_for(event.run)
+		if drafts:
 			interrupts = [self.build_interrupt(event.run, draft) for draft in drafts]
 			yield self.finish(event, RunFinishedInterruptOutcome(interrupts=interrupts))
+		elif notice:
+			# The drafts of a run that it called are answered on their page.
+			yield from encode_message(f"{event.run}-waiting", notice)
+			yield self.finish(event, RunFinishedSuccessOutcome())
 		else:
-			yield from self.encode_waiting_below(event)
-
-	def encode_waiting_below(self, event: RunEvent) -> Iterator[BaseEvent]:
-		"""The end of a run that waits for one that it called, whose drafts are answered on their page."""
-		if not (notice := notice_below(event.run)):
 			yield RunErrorEvent(message=NOT_ENDED, code="not_ended")
-			return
-		yield from encode_message(f"{event.run}-waiting", notice)
-		yield self.finish(event, RunFinishedSuccessOutcome())
 
 	def build_interrupt(self, run: str, draft: dict) -> Interrupt:
 		return Interrupt(
@@ -236,12 +236,6 @@ class RunEncoder:
 		keys = ("conversation", "status", "stop_reason", "response", "error", "route")
 		result = {"run": event.run, **{key: data.get(key) for key in keys}}
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
-
-
-def describe_finished(result: RunResult) -> dict:
-	"""A run that is queued, waits or has ended, for JSON answers: with its phase and its tools' results."""
-	phase = {RunStatus.QUEUED: PLAN, RunStatus.WAITING: EXECUTE}.get(result.status, VALIDATE)
-	return {**result.as_dict(), STEP: phase, "tool_results": read_tool_results(result.run)}
 
 
 def call_id_of(event: RunEvent) -> str:
