@@ -4,13 +4,16 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from typing import Any
 
 import frappe
 from frappe import _
 from frappe.utils import flt, get_datetime, getdate
+
+from huf.ai.core.errors import UsageError
 
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 TEXTS = ("Data", "Small Text", "Text", "Long Text", "Code", "Text Editor", "Password")
@@ -24,6 +27,15 @@ MAX_DECIMAL = 10**12 - 1
 def split_lines(text: str | None) -> list[str]:
 	"""The lines of a text field that lists something, without spaces around them and blank lines."""
 	return list(filter(None, map(str.strip, (text or "").splitlines())))
+
+
+@contextmanager
+def throwing(kind: type[Exception] | tuple[type[Exception], ...] = UsageError) -> Iterator[None]:
+	"""Refuse a form with the text of an error of this kind in the block."""
+	try:
+		yield
+	except kind as error:
+		frappe.throw(str(error))
 
 
 def check_field_values(doc: Any, maximums: Mapping[str, int] | None = None) -> None:

@@ -1,8 +1,6 @@
-import frappe
 from frappe.model.document import Document
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.evals.cases import parse_case
 
 
@@ -12,7 +10,5 @@ class AgentEvalCase(Document):
 		self.check_definition()
 
 	def check_definition(self):
-		try:
+		with throwing():
 			parse_case(self.case_name, self.agent, self.prompt or "", self.definition or "")
-		except UsageError as error:
-			frappe.throw(str(error))

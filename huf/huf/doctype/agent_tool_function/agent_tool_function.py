@@ -6,8 +6,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values, split_lines
+from huf.ai.core.field_values import check_field_values, split_lines, throwing
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import find_chosen
@@ -155,19 +154,15 @@ class AgentToolFunction(Document):
 			frappe.throw(_("The operation defines the parameters. Remove the rows under Parameters."))
 
 	def parse_operation(self) -> Operation:
-		try:
+		with throwing():
 			return Operation.parse(self.operation)
-		except UsageError as error:
-			frappe.throw(str(error))
 
 	def check_result_schema(self):
 		if self.types != RUN_AGENT:
 			self.result_schema = None
 		if self.result_schema:
-			try:
+			with throwing():
 				parse_schema(self.result_schema)
-			except UsageError as error:
-				frappe.throw(str(error))
 
 	def check_headers(self):
 		"""Header values are sent to Base URL: a new address needs them again."""
@@ -225,16 +220,12 @@ class AgentToolFunction(Document):
 		return build_parameters(self)
 
 	def function(self):
-		try:
+		with throwing():
 			return custom_functions.find_offered_function(self.function_path)
-		except UsageError as error:
-			frappe.throw(str(error))
 
 	def offered(self) -> registry.CodeTool | None:
 		"""The app's own description of a tool it provides; None for other types."""
 		if self.types != "App Provided":
 			return None
-		try:
+		with throwing():
 			return registry.find_code_tool(self.provider_app, self.function_path or self.tool_name)
-		except UsageError as error:
-			frappe.throw(str(error))

@@ -5,8 +5,7 @@ from frappe import _
 from frappe.model.document import Document
 from frappe.utils import cint, cstr, get_datetime, now_datetime
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.storage import trigger_events
 from huf.ai.storage.untrusted_records import mark_trigger_runs
 from huf.ai.triggers import conditions
@@ -147,14 +146,12 @@ class AgentTrigger(Document):
 		for fieldname in TEXT_FIELDS:
 			if self.get(fieldname) is not None:
 				self.set(fieldname, cstr(self.get(fieldname)))
-		try:
+		with throwing():
 			conditions.validate_condition(self.condition)
 			if self.trigger_type == "Doc Event":
 				check_condition_fields(self.condition, frappe.get_meta(self.reference_doctype))
 			conditions.validate_prompt(self.prompt)
 			conditions.validate_prompt(self.conversation_key)
-		except UsageError as error:
-			frappe.throw(str(error))
 
 	def lacks_user(self) -> bool:
 		"""Whether it would act for Administrator, without anybody having chosen that."""

@@ -4,7 +4,7 @@ from frappe.model.document import Document
 from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_personal_fields
@@ -44,11 +44,9 @@ class HufSettings(Document):
 		recount_budgets(self)
 
 	def check_patterns(self):
-		try:
+		with throwing(ValueError):
 			read_patterns(self.mask_patterns)
 			check_personal_fields(self.personal_fields)
-		except ValueError as error:
-			frappe.throw(str(error))
 
 	def check_threshold(self):
 		if not 0 <= flt(self.router_confidence_threshold) <= 1:

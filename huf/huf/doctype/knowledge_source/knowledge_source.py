@@ -3,7 +3,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.knowledge import changes, sources, store, vectors
 from huf.ai.knowledge.indexing import request_index
 from huf.ai.tools.fields import list_readable_fields
@@ -107,7 +107,5 @@ class KnowledgeSource(Document):
 		from huf.ai.tools.http import resolve_url
 
 		for url in sources.parse_urls(self):
-			try:
+			with throwing((ToolError, UsageError)):
 				resolve_url(url, None, tied=False)
-			except (ToolError, UsageError) as error:
-				frappe.throw(str(error))

@@ -5,8 +5,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.field_values import check_field_values
+from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
@@ -61,10 +60,8 @@ class MCPServerConnection(Document):
 		if self.name_prefix and not re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name_prefix):
 			frappe.throw(_("Use only letters, digits, _ and - in the prefix, and at most 32 of them."))
 		if self.transport == "Command":
-			try:
+			with throwing():
 				get_command(self.command)
-			except UsageError as error:
-				frappe.throw(str(error))
 			return
 		try:
 			parts = urlsplit(self.url or "")
