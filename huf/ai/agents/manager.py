@@ -1,5 +1,6 @@
 """Makes an Agent record runnable: its model, its tools, its settings."""
 
+import time
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,6 +13,7 @@ from huf.ai.agents.runnable import ModelSettings, RunnableAgent
 from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
+from huf.ai.loop.guards import NUDGE, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.providers.models import choose_model
 
 CLOUD_TIER = 3
@@ -127,6 +129,15 @@ class AgentManager:
 		"""
 		model = self.tiers and self.tiers.next(is_unreachable)
 		return choose_model(self.agent_doc, None, model) if model else None
+
+	def make_guards(self, timeout_s: float, steps: int | None = None) -> list[Guard]:
+		"""The guards of a loop that begins now and is no run of its own, such as an eval."""
+		return [
+			StepCap(steps or self.steps),
+			Deadline(timeout_s, time.monotonic()),
+			ToolFailures(self.settings.max_tool_failures),
+			Stall(self.agent_doc.stall_message or NUDGE),
+		]
 
 	@property
 	def history_limit(self) -> int:

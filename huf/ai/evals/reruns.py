@@ -1,6 +1,5 @@
 """Runs a run again from one of its steps, with edited messages: the model is called, tools run dry."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +16,6 @@ from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolRe
 from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.cases import EvalCase
 from huf.ai.evals.dry_runs import CaseDryRuns
-from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import RunContext
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs import admission
@@ -50,9 +48,8 @@ def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	admission.check_stops(AgentRequest(row.agent, row.prompt, user), manager.provider)
 	tools = [] if manager.is_chat else RerunTools(doc, recorded, step).tools
 	journal = RerunJournal(step)
-	context = RunContext(
-		row.agent, messages, make_rerun_guards(doc, manager, step), journal, larger_model=manager.escalate
-	)
+	guards = manager.make_guards(TIMEOUT_S, max(1, manager.steps - step + 1))
+	context = RunContext(row.agent, messages, guards, journal, larger_model=manager.escalate)
 	agent = add_file_reader(manager.prepare_agent().clone(tools=tools), messages, row.conversation)
 	outcome = run_coroutine(RunProvider.run(agent, row.prompt, manager.provider, manager.model, context))
 	frappe.db.rollback()
@@ -71,17 +68,6 @@ def edit_messages(messages: list[dict], edits: Mapping[str, str]) -> list[dict]:
 			raise UsageError(_("Message {0} cannot be edited.").format(place[:10]))
 		edited[number] = {**message, "content": text}
 	return edited
-
-
-def make_rerun_guards(doc, manager: AgentManager, step: int) -> list:
-	"""The guards of a rerun that starts at `step`."""
-	started = time.monotonic()
-	return [
-		StepCap(max(1, manager.steps - step + 1)),
-		Deadline(TIMEOUT_S, started),
-		ToolFailures(manager.settings.max_tool_failures),
-		Stall(doc.stall_message or NUDGE),
-	]
 
 
 class RerunTools(CaseDryRuns):

@@ -5,7 +5,6 @@ nothing stays.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +33,6 @@ from huf.ai.evals.cases import EvalCase, parse_case
 from huf.ai.evals.checks import CheckContext, Trace, TracedCall, estimate_pass_hat, find_faults
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
-from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import NoJournal, RunContext
 from huf.ai.providers.sdk_agent import run_sdk_agent
@@ -226,18 +224,10 @@ class EvalRunner:
 
 	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:
 		agent = self.manager.prepare_agent().clone(tools=dry_runs.tools)
-		started = time.monotonic()
-		settings = self.manager.settings
-		timeout_s = self.doc.run_timeout or settings.background_timeout
 		context = RunContext(
 			agent_name=self.doc.name,
 			messages=opening_messages(self.manager.instructions, case.history, prompt),
-			guards=[
-				StepCap(self.manager.steps),
-				Deadline(timeout_s, started),
-				ToolFailures(settings.max_tool_failures),
-				Stall(self.doc.stall_message or NUDGE),
-			],
+			guards=self.manager.make_guards(self.doc.run_timeout or self.manager.settings.background_timeout),
 			journal=NoJournal() if self.model in (RECORDED, OFFLINE) else BudgetedJournal(),
 		)
 		if self.model == RECORDED:
