@@ -100,7 +100,7 @@ class CaseDryRuns:
 	def call(self, tool: EffectTool, arguments: dict) -> str:
 		with self.dry_run() as names:
 			known = names.pairs()
-			result = rename_all(run_tool(tool, names.to_current(arguments)), known)
+			result = rename_all(tool.work(names.to_current(arguments)), known)
 			if tool.effect is Effect.WRITE:
 				self.first_documents = names.all_documents()
 				self.first_rows.append([dict(known).get(row, row) for row in names.list_rows()])
@@ -140,7 +140,7 @@ class CaseDryRuns:
 					names = NameMap(changes, self.first_documents, self.first_rows)
 					for step, (tool, arguments) in enumerate(self.write_calls):
 						names.step = step
-						run_tool(tool, names.to_current(arguments))
+						tool.work(names.to_current(arguments))
 					names.step = len(self.write_calls)
 					yield names
 		finally:
@@ -251,12 +251,6 @@ def check_where(doctype: str, where: Mapping[str, Any]) -> None:
 
 def list_checked_rows(doctype: str, where: Mapping, fields: Sequence[str]) -> list:
 	return frappe.get_list(doctype, dict(where), list(fields), order_by="creation asc", limit_page_length=0)
-
-
-def run_tool(tool: EffectTool, arguments: dict) -> str:
-	if tool.work is None:
-		raise ToolError(f"{tool.name} cannot be called in an eval.")
-	return tool.work(arguments)
 
 
 class NameMap:

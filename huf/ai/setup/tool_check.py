@@ -77,14 +77,11 @@ Runner = Callable[[dict], Awaitable[Any]]
 
 def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 	"""A replacement for the tool's own `run`; it appends a difference or a request to `differences`."""
-	work = tool.work
-	if work is None or tool.describe is None:
-		raise UsageError(_("{0} cannot be tried here.").format(tool.name))
 
 	async def run_dry(arguments: dict) -> Any:
 		results: list = []
 		changed = await run_in_thread(
-			lambda: preview_changes(lambda: results.append(work(arguments)), tool.reference_doctype)
+			lambda: preview_changes(lambda: results.append(tool.work(arguments)), tool.reference_doctype)
 		)
 		differences.append(changed.as_dict())
 		return results[0]
