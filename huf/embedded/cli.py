@@ -42,7 +42,7 @@ class Sections(click.Group):
 
 		try:
 			return super().invoke(context)
-		except UsageError as error:
+		except (CannotStart, UsageError) as error:
 			raise click.ClickException(str(error)) from None
 		except Exception as error:  # any driver's fault may come; what is not described is raised again
 			fault, place = describe_fault(error), getattr(error, "filename", None)
@@ -150,10 +150,7 @@ def start(home, port, host, open_browser):
 		if open_browser:
 			webbrowser.open(url_of(host, port))
 
-	try:
-		serve(home, host, port, lambda: make_or_migrate_site(home), on_ready)
-	except CannotStart as error:
-		raise click.ClickException(str(error)) from None
+	serve(home, host, port, lambda: make_or_migrate_site(home), on_ready)
 
 
 def has_web_app(package: Path) -> bool:
@@ -244,11 +241,8 @@ def init(home):
 		raise click.ClickException(
 			f"{home} has a site already. `huf start` serves it, `huf migrate` updates it."
 		)
-	try:
-		with only_server(home, "huf init", "Stop it first."):
-			make_site(home)
-	except CannotStart as error:
-		raise click.ClickException(str(error)) from None
+	with only_server(home, "huf init", "Stop it first."):
+		make_site(home)
 
 
 @cli.command()

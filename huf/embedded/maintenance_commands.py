@@ -11,7 +11,7 @@ import click
 
 from huf.embedded import site
 from huf.embedded.cli import cli, connected
-from huf.embedded.server import CannotStart, only_server
+from huf.embedded.server import only_server
 
 PASSPHRASE = "HUF_BACKUP_PASSPHRASE"
 
@@ -130,10 +130,7 @@ def rotate_keys(home):
 @contextmanager
 def stopped(home: Path):
 	"""While neither a server nor a worker runs, which might store a secret with the old key."""
-	try:
-		with only_server(home, "huf rotate-keys", "Stop it first, and start it again afterwards."):
-			if running := site.list_running_workers(home):
-				raise click.ClickException(f"{len(running)} `huf worker` are running. Stop them first.")
-			yield
-	except CannotStart as error:
-		raise click.ClickException(str(error)) from None
+	with only_server(home, "huf rotate-keys", "Stop it first, and start it again afterwards."):
+		if running := site.list_running_workers(home):
+			raise click.ClickException(f"{len(running)} `huf worker` are running. Stop them first.")
+		yield
