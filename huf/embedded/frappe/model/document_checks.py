@@ -117,8 +117,7 @@ class Checks:
 		old_rows = {row.name: row for row in before.get_all_children()}
 		refuse_changes(self, before)
 		for row in self.get_all_children():
-			is_added = row.is_new() or row.name not in old_rows
-			if not is_added:
+			if not row.is_new() and row.name in old_rows:
 				refuse_changes(row, old_rows[row.name])
 
 	def validate_higher_perm_levels(self):

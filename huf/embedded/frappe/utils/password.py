@@ -13,12 +13,9 @@ SCRYPT = dict(n=2**14, r=8, p=1)
 
 def get_decrypted_password(doctype, name, fieldname="password", raise_exception=True) -> str | None:
 	"""The secret of a Password field.  Raises AuthenticationError if there is none."""
-	stored = frappe.db.execute(
-		"SELECT password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 1",
-		(doctype, name, fieldname),
-	).fetchone()
-	if stored and stored[0]:
-		return decrypt(stored[0], key=f"{doctype}.{name}.{fieldname}")
+	stored = read_stored(doctype, name, fieldname, encrypted=1)
+	if stored and stored[1]:
+		return decrypt(stored[1], key=f"{doctype}.{name}.{fieldname}")
 	if raise_exception:
 		message = frappe._("Password not found for {0} {1} {2}").format(doctype, name, fieldname)
 		frappe.throw(message, frappe.AuthenticationError)
@@ -43,6 +40,14 @@ def store(doctype, name, fieldname, password, *, encrypted):
 		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted) VALUES (?, ?, ?, ?, ?)",  # noqa: E501
 		(doctype, name, fieldname, password, encrypted),
 	)
+
+
+def read_stored(doctype, name, fieldname, *, encrypted):
+	"""(name, secret) as they are stored."""
+	return frappe.db.execute(
+		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = ?",  # noqa: E501
+		(doctype, name, fieldname, encrypted),
+	).fetchone()
 
 
 # --- encryption ---
@@ -102,10 +107,7 @@ def update_password(user, pwd, doctype="User", fieldname="password", logout_all_
 
 def check_password(user, pwd, doctype="User", fieldname="password", delete_tracker_cache=True) -> str:
 	"""The user's stored name. Raises AuthenticationError, for unknown users after the same amount of work."""
-	stored = frappe.db.execute(
-		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 0",  # noqa: E501
-		(doctype, user, fieldname),
-	).fetchone()
+	stored = read_stored(doctype, user, fieldname, encrypted=0)
 	is_right = verify_password(cstr(pwd), stored[1] if stored else NO_PASSWORD)
 	if not stored or not is_right:
 		raise frappe.AuthenticationError(frappe._("Incorrect User or Password"))
