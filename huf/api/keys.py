@@ -53,9 +53,14 @@ PLAIN_KINDS = {401: SIGN_IN, 403: SIGN_IN, 429: ("TOO_MANY_REQUESTS", "Wait.")}
 def take_bearer_key() -> None:
 	"""before_request: rewrite `Bearer KEY:SECRET` to Frappe's `token KEY:SECRET`."""
 	request = frappe.local.request
-	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	if request.path.startswith(OWN_PATH) and kind.lower() == "bearer" and ":" in key:
+	if request.path.startswith(OWN_PATH) and ":" in (key := read_bearer(request)):
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
+
+
+def read_bearer(request) -> str:
+	"""What is sent as Bearer; "" if nothing is."""
+	kind, _, sent = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+	return sent if kind.lower() == "bearer" else ""
 
 
 def take_access_token() -> None:
@@ -64,9 +69,8 @@ def take_access_token() -> None:
 	`rewrite_path` runs before it, so that no argument `cmd` names another function to run as this user.
 	"""
 	request = frappe.local.request
-	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
-	if not is_token or not request.path.startswith(TOKEN_PATHS):
+	token = read_bearer(request)
+	if not token.startswith(TOKEN_PREFIX) or not request.path.startswith(TOKEN_PATHS):
 		return
 	from huf.ai.mcp.server.grants import find_token_user
 
