@@ -42,7 +42,7 @@ LOCAL_NAMES = {
 
 HOMES = {
 	"frappe.apps": """append_hook get_app_path get_attr get_doc_hooks get_file_json
-		get_hooks get_installed_apps get_module get_module_list get_newargs call
+		get_hooks get_installed_apps get_module get_module_list get_newargs get_pymodule_path call
 		read_file scrub unscrub""",
 	"frappe.email.queue": "sendmail",
 	"frappe.model.db_query": "get_all get_list get_value",
@@ -58,6 +58,7 @@ HOMES = {
 	"frappe.utils.caching": "cache clear_cache",
 	"frappe.utils.data": "generate_hash",
 	"frappe.utils.error": "get_traceback log_error",
+	"frappe.utils.jinja": "render_template",
 	"frappe.utils.json_text": "as_json parse_json",
 	"frappe.utils.logger": "logger",
 	"frappe.utils.messages": """bold clear_last_message clear_messages msgprint throw""",

@@ -63,7 +63,11 @@ def _parameters_of(fn) -> tuple[frozenset[str], bool]:
 
 def get_app_path(app_name: str, *joins) -> str:
 	"""A path below the app's package."""
-	return str(Path(get_module(scrub(app_name)).__file__).parent.joinpath(*joins))
+	return get_pymodule_path(app_name, *joins)
+
+
+def get_pymodule_path(modulename: str, *joins) -> str:
+	return str(Path(get_module(scrub(modulename)).__file__).parent.joinpath(*joins))
 
 
 def get_module_app(module: str) -> str:

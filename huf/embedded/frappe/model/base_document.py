@@ -8,7 +8,7 @@ from functools import cached_property
 
 import frappe
 from frappe.database.schema import get_limit, to_field
-from frappe.model import datetime_fields, float_like_fields
+from frappe.model import child_table_fields, datetime_fields, default_fields, float_like_fields
 from frappe.model.controllers import get_controller
 from frappe.model.docstatus import DocStatus
 from frappe.types import _dict
@@ -193,14 +193,35 @@ class BaseDocument:
 			return None
 		return value
 
-	def as_dict(self, no_nulls=False, convert_dates_to_str=False) -> _dict:
+	def as_dict(
+		self,
+		no_nulls=False,
+		no_default_fields=False,
+		convert_dates_to_str=False,
+		no_child_table_fields=False,
+		no_private_properties=False,
+	) -> _dict:
 		values = self.get_valid_dict(convert_dates_to_str=convert_dates_to_str, ignore_nulls=no_nulls)
 		values["doctype"] = self.doctype
 		for fieldname in self._table_fieldnames:
 			values[fieldname] = [
-				row.as_dict(no_nulls, convert_dates_to_str) for row in self.get(fieldname) or ()
+				row.as_dict(
+					no_nulls=no_nulls,
+					no_default_fields=no_default_fields,
+					convert_dates_to_str=convert_dates_to_str,
+					no_child_table_fields=no_child_table_fields,
+					no_private_properties=no_private_properties,
+				)
+				for row in self.get(fieldname) or ()
 			]
-		return values.update({key: self.__dict__[key] for key in PRIVATE if self.__dict__.get(key)})
+		dropped = (default_fields if no_default_fields else ()) + (
+			child_table_fields if no_child_table_fields else ()
+		)
+		for key in dropped:
+			values.pop(key, None)
+		if not no_private_properties:
+			values.update({key: self.__dict__[key] for key in PRIVATE if self.__dict__.get(key)})
+		return values
 
 	def as_json(self) -> str:
 		return frappe.as_json(self.as_dict())
