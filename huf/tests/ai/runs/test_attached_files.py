@@ -235,7 +235,7 @@ class TestLife(AttachmentCase):
 	def test_unreadable_file_is_refused_in_the_language_of_its_sender(self):
 		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
 		frappe.local.lang = "de"
-		file, agent = self.file(self.name.replace(".txt", ".pdf"), b"not a PDF"), self.agent()
+		file, agent = self.file(self.name.replace(".txt", ".docx"), b"not a document"), self.agent()
 		with acting_as(self.user), self.assertRaisesRegex(UsageError, "konnte nicht gelesen werden"):
 			send_agent_chat_message(agent, "Read this", None, [file])
 
