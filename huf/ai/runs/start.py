@@ -23,7 +23,7 @@ from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import Opening, RecordedRun, read_opening, read_recorded
 from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.run_rows import insert_run, store_opening
-from huf.ai.storage.untrusted_records import mark_conversations
+from huf.ai.storage.untrusted_records import OTHERS, mark_conversations
 from huf.ai.tools.taint import CHANNELS, find_history_origins
 
 OTHER_CHANNEL = "This conversation did not begin here, so it cannot go on here. Leave it out for a new one."
@@ -97,9 +97,10 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		raise
 	if request.routed and request.routed.decision:
 		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
+	origins = [OTHERS] if conversations.is_of_other else []
 	if request.history:
-		origins = find_history_origins(request.agent, request.user, request.history)
-		mark_conversations([conversation], origins)
+		origins += find_history_origins(request.agent, request.user, request.history)
+	mark_conversations([conversation], origins)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
 	frappe.db.commit()
 	return OpenRun(

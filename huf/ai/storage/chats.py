@@ -14,7 +14,7 @@ from huf.ai.storage.history import MESSAGE_FIELDS
 from huf.ai.storage.leases import read_open_runs
 from huf.ai.storage.message_files import copy_files
 from huf.ai.storage.rows import update_cached_row
-from huf.ai.storage.untrusted_records import mark_conversations
+from huf.ai.storage.untrusted_records import OTHERS, mark_conversations
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
@@ -45,7 +45,8 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	rows = sorted((row for row in before if row.run not in not_ended), key=lambda row: row.sequence)
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.create_conversation(source.title)
-	mark_conversations([manager.conversation], (source.origin or "").splitlines())
+	of_others = [OTHERS] if source.owner != user else []
+	mark_conversations([manager.conversation], [*(source.origin or "").splitlines(), *of_others])
 	for row in rows:
 		row.attachments = copy_files(manager.conversation, row.attachments, user)
 	if rows:

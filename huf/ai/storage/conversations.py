@@ -52,6 +52,7 @@ class ConversationManager:
 		self.session_id = shorten_id(f"{channel}:{external_id or self.user}")
 		self.conversation = conversation
 		self.is_new, self.row = False, dict[str, Any]()
+		self.is_of_other = False
 		self.steps: list[dict] = []
 		self.steps_since = 0.0
 
@@ -115,6 +116,7 @@ class ConversationManager:
 			raise UsageError(
 				f"Conversation {name} is with {row.agent}. Start a new one to talk to {self.agent_name}."
 			)
+		self.is_of_other = row.owner != self.user
 		return name
 
 	def find_active(self) -> tuple[bool, str]:

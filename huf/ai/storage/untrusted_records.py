@@ -14,6 +14,8 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, upd
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
+OTHERS = "messages of others"
+"""The origin of a conversation in which several users have written, or that was branched from another's."""
 IS_OPEN = "coalesce(marked.cleared_by, '') = ''"
 BY_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and {IS_OPEN})"
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""

@@ -14,7 +14,7 @@ from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
 from huf.ai.storage.drafts import is_waiting_notice
 from huf.ai.storage.recorded_run import read_opening, read_recorded
 from huf.ai.storage.rows import clip
-from huf.ai.storage.untrusted_records import find_marked, find_outsider
+from huf.ai.storage.untrusted_records import OTHERS, find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
 
 MAX_READ_CHARS = 2_000_000
@@ -116,7 +116,7 @@ def list_run_chain(run: str | None) -> Iterator:
 	while run:
 		rows = frappe.db.sql(
 			"""select run.name, run.agent, run.conversation, run.prompt, run.`trigger`, run.reference_doctype,
-			run.reference_name, run.parent_run, conv.channel, conv.origin from `tabAgent Run` run
+			run.reference_name, run.parent_run, run.run_as, conv.channel, conv.origin from `tabAgent Run` run
 			left join `tabAgent Conversation` conv on conv.name = run.conversation where run.name = %s""",
 			(run,),
 			as_dict=True,
@@ -178,15 +178,17 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 		origin = start or next(iter(row.origins), "")
 		for each in messages:
 			# Who wrote a message whose run was deleted is not known any more.
-			each.is_outside = origin and not each.by_person and (start or each.is_orphan)
-		by_person = [each.content or "" for each in messages if not each.is_outside]
+			is_unknown = origin and not each.by_person and (start or each.is_orphan)
+			is_of_other = each.by_person and each.author != row.run_as
+			each.outside = OTHERS if is_of_other else origin if is_unknown else None
+		by_person = [each.content or "" for each in messages if not each.outside]
 		if not start:
 			by_person.append(row.prompt or "")
 			# With one message on record, the caller sent those before it.
 			by_person += earlier["user"] if len(messages) == 1 else []
 		if not row.parent_run or not find_origins(row.parent_run):
 			named += by_person
-		untrusted += [(origin, each.content or "") for each in messages if each.is_outside]
+		untrusted += [(each.outside, each.content or "") for each in messages if each.outside]
 		if start:
 			untrusted.append((start, ""))
 		for origin in row.origins:
@@ -220,11 +222,11 @@ def read_author_texts(row) -> str:
 
 
 def read_messages(conversation: str | None) -> list:
-	"""The messages of a conversation that are no agent's; `by_person`: whether a person wrote it here;
-	`is_orphan`: whether its run was deleted.
+	"""The messages of a conversation that are no agent's; `by_person`: whether a person, `author`, wrote it
+	here; `is_orphan`: whether its run was deleted.
 	"""
 	return frappe.db.sql(
-		"""select message.content, message.attachments, message.attached_text,
+		"""select message.content, message.attachments, message.attached_text, run.run_as as author,
 			run.name is null as is_orphan, run.name is not null and coalesce(run.`trigger`, '') = ''
 			and coalesce(run.reference_name, '') = ''
 			and coalesce(conv.channel, '') not in %(channels)s as by_person
