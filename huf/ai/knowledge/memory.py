@@ -2,7 +2,8 @@
 
 Only facts meant for the user count, even for managers, whose lists show those of others. Facts that were
 learned from untrusted content are found by `recall`, whose result is then untrusted as well, but no run
-begins with them until a person trusts them.
+begins with them until a person trusts them. Facts of colleagues who may do less than the run's user count as
+messages of others.
 """
 
 import frappe
@@ -16,13 +17,13 @@ from huf.ai.knowledge.terms import build_terms
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.reads import record_reads
-from huf.permissions import MEMORY, memory_audience
+from huf.permissions import MEMORY, is_manager, memory_audience
 
 MAX_RANKED_FACTS = 300
 """How many facts a search ranks: those changed last."""
 MAX_OFFERED_CHARS = 2_000
 """Limit for the facts that a run begins with: about 500 tokens."""
-FIELDS = ["name", "fact", "scope", "role", "reference_doctype", "reference_name", "modified"]
+FIELDS = ["name", "fact", "scope", "role", "reference_doctype", "reference_name", "modified", "modified_by"]
 
 
 def remember(
@@ -97,7 +98,7 @@ def recall(
 	limit: int = 10,
 ) -> dict:
 	"""Facts of an agent that are meant for the session user: {results: [{doctype, name, fact, about, date}],
-	more}. The best fit first; without a query, the newest.
+	more}, and `untrusted` if some are messages of others. The best fit first; without a query, the newest.
 	"""
 	where = {"reference_doctype": doctype, "reference_name": name}
 	rows = rank_facts(query, list_facts(agent, {key: value for key, value in where.items() if value}))
@@ -112,7 +113,8 @@ def recall(
 		}
 		for row in rows[:limit]
 	]
-	return {"results": results, "more": len(rows) > limit}
+	of_others = {"untrusted": True} if any(map(is_of_others, rows[:limit])) else {}
+	return {"results": results, "more": len(rows) > limit, **of_others}
 
 
 def list_facts(agent: str | None, filters: dict) -> list:
@@ -148,9 +150,19 @@ def rank_facts(query: str, rows: list) -> list:
 	return [row for row, score in sorted(scored, key=lambda pair: -pair[1]) if score]
 
 
-def offer_facts(agent: str, record: tuple[str | None, ...], is_private: bool) -> str:
-	"""What a run begins with, or "": the newest facts on its record, for its user (if the conversation
-	`is_private`) and for the user's roles, within MAX_OFFERED_CHARS.
+def is_of_others(row) -> bool:
+	"""Whether a fact was last saved by another user, who lacks a role of the session user, so that nothing
+	may be done on their word. Managers write the agent's instructions anyway.
+	"""
+	user, author = frappe.session.user, row.modified_by
+	if author == user or is_manager(author):
+		return False
+	return not set(frappe.get_roles(user)) <= set(frappe.get_roles(author))
+
+
+def offer_facts(agent: str, record: tuple[str | None, ...], is_private: bool) -> tuple[str, bool]:
+	"""(what a run begins with, or "": the newest facts on its record, for its user (if the conversation
+	`is_private`) and for the user's roles, within MAX_OFFERED_CHARS; whether some are messages of others).
 	"""
 	rows = list_facts(agent, {})
 	about = [
@@ -160,9 +172,10 @@ def offer_facts(agent: str, record: tuple[str | None, ...], is_private: bool) ->
 	shared = [row for row in rows if row.scope == "Role"]
 	offered = [*about, *own, *shared]
 	untrusted = list_untrusted(MEMORY, [row.name for row in offered])
-	lines, room = [], MAX_OFFERED_CHARS
+	lines, room, has_others = [], MAX_OFFERED_CHARS, False
 	for row in offered:
 		line = f"- {row.fact} ({describe_audience(row)}, {str(row.modified)[:10]})"
 		if row.name not in untrusted and (room := room - len(line)) >= 0:
 			lines.append(line)
-	return "\n".join([FACTS, *lines]) if lines else ""
+			has_others = has_others or is_of_others(row)
+	return "\n".join([FACTS, *lines]) if lines else "", has_others

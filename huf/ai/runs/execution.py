@@ -41,6 +41,7 @@ from huf.ai.storage.journal import RunJournal, elapsed
 from huf.ai.storage.limits import Limit, read_limits, translate
 from huf.ai.storage.recorded_run import RecordedRun
 from huf.ai.storage.run_rows import store_opening, suspend_with_usage
+from huf.ai.storage.untrusted_records import mark_conversations
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10
@@ -226,6 +227,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	run.lease.hold()
 	record = frappe.db.get_value("Agent Run", run.name, ["reference_doctype", "reference_name"])
 	opening = build_messages(manager, run.conversation, run.request, without_runs, record)
+	mark_conversations([run.conversation], opening.origins)
 	store_opening(run.name, opening.stored)
 	return opening.messages, usage
 

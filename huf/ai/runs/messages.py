@@ -5,6 +5,7 @@ conversation, which makes them readable to its readers.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import frappe
@@ -34,6 +35,7 @@ from huf.ai.runs.admission import admit_file
 from huf.ai.storage.history import read_history
 from huf.ai.storage.message_files import CONVERSATION, read_conversation_files
 from huf.ai.storage.recorded_run import Opening, open_with_history
+from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.tools.schemas import closed_object, text_schema
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
@@ -66,20 +68,21 @@ def build_messages(
 	is about, as (DocType, name). `holder`: owner and channel of a conversation that is about to be created.
 	"""
 	instructions = manager.instructions
+	origins: tuple[str, ...] = ()
 	slots = manager.agent_doc.agent_tool
 	# Agents without memory read nothing.
 	if any(frappe.get_cached_doc("Agent Tool Function", slot.tool).types in MEMORY_TYPES for slot in slots):
 		holder = holder or read_holder(conversation)
-		instructions = add_facts(instructions, manager, holder, record)
+		instructions, origins = add_facts(instructions, manager, holder, record)
 	# Offline agents follow rules, not plans.
 	plan = request.routed.plan if request.routed and manager.model != OFFLINE else ()
 	prompt = add_plan(request.prompt, plan), request.message_files
 	if request.history is not None:
 		messages = opening_messages(instructions, request.history, *prompt)
-		return Opening(messages, messages)
+		return Opening(messages, messages, origins=origins)
 	past = read_history(conversation, manager.history_limit, without_runs)
 	messages = opening_messages(past.append_to(instructions), (), *prompt)
-	return open_with_history(messages, conversation, past, without_runs)
+	return replace(open_with_history(messages, conversation, past, without_runs), origins=origins)
 
 
 def add_plan(prompt: str, plan: Sequence[str]) -> str:
@@ -95,8 +98,8 @@ def add_plan(prompt: str, plan: Sequence[str]) -> str:
 
 def add_facts(
 	instructions: str, manager: AgentManager, holder: dict | None, record: tuple[str | None, ...]
-) -> str:
-	"""The instructions with the facts that the agent remembers.
+) -> tuple[str, tuple[str, ...]]:
+	"""(the instructions with the facts that the agent remembers, the origins of outside content in them).
 
 	Facts about the user are added only in the user's own conversation, without outsiders or people with whom
 	it is shared: they could ask for these facts, and read the answers.
@@ -107,8 +110,8 @@ def add_facts(
 		and holder["channel"] not in CHANNELS
 		and not holder.get("is_shared")
 	)
-	facts = offer_facts(manager.agent_doc.name, record, is_private)
-	return f"{instructions}\n\n{facts}" if facts else instructions
+	facts, has_others = offer_facts(manager.agent_doc.name, record, is_private)
+	return f"{instructions}\n\n{facts}" if facts else instructions, (OTHERS,) if has_others else ()
 
 
 def read_holder(conversation: str) -> dict | None:

@@ -97,7 +97,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		raise
 	if request.routed and request.routed.decision:
 		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
-	origins = [OTHERS] if conversations.is_of_other else []
+	origins = [*opening.origins, *([OTHERS] if conversations.is_of_other else [])]
 	if request.history:
 		origins += find_history_origins(request.agent, request.user, request.history)
 	mark_conversations([conversation], origins)
@@ -205,6 +205,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)
 	)
+	mark_conversations([row.conversation], opening.origins)
 	store_opening(name, opening.stored)
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long

@@ -172,7 +172,8 @@ def to_usage_fields(usage: Usage) -> dict:
 
 @dataclass(frozen=True)
 class Opening:
-	"""`messages` in OpenAI's format, and as they are `stored`. `is_long`: a summary is due.
+	"""`messages` in OpenAI's format, and as they are `stored`. `is_long`: a summary is due. `origins`: of
+	outside content in the system message.
 
 	`stored` is a list of messages, or {messages, earlier}: the latter refers to messages that go before the
 	last one. Only this module makes that form, so that no message from outside can be a reference.
@@ -181,6 +182,7 @@ class Opening:
 	messages: list[dict]
 	stored: list[dict] | dict
 	is_long: bool = False
+	origins: tuple[str, ...] = ()
 
 
 def open_with_history(

@@ -153,7 +153,7 @@ def mark_trigger_runs(trigger: str) -> None:
 
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
 	"""Record that conversations contain untrusted content that none of their recorded calls has read."""
-	for name in names if origins else ():
+	for name in filter(None, names) if origins else ():
 		known = (frappe.db.get_value("Agent Conversation", name, "origin") or "").splitlines()
 		text = clip("\n".join(dict.fromkeys([*known, *origins])), 1000)
 		update_cached_row("Agent Conversation", name, {"origin": text})
