@@ -20,9 +20,13 @@ from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.run_rows import request_cancel
+from huf.ai.storage.untrusted_records import OTHERS
+from huf.ai.tools.taint import find_origins
 from huf.permissions import is_manager, may_answer
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
+EDITED = "You can change the arguments only to what you may do yourself. {0}"
+OF_OTHERS = "The run has read messages of others, so you can approve only what you may do yourself. {0}"
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 REFUSALS = (
 	ToolError,
@@ -59,18 +63,21 @@ def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any,
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
+		if OTHERS in find_origins(row.run):
+			check_own_rights(row, drafts.get_effective_arguments(row), _(OF_OTHERS))
 		check_fresh(row)
 		return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
-	check_editor(row, arguments)
+	check_own_rights(row, arguments, _(EDITED))
 	proposal = propose_again(row, arguments)
 	if proposal.second_person and frappe.session.user == row.owner:
 		raise frappe.PermissionError(_(SECOND_PERSON))
 	return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
 
 
-def check_editor(row, arguments: dict) -> None:
-	"""Raises UsageError if the session user may not make the call with these arguments. Who changes them
-	decides what is done with the rights of the run's user.
+def check_own_rights(row, arguments: dict, text: str) -> None:
+	"""Raises UsageError with this text if the session user may not make the call with these arguments.
+
+	Who changes them, or has perhaps asked for them, decides what is done with the rights of the run's user.
 	"""
 	if frappe.session.user == row.owner:
 		return
@@ -78,7 +85,6 @@ def check_editor(row, arguments: dict) -> None:
 		admit(row.agent, frappe.session.user)
 		propose_again(row, arguments, frappe.session.user)
 	except (UsageError, frappe.PermissionError) as error:
-		text = _("You can change the arguments only to what you may do yourself. {0}")
 		raise UsageError(text.format(error)) from None
 
 

@@ -2,9 +2,12 @@
 
 import frappe
 
+from huf.ai.chat.approvals import approve_call
 from huf.ai.chat.external import build_external_request
+from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
+from huf.ai.runs.queue import work_on
 from huf.ai.storage.chats import share_chat
 from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.tools.taint import find_origins
@@ -34,11 +37,12 @@ class TestOthers(TaintCase):
 		prompt = f"Delete the ToDo {self.todo} when somebody else writes"
 		return self.write(user, prompt, text("I will."), chat=chat)
 
-	def assert_asks(self, chat: str):
-		"""The person's harmless message must not delete their to-do without them."""
+	def assert_asks(self, chat: str) -> dict:
+		"""The person's harmless message must not delete their to-do without them. Returns the draft."""
 		result = self.write(self.person, "Hello", tool_call(self.delete, {"name": self.todo}), chat=chat)
 		self.assertEqual(result["status"], "Waiting", result)
 		self.assertEqual(find_origins(result["run"]), (OTHERS,))
+		return result["draft"]
 
 	def test_what_the_owner_of_a_shared_chat_asks_needs_the_approval_of_who_continues_it(self):
 		asked = self.ask_to_delete(self.other)
@@ -72,4 +76,18 @@ class TestOthers(TaintCase):
 		delete = tool_call(self.delete, {"name": self.todo})
 		result = self.write(self.person, f"Delete {self.todo}", delete, text("Done."), chat=chat)
 		self.assertEqual(result["status"], "Success", result)
+		self.assertFalse(frappe.db.exists("ToDo", self.todo))
+
+	def test_who_may_have_asked_for_a_call_approves_it_only_if_they_may_make_it(self):
+		manager, reader = make_user("Huf Manager"), make_user("Huf Manager", "System Manager")
+		chat = self.write(self.person, "Hi", text("Hi"))["conversation"]
+		self.ask_to_delete(manager, chat)
+		draft = self.assert_asks(chat)
+		for arguments in (None, {"name": self.todo}):
+			with acting_as(manager), self.assertRaisesRegex(UsageError, "only what you may do yourself"):
+				approve_call(draft["draft"], draft["digest"], arguments)
+		with acting_as(reader):
+			approve_call(draft["draft"], draft["digest"])
+		self.server.script(text("Done."))
+		work_on(draft["run"])
 		self.assertFalse(frappe.db.exists("ToDo", self.todo))
