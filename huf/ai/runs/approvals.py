@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import frappe
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.flow import Concern
-from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.json_text import ResultText, to_canonical_json
 from huf.ai.core.settings import find_cached
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Call, DraftStatus, Effect, Tool
@@ -27,6 +28,7 @@ from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import digest
 from huf.ai.storage.run_rows import suspend_with_usage
+from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.storage.users import read_deputy
 from huf.permissions import may_answer
 
@@ -74,7 +76,7 @@ class Approvals:
 		if draft.status == DraftStatus.PENDING.value:
 			self.pause([each.name for each in self.drafts.values() if each.status == draft.status])
 		if draft.status != DraftStatus.APPROVED.value:
-			return replace(call, error=describe_refused_call(draft))
+			return replace(call, error=describe_refused_call(draft), origins=find_answer_origins(draft))
 		return self.as_approved(replace(call, draft=draft.name), draft)
 
 	def find_draft(self, call: Call) -> Any:
@@ -222,7 +224,15 @@ def describe_edit(draft: Any, result: Any) -> Any:
 	if not draft.edited_arguments:
 		return result
 	arguments = json.loads(draft.edited_arguments)
-	return {"note": f"{draft.answered_by} changed the arguments.", "arguments": arguments, "result": result}
+	noted = {"note": f"{draft.answered_by} changed the arguments.", "arguments": arguments, "result": result}
+	origins = [*getattr(result, "origins", ()), *find_answer_origins(draft)]
+	return ResultText.of(to_text(noted), origins) if origins else noted
+
+
+def find_answer_origins(draft: Any) -> tuple[str, ...]:
+	"""The origin of what somebody other than the run's user has written in an answer: a reason, arguments."""
+	is_of_other = draft.answered_by not in (None, draft.owner)
+	return (OTHERS,) if is_of_other and (draft.reason or draft.edited_arguments) else ()
 
 
 def mail_approver(agent: str, draft: str) -> None:
