@@ -108,6 +108,9 @@ REPORTED = re.compile(
 	re.IGNORECASE,
 )
 """Repeats what somebody has written."""
+STATE_LABEL = re.compile(r"\||[\s*•-]*\w+[\s*]*:[\s*]*\d")
+"""Begins a row of a table, or a state with its count, such as "- **Paid**: 43"; its verbs have no subject."""
+TABLE_HEAD = re.compile(r"(?m)^[ \t]*\|.*\n(?=[ \t]*\|[ \t:|-]*$)")
 EARLIER = re.compile(
 	r"\b(?:earlier|already|previously|before|bereits|schon|vorhin|zuvor|ya|antes|anteriormente|už|již|dříve)\b",
 	re.IGNORECASE,
@@ -223,9 +226,9 @@ def first_words(pattern: str) -> re.Pattern:
 
 
 def split_sentences(text: str) -> list[str]:
-	"""Sentences and lines of an answer without its code blocks, letters, quotes of mails and table rules."""
+	"""Sentences and lines of an answer without code, letters, quoted mails, heads and rules of tables."""
 	text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
-	text = LETTER.sub(":\n", re.sub(r"(?m)^\s*>.*$", "", text))
+	text = LETTER.sub(":\n", re.sub(r"(?m)^\s*>.*$", "", TABLE_HEAD.sub("", text)))
 	text = ABBREVIATION.sub(lambda found: found[0][:-1], text)
 	text = ORDINAL.sub(lambda found: found["marker"] or "", text)
 	quotations = [found.span() for found in QUOTATION.finditer(text)]
@@ -252,7 +255,7 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 		return []
 	found: dict[str, bool] = {}
 	subject = {language: False for language in FIRST_PERSON}
-	is_reported = bool(REPORTED.search(sentence))
+	is_reported = bool(REPORTED.search(sentence) or STATE_LABEL.match(sentence))
 	for clause in split_clauses(sentence):
 		denial = NOT_DONE.search(clause)
 		if DONE.search(clause) and not denial:

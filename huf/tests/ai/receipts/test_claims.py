@@ -181,6 +181,20 @@ class TestClaims(unittest.TestCase):
 			claims = check_answer(answer, mail)
 			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
 
+	def test_states_in_tables_and_counts_are_no_claims_of_the_author(self):
+		rows = [{"status": "Paid", "count": 43, "total": 5.5}, {"status": "Open", "count": 2, "total": 7.25}]
+		read = Evidence((CallEvidence("c", "list_invoices", "read", True, {}, {"rows": rows}),))
+		for answer in (
+			"| Status | Total |\n|---|---:|\n| Paid | 5.50 |\n| Open | 7.25 |",
+			"| Created | Status |\n|---|---|\n| 43 | **Paid** |",
+			"| Bezahlt | 43 |",
+			"Your invoices:\n- **Paid**: 43 invoices\n- **Open**: 2 invoices",
+			"Pagado: 43",
+		):
+			self.assertTrue(all(claim.is_confirmed for claim in check_answer(answer, read)), answer)
+		for answer in ("| I paid it | 43 |", "Paid: the invoice of Anna.", "| Created | 43 |", "- Paid: 41"):
+			self.assertFalse(all(claim.is_confirmed for claim in check_answer(answer, read)), answer)
+
 	def test_a_rejected_or_failed_call_proves_what_the_answer_says_about_it(self):
 		arguments = {"to": "anna@example.com"}
 		error = {"error": "Administrator rejected it: not now. At most 5 a day."}
