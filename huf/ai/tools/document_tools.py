@@ -21,7 +21,7 @@ from huf.ai.tools.fields import (
 	rename_rows,
 	to_visible_dict,
 )
-from huf.ai.tools.filters import clean_filters, clean_order, has_tables
+from huf.ai.tools.filters import check_options, clean_filters, clean_order, has_tables
 from huf.ai.tools.reads import record_reads
 from huf.ai.tools.totals import get_totals
 from huf.ai.tools.workflows import check_workflow_allows, first_state, move_to_state, take_state
@@ -74,6 +74,8 @@ def get_list(
 		limit_start=start,
 		limit_page_length=limit + 1,
 	)
+	if not rows:
+		check_options(doctype, conditions)
 	record_reads(doctype, [row.name for row in rows], fields)
 	visible = [{field: row.get(field) for field in fields} for row in rows[:limit]]
 	return {"doctype": doctype, "rows": visible, "count": len(visible), "more": len(rows) > limit}

@@ -11,6 +11,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.field_values import split_lines
 from huf.ai.tools.fields import check_fields, check_text_format, list_data_fields
 from huf.ai.tools.typed_filters import STANDARD_FIELDTYPES, fit_filter
 
@@ -84,7 +85,7 @@ def parse_condition(doctype: str, entry: Any) -> list:
 			return list(entry[-3:])
 		if entry[0] in tables:
 			return [f"{tables[entry[0]]}.{entry[1]}", *entry[2:]]
-	raise ToolError(f"{entry!r} is not a filter. Give [field, operator, value].")
+	raise ToolError(f"{entry!r} is not a filter. Give a list of [field, operator, value].")
 
 
 def clean_condition(field: str, operator: str, value: Any) -> tuple[str, Any]:
@@ -112,6 +113,20 @@ def fit_condition(column: Column, operator: str, value: Any) -> list[list]:
 	if not column.table:
 		return fitting
 	return [*([column.doctype, *each] for each in fitting), in_table(column)]
+
+
+def check_options(doctype: str, conditions: Iterable[Sequence]) -> None:
+	"""Raises ToolError for a value that is no option of its field, after a query that found nothing.
+
+	Else it would look as if there were no such documents. They may still have an option that is gone.
+	"""
+	for *table, field, operator, value in conditions:
+		df = frappe.get_meta(table[0] if table else doctype).get_field(field)
+		options = split_lines(df.options) if df and df.fieldtype == "Select" else []
+		values = value if isinstance(value, list | tuple) else [value]
+		unknown = [each for each in values if each and str(each) not in options]
+		if options and unknown and operator in ("=", "in"):
+			raise ToolError(f"{field}: {unknown[0]!r} is none of its options: {', '.join(options)}.")
 
 
 def in_table(column: Column) -> list:

@@ -10,7 +10,7 @@ from frappe.utils import getdate
 
 from huf.ai.core.errors import ToolError
 from huf.ai.tools.fields import list_readable_fields
-from huf.ai.tools.filters import Column, clean_filters, find_column, in_table
+from huf.ai.tools.filters import Column, check_options, clean_filters, find_column, in_table
 from huf.ai.tools.reads import record_reads
 from huf.ai.tools.typed_filters import NUMBERS, to_number
 
@@ -74,6 +74,8 @@ def read_fitting(doctype: str, columns: Sequence[Column], conditions: list[list]
 	)
 	if len(rows) > MAX_ROWS_READ:
 		raise ToolError(f"These are more than {MAX_ROWS_READ:,} rows. Narrow the filters.")
+	if not rows:
+		check_options(doctype, conditions)
 	record_reads(doctype, {row[0] for row in rows}, {column.table or column.field for column in columns})
 	return rows
 
@@ -133,6 +135,7 @@ def sort_totals(
 	"""Unless an order is given, periods are in the order of time, other groups have the largest first."""
 	period = next((group.name for group in groups if group.period), None)
 	field, _, direction = (order_by or (period or f"{measures[0]} desc")).strip().partition(" ")
+	direction = direction.strip().lower()
 	known = [*(group.name for group in groups), *measures]
 	if field not in known or direction not in ("", "asc", "desc"):
 		raise ToolError(f"order_by is one of {', '.join(known)}, then asc or desc.")

@@ -55,6 +55,8 @@ class TestTotals(ErpTestCase):
 		)
 		reverse = self.total(group_by=["company"], sum=["total"], order_by="total asc")
 		self.assertEqual(reverse, by_company[::-1])
+		upper = self.total(group_by=["company"], sum=["total"], order_by="total  DESC")
+		self.assertEqual(upper, by_company)
 		self.assertEqual(self.total(group_by=["company"])[0], {"company": self.company, "count": 3})
 
 	def test_dates_are_grouped_by_periods_in_the_order_of_time(self):
@@ -106,6 +108,16 @@ class TestTotals(ErpTestCase):
 			"order_by is one of company, total, count", group_by=["company"], sum=["total"], order_by="x"
 		)
 		self.refused("is not a filter", filters=[["Huf Test Case", "title", "=", "x"]])
+		self.refused("Give a list of", filters=["company", "=", self.company])
+
+	def test_nothing_found_by_a_value_that_is_no_option_is_refused_with_the_options(self):
+		make_case(title=unique("case"), status="Open")
+		for filters in ({"status": "Offen"}, [["status", "in", ["Pending"]]], {"status": ["=", "Done"]}):
+			for query in ({}, {"group_by": []}):
+				with self.subTest(filters, **query), self.assertRaisesRegex(ToolError, "Open, Closed"):
+					tools.get_list(CASE, filters, **query)
+		self.assertTrue(tools.get_list(CASE, {"status": ["in", ["Open", "Pending"]]})["rows"])
+		self.assertEqual(tools.get_list(CASE, {"status": "Open", "title": unique("none")})["rows"], [])
 
 	def test_hidden_fields_and_documents_do_not_count(self):
 		make_case(title=unique("Case"), fee="7")
