@@ -22,3 +22,12 @@ test("what has no text, no number, one row, too many rows or losses is no chart"
 		assert.equal(chartOf(value), null, JSON.stringify(value).slice(0, 80));
 	assert.equal(chartOf(rows(40)).labels.length, 40);
 });
+
+test("rows with equal first texts or different currencies are told apart by their labels", () => {
+	const total = (status, currency) => ({ status, currency, count: 1, total: 5 });
+	assert.deepEqual(chartOf([total("Paid", "EUR"), total("Paid", "CZK")]).labels, ["Paid · EUR", "Paid · CZK"]);
+	assert.deepEqual(chartOf([total("Paid", "EUR"), total("Open", "CZK")]).labels, ["Paid · EUR", "Open · CZK"]);
+	assert.deepEqual(chartOf([total("Paid", "EUR"), total("Open", "EUR")]).labels, ["Paid", "Open"]);
+	const invoices = ["A", "B"].map((name) => ({ name, customer: `of ${name}`, total: 1 }));
+	assert.deepEqual(chartOf(invoices).labels, ["A", "B"]);
+});
