@@ -85,6 +85,22 @@ def keep_alphanumerics(text: str) -> str:
 	return "".join(filter(str.isalnum, text)).casefold()
 
 
+def drop_nulls(arguments: dict, schema: dict) -> dict:
+	"""The arguments without null for optional ones that cannot be null: some models send all of them."""
+	properties, required = schema.get("properties") or {}, schema.get("required") or ()
+	optional = {name: each for name, each in properties.items() if name not in required}
+	return {
+		name: value
+		for name, value in arguments.items()
+		if value is not None or not refuses_null(optional.get(name))
+	}
+
+
+def refuses_null(schema: Any) -> bool:
+	kinds = schema.get("type") if isinstance(schema, dict) else None
+	return "null" not in ([kinds] if isinstance(kinds, str) else kinds or ["null"])
+
+
 def check_arguments(arguments: dict, schema: dict) -> None:
 	"""Validate arguments against a JSON Schema.
 

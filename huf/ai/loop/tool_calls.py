@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
+from huf.ai.core.arguments import check_arguments, drop_nulls, mask_secrets, parse_arguments, to_text
 from huf.ai.core.errors import OutcomeUnknown, RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.event_loops import Finished
 from huf.ai.core.events import Emit, EventKind
@@ -47,7 +47,7 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 		names = ", ".join(sorted(tools)) or "none"
 		return Call(request, position, error=f"There is no tool {request.name!r}. The tools are: {names}.")
 	try:
-		arguments = parse_arguments(request.arguments)
+		arguments = drop_nulls(parse_arguments(request.arguments), tool.parameters)
 		check_arguments(arguments, tool.parameters)
 	except ToolError as error:
 		return Call(request, position, tool, error=str(error))

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from huf.ai.core.arguments import check_arguments, parse_arguments, strip_fence, truncate_result
+from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments, strip_fence, truncate_result
 from huf.ai.core.errors import ToolError
 from huf.tests.measuring import assert_bounded
 
@@ -93,3 +93,12 @@ class TestParse(unittest.TestCase):
 
 	def test_lone_surrogate_is_replaced(self):
 		self.assertEqual(parse_arguments(r'{"a": ["\ud800"]}'), {"a": ["\N{REPLACEMENT CHARACTER}"]})
+
+	def test_null_is_dropped_only_for_what_is_optional_and_cannot_be_null(self):
+		kinds = {"name": "string", "limit": "integer", "due": ["string", "null"]}
+		schema = {"properties": {each: {"type": kind} for each, kind in kinds.items()}, "required": ["name"]}
+		schema["properties"] |= {"any": {}, "yes": True}
+		given = dict.fromkeys(("name", "limit", "due", "any", "yes", "unknown"))
+		self.assertEqual(list(drop_nulls(given, schema)), ["name", "due", "any", "yes", "unknown"])
+		self.assertEqual(drop_nulls({"limit": 0}, schema), {"limit": 0})
+		self.assertEqual(drop_nulls(given, {}), given)

@@ -36,7 +36,7 @@ class TestPrepare(unittest.TestCase):
 	def test_invalid_arguments_and_unknown_tools_are_rejected_before_a_call(self):
 		ran = []
 		requests = (
-			request("search", '{"query": "x"}'),
+			request("search", '{"query": "x", "limit": null}'),
 			request("search", '{"limit": "many"}'),
 			request("serach", "{}"),
 		)

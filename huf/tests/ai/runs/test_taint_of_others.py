@@ -79,14 +79,14 @@ class TestOthers(TaintCase):
 		self.assertFalse(frappe.db.exists("ToDo", self.todo))
 
 	def test_who_may_have_asked_for_a_call_approves_it_only_if_they_may_make_it(self):
-		manager, reader = make_user("Huf Manager"), make_user("Huf Manager", "System Manager")
+		manager = make_user("Huf Manager")
 		chat = self.write(self.person, "Hi", text("Hi"))["conversation"]
 		self.ask_to_delete(manager, chat)
 		draft = self.assert_asks(chat)
 		for arguments in (None, {"name": self.todo}):
 			with acting_as(manager), self.assertRaisesRegex(UsageError, "only what you may do yourself"):
 				approve_call(draft["draft"], draft["digest"], arguments)
-		with acting_as(reader):
+		with acting_as("Administrator"):
 			approve_call(draft["draft"], draft["digest"])
 		self.server.script(text("Done."))
 		work_on(draft["run"])

@@ -10,7 +10,7 @@ from huf.tests.ai.tools.test_erp_documents import COMPANY, INVOICE, PLAIN_RULES,
 from huf.tests.doctypes import CASE, EDITOR, READER, field, make_case, make_doctype
 from huf.tests.factories import make, make_user, unique
 
-SALE, SALE_ITEM, SALE_TAX = "Huf Test Sale", "Huf Test Sale Item", "Huf Test Sale Tax"
+QUOTE, QUOTE_ITEM, QUOTE_TAX = "Huf Test Quote", "Huf Test Quote Item", "Huf Test Quote Tax"
 
 
 class TestTotals(ErpTestCase):
@@ -141,31 +141,31 @@ class TestTotals(ErpTestCase):
 class TestCurrencies(ErpTestCase):
 	def setUp(self):
 		super().setUp()
-		if not frappe.db.exists("DocType", SALE):
+		if not frappe.db.exists("DocType", QUOTE):
 			row = [field("net", "Currency", options="currency"), field("item", "Data")]
-			make_doctype(SALE_ITEM, row, [], istable=1)
-			make_doctype(SALE_TAX, [field("rate", "Percent")], [], istable=1)
+			make_doctype(QUOTE_ITEM, row, [], istable=1)
+			make_doctype(QUOTE_TAX, [field("rate", "Percent")], [], istable=1)
 			fields = [
 				field("currency", "Data"),
-				field("taxes", "Table", options=SALE_TAX),
+				field("taxes", "Table", options=QUOTE_TAX),
 				field("company", "Link", options=COMPANY),
 				field("total", "Currency", options="currency"),
 				field("base_total", "Currency", options="Company:company:default_currency"),
-				field("items", "Table", options=SALE_ITEM),
+				field("items", "Table", options=QUOTE_ITEM),
 			]
-			make_doctype(SALE, fields, PLAIN_RULES)
+			make_doctype(QUOTE, fields, PLAIN_RULES)
 		for currency in ("EUR", "EUR", "USD"):
 			rows = [{"item": "Bolt", "net": 5}]
-			make(SALE, company=self.company, currency=currency, total=5, base_total=4, items=rows)
+			make(QUOTE, company=self.company, currency=currency, total=5, base_total=4, items=rows)
 
 	def test_rows_of_two_tables_are_not_multiplied(self):
 		with self.assertRaisesRegex(ToolError, "one table only"):
 			self.total(group_by=["taxes.rate"], sum=["items.net"])
 		with self.assertRaisesRegex(ToolError, "one table only"):
-			tools.get_list(SALE, {"taxes.rate": 19}, sum=["items.net"])
+			tools.get_list(QUOTE, {"taxes.rate": 19}, sum=["items.net"])
 
 	def total(self, **query) -> list[dict]:
-		return tools.get_list(SALE, {"company": self.company}, **query)["rows"]
+		return tools.get_list(QUOTE, {"company": self.company}, **query)["rows"]
 
 	def test_amounts_in_different_currencies_are_not_added_up(self):
 		for name in ("total", "items.net"):
