@@ -77,7 +77,8 @@ def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any,
 def check_own_rights(row, arguments: dict, text: str) -> None:
 	"""Raises UsageError with this text if the session user may not make the call with these arguments.
 
-	Who changes them, or has perhaps asked for them, decides what is done with the rights of the run's user.
+	Somebody who changes the arguments, or may have asked for the call, would otherwise act with the rights of
+	the run's user.
 	"""
 	if frappe.session.user == row.owner:
 		return

@@ -86,7 +86,7 @@ def keep_alphanumerics(text: str) -> str:
 
 
 def drop_nulls(arguments: dict, schema: dict) -> dict:
-	"""The arguments without null for optional ones that cannot be null: some models send all of them."""
+	"""Leave out null for optional arguments that do not allow it: some models send every argument."""
 	properties, required = schema.get("properties") or {}, schema.get("required") or ()
 	optional = {name: each for name, each in properties.items() if name not in required}
 	return {

@@ -151,8 +151,8 @@ def rank_facts(query: str, rows: list) -> list:
 
 
 def is_of_others(row) -> bool:
-	"""Whether a fact was last saved by another user, who lacks a role of the session user, so that nothing
-	may be done on their word. Managers write the agent's instructions anyway.
+	"""Whether another user, who lacks one of the session user's roles, saved the fact last: the run must not
+	follow it without asking. Managers are excepted, because they also write the agent's instructions.
 	"""
 	user, author = frappe.session.user, row.modified_by
 	if author == user or is_manager(author):

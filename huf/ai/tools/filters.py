@@ -40,8 +40,8 @@ class Column:
 
 
 def find_column(doctype: str, name: str, allowed: Sequence[str]) -> Column:
-	"""`allowed`: the fields of the DocType that the user may read. An unknown field is an error: without a
-	filter the answer would be one to another question.
+	"""`allowed`: the fields of the DocType that the user may read. Raises ToolError for any other field,
+	because a list without one of its filters would answer a different question.
 	"""
 	table, _, field = name.rpartition(".")
 	if not table:
@@ -116,9 +116,10 @@ def fit_condition(column: Column, operator: str, value: Any) -> list[list]:
 
 
 def check_options(doctype: str, conditions: Iterable[Sequence]) -> None:
-	"""Raises ToolError for a value that is no option of its field, after a query that found nothing.
+	"""Raises ToolError for a value that is not an option of its Select field.
 
-	Else it would look as if there were no such documents. They may still have an option that is gone.
+	Called only if nothing was found: the model does not see the options and would report that no documents
+	exist. Stored documents may have an option that was removed since, so other results are not checked.
 	"""
 	for *table, field, operator, value in conditions:
 		df = frappe.get_meta(table[0] if table else doctype).get_field(field)

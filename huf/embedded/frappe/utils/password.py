@@ -44,10 +44,9 @@ def store(doctype, name, fieldname, password, *, encrypted):
 
 def read_stored(doctype, name, fieldname, *, encrypted):
 	"""(name, secret) as they are stored."""
-	return frappe.db.execute(
-		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = ?",  # noqa: E501
-		(doctype, name, fieldname, encrypted),
-	).fetchone()
+	query = """SELECT name, password FROM `__Auth`
+		WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = ?"""
+	return frappe.db.execute(query, (doctype, name, fieldname, encrypted)).fetchone()
 
 
 # --- encryption ---
