@@ -151,7 +151,7 @@ class TextsByAuthor:
 	"""What a run has read, by author.
 
 	`named`: what the person wrote to the agent, and the agent's settings. `later`: this site's own data that
-	was read after untrusted content, which may have had it read.
+	was read after untrusted content, which may have asked for it.
 	"""
 
 	named: Text

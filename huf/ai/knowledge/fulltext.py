@@ -20,7 +20,7 @@ OLD_INDEX_NAME = "huf_knowledge_words"
 MAX_WORD_CHARS = 60
 MAX_RANKED_ROWS = 8_000
 MAX_ROWS_PER_TERM = 2_000
-"""Where the index does not rank: a term with more matches says too little."""
+"""Of an index that does not rank. A term with more matches says too little to count."""
 MIN_WORD_CHARS = 3
 """Shorter words are not indexed by InnoDB (`innodb_ft_min_token_size`)."""
 STOP_WORDS = frozenset(

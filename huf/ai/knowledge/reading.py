@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, time
 from html import unescape
 
 from huf.ai.core.errors import UsageError
@@ -122,10 +123,17 @@ def render_rows(rows: Iterable[Sequence]) -> Iterator[str]:
 		used.update(places)
 		# A row may be padded to thousands of columns. As one text, it takes less memory than its cells.
 		cells = row[: places[-1] + 1] if places else ()
-		lines.append(CELL_END.join("" if cell is None else str(cell) for cell in cells))
+		lines.append(CELL_END.join(map(render_cell, cells)))
 	for line in filter(None, lines):
 		cells = line.split(CELL_END)
 		yield " | ".join(cell for place, cell in enumerate(cells) if place in used)
+
+
+def render_cell(value) -> str:
+	"""A value of openpyxl, which returns a date as midnight of that day."""
+	if isinstance(value, datetime) and value.time() == time.min:
+		value = value.date()
+	return "" if value is None else str(value)
 
 
 def read_pptx(content: bytes) -> list[Part]:

@@ -223,7 +223,7 @@ def find_unproven(
 	"""Numbers that are neither on record nor the result of a calculation with others of the sentence.
 
 	Without a call, numbers of the prompt count only if something was calculated with them. `intended`:
-	those that a sentence states which says what was asked for, or not done.
+	numbers of a sentence that only says what was asked for, or what was not done.
 	"""
 	unproven = [each for each in stated if not (intended & {*each[1]} or proves(*each, evidence))]
 	results = [each for each in unproven if not evidence.given_numbers.intersection(each[1])]

@@ -40,7 +40,7 @@ def get_totals(
 	limit: int = 20,
 	start: int = 0,
 ) -> dict:
-	"""{doctype, rows, count, more}: per group the grouped values, `count` of documents, and the sums.
+	"""{doctype, rows, count, more}: per group the grouped values, the sums, and the `count` of documents.
 
 	The database adds nothing up, because the forms of aggregates that Frappe accepts differ by its version.
 	"""
@@ -109,18 +109,19 @@ def find_currency(doctype: str, column: Column) -> str | None:
 
 def total_groups(rows: Sequence[Sequence], groups: Sequence[Group], sums: dict[str, Column]) -> list[dict]:
 	"""A total per group. A document with several rows in a group counts once, and so do its own numbers."""
+	measures = (*sums, "count")
 	found: dict[tuple, tuple[dict, ...]] = {}
 	for place, (name, *values) in enumerate(rows):
 		key = tuple(group.fit(value) for group, value in zip(groups, values, strict=False))
-		names, *numbers = found.setdefault(key, tuple({} for _ in (name, *sums)))
+		*numbers, names = found.setdefault(key, tuple({} for _ in measures))
 		names[name] = 1
 		for column, number, value in zip(sums.values(), numbers, values[len(groups) :], strict=True):
 			number[place if column.table else name] = value or 0
 	if not groups and not found:
-		found[()] = tuple({} for _ in ("count", *sums))
+		found[()] = tuple({} for _ in measures)
 	fields = [group.name for group in groups]
 	return [
-		dict(zip((*fields, "count", *sums), (*key, *map(add_numbers, numbers)), strict=True))
+		dict(zip((*fields, *measures), (*key, *map(add_numbers, numbers)), strict=True))
 		for key, numbers in found.items()
 	]
 

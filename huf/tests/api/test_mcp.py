@@ -143,7 +143,7 @@ class TestTools(McpTestCase):
 	def test_ask_tool_returns_the_answer_and_continues_a_conversation(self):
 		ask = next(name for name in self.names() if name.startswith("ask_"))
 		self.server.script(text("Anna."), text("Anna, I said."))
-		first = self.call(ask, {"message": "Who?"})["structuredContent"]
+		first = self.call(ask, {"message": "Who?", "conversation": None})["structuredContent"]
 		self.assertEqual((first["answer"], first["status"]), ("Anna.", "Success"))
 		second = self.call(ask, {"message": "Who?", "conversation": first["conversation"]})
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])

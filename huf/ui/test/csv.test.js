@@ -6,6 +6,11 @@ test("signs of CSV are quoted, and numbers are not", () => {
 	assert.equal(toCsv([["A, B", 'say "x"', "two\nlines", null, -1.5]]), '"A, B","say ""x""","two\nlines",,-1.5\r\n');
 });
 
+test("languages with decimal commas have semicolons between columns", () => {
+	assert.equal(toCsv([["A; B", 1.5, "1,5", "a.b"]], "de"), '"A; B";1,5;1,5;a.b\r\n');
+	assert.equal(toCsv([["A; B", 1.5, "1,5"]], "en"), 'A; B,1.5,"1,5"\r\n');
+});
+
 test("sums have no digits of binary fractions", () => {
 	assert.equal(toCsv([[0.1 + 0.2, 2.7149999999999994, 12345678.25]]), "0.3,2.715,12345678.25\r\n");
 });

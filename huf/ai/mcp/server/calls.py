@@ -19,7 +19,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.run_states import RunState, continue_run, read_state
-from huf.ai.core.arguments import check_arguments
+from huf.ai.core.arguments import check_arguments, drop_nulls
 from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.tool_threads import run_in_thread
@@ -54,8 +54,9 @@ class Tools(Catalog):
 		try:
 			if params.request_state:
 				return await resume(ctx, params)
-			check_arguments(params.arguments or {}, tool.spec.input_schema)
-			return await start(ctx, tool, params.arguments or {})
+			arguments = drop_nulls(params.arguments or {}, tool.spec.input_schema)
+			check_arguments(arguments, tool.spec.input_schema)
+			return await start(ctx, tool, arguments)
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			return build_refusal(error)
 

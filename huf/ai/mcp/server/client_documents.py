@@ -68,7 +68,7 @@ def may_fetch() -> bool:
 async def fetch_document(client_id: str) -> dict[str, Any] | None:
 	async def refuse_redirects(address: str) -> None:
 		if address != client_id:
-			raise ToolError("A Client ID Metadata Document is not redirected.")
+			raise ToolError("The address of a Client ID Metadata Document must not redirect.")
 
 	frappe.db.rollback()
 	try:

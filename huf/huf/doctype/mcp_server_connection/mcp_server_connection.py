@@ -15,7 +15,7 @@ from huf.ai.storage.jobs import enqueue_job
 
 STATE_FIELDS = ("state", "server", "checked_at", "error", "offered")
 CONNECTED_BY = ("transport", "url", "command", "auth", "allow_private_hosts", "disabled")
-"""Fields after whose change the server is asked for its tools again."""
+"""If one of these fields changes, the server is asked for its tools again."""
 REFRESH = "huf.ai.mcp.client.connections.refresh_connection"
 CHOICES = ("chosen", "effect", "requires_approval")
 """Fields of a tool's row that people set; all others come from the server or from an acceptance."""

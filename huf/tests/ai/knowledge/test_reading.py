@@ -3,6 +3,7 @@
 import io
 import unittest
 import zipfile
+from datetime import date, datetime
 from unittest.mock import patch
 
 from hypothesis import given
@@ -86,6 +87,10 @@ class TestFiles(unittest.TestCase):
 		)
 		far = ((None, "name", *[None] * 500, "end"), (None, "Anna"))
 		self.assertEqual(read_file("a.xlsx", make_xlsx(far))[0].text, "name | end\nAnna")
+
+	def test_dates_of_an_xlsx_are_read_without_a_time(self):
+		rows = [(date(2026, 11, 28), datetime(2026, 11, 28, 9, 30))]
+		self.assertEqual(read_file("a.xlsx", make_xlsx(rows))[0].text, "2026-11-28 | 2026-11-28 09:30:00")
 
 	def test_an_xlsx_is_read_to_its_last_row(self):
 		rows = [("first",), *[()] * 60_000, ("last",)]

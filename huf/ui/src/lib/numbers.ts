@@ -4,7 +4,7 @@ const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
 /** Where decimals have a comma, 1.500 is fifteen hundred. */
 const GROUPED = /^[+-]?[1-9]\d{0,2}\.\d{3}$/;
 
-const hasComma = (locale: string) => new Intl.NumberFormat(locale).format(1.5).includes(",");
+export const hasComma = (locale: string) => new Intl.NumberFormat(locale).format(1.5).includes(",");
 
 /** A number as readers of a language write it, or with a decimal point; null if there is none, undefined if it is no number. */
 export function readNumber(value: unknown, locale: string): number | null | undefined {
