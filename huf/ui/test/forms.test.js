@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nextTick } from "vue";
-import { useRecordForm } from "../src/records/useRecordForm.js";
-import { useTriggerForm } from "../src/triggers/useTriggerForm.js";
+import { useRecordForm } from "../src/records/useRecordForm.ts";
+import { useTriggerForm } from "../src/triggers/useTriggerForm.ts";
 
 const META = {
 	name: "Shop",

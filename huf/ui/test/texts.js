@@ -35,6 +35,6 @@ export function namedKeys(keys, sources) {
 }
 
 export function keysOfFirstPage(keys) {
-	const files = [...filesFrom(path.join(SOURCES, "main.js"))];
+	const files = [...filesFrom(path.join(SOURCES, "main.ts"))];
 	return namedKeys(keys, files.map((file) => readFileSync(file, "utf8")).join("\n"));
 }

@@ -29,6 +29,8 @@ export interface Meta {
 	tables: Record<string, Field[]>;
 	can: Record<string, boolean>;
 	is_single?: boolean;
+	/** Users name its records. */
+	is_named?: boolean;
 	is_submittable?: boolean;
 	title_field?: string;
 	columns?: string[];

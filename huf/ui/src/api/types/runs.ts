@@ -50,6 +50,8 @@ export interface Run {
 	reference_doctype: string | null;
 	reference_name: string | null;
 	offline: boolean;
+	/** The router's decision, of a run in chat. */
+	route?: { route: string; escalated?: boolean; confidence: number; reasons?: string[] } | null;
 	/** Its contents have been deleted; only on a run's own page. */
 	is_blanked?: boolean;
 }

@@ -2,22 +2,25 @@
  * Answers one draft. After a refusal the draft is loaded again: its effect may have changed, or somebody else may have
  * answered it.
  */
-import { reactive, ref, watch } from "vue";
+import { reactive, shallowRef, watch } from "vue";
 import { approveDraft, fetchDraft, rejectDraft } from "../api/drafts.ts";
+import type { ApiError } from "../api/errors.ts";
+import type { Draft } from "../api/types/drafts.ts";
+import type { JsonObject } from "../api/types/values.ts";
 import { updateDraft } from "../state/drafts.ts";
 
-/** @param given returns the draft as the page knows it; @param answered is called with an answered draft */
-export function useAnswer(given, answered) {
-	const draft = ref(given());
+/** `given` returns the draft as the page knows it; `answered` is called with an answered draft. */
+export function useAnswer(given: () => Draft, answered: (draft: Draft) => void) {
+	const draft = shallowRef(given());
 	const state = reactive({
-		mode: "look", // look | edit | reject
+		mode: "look" as "look" | "edit" | "reject",
 		isBusy: false,
-		problem: null,
+		problem: null as ApiError | null,
 		/** The draft differs from the one that was shown before. */
 		isRenewed: false,
 	});
 
-	function take(now) {
+	function take(now: Draft): void {
 		const before = draft.value;
 		draft.value = { ...now };
 		const isOther = now.draft !== before.draft;
@@ -26,7 +29,7 @@ export function useAnswer(given, answered) {
 		else if (now.digest !== before.digest) Object.assign(state, { problem: null, isRenewed: true });
 	}
 
-	async function attempt(answer) {
+	async function attempt(answer: () => Promise<Partial<Draft>>): Promise<void> {
 		if (state.isBusy) return;
 		const { draft: name } = draft.value;
 		Object.assign(state, { isBusy: true, problem: null });
@@ -40,14 +43,14 @@ export function useAnswer(given, answered) {
 		state.isBusy = false;
 	}
 
-	function settle(now) {
+	function settle(now: Draft): void {
 		take(now);
 		updateDraft(now);
 		if (now.status !== "Pending") answered(now);
 	}
 
-	const approve = (other) => attempt(() => approveDraft(draft.value.draft, draft.value.digest, other));
-	const reject = (reason) => attempt(() => rejectDraft(draft.value.draft, reason || undefined));
+	const approve = (other?: JsonObject) => attempt(() => approveDraft(draft.value.draft, draft.value.digest, other));
+	const reject = (reason?: string) => attempt(() => rejectDraft(draft.value.draft, reason || undefined));
 
 	// A response requested before the answer would look newer than it.
 	watch(given, (now) => state.isBusy || take(now));

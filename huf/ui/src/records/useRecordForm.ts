@@ -8,32 +8,35 @@ import { currentLocale, t } from "../i18n/index.ts";
 import { isChanged, missingOf, restoreValues, toBody, toValues, unreadableOf, withoutSecrets } from "../lib/meta.ts";
 import { parseJson } from "../lib/json.ts";
 import { showError } from "../state/notices.ts";
+import type { ApiError } from "../api/errors.ts";
+import type { Attachment } from "../api/types/conversations.ts";
+import type { Field, Meta, RecordAnswer, Values } from "../api/types/records.ts";
 import { invalidateAll } from "../state/queries.ts";
 import { recall, remember } from "../state/storage.ts";
-import { readMeta } from "./metas.js";
+import { readMeta } from "./metas.ts";
 
-const NOTHING = markRaw({ fields: [], tables: {}, can: {} });
+const NOTHING: Meta = markRaw({ name: "", label: "", fields: [], tables: {}, can: {} });
 
-export function useRecordForm(doctype) {
+export function useRecordForm(doctype: string) {
 	const form = reactive({
 		doctype,
 		meta: NOTHING,
-		name: null,
+		name: null as string | null,
 		/** The stored record as it was loaded. */
-		doc: null,
-		can: {},
-		files: [],
+		doc: null as Values | null,
+		can: {} as Record<string, boolean>,
+		files: [] as Attachment[],
 		/** Where its outside content came from, as agents see it. */
-		untrusted: null,
-		values: {},
-		saved: {},
+		untrusted: null as string | null,
+		values: {} as Values,
+		saved: {} as Values,
 		isLoading: false,
-		loadError: null,
+		loadError: null as ApiError | null,
 		isSaving: false,
 		isTried: false,
 		wasSaved: false,
 		wasRestored: false,
-		problem: null,
+		problem: null as Pick<ApiError, "message" | "kind"> | null,
 		isConflict: false,
 	});
 	const isDirty = computed(() => isChanged(form.meta, form.values, form.saved, currentLocale()));
@@ -41,7 +44,7 @@ export function useRecordForm(doctype) {
 	const unreadable = computed(() => unreadableOf(form.meta, form.values, currentLocale()));
 	const errors = computed(() => {
 		if (!form.isTried) return {};
-		const withText = (text) => (field) => [field.fieldname, text];
+		const withText = (text: string) => (field: Field) => [field.fieldname, text];
 		const found = [...missing.value.map(withText(t("form.needed"))), ...unreadable.value.map(withText(t("edit.wrong.number")))];
 		return Object.fromEntries(found);
 	});
@@ -50,13 +53,13 @@ export function useRecordForm(doctype) {
 	let newest = 0;
 	/** The record requested last: the page may move on while another is being saved. */
 	let wanted = "";
-	let savedTimer;
+	let savedTimer: ReturnType<typeof setTimeout>;
 
 	/**
 	 * Loads a stored record, or starts a new one with given values for fields that it has. `sent`: the values just stored;
 	 * input since then stays. -> whether the record is shown now
 	 */
-	async function open(name, given = {}, sent = null) {
+	async function open(name: string | null, given: Values = {}, sent: Values | null = null): Promise<boolean> {
 		const number = ++newest;
 		wanted = `${form.doctype}:${name || ""}`;
 		Object.assign(form, { isLoading: true, loadError: null });
@@ -79,7 +82,7 @@ export function useRecordForm(doctype) {
 		}
 	}
 
-	function take(meta, read, given = {}) {
+	function take(meta: Meta, read: RecordAnswer | null, given: Values = {}): void {
 		const blank = toValues(meta, read?.doc);
 		const known = Object.entries(given).filter(([name]) => name in blank && !Array.isArray(blank[name]));
 		const saved = { ...blank, ...Object.fromEntries(known) };
@@ -108,7 +111,7 @@ export function useRecordForm(doctype) {
 	}
 
 	/** -> the stored record's name, or null: the form shows the reason, or another record */
-	async function save({ isOver = false, ...given } = {}) {
+	async function save({ isOver = false, ...given }: Values = {}): Promise<string | null> {
 		Object.assign(form, { isTried: true, problem: null, wasSaved: false });
 		Object.assign(form.values, given);
 		if (missing.value.length) return null;
@@ -148,17 +151,17 @@ export function useRecordForm(doctype) {
 		}
 	}
 
-	async function store(isOver) {
+	async function store(isOver: boolean): Promise<{ name: string }> {
 		const { doctype, name, meta, values, saved } = form;
 		if (!name) return createRecord(doctype, { ...toBody(meta, values, null, currentLocale()), ...(meta.is_named ? { name: values.name } : {}) });
-		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.doc.modified;
+		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.doc!.modified;
 		return updateRecord(doctype, name, { ...toBody(meta, values, saved, currentLocale()), modified });
 	}
 
 	async function isOutdated() {
 		if (!form.name) return false;
 		const now = await fetchRecord(form.doctype, form.name).catch(() => null);
-		return Boolean(now) && now.doc.modified !== form.doc.modified;
+		return now !== null && now.doc.modified !== form.doc!.modified;
 	}
 
 	watch(
@@ -174,4 +177,4 @@ export function useRecordForm(doctype) {
 	return reactive({ form, isDirty, missing, errors, open, discard, save });
 }
 
-const copy = (values) => JSON.parse(JSON.stringify(values));
+const copy = (values: Values): Values => JSON.parse(JSON.stringify(values));

@@ -1,8 +1,8 @@
 /** Ctrl+S, or Cmd+S, saves while the component is on the page. */
 import { onBeforeUnmount, onMounted } from "vue";
 
-export function useSaveKey(save) {
-	function onKey(event) {
+export function useSaveKey(save: () => unknown): void {
+	function onKey(event: KeyboardEvent): void {
 		if (!(event.metaKey || event.ctrlKey) || event.shiftKey || event.key.toLowerCase() !== "s") return;
 		event.preventDefault();
 		save();

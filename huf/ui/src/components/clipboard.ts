@@ -1,7 +1,7 @@
 /**
  * Copies text to the clipboard, also on a site without HTTPS, where browsers offer only the old API. -> whether it worked
  */
-export async function copyText(text) {
+export async function copyText(text: string): Promise<boolean> {
 	try {
 		await navigator.clipboard.writeText(text);
 		return true;
@@ -10,7 +10,7 @@ export async function copyText(text) {
 	}
 }
 
-function copyBySelection(text) {
+function copyBySelection(text: string): boolean {
 	const focused = document.activeElement;
 	const area = Object.assign(document.createElement("textarea"), { value: text, readOnly: true });
 	area.style.cssText = "position:fixed;opacity:0;pointer-events:none";
@@ -22,6 +22,6 @@ function copyBySelection(text) {
 		return false;
 	} finally {
 		area.remove();
-		focused?.focus?.();
+		if (focused instanceof HTMLElement) focused.focus();
 	}
 }

@@ -1,13 +1,13 @@
 /** Loads messages and their renderer when the user begins to write or opens a conversation. */
 import { defineAsyncComponent } from "vue";
-import { loadMarkdown } from "../components/markdownLoader.js";
+import { loadMarkdown } from "../components/markdownLoader.ts";
 import { t } from "../i18n/index.ts";
 import { showError } from "../state/notices.ts";
 
 const RETRY_MS = 3_000;
 const MAX_RETRY_MS = 60_000;
 
-let loading = null;
+let loading: Promise<typeof import("./ChatThread.vue")> | null = null;
 
 function loadThread() {
 	loadMarkdown();

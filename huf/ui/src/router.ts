@@ -1,8 +1,9 @@
 /**
  * Every page has its own address under /huf. A route names its view and optionally the lower part of the sidebar; a new
- * page is one more line here and, if it belongs in the sidebar, one in layout/sections.js.
+ * page is one more line here and, if it belongs in the sidebar, one in layout/sections.ts.
  */
-import { createRouter, createWebHistory } from "vue-router";
+import type { Component } from "vue";
+import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
 import ChatPage from "./chat/ChatPage.vue";
 import { later, t } from "./i18n/index.ts";
@@ -11,13 +12,13 @@ import { showError } from "./state/notices.ts";
 const MissingPage = later(() => import("./components/MissingPage.vue"));
 
 /** A page that loads when it is first opened. `section` is its entry in the sidebar. */
-const page = (path, name, section, component, meta = {}) => ({ path, name, component, meta: { section, ...meta } });
+const page = (path: string, name: string, section: string | null, component: Component, meta = {}) => ({ path, name, component, meta: { section, ...meta } });
 
 /** The page of a record whose DocType has a list of its own. */
-const record = (path, name, section, doctype) =>
+const record = (path: string, name: string, section: string, doctype: string) =>
 	page(path, name, section, later(() => import("./records/RecordPage.vue")), { doctype, list: section });
 
-export const routes = [
+export const routes: RouteRecordRaw[] = [
 	page("/", "home", "home", later(() => import("./home/HomePage.vue"))),
 	{
 		path: "/chat/:conversation?",

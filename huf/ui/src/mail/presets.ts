@@ -1,5 +1,7 @@
 /** Servers of mail providers, and whether they accept app passwords or require OAuth. */
-const on = (imap, smtp, isTls = true, isOAuth = false) => ({
+import type { Values } from "../api/types/records.ts";
+
+const on = (imap: string, smtp: string, isTls = true, isOAuth = false) => ({
 	auth_method: isOAuth ? "OAuth" : "Password",
 	imap_host: imap,
 	imap_port: 993,
@@ -9,7 +11,7 @@ const on = (imap, smtp, isTls = true, isOAuth = false) => ({
 	smtp_security: isTls ? "SSL/TLS" : "STARTTLS",
 });
 
-export const PRESETS = {
+export const PRESETS: Record<string, ReturnType<typeof on>> = {
 	Gmail: on("imap.gmail.com", "smtp.gmail.com"),
 	Fastmail: on("imap.fastmail.com", "smtp.fastmail.com"),
 	iCloud: on("imap.mail.me.com", "smtp.mail.me.com", false),
@@ -17,4 +19,4 @@ export const PRESETS = {
 };
 
 /** The provider of a mailbox's servers; "": none of these. */
-export const presetOf = (values) => Object.keys(PRESETS).find((name) => PRESETS[name].imap_host === values.imap_host) || "";
+export const presetOf = (values: Values): string => Object.keys(PRESETS).find((name) => PRESETS[name].imap_host === values.imap_host) || "";

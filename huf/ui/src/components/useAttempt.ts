@@ -1,16 +1,17 @@
 import { ref } from "vue";
+import type { ApiError } from "../api/errors.ts";
 import { dismiss, showError } from "../state/notices.ts";
 
 /**
  * What a button starts: `isBusy` while it is at work, and its failure is shown until it is tried again.
- * @returns {{isBusy, attempt}} `attempt(work)` resolves to whether the work succeeded
+ * `attempt(work)` resolves to whether the work succeeded.
  */
-export function useAttempt(onError = showError) {
+export function useAttempt(onError: (error: ApiError) => number | undefined = showError) {
 	const isBusy = ref(false);
-	let shown;
-	async function attempt(work) {
+	let shown: number | undefined;
+	async function attempt(work: () => unknown): Promise<boolean> {
 		isBusy.value = true;
-		dismiss(shown);
+		if (shown) dismiss(shown);
 		try {
 			await work();
 			return true;

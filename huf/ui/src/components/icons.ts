@@ -1,5 +1,5 @@
 /** The drawings of AppIcon.vue: one path each on a 20 × 20 grid. */
-export const PATHS = {
+export const PATHS: Record<string, string> = {
 	plus: "M10 4.5v11M4.5 10h11",
 	compose:
 		"M10.5 4.5H6a2 2 0 0 0-2 2V14a2 2 0 0 0 2 2h7.5a2 2 0 0 0 2-2V9.5M9 11l.4-2.2 6-6 1.8 1.8-6 6L9 11Z",

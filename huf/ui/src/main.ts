@@ -2,7 +2,7 @@ import { VueQueryPlugin } from "@tanstack/vue-query";
 import { createApp } from "vue";
 import App from "./App.vue";
 import { loadLocale } from "./i18n/index.ts";
-import { router } from "./router.js";
+import { router } from "./router.ts";
 import { queryClient } from "./state/queries.ts";
 import { boot } from "./state/session.ts";
 import "./styles.css";

@@ -11,21 +11,24 @@ import { boot } from "../state/session.ts";
 import { showError } from "../state/notices.ts";
 import { invalidateAll } from "../state/queries.ts";
 import { recall, remember } from "../state/storage.ts";
+import type { Trigger } from "../api/types/triggers.ts";
+import type { Values } from "../api/types/records.ts";
+import type { ApiError } from "../api/errors.ts";
 
 const isAdministrator = boot.user === "Administrator";
 
 export function useTriggerForm() {
 	const form = reactive({
-		name: null,
+		name: null as string | null,
 		values: toValues(),
 		saved: toValues(),
 		/** `modified` of the loaded trigger: the site refuses to overwrite a newer one. */
-		modified: null,
+		modified: null as string | null,
 		hasSecret: false,
 		isSaving: false,
 		isTried: false,
 		wasRestored: false,
-		problem: null,
+		problem: null as ApiError | null,
 		isConflict: false,
 	});
 	const isDirty = computed(() => isChanged(form.values, form.saved));
@@ -36,8 +39,8 @@ export function useTriggerForm() {
 	const draftName = () => (form.name ? `draft:trigger:${form.name}` : "draft:new-trigger");
 
 	/** Starts with a stored trigger, or with blank values and given ones. */
-	function open(doc, given = {}) {
-		const saved = { ...toValues(doc || {}), ...given };
+	function open(doc: Trigger | null, given: Values = {}): void {
+		const saved: Values = { ...toValues(doc || {}), ...given };
 		Object.assign(form, {
 			name: doc?.name || null,
 			saved,
@@ -62,15 +65,15 @@ export function useTriggerForm() {
 	}
 
 	/** The stored trigger has changed outside the form, by its switch or by another user. */
-	function follow(doc, wasOurs) {
+	function follow(doc: Trigger, wasOurs: boolean): void {
 		const wasUntouched = !isDirty.value;
 		if (wasUntouched) return open(doc);
 		form.saved.disabled = form.values.disabled = doc.disabled;
-		if (wasOurs) form.modified = doc.modified;
+		if (wasOurs) form.modified = doc.modified || null;
 	}
 
 	/** -> the stored trigger, or null: the form shows the reason, or another trigger */
-	async function save({ isOver = false, ...given } = {}) {
+	async function save({ isOver = false, ...given }: Values = {}): Promise<Trigger | null> {
 		form.isTried = true;
 		form.problem = null;
 		Object.assign(form.values, given);
@@ -99,23 +102,23 @@ export function useTriggerForm() {
 	}
 
 	/** Shows the stored trigger, and keeps input made since these values were sent. */
-	function take(doc, sent) {
+	function take(doc: Trigger, sent: Values): void {
 		const typed = Object.entries(form.values).filter(([field, value]) => value !== sent[field]);
 		open(doc);
 		Object.assign(form.values, Object.fromEntries(typed));
 	}
 
-	async function store(isOver) {
+	async function store(isOver: boolean): Promise<Trigger> {
 		const { trigger_name, ...body } = toBody(form.values);
 		if (!form.name) return createTrigger({ trigger_name, ...body });
 		const modified = isOver ? (await readTrigger(form.name)).modified : form.modified;
 		return updateTrigger(form.name, { ...body, modified });
 	}
 
-	async function isOutdated() {
+	async function isOutdated(): Promise<boolean> {
 		if (!form.name) return false;
 		const stored = await readTrigger(form.name).catch(() => null);
-		return Boolean(stored) && stored.modified !== form.modified;
+		return stored !== null && stored.modified !== form.modified;
 	}
 
 	watch(
