@@ -28,7 +28,7 @@ export function standing(draft: Draft): string {
 	}
 	if (status === "Expired" && reason) return t("draft.Expired.reason", { reason });
 	const isEdited = status === "Applied" && draft.edited_arguments;
-	return t(isEdited ? "draft.Applied.edited" : `draft.${status}`, { by: nameOf(String(draft.answered_by || "")) });
+	return t(isEdited ? "draft.Applied.edited" : `draft.${status}`, { by: nameOf(draft.answered_by || "") });
 }
 
 export const SIGNS: Partial<Record<DraftStatus, { icon: string; class: string }>> = {

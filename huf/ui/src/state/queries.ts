@@ -25,6 +25,8 @@ interface ListOptions<Item> {
 	keyOf?: (item: Item) => string;
 	refetchInterval?: number | ((query: { state: { data?: InfiniteData<Item[], number> } }) => number);
 	enabled?: () => boolean;
+	/** The list to show while that of a new key is read. */
+	placeholderData?: (before: any) => any;
 }
 
 export const queryClient = new QueryClient({

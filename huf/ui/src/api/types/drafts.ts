@@ -83,6 +83,11 @@ export interface Draft {
 	reference_doctype: string | null;
 	reference_name: string | null;
 	creation: string;
+	expires_at?: string | null;
+	answered_at?: string | null;
+	answered_by?: string | null;
+	/** The call's result, or why it failed. */
+	result?: string | null;
 	step: number;
 	/** The model's text with the call; set for a single draft, not in lists. */
 	text?: string;

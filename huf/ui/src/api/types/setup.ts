@@ -8,6 +8,7 @@ export interface KnowledgeSource {
 	disabled: Check;
 	counts?: Record<string, number>;
 	may_change: boolean;
+	indexed_at?: string;
 	[field: string]: unknown;
 }
 
