@@ -69,17 +69,21 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("retry").click()
 			page.get_by_test_id("run-footer").wait_for()
 
-	def test_message_from_a_page_of_an_earlier_session_offers_a_reload_and_is_kept(self):
+	def test_message_from_a_page_of_an_earlier_session_is_kept_with_what_is_added_before_the_reload(self):
 		def send_old_token(route):
 			route.continue_(headers={**route.request.headers, "x-frappe-csrf-token": "of another session"})
 
 		with self.open_page() as page:
 			page.route("**/huf.api.chat.stream", send_old_token)
-			page.get_by_test_id("composer").fill("How many users are there?")
+			composer = page.get_by_test_id("composer")
+			composer.fill("How many users are there?")
 			page.get_by_test_id("send").click()
-			page.get_by_role("button", name="Reload the page").click()
+			reload = page.get_by_role("button", name="Reload the page")
+			reload.wait_for()
+			composer.press_sequentially(" And todos?")
+			reload.click()
 			page.locator("[data-testid=send]:enabled").wait_for()
-			self.assertEqual(page.get_by_test_id("composer").input_value(), "How many users are there?")
+			self.assertEqual(composer.input_value(), "How many users are there? And todos?")
 
 	def test_refused_message_shows_the_reason_of_the_site(self):
 		self.make("Agent", agent_name="Retired", allow_chat=1)

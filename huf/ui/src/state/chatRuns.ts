@@ -54,13 +54,12 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 /** Whether a message to this chat has to wait until the run before it has ended. */
 export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
 
-/** Removes and returns the message that the site has just rejected, for editing; null if there is none. */
-export function takeRejected(chat: Chat): UserTurn | null {
+/** Removes and returns the message that the site has just refused, for editing; null if there is none. */
+export function takeRefused(chat: Chat): UserTurn | null {
 	const newest = chat.turns.at(-1);
-	const { error, hasStarted } = chat.problem || {};
-	if (error?.kind !== "rejected" || hasStarted || newest?.role !== "user" || newest.unsent !== "refused") return null;
+	if (!chat.problem || newest?.role !== "user" || newest.unsent !== "refused") return null;
 	chat.turns.pop();
-	chat.problem!.prompt = null;
+	chat.problem.prompt = null;
 	return newest;
 }
 
