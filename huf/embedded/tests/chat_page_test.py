@@ -1,6 +1,9 @@
 """The chat page: sign-in, offline answers, choice of agent and model, routing, streaming and history."""
 
+from io import BytesIO
 from pathlib import Path
+
+from pypdf import PdfReader
 
 from huf.embedded.tests.browser import TIMEOUT_MS, needs_browser, say, sign_in
 from huf.embedded.tests.first_page import loaded_bytes, open_first_page
@@ -137,6 +140,18 @@ class TestChatPage(PageTestCase):
 			self.assertIn("List my open todos", page.get_by_test_id("message-user").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 			page.get_by_test_id("conversation-item").first.wait_for()
+
+	def test_printed_chat_has_its_messages_out_of_view_too_and_no_composer(self):
+		wanted = [f"Create a todo to call number {number}" for number in range(4)]
+		with self.open_page() as page:
+			for prompt in wanted:
+				say(page, prompt)
+			pages = PdfReader(BytesIO(page.pdf())).pages
+			placeholder = page.get_by_test_id("composer").get_attribute("placeholder")
+		printed = " ".join(" ".join(each.extract_text() for each in pages).split())
+		self.assertGreater(len(pages), 1)
+		self.assertEqual([prompt for prompt in wanted if prompt not in printed], [])
+		self.assertNotIn(placeholder, printed)
 
 	def test_auto_route_shows_the_routing_decision_before_and_after_a_reload(self):
 		with ModelServer() as model, self.open_guest_page() as page:
