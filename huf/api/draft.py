@@ -3,7 +3,10 @@
 Users see the drafts of their own runs and those they may approve.
 """
 
+from typing import Any
+
 import frappe
+from frappe import _
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
@@ -63,8 +66,21 @@ def describe_with_parameters(row) -> dict:
 	definition = frappe.db.get_value("Agent Tool Function", row.tool, "function_definition")
 	return {
 		**describe_for_user(row),
-		"parameters": frappe.parse_json(definition)["parameters"] if definition else None,
+		"parameters": translate_schema(frappe.parse_json(definition)["parameters"]) if definition else None,
 	}
+
+
+def translate_schema(schema: Any) -> Any:
+	"""A schema whose fields have their labels, before a description's colon, in the reader's language."""
+	if not isinstance(schema, dict):
+		return schema
+	result = dict(schema)
+	if schema.get("description") and isinstance(schema["description"], str):
+		label, colon, about = schema["description"].partition(": ")
+		result["description"] = f"{_(label)}{colon}{about}"
+	if isinstance(schema.get("properties"), dict):
+		result["properties"] = {name: translate_schema(each) for name, each in schema["properties"].items()}
+	return result
 
 
 @frappe.whitelist(methods=["GET"])

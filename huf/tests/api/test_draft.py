@@ -84,6 +84,17 @@ class TestAccess(DraftTestCase):
 		(field,) = get_draft(draft)["difference"]["changes"][0]["fields"]
 		self.assertEqual((field["before"], field["after"]), (frappe._("Draft"), frappe._("Submitted")))
 
+	def test_fields_to_edit_have_their_labels_in_the_language_of_the_reader(self):
+		todo = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		turn, agent = tool_call(todo, {"description": "Call Anna"}), self.make_agent(todo)
+		draft = self.start(turn, agent=agent)["draft"]["draft"]
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		fields = get_draft(draft)["parameters"]["properties"]
+		labels = [fields[name]["description"] for name in ("description", "allocated_to")]
+		self.assertEqual(labels, [frappe._("Description"), f"{frappe._('Allocated To')}: name of a User"])
+		self.assertNotEqual(labels[0], "Description")
+
 	def test_choices_and_refused_answers_are_in_the_language_of_the_reader(self):
 		field = {
 			"fieldname": "scope",
