@@ -8,6 +8,8 @@ export interface ConversationItem {
 	agent: string;
 	modified: string;
 	total_messages: number;
+	/** It belongs to another user. */
+	is_shared?: boolean;
 	/** The words that matched a search. */
 	found?: string;
 }
