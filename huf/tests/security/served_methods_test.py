@@ -43,3 +43,13 @@ class TestServedMethods(SiteTestCase):
 		expected = self.admin().open(path).json["message"]
 		query = "&query=huf.embedded.tests.samples.csrf_token"
 		self.assertEqual(self.admin().open(path + query).json["message"], expected)
+
+	def test_search_link_finds_doctypes_for_users_who_may_not_read_their_definitions(self):
+		self.make_user("lead@example.com", "Huf Manager")
+		manager = Browser()
+		manager.login("lead@example.com")
+		path = "/api/method/frappe.desk.search.search_link?txt=ToDo&doctype="
+		self.assertIn("ToDo", [found["value"] for found in manager.open(path + "DocType").json["message"]])
+		self.assertEqual(manager.open(path + "Error Log").status_code, 403)
+		self.assertEqual(manager.open("/api/resource/DocType/ToDo").status_code, 403)
+		self.assertEqual(Browser().open(path + "DocType").status_code, 403)

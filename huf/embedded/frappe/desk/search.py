@@ -37,7 +37,7 @@ def _suggestion(row: list, has_title: bool) -> dict:
 
 def search_widget(doctype: str, txt: str, searchfield: str | None, page_length: int, filters) -> list:
 	"""Rows [name, title, search fields ...] the user may read whose name, title or search fields contain
-	`txt`.
+	`txt`; of DocTypes all of them.
 
 	Names that begin with `txt` come first.
 	"""
@@ -57,6 +57,8 @@ def _search(doctype: str, txt: str, searchfield: str | None, page_length: int, f
 		limit_page_length=cint(page_length),
 		order_by=f"idx desc, {meta.sort_field or 'modified'} {meta.sort_order or 'desc'}",
 		as_list=True,
+		# Users who set up agents and triggers choose one, and may not be System Managers.
+		ignore_permissions=doctype == "DocType",
 	)
 	return sorted(
 		rows, key=lambda row: (not cstr(row[0]).casefold().startswith(txt.casefold()), cstr(row[0]))
