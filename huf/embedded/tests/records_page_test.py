@@ -116,6 +116,27 @@ class TestRecordsPage(PageTestCase):
 		now = self.get_stored(order)
 		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
 
+	def test_restored_edit_neither_reverts_a_change_made_before_the_reload_nor_conflicts_once_discarded(self):
+		order = self.make("Order", customer="Administrator")["name"]
+		with self.open_page(f"/huf/records/Order/{order}") as page:
+			page.get_by_test_id("field-kind").select_option("Web")
+			self.call(f"/api/resource/Order/{order}", {"margin": 5}, "PUT")
+			page.reload()
+			page.get_by_test_id("save").click()
+			page.get_by_role("button", name="Keep mine").click()
+			page.get_by_test_id("saved").wait_for()
+			now = self.get_stored(order)
+			self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
+			page.get_by_test_id("field-kind").select_option("Shop")
+			self.call(f"/api/resource/Order/{order}", {"margin": 6}, "PUT")
+			page.reload()
+			page.get_by_role("button", name="Discard").click()
+			page.get_by_test_id("field-kind").select_option("Shop")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+		now = self.get_stored(order)
+		self.assertEqual((now["kind"], now["margin"]), ("Shop", 6))
+
 	def test_an_empty_color_is_not_shown_as_black_and_can_be_cleared(self):
 		todo = self.make("ToDo", description="Paint the fence")["name"]
 		with self.open_page(f"/huf/records/ToDo/{todo}") as page:

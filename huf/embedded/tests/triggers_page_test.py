@@ -149,6 +149,20 @@ class TestTriggersPage(PageTestCase):
 		stored = self.call("/api/resource/Agent%20Trigger/Expensive%20agents")["data"]
 		self.assertEqual(stored["condition"], "(doc.daily_cost_limit or 0) > 1.5")
 
+	def test_edit_of_a_trigger_keeps_what_somebody_else_changed_meanwhile(self):
+		path = "/api/resource/Agent%20Trigger/Two%20editors"
+		values = {"trigger_name": "Two editors", "agent": AGENT, "trigger_type": "Manual"}
+		self.call("/api/resource/Agent%20Trigger", values)
+		with self.open_page(f"{PAGE[:4]}/triggers/Two%20editors?view=settings") as page:
+			page.get_by_test_id("field-prompt").fill("Mine")
+			self.call(path, {"run_as": "Administrator"}, "PUT")
+			page.reload()
+			page.get_by_test_id("save").click()
+			page.get_by_role("button", name="Overwrite with mine").click()
+			page.get_by_test_id("saved").wait_for()
+		stored = self.call(path)["data"]
+		self.assertEqual((stored["prompt"], stored["run_as"]), ("Mine", "Administrator"))
+
 	def test_schedule_shows_a_description_and_its_next_five_times(self):
 		with self.open_page(f"{PAGE[:4]}/new-trigger?type=Schedule") as page:
 			page.get_by_test_id("plan-cron").click()

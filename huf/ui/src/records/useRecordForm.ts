@@ -24,6 +24,8 @@ export function useRecordForm(doctype: string) {
 		name: null as string | null,
 		/** The stored record as it was loaded. */
 		doc: null as Values | null,
+		/** `modified` of the record when the input began: restored input may be older than `doc`. */
+		since: null as string | null,
 		can: {} as Record<string, boolean>,
 		files: [] as Attachment[],
 		/** Where its outside content came from, as agents see it. */
@@ -90,6 +92,7 @@ export function useRecordForm(doctype: string) {
 			meta,
 			name: read?.doc.name || null,
 			doc: read?.doc || null,
+			since: read?.doc.modified,
 			can: read?.can || { write: meta.can.create },
 			files: read?.files || [],
 			untrusted: read?.untrusted || null,
@@ -101,13 +104,13 @@ export function useRecordForm(doctype: string) {
 		if (!draft?.values) return;
 		const restored = restoreValues(meta, draft.values, copy(saved));
 		if (!isChanged(meta, restored, saved, currentLocale())) return;
-		form.doc = form.doc && { ...form.doc, modified: draft.modified };
-		Object.assign(form, { values: restored, wasRestored: true });
+		Object.assign(form, { values: restored, since: draft.modified, wasRestored: true });
 	}
 
 	function discard() {
 		remember(draftName(), null);
-		Object.assign(form, { values: copy(form.saved), isTried: false, problem: null, wasRestored: false });
+		const since = form.doc?.modified;
+		Object.assign(form, { values: copy(form.saved), since, isTried: false, problem: null, wasRestored: false });
 	}
 
 	/** -> the stored record's name, or null: the form shows the reason, or another record */
@@ -154,21 +157,24 @@ export function useRecordForm(doctype: string) {
 	async function store(isOver: boolean): Promise<{ name: string }> {
 		const { doctype, name, meta, values, saved } = form;
 		if (!name) return createRecord(doctype, { ...toBody(meta, values, null, currentLocale()), ...(meta.is_named ? { name: values.name } : {}) });
-		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.doc!.modified;
+		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.since;
 		return updateRecord(doctype, name, { ...toBody(meta, values, saved, currentLocale()), modified });
 	}
 
 	async function isOutdated() {
 		if (!form.name) return false;
 		const now = await fetchRecord(form.doctype, form.name).catch(() => null);
-		return now !== null && now.doc.modified !== form.doc!.modified;
+		return now !== null && now.doc.modified !== form.since;
 	}
 
 	watch(
 		() => [form.values, form.saved],
 		() => {
-			const values = withoutSecrets(form.meta.fields, form.meta.tables, form.values);
-			const draft = isDirty.value ? JSON.stringify({ modified: form.doc?.modified, values }) : null;
+			const { meta, values, saved, since } = form;
+			// Only what was changed: others may save the other fields before this is restored.
+			const changed = pick(values, ["name", ...Object.keys(toBody(meta, values, saved, currentLocale()))]);
+			const kept = withoutSecrets(meta.fields.filter(({ fieldname }) => fieldname in changed), meta.tables, changed);
+			const draft = isDirty.value ? JSON.stringify({ modified: since, values: kept }) : null;
 			if (form.meta !== NOTHING) remember(draftName(), draft);
 		},
 		{ deep: true },
@@ -177,4 +183,5 @@ export function useRecordForm(doctype: string) {
 	return reactive({ form, isDirty, missing, errors, open, discard, save });
 }
 
+const pick = (values: Values, names: string[]): Values => Object.fromEntries(names.map((name) => [name, values[name]]));
 const copy = (values: Values): Values => JSON.parse(JSON.stringify(values));

@@ -22,8 +22,10 @@ export function useTriggerForm() {
 		name: null as string | null,
 		values: toValues(),
 		saved: toValues(),
-		/** `modified` of the loaded trigger: the site refuses to overwrite a newer one. */
+		/** `modified` of the loaded trigger. */
 		modified: null as string | null,
+		/** `modified` of the trigger when the input began: the site refuses to overwrite a newer one. */
+		since: null as string | null,
 		hasSecret: false,
 		isSaving: false,
 		isTried: false,
@@ -46,6 +48,7 @@ export function useTriggerForm() {
 			saved,
 			values: { ...saved },
 			modified: doc?.modified || null,
+			since: doc?.modified || null,
 			hasSecret: Boolean(doc?.webhook_secret),
 			isTried: false,
 			problem: null,
@@ -56,12 +59,13 @@ export function useTriggerForm() {
 		if (!draft?.values) return;
 		const restored = { ...saved, ...draft.values, disabled: saved.disabled };
 		if (!isChanged(restored, saved)) return;
-		Object.assign(form, { values: restored, modified: draft.modified, wasRestored: true });
+		Object.assign(form, { values: restored, since: draft.modified, wasRestored: true });
 	}
 
 	function discard() {
 		remember(draftName(), null);
-		Object.assign(form, { values: { ...form.saved }, isTried: false, problem: null, wasRestored: false });
+		const { saved, modified } = form;
+		Object.assign(form, { values: { ...saved }, since: modified, isTried: false, problem: null, wasRestored: false });
 	}
 
 	/** The stored trigger has changed outside the form, by its switch or by another user. */
@@ -69,7 +73,7 @@ export function useTriggerForm() {
 		const wasUntouched = !isDirty.value;
 		if (wasUntouched) return open(doc);
 		form.saved.disabled = form.values.disabled = doc.disabled;
-		if (wasOurs) form.modified = doc.modified || null;
+		if (wasOurs) form.since = form.modified = doc.modified || null;
 	}
 
 	/** -> the stored trigger, or null: the form shows the reason, or another trigger */
@@ -111,21 +115,23 @@ export function useTriggerForm() {
 	async function store(isOver: boolean): Promise<Trigger> {
 		const { trigger_name, ...body } = toBody(form.values);
 		if (!form.name) return createTrigger({ trigger_name, ...body });
-		const modified = isOver ? (await readTrigger(form.name)).modified : form.modified;
-		return updateTrigger(form.name, { ...body, modified });
+		const modified = isOver ? (await readTrigger(form.name)).modified : form.since;
+		return updateTrigger(form.name, { ...changedOf(body, toBody(form.saved)), modified });
 	}
 
 	async function isOutdated(): Promise<boolean> {
 		if (!form.name) return false;
 		const stored = await readTrigger(form.name).catch(() => null);
-		return stored !== null && stored.modified !== form.modified;
+		return stored !== null && stored.modified !== form.since;
 	}
 
 	watch(
 		() => [form.values, form.saved],
 		() => {
 			const { webhook_secret: _, ...values } = form.values;
-			const draft = isDirty.value ? JSON.stringify({ modified: form.modified, values }) : null;
+			// Only what was changed: others may save the other fields before this is restored.
+			const kept = { modified: form.since, values: changedOf(values, form.saved) };
+			const draft = isDirty.value ? JSON.stringify(kept) : null;
 			remember(draftName(), draft);
 		},
 		{ deep: true },
@@ -133,3 +139,6 @@ export function useTriggerForm() {
 
 	return { form, isDirty, missing, errors, open, discard, follow, save };
 }
+
+const changedOf = (values: Values, saved: Values): Values =>
+	Object.fromEntries(Object.entries(values).filter(([field, value]) => value !== saved[field]));
