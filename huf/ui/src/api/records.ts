@@ -26,7 +26,7 @@ export const fetchRecords = (
 	{ text = "", filters = {} }: { text?: string; filters?: object } = {},
 	start = 0,
 ) =>
-	callGet<Values[]>("huf.api.record.get_records", {
+	callGet<(Values & { name: string })[]>("huf.api.record.get_records", {
 		doctype,
 		text,
 		filters: JSON.stringify(filters),

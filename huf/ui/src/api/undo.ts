@@ -8,6 +8,8 @@ export interface UndoConflict {
 	key: string;
 	doctype: string;
 	name: string;
+	/** Of the field, or empty for the whole document. */
+	path: string[];
 	label: string;
 	fields: Record<string, { label: string; fieldtype: string | null }>;
 	restored: unknown;

@@ -12,6 +12,9 @@ export interface Field {
 	labels?: Record<string, string>;
 	default?: any;
 	hidden?: Check | boolean;
+	in_list_view?: Check | boolean;
+	/** JSON of a Link's filters. */
+	link_filters?: string;
 	reqd?: Check | boolean;
 	read_only?: Check | boolean;
 	set_only_once?: Check | boolean;

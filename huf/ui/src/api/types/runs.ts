@@ -39,6 +39,12 @@ export interface Run {
 	duration_ms: number | null;
 	verdict: string | null;
 	verdict_note: string | null;
+	/** Usage by model. */
+	models?: { provider: string; model: string; calls: number; input_tokens: number; output_tokens: number; cost: number | null }[];
+	/** Number of masked values by kind. */
+	masked?: Record<string, number>;
+	/** Where its untrusted content came from; only on a run's own page. */
+	untrusted?: string[];
 	steps: number;
 	attempts?: number;
 	lost_workers?: number;

@@ -57,7 +57,7 @@ export interface MailStory {
 	rules: { rule: string; fits: boolean; checks: Condition[] }[];
 	/** Without its log for a user who may not read the run. */
 	run: { name: string; agent: string; status: string; tool_calls_log?: JsonObject[] } | null;
-	drafts: JsonObject[];
+	drafts: Mail[];
 	/** Addresses that the mail names besides the mailbox. */
 	others: string[];
 	events: { name: string; kind: string; creation: string; summary: string }[];
