@@ -158,7 +158,7 @@ class TestTriggersPage(PageTestCase):
 			self.call(path, {"run_as": "Administrator"}, "PUT")
 			page.reload()
 			page.get_by_test_id("save").click()
-			page.get_by_role("button", name="Overwrite with mine").click()
+			page.get_by_role("button", name="Keep mine").click()
 			page.get_by_test_id("saved").wait_for()
 		stored = self.call(path)["data"]
 		self.assertEqual((stored["prompt"], stored["run_as"]), ("Mine", "Administrator"))
