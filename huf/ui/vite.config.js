@@ -27,7 +27,7 @@ export default defineConfig(({ command }) => ({
 		target: "es2022",
 		reportCompressedSize: false,
 		// All that the first page needs is one file, however many of the later pages share parts of it.
-		rolldownOptions: { output: { codeSplitting: { groups: [{ name: "huf", test: /src[\\/]main\.js$/ }] } } },
+		rolldownOptions: { output: { codeSplitting: { groups: [{ name: "huf", test: /src[\\/]main\.ts$/ }] } } },
 	},
 	server: {
 		proxy: {
