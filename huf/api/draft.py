@@ -71,7 +71,9 @@ def describe_with_parameters(row) -> dict:
 
 
 def translate_schema(schema: Any) -> Any:
-	"""A schema whose fields have their labels, before a description's colon, in the reader's language."""
+	"""A schema whose fields, also of table rows, have their labels (before a description's colon) in the
+	reader's language.
+	"""
 	if not isinstance(schema, dict):
 		return schema
 	result = dict(schema)
@@ -80,6 +82,8 @@ def translate_schema(schema: Any) -> Any:
 		result["description"] = f"{_(label)}{colon}{about}"
 	if isinstance(schema.get("properties"), dict):
 		result["properties"] = {name: translate_schema(each) for name, each in schema["properties"].items()}
+	if "items" in schema:
+		result["items"] = translate_schema(schema["items"])
 	return result
 
 

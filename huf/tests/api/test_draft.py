@@ -9,7 +9,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
-from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
+from huf.ai.tools.schemas import field_schema
+from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject, translate_schema
 from huf.api.run import cancel
 from huf.tests.benchmarks.run_cost import count_statements
 from huf.tests.contract.connections import together
@@ -94,6 +95,13 @@ class TestAccess(DraftTestCase):
 		labels = [fields[name]["description"] for name in ("description", "allocated_to")]
 		self.assertEqual(labels, [frappe._("Description"), f"{frappe._('Allocated To')}: name of a User"])
 		self.assertNotEqual(labels[0], "Description")
+
+	def test_fields_of_rows_to_edit_have_their_labels_in_the_language_of_the_reader(self):
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		lines = translate_schema(field_schema(frappe.get_meta(ORDER).get_field("lines")))
+		label = lines["items"]["properties"]["item"]["description"]
+		self.assertEqual((label, label == "Item"), (frappe._("Item"), False))
 
 	def test_choices_and_refused_answers_are_in_the_language_of_the_reader(self):
 		field = {
