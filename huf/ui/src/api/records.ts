@@ -4,7 +4,7 @@ import type { Attachment } from "./types/conversations.ts";
 import type { Meta, RecordAnswer, Values } from "./types/records.ts";
 import type { CheckStep } from "./types/setup.ts";
 
-export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource.ts";
+export { createRecord, updateRecord } from "./resource.ts";
 
 export const PAGE_LENGTH = 50;
 

@@ -5,7 +5,7 @@ import { formatValue } from "../lib/format.ts";
 import { boot } from "../state/session.ts";
 import type { Draft, DraftStatus } from "../api/types/drafts.ts";
 
-export const nameOf = (user: string): string => (user === boot.user ? t("draft.you") : user);
+const nameOf = (user: string): string => (user === boot.user ? t("draft.you") : user);
 
 export function headline(draft: Draft): string {
 	const { key, ...values } = headlineOf(draft);

@@ -11,12 +11,12 @@ export interface Limits {
 
 export const NO_LIMITS: Limits = { endings: [], images: [], max_files: 0, max_bytes: 0, max_image_bytes: 0 };
 
-export function endingOf(name: string): string {
+function extensionOf(name: string): string {
 	const parts = String(name || "").split(".");
 	return parts.length > 1 ? parts.at(-1)!.toLowerCase() : "";
 }
 
-export const isImage = (name: string, limits: Limits) => limits.images.includes(endingOf(name));
+export const isImage = (name: string, limits: Limits) => limits.images.includes(extensionOf(name));
 
 /** For the `accept` of a file input. */
 export const acceptedEndings = (limits: Limits) => [...limits.endings, ...limits.images].map((ending) => `.${ending}`).join(",");
@@ -30,7 +30,7 @@ export function problemOf(
 ): { key: string; values?: Record<string, string | number> } | null {
 	if (count >= limits.max_files) return { key: "attach.too_many", values: { max: limits.max_files } };
 	const image = isImage(name, limits);
-	if (!image && !limits.endings.includes(endingOf(name))) return { key: "attach.type" };
+	if (!image && !limits.endings.includes(extensionOf(name))) return { key: "attach.type" };
 	if (!size) return { key: "attach.empty" };
 	const max = image ? limits.max_image_bytes : limits.max_bytes;
 	return size > max ? { key: "attach.too_large", values: { max: formatSize(max, locale) } } : null;
