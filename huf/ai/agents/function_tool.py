@@ -224,6 +224,11 @@ def messages_dropped() -> Iterator[None]:
 		if len(error.args) < 2:
 			raise
 		raise ToolError("There is already a {} {!r}.".format(*error.args)) from error
+	except frappe.MandatoryError as error:
+		if str(error).startswith("["):
+			# Frappe's own check says only "[DocType, name]: field, field".
+			error.args = (f"Values are missing in {error}",)
+		raise
 	except frappe.ValidationError as error:
 		if "</" in str(error):
 			# It was written for a browser.

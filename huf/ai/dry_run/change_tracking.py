@@ -29,6 +29,8 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Email Queue",
 		"Email Queue Recipient",
 		"Scheduled Job Log",
+		# Of each submitted invoice and payment in Germany: its text and hashes contain the time.
+		"Transaction Log",
 		"Sessions",
 		"Series",
 		"Singles",

@@ -185,13 +185,16 @@ def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
 
 
 def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
-	"""Whether a value is the time of the write itself."""
+	"""Whether a value is the time of the write itself, in whole seconds or exactly.
+
+	An invoice made just before has a posting time that its ledger entries copy: that one stays the same.
+	"""
 	if not value or fieldtype not in ("Datetime", "Time"):
 		return False
-	second = datetime.timedelta(seconds=1)
 	day = outcome.ended.date()
 	moment = get_datetime(f"{day} {value}" if fieldtype == "Time" else value)
-	return outcome.began - second <= moment <= outcome.ended + second
+	began = outcome.began if moment.microsecond else outcome.began.replace(microsecond=0)
+	return began <= moment <= outcome.ended
 
 
 def compute_digest(outcome: DryRunResult) -> str:

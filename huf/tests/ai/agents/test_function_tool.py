@@ -98,6 +98,17 @@ class TestFunctionTools(SiteTestCase):
 		self.assertEqual(result.status, CallStatus.FAILED)
 		self.assertIn("You need the 'write' permission on User Administrator", result.text)
 
+	def test_missing_values_are_said_to_be_missing(self):
+		def insert():
+			frappe.get_doc({"doctype": "ToDo"}).insert()
+
+		self.assertRegex(call(insert, "{}").text, r'"Values are missing in \[ToDo, \w+\]: description"')
+
+		def refuse():
+			frappe.throw("Company is mandatory", frappe.MandatoryError)
+
+		self.assertIn('"error": "Company is mandatory"', call(refuse, "{}").text)
+
 	def test_message_of_frappe_reaches_the_model_without_its_tags(self):
 		for error in (frappe.ValidationError, frappe.PermissionError):
 

@@ -1,0 +1,53 @@
+"""What differs on every run although it is the same change: logs of Frappe, and the time of the write."""
+
+import datetime
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.dry_run.preview import DryRunResult, apply_approved, is_time_of_write, preview_changes
+from huf.ai.tools import document_tools as tools
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import ORDER, controller, field, make_doctype, make_doctypes, make_order
+from huf.tests.factories import make, unique
+
+LOG = "Transaction Log"
+
+
+class TestDigest(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		make_doctypes()
+		if not frappe.db.exists("DocType", LOG):
+			make_doctype(LOG, [field("data", "Long Text"), field("reference_doctype", "Data")], [])
+			frappe.db.commit()
+
+	def test_a_change_that_writes_the_transaction_log_can_be_approved(self):
+		order, data = make_order(), unique("data")
+
+		def on_submit(doc):
+			make(LOG, reference_doctype=doc.doctype, data=f"{data} {now()} {frappe.generate_hash()}")
+
+		with controller(ORDER, on_submit=on_submit):
+			work = lambda: tools.submit_document(ORDER, order.name)  # noqa: E731
+			preview = preview_changes(work)
+			frappe.db.rollback()
+			self.assertEqual([change["doctype"] for change in preview.changes], [ORDER])
+			apply_approved(work, preview.digest)
+		self.assertEqual(frappe.db.get_value(ORDER, order.name, "docstatus"), 1)
+		self.assertEqual(frappe.db.count(LOG, {"data": ["like", f"{data}%"]}), 1)
+
+	def test_a_moment_before_the_write_is_not_its_time(self):
+		began = datetime.datetime(2026, 11, 28, 10, 58, 24, 300_000)
+		outcome = DryRunResult({}, {}, (), {}, began, began + datetime.timedelta(seconds=2))
+		for value, expected in (
+			("10:58:23.817986", False),
+			("10:58:24.299999", False),
+			("10:58:24.300000", True),
+			("10:58:24", True),
+			("10:58:23", False),
+			("10:58:26.300001", False),
+		):
+			with self.subTest(value):
+				self.assertEqual(is_time_of_write(value, "Time", outcome), expected)
+				self.assertEqual(is_time_of_write(f"2026-11-28 {value}", "Datetime", outcome), expected)
