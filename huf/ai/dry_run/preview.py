@@ -7,7 +7,7 @@ else uncommitted. `isolation.py` contains the side effects.
 
 import datetime
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import frappe
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 """DocType and name of a document."""
 
 STABLE_NAMING_RULES = ("field:", "prompt")
-"""Naming rules by which a new document gets the same name every time."""
+"""Naming rules by which a new document gets the same name every time, unless code fills in a random one."""
 MAX_TITLE_CHARS = 80
 MIN_REPLACED_NAME_CHARS = 8
 """Provisional names of at least this length are replaced inside other texts as well."""
@@ -84,6 +84,8 @@ class DryRunResult:
 	kept: Mapping[str, int]
 	began: datetime.datetime
 	ended: datetime.datetime
+	repeated: Collection[Key] | None = None
+	"""The documents that another run of the same write changed, if there was one."""
 
 	def changes(self) -> list[dict]:
 		"""All changes, in the order in which the documents were tracked."""
@@ -124,6 +126,7 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 		outcome.kept,
 		began,
 		now_datetime(),
+		outcome.after.keys(),
 	)
 	if compute_digest(done) != approved:
 		raise ToolError(UNSTABLE)
@@ -131,6 +134,16 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 
 
 def run_dry(work: Callable[[], Any], own: str | None = None) -> DryRunResult:
+	"""Run `work` dry; twice if it makes documents with stable names, to see whether they are random after
+	all, as those of the batches that a stock entry of ERPNext makes.
+	"""
+	outcome = run_dry_once(work, own)
+	if any(change["action"] == "create" and not change["provisional"] for change in outcome.changes()):
+		return replace(outcome, repeated=run_dry_once(work, own).after.keys())
+	return outcome
+
+
+def run_dry_once(work: Callable[[], Any], own: str | None) -> DryRunResult:
 	"""Run `work`, read the documents that it changed, roll it back, and read them again."""
 	began = now_datetime()
 	with isolated() as dry_run, tracking(is_dry_run=True, own=own) as tracker:
@@ -170,8 +183,10 @@ def clear_caches(keys: Mapping[Key, Any]) -> None:
 def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
 	"""Mark a new document's generated name, and values that are the time of the write."""
 	if change["action"] == "create":
+		key = change["doctype"], change["name"]
 		rule = (frappe.get_meta(change["doctype"]).autoname or "").lower()
-		change["provisional"] = not rule.startswith(STABLE_NAMING_RULES)
+		is_random = outcome.repeated is not None and key not in outcome.repeated
+		change["provisional"] = is_random or not rule.startswith(STABLE_NAMING_RULES)
 	for doctype, fields in [
 		(change["doctype"], change["fields"]),
 		*((row["doctype"], row["fields"]) for row in change["rows"]),

@@ -5,10 +5,16 @@ import datetime
 import frappe
 from frappe.utils import now
 
-from huf.ai.dry_run.preview import DryRunResult, apply_approved, is_time_of_write, preview_changes
+from huf.ai.dry_run.preview import (
+	DryRunResult,
+	PreviewChanged,
+	apply_approved,
+	is_time_of_write,
+	preview_changes,
+)
 from huf.ai.tools import document_tools as tools
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import ORDER, controller, field, make_doctype, make_doctypes, make_order
+from huf.tests.doctypes import CUSTOMER, ORDER, controller, field, make_doctype, make_doctypes, make_order
 from huf.tests.factories import make, unique
 
 LOG = "Transaction Log"
@@ -36,6 +42,34 @@ class TestDigest(SiteTestCase):
 			apply_approved(work, preview.digest)
 		self.assertEqual(frappe.db.get_value(ORDER, order.name, "docstatus"), 1)
 		self.assertEqual(frappe.db.count(LOG, {"data": ["like", f"{data}%"]}), 1)
+
+	def test_a_random_name_that_code_fills_in_is_provisional(self):
+		"""As that of a batch on ERPNext, which its DocType names by a field."""
+		order = make_order()
+
+		def on_submit(doc):
+			title = frappe.generate_hash(length=7)
+			make(CUSTOMER, title=title, city="Graz")
+			frappe.db.set_value(ORDER, doc.name, "note", title)
+
+		with controller(ORDER, on_submit=on_submit):
+			work = lambda: tools.submit_document(ORDER, order.name)  # noqa: E731
+			preview = preview_changes(work)
+			frappe.db.rollback()
+			(made,) = [change for change in preview.changes if change["doctype"] == CUSTOMER]
+			self.assertTrue(made["provisional"])
+			apply_approved(work, preview.digest)
+		self.assertTrue(frappe.db.exists(CUSTOMER, frappe.db.get_value(ORDER, order.name, "note")))
+
+	def test_a_name_that_is_the_same_each_time_belongs_to_what_is_approved(self):
+		values = {"title": unique("same")}
+		work = lambda: tools.create_document(CUSTOMER, values)  # noqa: E731
+		preview = preview_changes(work)
+		frappe.db.rollback()
+		self.assertFalse(preview.changes[0]["provisional"])
+		values["title"] = unique("other")
+		with self.assertRaises(PreviewChanged):
+			apply_approved(work, preview.digest)
 
 	def test_a_moment_before_the_write_is_not_its_time(self):
 		began = datetime.datetime(2026, 11, 28, 10, 58, 24, 300_000)
