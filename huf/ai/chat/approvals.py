@@ -26,6 +26,10 @@ from huf.permissions import is_manager, may_answer
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
 EDITED = "You can change the arguments only to what you may do yourself. {0}"
+EDITED_ALONE = (
+	"A call with these arguments needs two people, and only you have chosen them. Approve the call as it was "
+	"asked for, or reject it with a reason."
+)
 OF_OTHERS = "The run has read messages of others, so you can approve only what you may do yourself. {0}"
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 REFUSALS = (
@@ -69,8 +73,10 @@ def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any,
 		return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
 	check_own_rights(row, arguments, _(EDITED))
 	proposal = propose_again(row, arguments)
-	if proposal.second_person and frappe.session.user == row.owner:
-		raise frappe.PermissionError(_(SECOND_PERSON))
+	if proposal.second_person:
+		# The run's user may not answer such a call, and nobody else has seen what another person wrote.
+		is_owner = frappe.session.user == row.owner
+		raise frappe.PermissionError(_(SECOND_PERSON)) if is_owner else UsageError(_(EDITED_ALONE))
 	return row, DraftAnswer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
 
 

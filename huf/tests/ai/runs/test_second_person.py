@@ -162,6 +162,21 @@ class TestSecondPerson(DraftTestCase):
 			self.answer(draft, self.requester), "Approved", "the proposed amount is below the limit"
 		)
 
+	def test_second_person_cannot_approve_an_own_amount_above_the_limit(self):
+		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
+		edited = {"name": self.case.name, "values": {"title": "many", "amount": 9000}}
+		for asked in (7, 5000):
+			result = self.start(self.change_case("many", amount=asked), user=self.requester)
+			draft = self.draft(result)
+			with self.subTest(asked), self.assertRaisesRegex(UsageError, "needs two people"):
+				self.answer(draft, self.other, arguments=edited)
+			self.assertEqual(self.draft_status(draft), "Pending")
+		edited["values"]["amount"] = 80
+		self.assertEqual(self.answer(draft, self.other, arguments=edited), "Approved")
+		self.server.script(text("Changed."))
+		self.go_on(result["run"])
+		self.assertEqual((self.title(), frappe.db.get_value(CASE, self.case.name, "amount")), ("many", 80))
+
 	def test_amount_that_rises_after_the_approval_needs_a_second_person(self):
 		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
 		result = self.start(self.change_case("new"), text("Changed."), user=self.requester)
