@@ -93,6 +93,8 @@ def describe_form_fields(meta, parent, translate: Callable[[str], str]) -> list[
 			**{key: translate(df.get(key)) for key in TRANSLATED_PROPERTIES if df.get(key)},
 			**translate_choices(df, translate),
 			**({} if df.permlevel in writable else {"read_only": 1}),
+			# A document keeps its name, and Frappe puts it back into this field when it is saved.
+			**({"set_only_once": 1} if meta.autoname == f"field:{df.fieldname}" else {}),
 		}
 		for df in meta.fields
 		if df.permlevel in readable

@@ -121,6 +121,7 @@ class TestAgentsPage(PageTestCase):
 		with self.open_page("/huf/agents") as page:
 			page.locator("[data-testid=agent-item][data-name=Doomed]").get_by_role("link").click()
 			page.get_by_test_id("field-disabled").check()
+			self.assertEqual(page.locator("input[data-testid=field-agent_name]").count(), 0)
 			page.keyboard.press("Control+s")
 			page.get_by_test_id("saved").wait_for()
 			page.get_by_test_id("view-triggers").click()

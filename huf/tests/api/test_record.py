@@ -22,6 +22,13 @@ class TestRecords(SiteTestCase):
 		self.assertEqual(meta["tables"]["Has Role"][0]["options"], "Role")
 		self.assertEqual(meta["can"], {"write": True, "create": True, "delete": True})
 
+	def test_field_that_names_a_document_is_set_only_once(self):
+		fields = {field["fieldname"]: field for field in record.get_meta("Agent Tool Function")["fields"]}
+		self.assertEqual([name for name in fields if fields[name].get("set_only_once")], ["tool_name"])
+		tool = frappe.get_doc("Agent Tool Function", make_tool("Get List", reference_doctype="ToDo"))
+		tool.update({"tool_name": "another_name"}).save()
+		self.assertEqual(tool.tool_name, tool.name, "a changed name would be lost")
+
 	def test_meta_and_records_are_refused_without_read_permission(self):
 		frappe.set_user(make_user("Huf User"))
 		for endpoint in (record.get_meta, record.get_records):
