@@ -53,8 +53,10 @@ class TestEvalsPage(PageTestCase):
 			failed.filter(has_text="100%").filter(has_text="Try again").wait_for()
 
 	def test_changes_held_for_evals_are_shown_and_discarded(self):
-		self.call("/api/resource/Agent/Tested", {"instructions": "Be rude."}, "PUT")
-		with self.open_page("/huf/agents/Tested?view=evals") as page:
+		with self.open_page("/huf/agents/Tested") as page:
+			page.get_by_test_id("field-instructions").fill("Be rude.")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("held").click()
 			page.get_by_test_id("notice").filter(has_text="instructions").wait_for()
 			page.get_by_test_id("discard-held").click()
 			page.get_by_test_id("notice").wait_for(state="detached")
