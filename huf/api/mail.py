@@ -73,11 +73,13 @@ def get_rules():
 	return review.list_rules()
 
 
-@frappe.whitelist(methods=["GET"])
-def test_rule(rule: str, mail: str):
-	"""Whether a rule matches a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Changes nothing."""
-	frappe.get_doc(RULE, rule).check_permission("read")
-	return review.evaluate_rule_on(rule, get_permitted(MAIL, mail))
+@frappe.whitelist(methods=["GET", "POST"])
+def test_rule(rule: str | None, mail: str, values: dict | str | None = None):
+	"""Whether a rule, or unsaved `values` of one, matches a stored mail: {rule, fits, checks: [{text, ok,
+	saw}]}. Changes nothing.
+	"""
+	frappe.has_permission(RULE, "read", throw=True)
+	return review.evaluate_rule_on(rule, read_rule_values(values), get_permitted(MAIL, mail))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
@@ -86,10 +88,14 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 	`huf.ai.mail.review.find_mails_for_rule`.
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
-	values = read_json(values, "values") if values else None
-	if values and not isinstance(values, dict):
+	return review.find_mails_for_rule(rule, read_rule_values(values), max(1, min(days, 365)))
+
+
+def read_rule_values(values: dict | str | None) -> dict | None:
+	read = read_json(values, "values") if values else None
+	if read and not isinstance(read, dict):
 		raise UsageError("values must be an object with the fields of a rule.")
-	return review.find_mails_for_rule(rule, values, max(1, min(days, 365)))
+	return read
 
 
 @frappe.whitelist(methods=["POST"])

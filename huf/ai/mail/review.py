@@ -142,9 +142,9 @@ def rule_as_dict(rule: Rule) -> dict:
 	return {**asdict(rule), "route": rule.route.value}
 
 
-def evaluate_rule_on(name: str, doc) -> dict:
+def evaluate_rule_on(name: str | None, values: dict | None, mail) -> dict:
 	"""The result of one rule for a received mail, a `RuleResult` as a dict. Changes nothing."""
-	return asdict(try_rule(rule_from_row(frappe.get_doc(RULE, name)), message_from_row(doc)))
+	return asdict(try_rule(rule_from_row(read_rule_document(name, values)), message_from_row(mail)))
 
 
 def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dict:
@@ -153,9 +153,7 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
 	ones by its position; `was` and `would` name the rule that took a mail and the one that would.
 	"""
-	doc = frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
-	doc.validate()
-	rule = rule_from_row(doc)
+	rule = rule_from_row(read_rule_document(name, values))
 	position = (
 		(values or {}).get("position") or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
 	)
@@ -186,6 +184,13 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 				}
 			)
 	return {"looked_at": len(found), "taken": taken}
+
+
+def read_rule_document(name: str | None, values: dict | None):
+	"""The document of a rule, or of unsaved `values` of one. Raises ValidationError."""
+	doc = frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
+	doc.validate()
+	return doc
 
 
 # --- mailboxes ---

@@ -179,6 +179,10 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("tried").wait_for(state="detached")
 		page.get_by_test_id("backtest-rule").click()
 		self.assertIn("1 of 1", page.get_by_test_id("past").inner_text())
+		page.get_by_test_id("field-sender_domain").fill("supplier.example")
+		page.get_by_test_id("past").wait_for(state="detached")
+		page.get_by_test_id("backtest-rule").click()
+		self.assertIn("0 of 1", page.get_by_test_id("past").inner_text())
 
 	def make_agent(self, model: ModelServer) -> None:
 		self.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)

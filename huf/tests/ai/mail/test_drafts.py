@@ -320,6 +320,16 @@ class TestRest(DraftingTestCase):
 		)
 		self.assertEqual((len(events(self.mail)), row(self.mail).modified), before)
 
+	def test_an_unsaved_change_of_a_rule_is_tested_on_a_mail(self):
+		rule = self.rule(sender_domain="customer.example")
+		stored = frappe.get_doc("Agent Route Rule", rule).as_dict()
+		for domain, fits in (("customer.example", True), ("supplier.example", False)):
+			values = {**stored, "sender_domain": domain}
+			self.assertEqual(api.test_rule(rule, self.mail, values)["fits"], fits)
+			self.assertEqual(bool(api.backtest_rule(rule, values, days=1)["taken"]), fits)
+		unnamed = {"sender_domain": "customer.example", "route": "pipeline"}
+		self.assertTrue(api.test_rule("", self.mail, unnamed)["fits"])
+
 	def test_an_unsaved_rule_can_be_backtested_on_past_mail(self):
 		values = {
 			"rule_name": "Unsaved",

@@ -1,5 +1,6 @@
 /** Endpoints for mail, one function each; see huf/api/mail.py. */
 import { callGet, callPost } from "./http.ts";
+import type { Values } from "./types/records.ts";
 import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingReply } from "./types/triggers.ts";
 
 const CALL = "huf.api.mail.";
@@ -9,10 +10,11 @@ export const fetchMails = (filters: { status?: string }, start = 0) =>
 	callGet<Mail[]>(`${CALL}get_mails`, { ...filters, start, limit: PAGE_LENGTH });
 export const fetchMail = (name: string) => callGet<MailStory>(`${CALL}get_mail`, { name });
 export const fetchRules = () => callGet<MailRule[]>(`${CALL}get_rules`);
-export const testRule = (rule: string, mail: string) =>
-	callGet<{ rule: string; fits: boolean; checks: Condition[] }>(`${CALL}test_rule`, { rule, mail });
-export const backtestRule = (rule: string, days: number) =>
-	callGet<{ looked_at: number; taken: { mail: string; sender: string; subject: string }[] }>(`${CALL}backtest_rule`, { rule, days });
+/** `values`: the rule as the form shows it, perhaps unsaved. */
+export const testRule = (rule: string, mail: string, values: Values) =>
+	callPost<{ rule: string; fits: boolean; checks: Condition[] }>(`${CALL}test_rule`, { rule, mail, values });
+export const backtestRule = (rule: string, days: number, values: Values) =>
+	callPost<{ looked_at: number; taken: { mail: string; sender: string; subject: string }[] }>(`${CALL}backtest_rule`, { rule, days, values });
 export interface ReplyFields {
 	text: string;
 	subject: string;
