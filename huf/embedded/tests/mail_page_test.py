@@ -1,5 +1,7 @@
 """A mailbox and a rule are set up on the page; an incoming mail gets a draft, which is approved and sent."""
 
+import time
+
 from huf.embedded.tests.browser import TIMEOUT_MS, needs_browser
 from huf.embedded.tests.mail_test import Postman
 from huf.embedded.tests.pages import PageTestCase, choose
@@ -7,6 +9,7 @@ from huf.tests.authorization_server import AuthorizationServer
 from huf.tests.imap_server import PASSWORD, USER, ImapServer, needs_dovecot
 from huf.tests.mail_samples.made import base
 from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.ports import find_free_port
 
 
 @needs_browser
@@ -40,6 +43,29 @@ class TestMailPage(PageTestCase):
 			held_routes[0].continue_()
 			preset.click()
 			page.get_by_test_id("make-app").wait_for()
+
+	def test_pages_say_that_a_mailbox_cannot_be_read(self):
+		servers = {"imap_host": "127.0.0.1", "imap_port": find_free_port(), "imap_security": "None"}
+		box = {"mailbox_name": "Broken", "email": "broken@office.example", "run_as": "Administrator"}
+		self.make("Agent Mailbox", **box, **servers, imap_password="secret-7")
+		address = "/api/resource/Agent%20Mailbox/Broken"
+		deadline = time.monotonic() + TIMEOUT_MS / 1000
+		while not self.call(address)["data"].get("last_error"):
+			self.assertLess(time.monotonic(), deadline, "nobody has tried to read it")
+			self.call("/api/method/huf.api.mail.sync_mailbox", {"mailbox": "Broken"})
+			time.sleep(0.5)
+		with self.open_page("/huf") as page:
+			problem = page.get_by_test_id("mailbox-problem").filter(has_text="Broken")
+			problem.get_by_role("link").click()
+			page.locator("[data-testid=mailbox-item][data-name=Broken]").wait_for()
+			self.assertEqual(problem.count(), 0)
+			page.get_by_test_id("view-mails").click()
+			problem.wait_for()
+			self.call(address, {"enabled": 0}, "PUT")
+			page.reload()
+			page.wait_for_load_state("networkidle")
+			self.assertEqual(problem.count(), 0)
+		self.call(address, method="DELETE")
 
 	def test_a_mailbox_signs_in_by_oauth(self):
 		"""The app is created for Microsoft 365, then its addresses are replaced by those of a local server."""
