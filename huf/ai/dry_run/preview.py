@@ -5,33 +5,24 @@ saw. Both functions act as the session user and leave the transaction to the cal
 else uncommitted. `isolation.py` contains the side effects.
 """
 
-import datetime
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import frappe
-from frappe.utils import get_datetime, now_datetime, strip_html
+from frappe.utils import now_datetime, strip_html
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.json_text import to_canonical_json
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
-from huf.ai.dry_run.diff import compare_states, read_document_state
+from huf.ai.dry_run.diff import read_document_state
+from huf.ai.dry_run.digest import DryRunResult, Key, compute_digest, find_differences
 from huf.ai.dry_run.isolation import isolated
-from huf.ai.storage.rows import clip_line, digest
+from huf.ai.storage.rows import clip_line
 from huf.ai.tools.fields import list_readable_fields
-from huf.ai.tools.workflows import find_workflow
 
-Key = tuple[str, str]
-"""DocType and name of a document."""
-
-STABLE_NAMING_RULES = ("field:", "prompt")
-"""Naming rules by which a new document gets the same name every time, unless code fills in a random one."""
 MAX_TITLE_CHARS = 80
-MIN_REPLACED_NAME_CHARS = 8
-"""Provisional names of at least this length are replaced inside other texts as well."""
 UNSTABLE = (
-	"The change differs each time it runs, so it was rolled back and cannot be approved. "
+	"The change differs each time it runs ({0}), so it was rolled back and cannot be approved. "
 	"Do it without an agent."
 )
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
@@ -74,27 +65,6 @@ class PreviewChanged(Exception):
 		self.preview = preview
 
 
-@dataclass(frozen=True)
-class DryRunResult:
-	"""The changed documents before and after a write, and the time span of the write."""
-
-	before: Mapping[Key, dict | None]
-	after: Mapping[Key, dict | None]
-	tables: tuple[str, ...]
-	kept: Mapping[str, int]
-	began: datetime.datetime
-	ended: datetime.datetime
-	repeated: Collection[Key] | None = None
-	"""The documents that another run of the same write changed, if there was one."""
-
-	def changes(self) -> list[dict]:
-		"""All changes, in the order in which the documents were tracked."""
-		pairs = (
-			(key, compare_states(*key, self.before.get(key), after)) for key, after in self.after.items()
-		)
-		return [mark_provisional(change, self) for _, change in pairs if change]
-
-
 def preview_changes(work: Callable[[], Any], own: str | None = None) -> Preview:
 	"""What `work` would change; `own`: the DocType that it is about, shown even if it is a log. Raises what
 	`work` raises, and PreviewRefused for an effect that cannot be rolled back.
@@ -112,8 +82,9 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 	outcome = run_dry(work, own)
 	now = compute_digest(outcome)
 	if now != approved:
-		if compute_digest(run_dry(work, own)) != now:
-			raise ToolError(UNSTABLE)
+		again = run_dry(work, own)
+		if compute_digest(again) != now:
+			raise ToolError(UNSTABLE.format(find_differences(outcome, again)))
 		raise PreviewChanged(to_preview(outcome))
 	began = now_datetime()
 	with tracking(is_dry_run=False, own=own) as tracker:
@@ -129,7 +100,7 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 		outcome.after.keys(),
 	)
 	if compute_digest(done) != approved:
-		raise ToolError(UNSTABLE)
+		raise ToolError(UNSTABLE.format(find_differences(outcome, done)))
 	return result
 
 
@@ -175,104 +146,6 @@ def clear_caches(keys: Mapping[Key, Any]) -> None:
 		frappe.clear_document_cache(doctype, name)
 	if any(doctype in ACCESS_DOCTYPES for doctype, _ in keys):
 		frappe.clear_cache()
-
-
-# --- digests ---
-
-
-def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
-	"""Mark a new document's generated name, and values that are the time of the write."""
-	if change["action"] == "create":
-		key = change["doctype"], change["name"]
-		rule = (frappe.get_meta(change["doctype"]).autoname or "").lower()
-		is_random = outcome.repeated is not None and key not in outcome.repeated
-		change["provisional"] = is_random or not rule.startswith(STABLE_NAMING_RULES)
-	for doctype, fields in [
-		(change["doctype"], change["fields"]),
-		*((row["doctype"], row["fields"]) for row in change["rows"]),
-	]:
-		meta = frappe.get_meta(doctype)
-		for each in fields:
-			df = meta.get_field(each["fieldname"])
-			if df and is_time_of_write(each["after"], df.fieldtype, outcome):
-				each["provisional"] = True
-	return change
-
-
-def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
-	"""Whether a value is the time of the write itself, in whole seconds or exactly.
-
-	An invoice made just before has a posting time that its ledger entries copy: that one stays the same.
-	"""
-	if not value or fieldtype not in ("Datetime", "Time"):
-		return False
-	day = outcome.ended.date()
-	moment = get_datetime(f"{day} {value}" if fieldtype == "Time" else value)
-	began = outcome.began if moment.microsecond else outcome.began.replace(microsecond=0)
-	return began <= moment <= outcome.ended
-
-
-def compute_digest(outcome: DryRunResult) -> str:
-	"""A digest of all changes, the documents that they submit and the number of mails; equal for equal
-	changes, whatever provisional names and times they contain.
-	"""
-	changes = outcome.changes()
-	new = find_provisional_names(changes)
-	comparable = [to_comparable_change(each, new) | describe_whole(each, outcome) for each in changes]
-	mails = [outcome.kept["mails"]] if "mails" in outcome.kept else []
-	text = to_canonical_json([comparable, sorted(outcome.tables), *mails])
-	for name, stand_in in new.items():
-		if len(name) >= MIN_REPLACED_NAME_CHARS:
-			text = text.replace(name, stand_in)
-	return digest(text)
-
-
-def describe_whole(change: dict, outcome: DryRunResult) -> dict:
-	"""{whole: the document before} where it is submitted, cancelled or moved in its workflow: an approval
-	concerns all of it.
-	"""
-	workflow = find_workflow(change["doctype"])
-	decides = {"docstatus", workflow and workflow.workflow_state_field}
-	before = outcome.before.get((change["doctype"], change["name"]))
-	if not before or decides.isdisjoint(each["fieldname"] for each in change["fields"]):
-		return {}
-	return {"whole": [before["fields"], before["tables"]]}
-
-
-def find_provisional_names(changes: list[dict]) -> dict[str, str]:
-	"""Provisional names of documents and of added rows, each with a stand-in that is stable."""
-	new = {}
-	for number, change in enumerate(changes):
-		if change.get("provisional"):
-			new[change["name"]] = f"new document {number}"
-		for row in change["rows"]:
-			if row["action"] == "add":
-				new[row["row"]] = f"new row {number}.{row['fieldname']}.{row['idx']}"
-	return new
-
-
-def to_comparable_change(change: dict, new: Mapping[str, str]) -> dict:
-	return {
-		**change,
-		"name": new.get(change["name"], change["name"]),
-		"fields": [to_comparable_field(each, new) for each in change["fields"]],
-		"rows": [
-			{
-				**row,
-				"row": new.get(row["row"], row["row"]),
-				"fields": [to_comparable_field(f, new) for f in row["fields"]],
-			}
-			for row in change["rows"]
-		],
-	}
-
-
-def to_comparable_field(each: dict, new: Mapping[str, str]) -> list:
-	after = "now" if each.get("provisional") else each["after"]
-	return [each["fieldname"], each["before"], new.get(after, after) if isinstance(after, str) else after]
-
-
-# --- permissions ---
 
 
 def to_preview(outcome: DryRunResult) -> Preview:

@@ -5,13 +5,8 @@ import datetime
 import frappe
 from frappe.utils import now
 
-from huf.ai.dry_run.preview import (
-	DryRunResult,
-	PreviewChanged,
-	apply_approved,
-	is_time_of_write,
-	preview_changes,
-)
+from huf.ai.dry_run.digest import DryRunResult, is_time_of_write
+from huf.ai.dry_run.preview import PreviewChanged, apply_approved, preview_changes
 from huf.ai.tools import document_tools as tools
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CUSTOMER, ORDER, controller, field, make_doctype, make_doctypes, make_order
