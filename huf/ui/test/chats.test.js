@@ -56,6 +56,31 @@ test("of two reads that overtake each other the later one counts", async (contex
 	assert.deepEqual(saidIn(chat).filter(Boolean), ["One.", "Two."]);
 });
 
+test("a message that is refused while the chat is read again stays, with its error", async (context) => {
+	const stored = { name: "M0", sequence: 0, role: "user", content: "One.", run: "R0" };
+	let refuse;
+	const answers = {
+		"huf.api.draft.get_drafts": async () => Response.json({ message: [] }),
+		"huf.ai.agent_chat.get_agent_chat_messages": async () => {
+			const runs = { R0: { name: "R0", status: "Queued" } };
+			return Response.json({ message: { conversation: { ...CONVERSATION, name: "F" }, messages: [stored], runs } });
+		},
+		"huf.api.chat.stream": () => new Promise((resolve) => (refuse = resolve)),
+	};
+	context.mock.method(globalThis, "fetch", (url) => answers[url.split("/").at(-1).split("?")[0]]());
+
+	const chat = openChat("F");
+	await loadChat(chat);
+	context.after(() => clearTimeout(chat.poll));
+	const sending = sendPrompt(chat, "One.", "A");
+	await loadChat(chat);
+	assert.deepEqual(saidIn(chat).filter(Boolean), ["One.", "One."]);
+	refuse(Response.json({ exc_type: "ValidationError" }, { status: 417 }));
+	await sending;
+	assert.deepEqual([chat.turns.at(-1).text, chat.turns.at(-1).unsent], ["One.", "refused"]);
+	assert.equal(chat.problem.error.kind, "rejected");
+});
+
 test("a run of a chat that this user can no longer read is not followed", async (context) => {
 	context.mock.method(globalThis, "fetch", async () => Response.json({ exc_type: "DoesNotExistError" }, { status: 404 }));
 	const chat = Object.assign(openChat("E"), { isLoaded: true, ongoing: "R", poll: undefined });

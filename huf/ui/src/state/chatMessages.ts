@@ -64,10 +64,11 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
 	const unsent = unsentOf(chat.turns, turns);
+	const onTheWay = onTheWayOf(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite } = conversation;
-	const all = [...joinTurns(earlier, turns), ...unsent];
+	const all = [...joinTurns(earlier, turns), ...unsent, ...onTheWay];
 	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
@@ -86,6 +87,20 @@ function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
 	const newest = stored.findLast((turn) => turn.role === "user")?.text;
 	return shown.filter(
 		(turn) => turn.role === "user" && turn.unsent && !(turn.unsent === "unsure" && turn.text === newest),
+	);
+}
+
+/** A queued message that the site has not answered yet, unless it is among the stored ones. */
+function onTheWayOf(shown: Turn[], stored: Turn[]): Turn[] {
+	const known = new Set(shown.map((turn) => turn.run));
+	const arrived = stored.filter((turn) => turn.role === "user" && !known.has(turn.run));
+	return shown.filter(
+		(turn) =>
+			turn.role === "user" &&
+			turn.isQueued &&
+			!turn.run &&
+			!turn.unsent &&
+			!arrived.some((each) => each.role === "user" && each.text === turn.text),
 	);
 }
 
