@@ -153,6 +153,28 @@ class TestChatPage(PageTestCase):
 		self.assertEqual([prompt for prompt in wanted if prompt not in printed], [])
 		self.assertNotIn(placeholder, printed)
 
+	def test_printed_chat_says_that_older_messages_have_not_been_loaded(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			conversation = page.url.rsplit("/", 1)[1]
+			for number in range(25):
+				self.call(
+					"/api/method/huf.ai.agent_integration.run_agent_sync",
+					{"agent_name": "Office Assistant", "prompt": f"Number {number}", "conversation_id": conversation},
+				)
+			page.reload()
+			page.get_by_test_id("message-user").filter(has_text="Number 24").wait_for()
+			before = self.read_printed(page)
+			page.get_by_test_id("older").evaluate("button => button.click()")
+			page.get_by_test_id("older-place").wait_for(state="detached")
+			after = self.read_printed(page)
+		self.assertIn("Earlier messages are missing here", before)
+		self.assertNotIn("Earlier messages", after)
+		self.assertIn("How many users are there?", after)
+
+	def read_printed(self, page) -> str:
+		return " ".join(each.extract_text() for each in PdfReader(BytesIO(page.pdf())).pages)
+
 	def test_auto_route_shows_the_routing_decision_before_and_after_a_reload(self):
 		with ModelServer() as model, self.open_guest_page() as page:
 			model.script(
@@ -215,7 +237,7 @@ class TestChatPage(PageTestCase):
 			shown = page.get_by_test_id("message-agent").last.inner_text()
 			self.assertEqual(" ".join(shown.split()).count(answer), 1)
 			# The claims below the answer quote it again.
-			claims = page.get_by_test_id("claims").locator("q").filter(has_text="Sentence 3.").count()
+			claims = page.get_by_test_id("claims").locator("q:visible").filter(has_text="Sentence 3.").count()
 			self.assertEqual(shown.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 

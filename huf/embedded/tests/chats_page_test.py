@@ -11,6 +11,7 @@ from huf.tests.model_server import Gate, ModelServer, error, text
 IS_STORED = "(words) => Object.values(localStorage).includes(words)"
 COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
+NAMES = list(enumerate("Adler Berger Conrad Dorn Ebert Falk Graf".split(), 11))
 
 
 @needs_browser
@@ -66,6 +67,21 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(self.read_user_messages(page), ["How many?"])
 				page.get_by_test_id("version-previous").click()
 				page.get_by_text("Four.", exact=True).wait_for()
+
+	def test_all_but_three_unconfirmed_claims_of_an_answer_are_folded(self):
+		with ModelServer() as model:
+			model.forever(text(" ".join(f"Customer {name} paid {number}7 euros." for number, name in NAMES)))
+			self.use_scripted_model(model)
+			tools = [{"tool": "list_todos"}]
+			self.make("Agent", agent_name="Teller", model=f"Scripted {self._testMethodName}", agent_tool=tools)
+			with self.open_page("/huf/chat?agent=Teller") as page:
+				say(page, "Who paid?")
+				claims = page.get_by_test_id("claims").locator("li")
+				self.assertEqual(page.get_by_test_id("more-claims").inner_text(), "4 more not confirmed")
+				self.assertEqual([each.is_visible() for each in claims.all()], [True] * 3 + [False] * 4)
+				page.get_by_test_id("more-claims").press("Enter")
+				claims.nth(6).wait_for()
+				self.assertEqual(faults_of(page), [])
 
 	def test_an_answer_is_rated_and_a_bad_one_becomes_an_eval_case(self):
 		with self.open_page() as page:

@@ -73,7 +73,7 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	Object.assign(chat, {
 		loadError: null,
 		problem: unsent.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,
-		hasOlder: earlier.length ? chat.hasOlder : messages.length >= api.MESSAGE_LIMIT,
+		hasOlder: earlier.length ? chat.hasOlder : hasOlder(messages),
 		ongoing: run && !isWaiting ? run.name : null,
 		waiting: run && isWaiting ? run.name : null,
 	});
@@ -81,6 +81,9 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
 	else if (run) pollLater(chat);
 }
+
+/** Positions begin at 1. */
+const hasOlder = (messages: Message[]) => messages.length >= api.MESSAGE_LIMIT && messages[0].sequence !== 1;
 
 /** An unsent message is not on the site: it stays here with its error, unless it arrived after all. */
 function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
@@ -133,7 +136,7 @@ export async function loadOlder(chat: Chat): Promise<void> {
 		// Meanwhile the newest messages may have been reloaded, without the older ones.
 		if (chat.turns.find((turn) => turn.first)?.first === first) {
 			chat.turns = joinTurns(readTurns(chat.agent, messages, runs, chat.drafts), chat.turns);
-			chat.hasOlder = messages.length >= api.MESSAGE_LIMIT;
+			chat.hasOlder = hasOlder(messages);
 		}
 	} catch (error) {
 		chat.olderError = error as ApiError;
