@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptedEndings, filesOf, fitWithin, formatSize, problemOf } from "../src/lib/attachments.ts";
+import { attachmentsOf, detach, returnAttachments } from "../src/state/attachments.ts";
 import { buildTurns } from "../src/lib/storedTurns.ts";
 
 const limits = { endings: ["txt", "pdf"], images: ["png"], max_files: 2, max_bytes: 2e7, max_image_bytes: 3_750_000 };
@@ -44,4 +45,19 @@ test("a stored message has its files, and one from before there were any has non
 	const [turn] = buildTurns([{ ...said, attachments: [file] }]);
 	assert.deepEqual(turn.attachments, [file]);
 	assert.deepEqual(buildTurns([said])[0].attachments, []);
+});
+
+test("a file that a message has is not deleted when it is removed from the next message", async (context) => {
+	const deleted = [];
+	context.mock.method(globalThis, "fetch", async (url, { method }) => {
+		const name = url.split("/").at(-1);
+		if (method === "DELETE") deleted.push(name);
+		return Response.json({ data: { name, attached_to_name: name === "SENT" ? "C" : null } });
+	});
+	const file = { file_name: "a.txt", file_url: "/a.txt", size: 1, kind: "text" };
+	returnAttachments("D", [{ ...file, name: "SENT" }, { ...file, name: "NEW" }]);
+	for (const item of [...attachmentsOf("D")]) detach("D", item);
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	assert.deepEqual(deleted, ["NEW"]);
+	assert.deepEqual(attachmentsOf("D"), []);
 });

@@ -5,7 +5,7 @@ import { ApiError, readError } from "./errors.ts";
 import { isSignedIn } from "./http.ts";
 import type { Attachment } from "./types/conversations.ts";
 
-export { deleteRecord } from "./resource.ts";
+export { deleteRecord, readRecord } from "./resource.ts";
 
 /** onProgress(share from 0 to 1) -> the File. Rejects with ApiError, and with AbortError when the signal aborts it. */
 export function uploadFile(

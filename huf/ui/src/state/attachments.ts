@@ -1,6 +1,6 @@
 /** Attachments of unsent messages, by the name of the draft. They are uploaded at once and remembered like its text. */
 import { reactive } from "vue";
-import { deleteRecord, uploadFile } from "../api/attachments.ts";
+import { deleteRecord, readRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";
 import { currentLocale, t } from "../i18n/index.ts";
 import { isImage, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
@@ -86,8 +86,16 @@ export function detach(draft: string, item: Item): void {
 	items.splice(items.indexOf(item), 1);
 	uploads.get(item.key)?.abort();
 	store(draft);
-	// If that fails, a private file remains that only this user sees.
-	if (item.name) deleteRecord("File", item.name).catch(() => {});
+	if (item.name) discard(item.name).catch(() => {});
+}
+
+/**
+ * A file that a message has is not deleted: another page may have sent it, or a message that was edited and refused is
+ * written anew. If this fails, a private file remains that only this user sees.
+ */
+async function discard(name: string): Promise<void> {
+	const { attached_to_name: owner } = await readRecord("File", name);
+	if (!owner) await deleteRecord("File", name);
 }
 
 /** Sent attachments belong to the site and are forgotten here; those added since belong to the conversation. */
