@@ -219,7 +219,9 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("share-remove").click()
 				page.get_by_text("Only you and Huf Managers can read it").wait_for()
 				reader.reload()
-				reader.get_by_text("Not permitted").wait_for()
+				reader.get_by_text("This conversation cannot be found").wait_for()
+				reader.locator("main").get_by_role("link", name="New chat").click()
+				reader.get_by_test_id("composer").wait_for()
 
 	def test_without_realtime_a_page_looked_at_again_shows_what_others_have_written(self):
 		with self.open_page() as page:

@@ -18,7 +18,9 @@ const POLL_MS = 2_500;
 /** A waiting run is loaded again on a realtime event, or after this time. */
 const WAIT_MS = 30_000;
 const MAX_DRAFTS = 200;
-const GONE = ["permission", "missing"];
+
+/** Whether a chat has been deleted, or this user may not, or no longer, read it. */
+export const isGone = ({ kind }: ApiError): boolean => kind === "permission" || kind === "missing";
 
 type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
 
@@ -38,8 +40,7 @@ export async function loadChat(chat: Chat): Promise<void> {
 		if (isFirst) chat.loadError = error as ApiError;
 		else {
 			chat.problem ||= { error: error as ApiError, kind: "not-read", prompt: null };
-			// The chat has been deleted, or is no longer shared with this user: there is nothing to follow.
-			if (GONE.includes((error as ApiError).kind)) Object.assign(chat, { ongoing: null, waiting: null });
+			if (isGone(error as ApiError)) Object.assign(chat, { ongoing: null, waiting: null });
 			else if (chat.ongoing || chat.waiting) pollLater(chat);
 		}
 	} finally {
