@@ -160,7 +160,11 @@ class TestChatPage(PageTestCase):
 			for number in range(25):
 				self.call(
 					"/api/method/huf.ai.agent_integration.run_agent_sync",
-					{"agent_name": "Office Assistant", "prompt": f"Number {number}", "conversation_id": conversation},
+					{
+						"agent_name": "Office Assistant",
+						"prompt": f"Number {number}",
+						"conversation_id": conversation,
+					},
 				)
 			page.reload()
 			page.get_by_test_id("message-user").filter(has_text="Number 24").wait_for()

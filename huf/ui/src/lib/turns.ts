@@ -170,6 +170,15 @@ export function answerText(turn: AgentTurn): string {
 		.trim();
 }
 
+/** Whether it has changed records, or sent something. */
+export const hasActed = (turn: AgentTurn): boolean =>
+	turn.parts.some(
+		(part) =>
+			part.type === "tool" &&
+			(part.effect === "write" || part.effect === "external") &&
+			(part.draft ? part.draft.status === "Applied" : part.status !== "failed"),
+	);
+
 export function replaceStatus(turn: AgentTurn, from: ToolPart["status"], to: ToolPart["status"]): void {
 	for (const part of turn.parts) if (part.type === "tool" && part.status === from) part.status = to;
 }

@@ -198,9 +198,29 @@ export async function branchOff(chat: Chat, run: string): Promise<Chat> {
 	return branch;
 }
 
-/** Creates a version of a chat that ends before a run, to send another message there. Rejects with the site's error. */
-export async function startVersion(chat: Chat, run: string): Promise<Chat> {
-	const version = openChat(await api.editConversation(chat.conversation!, run));
+/** Whether the run of a message of this user works or waits for a person. */
+export const isUnderWay = (chat: Chat, { run, author }: UserTurn): boolean =>
+	!author && Boolean(run) && [chat.ongoing, chat.waiting].includes(run);
+
+/** Whether another message can take the place of this one, because its run has not begun and is this user's. */
+export const isReplaceable = ({ author, isQueued }: UserTurn): boolean => !author && isQueued;
+
+/** Sends a message instead of a queued one. Rejects with the site's error. */
+export async function replaceQueued(chat: Chat, turn: UserTurn, prompt: string): Promise<void> {
+	await api.cancelRun(turn.run!);
+	sendPrompt(chat, prompt, chat.agent, turn.attachments);
+}
+
+/**
+ * Creates a version of a chat that ends before a message, to send another one there. The run of the message is cancelled,
+ * because otherwise both would act. Rejects with the site's error.
+ */
+export async function startVersion(chat: Chat, turn: UserTurn): Promise<Chat> {
+	const version = openChat(await api.editConversation(chat.conversation!, turn.run!));
+	if (isUnderWay(chat, turn)) {
+		await api.cancelRun(turn.run!);
+		loadChat(chat);
+	}
 	version.isUnlisted = true;
 	await loadChat(version);
 	return version;
