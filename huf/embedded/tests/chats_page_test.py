@@ -124,6 +124,21 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(page.get_by_test_id("queued").count(), 1)
 				self.assertEqual([page.url, page.get_by_test_id("versions").count()], [address, 0])
 
+	def test_end_of_a_run_that_was_approved_elsewhere_is_announced(self):
+		with ModelServer() as model:
+			model.script(tool_call("note_later", {"title": "Rice"}), text("Noted."))
+			with self.open_page() as page:
+				page.route("**/socket.io/**", lambda route: route.abort())
+				page.goto(f"/huf/chat?agent={self.make_writer(model)}")
+				page.get_by_test_id("composer").fill("Note rice")
+				page.get_by_test_id("send").click()
+				page.get_by_test_id("draft").wait_for()
+				with self.open_page(page.url) as other:
+					other.get_by_test_id("draft-approve").click()
+					other.get_by_test_id("run-footer").wait_for()
+				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
+				page.get_by_test_id("live-region").filter(has_text="Noted.").wait_for(state="attached")
+
 	def make_writer(self, model) -> str:
 		"""A new agent that makes notes, at once or after an approval, and answers as scripted; returns its name."""
 		name = self._testMethodName
