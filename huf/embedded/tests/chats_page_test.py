@@ -124,6 +124,28 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(page.get_by_test_id("queued").count(), 1)
 				self.assertEqual([page.url, page.get_by_test_id("versions").count()], [address, 0])
 
+	def test_waiting_run_of_another_user_can_neither_be_stopped_nor_answered_in_a_shared_chat(self):
+		with ModelServer() as model:
+			model.script(tool_call("note_later", {"title": "Thyme"}))
+			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
+				page.get_by_test_id("composer").fill("Note thyme")
+				page.get_by_test_id("send").click()
+				page.get_by_test_id("draft").wait_for()
+				page.get_by_test_id("stop").wait_for()
+				chat = {
+					"conversation": page.url.rsplit("/", 1)[1].partition("?")[0],
+					"user": BERTA,
+					"write": 1,
+				}
+				self.call("/api/method/huf.api.conversation.share", chat)
+				with self.open_page(page.url, user=BERTA) as reader:
+					reader.get_by_text("Waiting for a person").wait_for()
+					reader.get_by_test_id("send").wait_for()
+					self.assertEqual(reader.get_by_test_id("stop").count(), 0)
+					self.assertEqual(reader.get_by_role("link", name="Open the request").count(), 0)
+					reader.get_by_test_id("edit").press("Enter")
+					reader.get_by_text("in a new chat of your own").wait_for()
+
 	def test_end_of_a_run_that_was_approved_elsewhere_is_announced(self):
 		with ModelServer() as model:
 			model.script(tool_call("note_later", {"title": "Rice"}), text("Noted."))

@@ -133,6 +133,10 @@ export function findAgentTurn(turns: Turn[], run: string | null): AgentTurn | un
 	return run ? turns.filter(isAgentTurn).find((turn) => turn.run === run) : undefined;
 }
 
+/** The name of another user whose message a run answers; null if there is none. */
+export const authorOf = (turns: Turn[], run: string | null): string | null =>
+	turns.find((turn): turn is UserTurn => turn.role === "user" && turn.run === run)?.author || null;
+
 /** A run answers after its prompt, even if the next message was sent, and queued, before it had answered. */
 export function addTurn(turns: Turn[], turn: Turn): void {
 	const run = isAgentTurn(turn) && turn.run;

@@ -68,9 +68,9 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	const onTheWay = onTheWayOf(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
-	const { title, agent, may_write: mayWrite } = conversation;
+	const { title, agent, may_write: mayWrite, may_share: mayShare } = conversation;
 	const all = [...joinTurns(earlier, turns), ...unsent, ...onTheWay];
-	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, isLoaded: true });
+	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, mayShare, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
 		problem: unsent.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,

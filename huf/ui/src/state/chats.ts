@@ -41,6 +41,8 @@ export interface Chat {
 	olderError: ApiError | null;
 	drafts: Draft[];
 	mayWrite: boolean;
+	/** In another user's chat, an edited message begins a chat of one's own. */
+	mayShare: boolean;
 	problem: Problem | null;
 	live: LiveRun | null;
 	/** A version of another chat, which replaces it in the list once a message is sent. */
@@ -80,6 +82,7 @@ function createChat(conversation: string | null): Chat {
 		olderError: null,
 		drafts: [],
 		mayWrite: true,
+		mayShare: true,
 		problem: null,
 		live: null,
 		isUnlisted: false,
