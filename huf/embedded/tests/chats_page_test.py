@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import Gate, ModelServer, error, text, tool_call
+from huf.tests.model_server import Gate, ModelServer, error, text
 
 IS_STORED = "(words) => Object.values(localStorage).includes(words)"
 COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
@@ -67,124 +67,6 @@ class TestChatsPage(PageTestCase):
 				self.assertEqual(self.read_user_messages(page), ["How many?"])
 				page.get_by_test_id("version-previous").click()
 				page.get_by_text("Four.", exact=True).wait_for()
-
-	def test_another_answer_to_one_that_has_acted_is_generated_only_after_a_question(self):
-		with ModelServer() as model:
-			model.script(*[tool_call("note_now", {"title": "Tea"}), text("Done.")] * 2)
-			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				say(page, "Note tea")
-				page.get_by_test_id("regenerate").press("Enter")
-				self.assertIn("a second time", page.get_by_role("alertdialog").inner_text())
-				self.assertEqual(faults_of(page), [])
-				page.keyboard.press("Escape")
-				page.locator("[data-testid=regenerate]:focus").wait_for()
-				self.assertEqual(len(self.read_notes("Tea")), 1)
-				page.keyboard.press("Enter")
-				page.get_by_test_id("confirm").click()
-				page.get_by_test_id("versions").filter(has_text="2/2").wait_for()
-				page.get_by_test_id("run-footer").wait_for()
-				self.assertEqual(len(self.read_notes("Tea")), 2)
-
-	def test_editing_a_message_that_waits_withdraws_its_request(self):
-		with ModelServer() as model:
-			model.script(*[tool_call("note_later", {"title": title}) for title in ("Milk", "Oat milk")])
-			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				for title in ("Milk", "Oat milk"):
-					if title == "Milk":
-						page.get_by_test_id("composer").fill("Note milk")
-						page.get_by_test_id("send").click()
-					else:
-						page.get_by_test_id("edit").press("Enter")
-						page.get_by_text("What still runs or waits for this message is cancelled.").wait_for()
-						page.get_by_test_id("edit-message").fill("Note oat milk")
-						page.keyboard.press("Enter")
-					page.get_by_test_id("draft").filter(has_text=title).wait_for()
-				pending = self.call("/api/method/huf.api.draft.get_drafts")["message"]
-				titles = [each["arguments"]["title"] for each in pending]
-				self.assertEqual([title for title in titles if "milk" in title.lower()], ["Oat milk"])
-
-	def test_edited_queued_message_is_queued_instead_of_the_first_in_the_same_chat(self):
-		with ModelServer() as model:
-			model.script(tool_call("note_later", {"title": "Salt"}))
-			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				page.get_by_test_id("composer").fill("Note salt")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
-				page.get_by_test_id("composer").fill("And pepper")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("queued").wait_for()
-				address = page.url
-				page.get_by_test_id("edit").last.press("Enter")
-				page.get_by_text("Replaces the waiting message").wait_for()
-				page.get_by_test_id("edit-message").fill("And cumin")
-				page.keyboard.press("Enter")
-				cumin = page.get_by_test_id("message-user").filter(has_text="And cumin")
-				cumin.get_by_test_id("queued").wait_for()
-				page.locator("[data-testid=message-agent][data-status=Cancelled]").wait_for()
-				self.assertEqual(page.get_by_test_id("queued").count(), 1)
-				self.assertEqual([page.url, page.get_by_test_id("versions").count()], [address, 0])
-
-	def test_waiting_run_of_another_user_can_neither_be_stopped_nor_answered_in_a_shared_chat(self):
-		with ModelServer() as model:
-			model.script(tool_call("note_later", {"title": "Thyme"}))
-			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				page.get_by_test_id("composer").fill("Note thyme")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
-				page.get_by_test_id("stop").wait_for()
-				chat = {
-					"conversation": page.url.rsplit("/", 1)[1].partition("?")[0],
-					"user": BERTA,
-					"write": 1,
-				}
-				self.call("/api/method/huf.api.conversation.share", chat)
-				with self.open_page(page.url, user=BERTA) as reader:
-					reader.get_by_text("Waiting for a person").wait_for()
-					reader.get_by_test_id("send").wait_for()
-					self.assertEqual(reader.get_by_test_id("stop").count(), 0)
-					self.assertEqual(reader.get_by_role("link", name="Open the request").count(), 0)
-					reader.get_by_test_id("edit").press("Enter")
-					reader.get_by_text("in a new chat of your own").wait_for()
-
-	def test_end_of_a_run_that_was_approved_elsewhere_is_announced(self):
-		with ModelServer() as model:
-			model.script(tool_call("note_later", {"title": "Rice"}), text("Noted."))
-			with self.open_page() as page:
-				page.route("**/socket.io/**", lambda route: route.abort())
-				page.goto(f"/huf/chat?agent={self.make_writer(model)}")
-				page.get_by_test_id("composer").fill("Note rice")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
-				with self.open_page(page.url) as other:
-					other.get_by_test_id("draft-approve").click()
-					other.get_by_test_id("run-footer").wait_for()
-				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
-				page.get_by_test_id("live-region").filter(has_text="Noted.").wait_for(state="attached")
-
-	def make_writer(self, model) -> str:
-		"""A new agent that makes notes, at once or after an approval, and answers as scripted; returns its name."""
-		name = self._testMethodName
-		self.make("AI Provider", provide_name=name, api_key="sk-1", api_base=model.base_url)
-		self.make("AI Model", model_name=name, model_id="scripted", provider=name)
-		for tool, asks in (("note_now", 0), ("note_later", 1)):
-			if not self.call(
-				f'/api/resource/Agent Tool Function?filters=[["name","=","{tool}"]]'.replace(" ", "%20")
-			)["data"]:
-				self.make(
-					"Agent Tool Function",
-					tool_name=tool,
-					types="Create Document",
-					reference_doctype="Note",
-					description="Makes a note",
-					requires_approval=asks,
-				)
-		self.make(
-			"Agent", agent_name=name, model=name, agent_tool=[{"tool": "note_now"}, {"tool": "note_later"}]
-		)
-		return name
-
-	def read_notes(self, title: str) -> list[dict]:
-		return self.call(f'/api/resource/Note?filters=[["title","=","{title}"]]'.replace(" ", "%20"))["data"]
 
 	def test_all_but_three_unconfirmed_claims_of_an_answer_are_folded(self):
 		with ModelServer() as model:
