@@ -82,8 +82,15 @@ class TestLanguages(PageTestCase):
 				page.get_by_test_id("message-agent").get_by_text(answer).wait_for()
 
 	def test_errors_of_the_site_are_in_the_page_language(self):
-		for locale, words in {"de-DE": "die Sie lesen dürfen", "es-ES": "que pueda leer"}.items():
-			with self.open_page(f"/huf/chat/{'0' * 32}", locale=locale) as page:
+		for locale, words in {"de-DE": "Es gibt keinen Benutzer", "es-ES": "No hay ningún usuario"}.items():
+			with self.open_page(locale=locale) as page:
+				say(page, "Wie viele Benutzer gibt es?")
+				chat = page.get_by_test_id("conversation-item").first
+				chat.hover()
+				chat.get_by_role("button").click()
+				page.get_by_test_id("share").click()
+				page.get_by_test_id("share-user").fill("nobody@office.example")
+				page.get_by_test_id("share-add").click()
 				page.get_by_text(words).wait_for()
 
 	def test_failure_of_a_model_is_explained_in_the_page_language(self):

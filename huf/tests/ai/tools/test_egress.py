@@ -126,7 +126,9 @@ class TestAttacks(MailTestCase):
 			)
 			name = self.take(text="Please order one.")
 			self.assertEqual(self.work(name).status, "Done")
-			self.assertEqual((send_all(name), shop.bodies), ([True], [{"order": 7}]))
+			send_all(name)
+			(reply,) = outgoing(name)
+			self.assertEqual((reply.status, reply.reason, shop.bodies), ("Queued", None, [{"order": 7}]))
 
 	def test_external_calls_of_a_subagent_of_a_mail_run_wait_for_approval(self):
 		with Shop() as shop, ModelServer() as server:
