@@ -166,6 +166,16 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("run-footer").nth(1).wait_for()
 			self.assertEqual(page.get_by_test_id("edit-message").input_value(), "How many roles")
 
+	def test_text_that_another_tab_has_sent_is_no_longer_in_the_field(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			page.get_by_test_id("composer").fill("How many roles are there?")
+			other = page.context.new_page()
+			other.goto(page.url)
+			other.wait_for_function(COMPOSER_HAS, arg="How many roles are there?")
+			page.get_by_test_id("send").click()
+			other.wait_for_function(COMPOSER_HAS, arg="")
+
 	def test_branching_from_an_answer_continues_in_a_new_chat(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")

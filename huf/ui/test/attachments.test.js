@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptedEndings, filesOf, fitWithin, formatSize, problemOf } from "../src/lib/attachments.ts";
-import { attachmentsOf, detach, returnAttachments } from "../src/state/attachments.ts";
+import { attachmentsOf, detach, forgetRemoved, returnAttachments } from "../src/state/attachments.ts";
 import { buildTurns } from "../src/lib/storedTurns.ts";
 
 const limits = { endings: ["txt", "pdf"], images: ["png"], max_files: 2, max_bytes: 2e7, max_image_bytes: 3_750_000 };
@@ -60,4 +60,11 @@ test("a file that a message has is not deleted when it is removed from the next 
 	await new Promise((resolve) => setTimeout(resolve, 20));
 	assert.deepEqual(deleted, ["NEW"]);
 	assert.deepEqual(attachmentsOf("D"), []);
+});
+
+test("files that another page has sent are no longer attached here", () => {
+	returnAttachments("D", [{ name: "F1" }, { name: "F2" }]);
+	forgetRemoved("D", "files:other", '[{"name": "F1"}]');
+	forgetRemoved("D", "files:D", '[{"name": "F1"}]');
+	assert.deepEqual(attachmentsOf("D").map((item) => item.name), ["F2"]);
 });

@@ -107,6 +107,14 @@ export function moveAttachments(from: string, to: string): void {
 	store(to);
 }
 
+/** `stored` was removed under this name by another page, which has sent these files, or removed the last one. */
+export function forgetRemoved(draft: string, name: string, stored: string): void {
+	if (name !== place(draft)) return;
+	const gone: (string | null)[] = (parseJson(stored) || []).map((file: Attachment) => file.name);
+	const items = attachmentsOf(draft);
+	items.splice(0, items.length, ...items.filter((item) => !item.name || !gone.includes(item.name)));
+}
+
 /** Removes and returns the attachments to send. They stay remembered until the site has accepted the message. */
 export function takeAttachments(draft: string): Attachment[] {
 	return attachmentsOf(draft).splice(0).map(described);

@@ -21,6 +21,15 @@ export function recall(name: string): string {
 	}
 }
 
+/** Calls `react(name, before)` when another page of this user removes a value. Returns a function that ends it. */
+export function onRemoved(react: (name: string, before: string) => void): () => void {
+	const listen = ({ key, oldValue, newValue }: StorageEvent) => {
+		if (key?.startsWith(OWN) && oldValue && newValue === null) react(key.slice(OWN.length), oldValue);
+	};
+	addEventListener("storage", listen);
+	return () => removeEventListener("storage", listen);
+}
+
 /** Signing out deletes unsent texts: the next user of this browser must not find them. */
 export function forgetAll() {
 	try {
