@@ -13,6 +13,8 @@ class TestAgentTrigger(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.agent = make_agent()
+		# Administrator alone starts no agent unless chosen.
+		make_user("Huf User")
 
 	def make(self, trigger_type="Doc Event", **values):
 		if trigger_type == "Doc Event":
