@@ -49,6 +49,7 @@ service stats {{
   chroot =
 }}
 auth_failure_delay = 0
+imap_idle_notify_interval = 2s
 """
 CONFIG_2_3 = """
 protocols = imap

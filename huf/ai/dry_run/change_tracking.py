@@ -29,7 +29,7 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Email Queue",
 		"Email Queue Recipient",
 		"Scheduled Job Log",
-		# Of each submitted invoice and payment in Germany: its text and hashes contain the time.
+		# ERPNext 15 adds a row for each invoice and payment submitted in Germany; it contains the time.
 		"Transaction Log",
 		"Sessions",
 		"Series",

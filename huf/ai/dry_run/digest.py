@@ -41,10 +41,8 @@ class DryRunResult:
 
 	def changes(self) -> list[dict]:
 		"""All changes, in the order in which the documents were tracked."""
-		pairs = (
-			(key, compare_states(*key, self.before.get(key), after)) for key, after in self.after.items()
-		)
-		return [mark_provisional(change, self) for _, change in pairs if change]
+		changes = (compare_states(*key, self.before.get(key), after) for key, after in self.after.items())
+		return [mark_provisional(change, self) for change in changes if change]
 
 
 def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
@@ -67,9 +65,9 @@ def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
 
 
 def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
-	"""Whether a value is the time of the write itself, in whole seconds or exactly.
+	"""Whether a value was read from the clock during the write, perhaps without fractions of a second.
 
-	An invoice made just before has a posting time that its ledger entries copy: that one stays the same.
+	The posting time of an invoice created a moment earlier, which its ledger entries copy, was not.
 	"""
 	if not value or fieldtype not in ("Datetime", "Time"):
 		return False
@@ -85,7 +83,7 @@ def compute_digest(outcome: DryRunResult) -> str:
 
 
 def find_differences(one: DryRunResult, other: DryRunResult) -> str:
-	"""The DocTypes whose changes differ, for a person who looks for the code that makes them."""
+	"""The DocTypes whose changes differ, so that a person can find the code that makes them."""
 	first, second = (json.loads(to_comparable_text(each))[0] for each in (one, other))
 	differing = [each["doctype"] for each in first if each not in second]
 	differing += [each["doctype"] for each in second if each not in first]

@@ -105,8 +105,8 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 
 
 def run_dry(work: Callable[[], Any], own: str | None = None) -> DryRunResult:
-	"""Run `work` dry; twice if it makes documents with stable names, to see whether they are random after
-	all, as those of the batches that a stock entry of ERPNext makes.
+	"""Run `work` dry. If it creates documents whose names should be stable, run it again and compare them:
+	code may fill in random names, as ERPNext does for batches.
 	"""
 	outcome = run_dry_once(work, own)
 	if any(change["action"] == "create" and not change["provisional"] for change in outcome.changes()):

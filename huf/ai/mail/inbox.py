@@ -6,6 +6,7 @@ Failures are raised as InboxError, for the person who set up the mailbox.
 import imaplib
 import re
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -127,18 +128,27 @@ class Inbox:
 		return None
 
 	def wait(self, seconds: float) -> None:
-		"""Wait until the server announces something, for at most `seconds`; not at all if it has no IDLE.
+		"""Wait until the server announces a change, for at most `seconds`; not at all if it has no IDLE.
 
 		Announcements are not returned: one that arrives in two pieces is lost.
 		"""
-		if "IDLE" in self.box.client.capabilities:
-			self.box.idle.wait(timeout=seconds)
+		if "IDLE" not in self.box.client.capabilities:
+			return
+		deadline = time.monotonic() + seconds
+		with self.box.idle as idle:
+			while is_keepalive(idle.poll(max(0, deadline - time.monotonic()))):
+				pass
 
 	def command(self, command: str, *arguments) -> list:
 		status, answer = self.box.client.uid(command, *arguments)
 		if status != "OK":
 			raise InboxError(f"The server refuses {command}: {answer}")
 		return answer
+
+
+def is_keepalive(lines: list[bytes]) -> bool:
+	"""Whether a server only says that the connection is alive, as Dovecot does (`* OK Still here`)."""
+	return bool(lines) and all(line.startswith(b"* OK") for line in lines)
 
 
 @contextmanager

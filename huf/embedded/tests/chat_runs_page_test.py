@@ -1,4 +1,4 @@
-"""What editing, another answer and other users do to the runs of a chat: nothing is made twice, or said wrongly."""
+"""Editing a message, regenerating an answer, and other users: what happens to the runs of a chat."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say
@@ -63,9 +63,7 @@ class TestChatRunsPage(PageTestCase):
 		with ModelServer() as model:
 			model.script(tool_call("note_later", {"title": "Salt"}))
 			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				page.get_by_test_id("composer").fill("Note salt")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
+				self.propose(page, "Note salt")
 				page.get_by_test_id("composer").fill("And pepper")
 				page.get_by_test_id("send").click()
 				page.get_by_test_id("queued").wait_for()
@@ -84,9 +82,7 @@ class TestChatRunsPage(PageTestCase):
 		with ModelServer() as model:
 			model.script(tool_call("note_later", {"title": "Thyme"}))
 			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
-				page.get_by_test_id("composer").fill("Note thyme")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
+				self.propose(page, "Note thyme")
 				page.get_by_test_id("stop").wait_for()
 				chat = {
 					"conversation": page.url.rsplit("/", 1)[1].partition("?")[0],
@@ -108,14 +104,18 @@ class TestChatRunsPage(PageTestCase):
 			with self.open_page() as page:
 				page.route("**/socket.io/**", lambda route: route.abort())
 				page.goto(f"/huf/chat?agent={self.make_writer(model)}")
-				page.get_by_test_id("composer").fill("Note rice")
-				page.get_by_test_id("send").click()
-				page.get_by_test_id("draft").wait_for()
+				self.propose(page, "Note rice")
 				with self.open_page(page.url) as other:
 					other.get_by_test_id("draft-approve").click()
 					other.get_by_test_id("run-footer").wait_for()
 				page.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
 				page.get_by_test_id("live-region").filter(has_text="Noted.").wait_for(state="attached")
+
+	def propose(self, page, prompt: str) -> None:
+		"""Send a message whose run waits for an approval."""
+		page.get_by_test_id("composer").fill(prompt)
+		page.get_by_test_id("send").click()
+		page.get_by_test_id("draft").wait_for()
 
 	def make_writer(self, model) -> str:
 		"""A new agent that makes notes, at once or after an approval, and answers as scripted; returns its name."""

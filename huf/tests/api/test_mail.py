@@ -1,4 +1,4 @@
-"""Mail over REST: rules are tested and backtested, mails shown to permitted users, invalid mailboxes refused."""
+"""Mail over REST: rules are tested and backtested; only permitted users read mails."""
 
 import frappe
 

@@ -1,4 +1,4 @@
-"""What differs on every run although it is the same change: logs of Frappe, and the time of the write."""
+"""Logs, random names and the time of the write differ on each run, and do not make it another change."""
 
 import datetime
 

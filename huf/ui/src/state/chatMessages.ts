@@ -19,7 +19,7 @@ const POLL_MS = 2_500;
 const WAIT_MS = 30_000;
 const MAX_DRAFTS = 200;
 
-/** Whether a chat has been deleted, or this user may not, or no longer, read it. */
+/** Whether an error means that the chat was deleted, or that this user may not read it. */
 export const isGone = ({ kind }: ApiError): boolean => kind === "permission" || kind === "missing";
 
 type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
@@ -65,11 +65,11 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
 	const unsent = unsentOf(chat.turns, turns);
-	const onTheWay = onTheWayOf(chat.turns, turns);
+	const sending = sendingOf(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite, may_share: mayShare } = conversation;
-	const all = [...joinTurns(earlier, turns), ...unsent, ...onTheWay];
+	const all = [...joinTurns(earlier, turns), ...unsent, ...sending];
 	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, mayShare, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
@@ -94,8 +94,8 @@ function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
 	);
 }
 
-/** A queued message that the site has not answered yet, unless it is among the stored ones. */
-function onTheWayOf(shown: Turn[], stored: Turn[]): Turn[] {
+/** A queued message that is still being sent, unless the site has stored it already. */
+function sendingOf(shown: Turn[], stored: Turn[]): Turn[] {
 	const known = new Set(shown.map((turn) => turn.run));
 	const arrived = stored.filter((turn) => turn.role === "user" && !known.has(turn.run));
 	return shown.filter(
