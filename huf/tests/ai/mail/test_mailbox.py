@@ -220,8 +220,7 @@ class TestMailbox(MailTestCase):
 
 	def test_imap_idle_reports_new_mail(self):
 		self.sync()
-		# IDLE reports only mail that arrives after it began, which may be late on a busy machine. The server
-		# says that it is still there before, which is no mail.
+		# IDLE, which may begin late on a busy machine, reports first that the server is still there.
 		timers = [threading.Timer(seconds, self.deliver, (1,)) for seconds in range(4, 40, 2)]
 		for timer in timers:
 			self.addCleanup(timer.cancel)
