@@ -89,7 +89,7 @@ def get_shares(conversation: str):
 def share(conversation: str, user: str, write: bool = False):
 	"""Let a user read a chat, and with `write` continue it. Returns what `get_shares` returns."""
 	name = get_shareable_name(conversation)
-	# As it is stored: databases may find a name in any case.
+	# The name as it is stored: some databases ignore upper and lower case.
 	wanted = frappe.db.get_value("User", {"name": user.strip(), "enabled": 1}, "name")
 	if wanted in (None, "Guest", "Administrator"):
 		raise UsageError(

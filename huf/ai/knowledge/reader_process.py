@@ -23,7 +23,7 @@ MAX_MEMORY_BYTES = 1_000_000_000
 MAX_OUTPUT_BYTES = 50_000_000
 MAX_INLINE_HTML_CHARS = 50_000
 MAX_INLINE_QUOTES = 40
-"""Quotes and code blocks of HTML that is read in this process: nested, they multiply its text."""
+"""The most quotes and code blocks in HTML that this process reads itself. Nested ones multiply its text."""
 QUOTE = re.compile(r"<(?:blockquote|pre)\b", re.IGNORECASE)
 HTML_ENDINGS = ("html", "htm")
 EXCESS = "{0} takes too much time or memory to be read. Send a smaller file, or its text."

@@ -276,7 +276,8 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 
 	Returns the merge and the digests to store.
 	"""
-	secret = list_secret_fields(entry.doctype)  # once stored, they are the site's: nothing tells who set them
+	# Stored secrets are the site's: nothing tells who has set them.
+	secret = list_secret_fields(entry.doctype)
 	given = {part: value for part, value in split_entry(entry).items() if part not in secret}
 	kept = {part: each for part, each in kept.items() if part not in secret}
 	is_new = not set(given) <= set(kept)

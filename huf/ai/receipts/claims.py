@@ -161,7 +161,7 @@ def is_state_of_record(kind: str, sentence: str, evidence: Evidence) -> bool:
 
 
 def remove_quotations(sentence: str, evidence: Evidence) -> str:
-	"""Without what it quotes from the run's calls; nothing if all of it is a quotation."""
+	"""The sentence without quotations from the run's calls; "" if it is nothing but a quotation."""
 
 	def replace_quotation(found: re.Match) -> str:
 		quoted = next(filter(None, found.groups())).strip(" .!?…").lower()

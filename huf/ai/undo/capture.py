@@ -169,7 +169,7 @@ def list_saving() -> list[Key]:
 
 
 def stamp(doc: Any) -> str:
-	"""When a document's state was saved; comparable."""
+	"""The time at which a document was saved, as text that sorts by time; "" if it is not stored."""
 	return str(get_datetime(doc.modified)) if doc and doc.modified else ""
 
 

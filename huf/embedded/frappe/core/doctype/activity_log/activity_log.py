@@ -19,7 +19,7 @@ class ActivityLog(Document):
 
 
 def clear_old_logs(days: int = KEEP_DAYS):
-	"""Delete old rows of logs, and mails that were sent: of others, it must stay known whom they reached."""
+	"""Delete old rows of logs, and old mails that were sent. Unsent mails stay, to be sent or looked into."""
 	oldest = frappe.utils.get_datetime_str(frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days))
 	for doctype in ("Activity Log", "Error Log"):
 		frappe.db.delete(doctype, {"modified": ["<", oldest]})
@@ -32,7 +32,7 @@ def clear_old_logs(days: int = KEEP_DAYS):
 
 
 def add_authentication_log(subject: str, user: str, operation: str = "Login", status: str = "Success"):
-	"""Write a row and commit.  A full or locked database does not keep anybody from signing in or out."""
+	"""Write a row and commit. A full or locked database does not keep anybody from signing in or out."""
 	values = {"user": user, "subject": subject, "operation": operation, "status": status}
 	try:
 		with frappe.db.without_waiting():
