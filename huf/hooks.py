@@ -108,9 +108,11 @@ _AFTER_CHANGE = (
 # Documents in a Knowledge Source are indexed again when they change.
 _note_knowledge_change = "huf.ai.knowledge.changes.mark_items"
 _follow_doctype = "huf.install.follow_doctype"
+_refuse_row_alone = "huf.permissions.refuse_row_alone"
 doc_events = {
 	"*": {
 		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
+		"validate": _refuse_row_alone,
 		"on_change": [_run_triggers, _note_knowledge_change],
 		"after_delete": [_run_triggers, _note_knowledge_change],
 		"after_rename": [

@@ -40,6 +40,18 @@ def refuse_change(doc, method: str | None = None) -> None:
 		frappe.throw(frappe._("Only Huf changes this record."), frappe.PermissionError)
 
 
+def refuse_row_alone(doc, method: str | None = None) -> None:
+	"""Document event of all DocTypes: a row of Huf's tables is saved with its document, which checks it and
+	keeps versions.
+
+	Frappe runs the events of a row only if it is saved alone.
+	"""
+	parent = doc.get("parenttype")
+	if parent and frappe.db.get_value("DocType", parent, "module", cache=True) == "Huf":
+		message = frappe._("This row is saved only with the {0} {1}. Change that instead.")
+		frappe.throw(message.format(frappe._(parent), doc.parent))
+
+
 def has_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
 	user = user or frappe.session.user
 	return is_manager(user) or doc.owner == user

@@ -6,6 +6,7 @@ from unittest import mock
 import frappe
 
 from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_tool
 from huf.tests.security.clients import Client, stricter_than_frappe
 
 
@@ -93,3 +94,25 @@ class TestChanges(SiteTestCase):
 		roles = [{"name": row.name, "role": "Huf User"}]
 		thief.send(f"/api/resource/User/{self.other.user}", "PUT", json={"roles": roles})
 		self.assertEqual(frappe.db.get_value("Has Role", row.name, "parent"), self.owner.user)
+
+	def test_rows_of_an_agent_are_changed_only_with_the_agent(self):
+		manager = Client("Huf Manager")
+		tool, other = (make_tool("Get List", reference_doctype="ToDo") for _ in range(2))
+		agent = frappe.get_doc("Agent", make_agent(None, (tool,)))
+		row, table = agent.agent_tool[0].name, {"parent": agent.name, "parenttype": "Agent"}
+		for method, path, values in (
+			("PUT", f"Agent Tool/{row}", {"max_calls": 7}),
+			("POST", "Agent Tool", {**table, "parentfield": "agent_tool", "tool": other}),
+			("POST", "Has Role", {**table, "parentfield": "roles", "role": "Guest"}),
+		):
+			with self.subTest(path, method=method):
+				answer = manager.send(f"/api/resource/{path}", method, json=values)
+				self.assertEqual(answer.status_code, 417, answer.text)
+				self.assertIn(f"saved only with the Agent {agent.name}", answer.text)
+		values = {"doctype": "Agent Tool", "name": row, "fieldname": "max_calls", "value": 3}
+		answer = manager.send("/api/method/frappe.client.set_value", "POST", json=values)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		frappe.db.rollback()
+		agent.reload()
+		self.assertEqual([(each.tool, each.max_calls) for each in agent.agent_tool], [(tool, 3)])
+		self.assertTrue(frappe.db.exists("Version", {"ref_doctype": "Agent", "docname": agent.name}))
