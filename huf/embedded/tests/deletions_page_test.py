@@ -37,6 +37,21 @@ class TestDeletions(PageTestCase):
 			page.reload()
 			item.wait_for()
 
+	def test_after_a_deletion_by_keyboard_the_focus_is_on_the_next_chat_or_the_search(self):
+		with self.open_page("/huf/chat") as page:
+			for title in ("First", "Second", "Third"):
+				page.goto("/huf/chat")
+				say(page, title)
+			items = page.get_by_test_id("conversation-item")
+			page.goto("/huf/chat")
+			for title, focused in (("Second", "First"), ("First", "Third"), ("Third", None)):
+				items.filter(has_text=title).get_by_role("button").press("Enter")
+				page.get_by_role("menuitem").last.press("Enter")
+				items.filter(has_text=title).wait_for(state="detached")
+				link = items.filter(has_text=focused or "").get_by_role("link")
+				expected = link if focused else page.get_by_test_id("history-search")
+				expected.and_(page.locator(":focus")).wait_for()
+
 	def test_leaving_the_page_sends_a_pending_deletion(self):
 		note = self.make("ToDo", description="Leave")["name"]
 		with self.open_page(f"/huf/records/ToDo/{note}") as page:
