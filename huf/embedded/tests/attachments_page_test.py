@@ -193,10 +193,23 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_role("alert").wait_for()
 			page.get_by_test_id("composer").fill("Read this")
 			page.keyboard.press("Enter")
+			self.assertIn("a.zip was not attached", page.get_by_test_id("attach-hint").inner_text())
 			page.get_by_role("button", name="Remove a.zip").click()
 			page.locator("[data-testid=send]:enabled").wait_for()
 			self.assertEqual(page.get_by_test_id("composer").input_value(), "Read this")
 			self.assertEqual(page.get_by_test_id("message-user").count(), 0)
+
+	def test_message_sent_during_an_upload_says_that_it_waits_and_is_sent_afterwards(self):
+		held: list = []
+		with self.open_page() as page:
+			page.route("**/upload_file*", lambda route: held.append(route))
+			page.get_by_test_id("composer").fill("Read this")
+			page.get_by_test_id("attach-input").set_input_files([NOTE])
+			page.get_by_test_id("attachment").wait_for()
+			page.keyboard.press("Enter")
+			page.get_by_test_id("attach-hint").filter(has_text="as soon as its files are uploaded").wait_for()
+			held[0].continue_()
+			page.get_by_test_id("message-user").filter(has_text="Read this").wait_for()
 
 	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):
 		self.use_model("")
