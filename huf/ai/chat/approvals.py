@@ -31,6 +31,7 @@ EDITED_ALONE = (
 	"asked for, or reject it with a reason."
 )
 OF_OTHERS = "The run has read messages of others, so you can approve only what you may do yourself. {0}"
+EXPIRED = "This draft has expired and cannot be answered any more."
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 REFUSALS = (
 	ToolError,
@@ -128,13 +129,16 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 	"""Expire drafts that were not answered in time and return their names. Scheduled every minute; commits
 	each.
 	"""
-	expired = []
-	for row in drafts.read_overdue_drafts(now):
-		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
-			expired.append(row.name)
-			resume_answered(row.run)
+	return [row.name for row in drafts.read_overdue_drafts(now) if expire_draft(row)]
+
+
+def expire_draft(row) -> bool:
+	"""Expire a draft unless it was answered. Commits."""
+	is_expired = drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED))
 	frappe.db.commit()
-	return expired
+	if is_expired:
+		resume_answered(row.run)
+	return is_expired
 
 
 def cancel_run(run: str) -> None:
@@ -169,7 +173,7 @@ def may_answer_draft(row) -> bool:
 
 def get_open_draft(name: str, digest: str | None):
 	"""The row of an open draft that the user may answer, as it was presented. Raises PermissionError,
-	DraftOutdated.
+	DraftOutdated; commits the expiry of an overdue one.
 	"""
 	row = drafts.read_draft(name)
 	if row and row.second_person and frappe.session.user == row.owner:
@@ -179,7 +183,9 @@ def get_open_draft(name: str, digest: str | None):
 	if row.status != drafts.PENDING:
 		raise DraftOutdated(describe_decision(row))
 	if row.expires_at and row.expires_at < now_datetime():
-		raise DraftOutdated(_("This draft has expired and cannot be answered any more."))
+		# The page then shows it as expired, and the run goes on, before the next minute.
+		expire_draft(row)
+		raise DraftOutdated(_(EXPIRED))
 	if digest and digest != row.digest:
 		raise DraftOutdated(_(CHANGED))
 	return row
@@ -188,7 +194,7 @@ def get_open_draft(name: str, digest: str | None):
 def describe_decision(row) -> str:
 	"""The answer a draft has, for a user who comes too late."""
 	if not row.answered_by:
-		return _("This was answered before: {0}.").format(_(row.status))
+		return _(EXPIRED)
 	when = f"{row.answered_at:%Y-%m-%d %H:%M}"
 	text = _("This was answered before: {0} by {1} at {2}.")
 	return text.format(_(row.status), row.answered_by, when)

@@ -68,13 +68,22 @@ class TestWorkers(DraftTestCase):
 		result = self.start_change("new", "A pity.")
 		self.assertNotIn(result["draft"]["draft"], expire_drafts())
 		self.assertIn(result["draft"]["draft"], expire_drafts(now_datetime() + timedelta(hours=73)))
-		with acting_as(self.user), self.assertRaisesRegex(UsageError, "Expired"):
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "has expired"):
 			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		ended = self.go_on(result["run"])
 		self.assertEqual(
 			(ended.response, self.note(), self.draft(result).status), ("A pity.", "old", "Expired")
 		)
 		self.assertIn("in time", self.seen())
+
+	def test_answer_after_the_time_expires_the_draft_at_once_and_the_run_goes_on(self):
+		result = self.start_change("new", "A pity.")
+		overdue = now_datetime() - timedelta(seconds=1)
+		frappe.db.set_value("Agent Draft", result["draft"]["draft"], "expires_at", overdue)
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "has expired"):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		self.assertEqual(self.draft(result).status, "Expired")
+		self.assertEqual((self.go_on(result["run"]).response, self.note()), ("A pity.", "old"))
 
 	def test_cancelling_a_waiting_run_expires_its_draft_and_keeps_its_usage(self):
 		result = self.start_change("new")
