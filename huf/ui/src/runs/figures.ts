@@ -1,5 +1,6 @@
 /** Formats numbers of runs and their sums as short texts. */
-import { currentLocale, t } from "../i18n/index.ts";
+import { currentLocale, hasText, t } from "../i18n/index.ts";
+import { splitDetails } from "../lib/details.ts";
 import { formatCost, formatDuration, formatNumber } from "../lib/format.ts";
 import { isActive } from "../lib/timeline.ts";
 
@@ -39,4 +40,10 @@ export const sumOfTokens = (call: Priced) => (call.input_tokens || 0) + (call.ou
 export function titleOf(run: { prompt?: string | null }, max = 140): string {
 	const line = (run.prompt || "").replace(/\s+/g, " ").trim() || t("runs.unsaid");
 	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}
+
+/** Why a run failed or stopped, on one line: a limit's name in the reader's language, else the message of the site. */
+export function reasonOf({ stop_reason: reason, error }: { stop_reason?: string | null; error?: string | null }): string {
+	const known = `stop.${reason}`;
+	return hasText(known) ? t(known) : splitDetails(error).text;
 }
