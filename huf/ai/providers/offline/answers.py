@@ -4,6 +4,7 @@ import html
 import re
 from typing import Any
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.json_text import parse_json
 from huf.ai.providers.offline.steps import PlannedCall
 from huf.ai.providers.offline.tools import TITLE_FIELDS
@@ -13,6 +14,8 @@ MARKUP = re.compile(r"[\[\]<>`]")
 HIDDEN_FIELDS = set(
 	"doctype owner creation modified modified_by docstatus idx name naming_series deleted".split()
 )
+EDITED_FIELDS = {"note", "arguments", "result"}
+"""Of the result of a call whose arguments a person has changed: `runs.approvals.describe_edit`."""
 MAX_ROWS, MAX_CELLS, MAX_CELL_CHARS, MAX_TEXT_CHARS = 20, 3, 120, 2000
 
 
@@ -49,6 +52,8 @@ def read_result(content: str) -> tuple[Any, str | None]:
 		data = parse_json(content)
 	except ValueError:
 		return content, content if content.lower().startswith(("error", "traceback")) else None
+	if isinstance(data, dict) and data.keys() == EDITED_FIELDS:
+		return read_result(to_text(data["result"]))
 	is_error = isinstance(data, dict) and (data.get("error") or data.get("success") is False)
 	return data, str(data.get("error") or data.get("message") or content) if is_error else None
 

@@ -1,5 +1,6 @@
 """The offline provider: how it words tool results and asks for missing arguments."""
 
+import json
 import unittest
 
 from huf.ai.providers.offline.answers import word_row
@@ -68,6 +69,13 @@ class Answers(unittest.TestCase):
 		}
 		for request, expected in texts.items():
 			self.assertEqual(Talk().say(request), expected)
+
+	def test_a_change_whose_arguments_a_person_has_edited_is_confirmed_like_others(self):
+		made = {"name": "n3w", "doctype": "ToDo", "description": "Call Eva", "status": "Open"}
+		edited = {"note": "anna@example.com changed the arguments.", "arguments": {}}
+		for result in (made, json.dumps(made)):
+			answer = Talk({"create_todo": {**edited, "result": result}}).say("Create a todo to call Anna")
+			self.assertEqual(answer, "Created ToDo **Call Eva** (Open) `n3w`.")
 
 	def test_an_error_is_reported_as_an_error(self):
 		for failure in ({"error": "No permission"}, {"success": False, "message": "No permission"}):
