@@ -149,7 +149,13 @@ class TestAccessibility(unittest.TestCase):
 			for _ in range(20):
 				page.keyboard.press("Tab")
 				self.assertTrue(page.evaluate(IS_WITHIN, "dialog"))
-			page.keyboard.press("Escape")
+			search = page.get_by_role("dialog").get_by_test_id("history-search")
+			search.fill("tea")
+			search.press("Escape")
+			self.assertEqual(
+				search.input_value(), "", "Escape clears a field before it closes what is around it"
+			)
+			search.press("Escape")
 			page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
 
 	def test_drawer_closes_when_the_window_becomes_wide(self):

@@ -52,6 +52,16 @@ class TestDeletions(PageTestCase):
 				expected = link if focused else page.get_by_test_id("history-search")
 				expected.and_(page.locator(":focus")).wait_for()
 
+	def test_a_screen_reader_is_told_of_a_deletion_in_the_open_drawer(self):
+		with self.open_page("/huf/chat", width=360, height=640) as page:
+			say(page, "Fourth")
+			page.get_by_test_id("show-sidebar").press("Enter")
+			item = page.get_by_role("dialog").get_by_test_id("conversation-item")
+			item.filter(has_text="Fourth").get_by_role("button").press("Enter")
+			page.get_by_role("menuitem").last.press("Enter")
+			# Not found where it is hidden from assistive technology.
+			page.get_by_role("button", name="Undo").wait_for()
+
 	def test_leaving_the_page_sends_a_pending_deletion(self):
 		note = self.make("ToDo", description="Leave")["name"]
 		with self.open_page(f"/huf/records/ToDo/{note}") as page:
