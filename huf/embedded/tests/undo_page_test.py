@@ -62,6 +62,18 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("notice").get_by_role("link").click()
 			page.wait_for_url(lambda url: "/huf/runs/" in url and not url.endswith(run))
 
+	def test_the_panel_takes_the_focus_and_gives_it_back_when_it_is_left(self):
+		run = self.change("new")
+		with self.open_page(f"/huf/runs/{run}", width=360, height=480) as page:
+			page.get_by_test_id("timeline").scroll_into_view_if_needed()
+			page.get_by_test_id("undo").press("Enter")
+			panel = page.get_by_test_id("undo-panel")
+			panel.and_(page.locator(":focus")).wait_for()
+			panel.get_by_text("old").first.wait_for()
+			self.assertGreaterEqual(panel.bounding_box()["y"], 0)
+			panel.get_by_role("button", name="Cancel").press("Enter")
+			page.get_by_test_id("undo").and_(page.locator(":focus")).wait_for()
+
 	def test_conflicting_change_by_a_person_is_kept_by_default(self):
 		run = self.change("new")
 		self.call(f"/api/resource/ToDo/{self.todo}", {"description": "mine"}, "PUT")
