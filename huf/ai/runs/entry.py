@@ -29,6 +29,7 @@ from huf.ai.runs.routing import (
 	route_task,
 )
 from huf.ai.runs.start import OpenRun, start_run
+from huf.ai.storage.events import tell_readers
 from huf.ai.storage.leases import release_leases
 
 Started = TypeVar("Started")
@@ -120,7 +121,7 @@ def start_or_queue(request: AgentRequest) -> tuple[OpenRun, bool]:
 	try:
 		return start_inline(request), True
 	except ConversationBusy:
-		return enqueue_run(replace(request, mode=Mode.BACKGROUND)), False
+		return queue_behind(request), False
 
 
 def end_or_describe(run: OpenRun, begins: bool, listeners: Iterable[Listener]) -> RunResult:
@@ -216,7 +217,14 @@ def open_run(request: AgentRequest) -> OpenRun:
 	try:
 		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_inline(request)
 	except ConversationBusy:
-		return enqueue_run(replace(request, mode=Mode.BACKGROUND))
+		return queue_behind(request)
+
+
+def queue_behind(request: AgentRequest) -> OpenRun:
+	"""Queue a run behind the open one of its conversation, whose pages show its message from now on."""
+	run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+	tell_readers(RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run)))
+	return run
 
 
 def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:

@@ -1,7 +1,7 @@
 """Editing a message, regenerating an answer, and other users: what happens to the runs of a chat."""
 
 from huf.embedded.tests.accessibility_test import faults_of
-from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.browser import needs_browser, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -58,6 +58,20 @@ class TestChatRunsPage(PageTestCase):
 				pending = self.call("/api/method/huf.api.draft.get_drafts")["message"]
 				titles = [each["arguments"]["title"] for each in pending]
 				self.assertEqual([title for title in titles if "milk" in title.lower()], ["Oat milk"])
+
+	def test_message_queued_elsewhere_is_shown_at_once_beside_a_run_that_waits(self):
+		with ModelServer() as model:
+			model.script(tool_call("note_later", {"title": "Rice"}))
+			with self.open_page(f"/huf/chat?agent={self.make_writer(model)}") as page:
+				self.propose(page, "Note rice")
+				wait_to_hear(page)
+				with self.open_page(page.url) as other:
+					other.get_by_test_id("draft").wait_for()
+					other.get_by_test_id("composer").fill("And beans")
+					other.get_by_test_id("send").click()
+					other.get_by_test_id("queued").wait_for()
+					# A page without news reads a waiting chat again after 30 seconds.
+					page.get_by_test_id("queued").wait_for(timeout=15_000)
 
 	def test_edited_queued_message_is_queued_instead_of_the_first_in_the_same_chat(self):
 		with ModelServer() as model:

@@ -178,16 +178,16 @@ async function follow(chat: Chat, run: string): Promise<void> {
 /** Events of a run that no chat here streams: another page, another user or a trigger started it. */
 export function takeRunNews({ run, kind, conversation, ...news }: RunNews): void {
 	for (const chat of openChats()) {
+		const isNew = ["run_started", "run_queued"].includes(kind) && chat.conversation === conversation;
 		if (chat.live) {
-			chat.isBehind ||= kind === "run_started" && chat.conversation === conversation && chat.live.run !== run;
+			chat.isBehind ||= isNew && chat.live.run !== run;
 			continue;
 		}
 		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
 		// Events may be late: a run that this page has streamed to its end is complete.
 		const isWhole = chat.turns.some((turn) => turn.role === "agent" && turn.run === run && turn.outcome);
-		const isBegun = kind === "run_started" && chat.conversation === conversation && !isWhole;
 		const isKnown = chat.ongoing === run || chat.waiting === run;
 		const isEnded = isKnown && ["run_finished", "run_waiting"].includes(kind);
-		if (isBegun || isEnded) loadChat(chat);
+		if ((isNew && !isWhole) || isEnded) loadChat(chat);
 	}
 }
