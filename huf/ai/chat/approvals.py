@@ -195,9 +195,7 @@ def describe_decision(row) -> str:
 	"""The answer a draft has, for a user who comes too late."""
 	if not row.answered_by:
 		return _(EXPIRED)
-	when = f"{row.answered_at:%Y-%m-%d %H:%M}"
-	text = _("This was answered before: {0} by {1} at {2}.")
-	return text.format(_(row.status), row.answered_by, when)
+	return _("This was answered before: {0} by {1}.").format(_(row.status), row.answered_by)
 
 
 def check_fresh(row) -> None:
