@@ -22,6 +22,11 @@ class TestDeletions(PageTestCase):
 			time.sleep(0.1)
 		self.assertFalse(self.exists(path))
 
+	def open_page_of(self, user: str, **options):
+		"""The chat of a new user, who has no other chats."""
+		self.add_user(user, "Huf User")
+		return self.open_page(user=user, **options)
+
 	def test_deleted_chat_is_hidden_at_once_and_restored_by_undo(self):
 		with self.open_page("/huf/chat") as page:
 			say(page, "How many users are there?")
@@ -38,7 +43,7 @@ class TestDeletions(PageTestCase):
 			item.wait_for()
 
 	def test_after_a_deletion_by_keyboard_the_focus_is_on_the_next_chat_or_the_search(self):
-		with self.open_page("/huf/chat") as page:
+		with self.open_page_of("focus@example.com") as page:
 			for title in ("First", "Second", "Third"):
 				page.goto("/huf/chat")
 				say(page, title)
@@ -52,8 +57,22 @@ class TestDeletions(PageTestCase):
 				expected = link if focused else page.get_by_test_id("history-search")
 				expected.and_(page.locator(":focus")).wait_for()
 
+	def test_a_deletion_is_undone_by_keys_except_in_a_field(self):
+		with self.open_page_of("keys@example.com") as page:
+			say(page, "Fifth")
+			page.goto("/huf/chat")
+			item = page.get_by_test_id("conversation-item").filter(has_text="Fifth")
+			item.get_by_role("button").press("Enter")
+			page.get_by_role("menuitem").last.press("Enter")
+			page.get_by_test_id("deletion").wait_for()
+			page.get_by_test_id("composer").press("Control+z")
+			page.get_by_test_id("deletion").wait_for()
+			page.get_by_test_id("new-chat").press("Control+z")
+			item.wait_for()
+			page.get_by_test_id("deletion").wait_for(state="detached")
+
 	def test_a_screen_reader_is_told_of_a_deletion_in_the_open_drawer(self):
-		with self.open_page("/huf/chat", width=360, height=640) as page:
+		with self.open_page_of("drawer@example.com", width=360, height=640) as page:
 			say(page, "Fourth")
 			page.get_by_test_id("show-sidebar").press("Enter")
 			item = page.get_by_role("dialog").get_by_test_id("conversation-item")

@@ -64,6 +64,13 @@ export function undoDeletion(deletion: Deletion): void {
 	drop(deletion);
 }
 
+/** Undoes the newest deletion -> whether there was one. Its button is too far away for the Tab key. */
+export function undoNewest(): boolean {
+	const newest = deletions.findLast(({ isSent }) => !isSent);
+	if (newest) undoDeletion(newest);
+	return Boolean(newest);
+}
+
 async function sendDeletion(deletion: Deletion): Promise<void> {
 	holdDeletion(deletion);
 	deletion.isSent = true;
