@@ -73,13 +73,17 @@ class TestDeletions(PageTestCase):
 
 	def test_a_screen_reader_is_told_of_a_deletion_in_the_open_drawer(self):
 		with self.open_page_of("drawer@example.com", width=360, height=640) as page:
-			say(page, "Fourth")
+			say(page, "Fourth, with a title that is too long for one line of a narrow window")
 			page.get_by_test_id("show-sidebar").press("Enter")
 			item = page.get_by_role("dialog").get_by_test_id("conversation-item")
 			item.filter(has_text="Fourth").get_by_role("button").press("Enter")
 			page.get_by_role("menuitem").last.press("Enter")
 			# Not found where it is hidden from assistive technology.
 			page.get_by_role("button", name="Undo").wait_for()
+			words = page.get_by_test_id("deletion").locator("span")
+			self.assertFalse(
+				words.evaluate("(span) => span.scrollWidth > span.clientWidth"), "its end is cut off"
+			)
 
 	def test_leaving_the_page_sends_a_pending_deletion(self):
 		note = self.make("ToDo", description="Leave")["name"]
