@@ -42,10 +42,13 @@ def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 	The one exception: an update that fails may have added or changed fields of DocTypes of the pack.
 	`has_moved`: update the pack even if it was imported from another folder.
 	"""
-	pack, done = load_pack(source), False
+	pack, done, user = load_pack(source), False, frappe.session.user
 	with acting_as("Administrator"):
 		known = frappe.get_doc(PACK, pack.name) if frappe.db.exists(PACK, pack.name) else None
 		doc = open_record(pack, source, has_moved)
+		if not known:
+			# The audit log names who installed it.
+			doc.db_set("owner", user, update_modified=False)
 		try:
 			report = install_entries(pack, source, doc)
 			frappe.db.commit()
@@ -53,7 +56,7 @@ def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 		finally:
 			if not done:
 				frappe.db.rollback()
-				removing.undo_update(known) if known else removing.undo_install(pack.name)
+				removing.undo_update(known) if known else removing.undo_install(pack.name, user)
 		frappe.clear_cache()
 		return report
 

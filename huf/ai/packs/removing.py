@@ -14,6 +14,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage.rows import insert_row
 
 PACK = "Agent Pack"
 SAVEPOINT = "huf_pack_deletion"
@@ -44,13 +45,15 @@ DELETED_LAST = ("DocType", "Role")
 CONVERSATION = "Agent Conversation"
 
 
-def remove_pack(name: str, with_records: bool = False) -> list[str]:
-	"""Remove an installed pack. Returns one line for each document that is removed or stays. Commits.
+def remove_pack(name: str, with_records: bool = False, user: str | None = None) -> list[str]:
+	"""Remove an installed pack. Returns one line for each document that is removed or stays. Commits. The
+	audit log names the session user, or `user`.
 
 	Raises UsageError if people created records with it and `with_records` is False, or if something else
 	depends on it.
 	"""
 	check_installed(name)
+	user = user or frappe.session.user
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
 		transfer_shared_records(doc)
@@ -70,6 +73,7 @@ def remove_pack(name: str, with_records: bool = False) -> list[str]:
 		drop_doctypes(doctypes)
 		lines += [line for row in rows if row.record_doctype == "Role" for line in delete_row(row, set())]
 		frappe.delete_doc(PACK, name, delete_permanently=True)
+		insert_row("Deleted Document", {"deleted_doctype": PACK, "deleted_name": name}, user)
 		frappe.db.commit()
 		frappe.clear_cache()
 	return [f"Removed: {format_counts(people)}", *lines] if people else lines
@@ -80,10 +84,10 @@ def check_installed(name: str) -> None:
 		raise UsageError(f"The pack {name!r} is not installed.")
 
 
-def undo_install(name: str) -> None:
-	"""Clean up after a failed installation: remove what was created outside its transaction."""
+def undo_install(name: str, user: str) -> None:
+	"""Clean up after a failed installation by `user`: remove what was created outside its transaction."""
 	if frappe.db.exists(PACK, name):
-		remove_pack(name, with_records=True)
+		remove_pack(name, with_records=True, user=user)
 
 
 def undo_update(known) -> None:

@@ -6,11 +6,13 @@ import tempfile
 from pathlib import Path
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs.install import install_pack
 from huf.ai.packs.removing import remove_pack
 from huf.ai.packs.shipped import PackSource
+from huf.ai.queries.audit import read_audit
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -32,6 +34,18 @@ class TestInstalling(PackTestCase):
 			right for right in ("read", "write", "create", "delete", "share", "export") if rule.get(right)
 		}
 		self.assertEqual(granted, {"read"})
+
+	def test_the_audit_log_names_who_installed_and_removed_a_pack(self):
+		user, since = make_user("Huf Manager"), add_to_date(now_datetime(), seconds=-1, as_datetime=True)
+		frappe.set_user(user)
+		self.install()
+		made = read_audit(since, None, is_system_manager=False)
+		remove_pack(self.name)
+		gone = read_audit(since, None, is_system_manager=False)
+		frappe.set_user("Administrator")
+		for entries, action in ((made, "create"), (gone, "delete")):
+			found = [(each["action"], each["user"]) for each in entries if each.get("name") == self.name]
+			self.assertEqual(found, [(action, user)])
 
 	def test_installing_twice_changes_nothing(self):
 		self.install()
