@@ -49,7 +49,10 @@ def run_agent_sync(
 ):
 	"""Run an agent as the session user and wait for its answer. `attachments`: Files by name or URL, also as
 	JSON. `provider`, `model`: see `admission.admit_model`. `route`: auto, chat or agent (the default), see
-	`docs/router.md`.
+	`docs/router.md`. Commits, also what its caller has written before.
+
+	Calls of a user continue one conversation with the agent, or begin a new one while a run of it is open.
+	With `external_id`, the caller's name of a conversation, a call waits for the open run as `Queued`.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}, in Auto also `route`, the decision. A
