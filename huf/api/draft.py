@@ -12,7 +12,7 @@ from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start, parse_request_json
 from huf.ai.dry_run.diff import translate_labels
-from huf.ai.mail.actions import list_waiting_replies
+from huf.ai.mail.actions import list_waiting_mails
 from huf.ai.storage import drafts
 from huf.ai.storage.recorded_run import read_text_of_step
 from huf.permissions import is_manager
@@ -89,12 +89,12 @@ def translate_schema(schema: Any) -> Any:
 
 @frappe.whitelist(methods=["GET"])
 def count_drafts():
-	"""The number of drafts and replies that wait for this user."""
+	"""The number of drafts and mails that wait for this user."""
 	user = frappe.session.user
 	mine = {"status": drafts.PENDING, **({} if is_manager(user) else {"approver": user})}
 	own = {**mine, "second_person": 1, "owner": user}
 	waiting = frappe.db.count(drafts.DRAFT, mine) - frappe.db.count(drafts.DRAFT, own)
-	return waiting + len(list_waiting_replies())
+	return waiting + len(list_waiting_mails())
 
 
 @frappe.whitelist(methods=["POST"])

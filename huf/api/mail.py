@@ -183,8 +183,8 @@ def give_back(mail: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_waiting_replies():
-	"""Drafted and failed replies that this user may send: [{name, subject, recipients, status, ...}]."""
-	return actions.list_waiting_replies()
+	"""Unsent replies and received mails that wait for this user: [{name, subject, status, ...}]."""
+	return actions.list_waiting_mails()
 
 
 @frappe.whitelist(methods=["POST"])

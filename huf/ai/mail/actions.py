@@ -23,6 +23,9 @@ MAX_WAITING = 200
 WAITING_FIELDS = [
 	"name",
 	"subject",
+	"direction",
+	"sender",
+	"sender_name",
 	"recipients",
 	"text",
 	"status",
@@ -36,19 +39,33 @@ WAITING_FIELDS = [
 # --- replies ---
 
 
-def list_waiting_replies() -> list:
-	"""Unsent replies that the session user may send, newest first."""
-	filters = {"direction": Direction.OUTGOING.value, "status": ["in", [each.value for each in UNSENT]]}
+def list_waiting_mails() -> list:
+	"""Unsent replies that the session user may send; then mails that a person has to answer, unless such a
+	reply answers them or they are assigned to somebody else. Newest first.
+	"""
 	if not frappe.has_permission(store.MAIL, "read"):
 		return []
+	replies = list_mails(Direction.OUTGOING, UNSENT)
+	answered = {each.reply_to_mail for each in replies}
+	mine = {"assigned_to": ["in", ["", frappe.session.user]]}
+	mails = [
+		each for each in list_mails(Direction.INCOMING, threads.FOR_PEOPLE, mine) if each.name not in answered
+	]
+	return [*clear_unreadable_links(replies), *mails]
+
+
+def list_mails(direction: Direction, statuses: tuple[MailStatus, ...], filters: dict | None = None) -> list:
+	wanted = {"direction": direction.value, "status": ["in", [each.value for each in statuses]]}
 	rows = frappe.get_list(
 		store.MAIL,
-		filters=filters,
+		filters={**wanted, **(filters or {})},
 		fields=WAITING_FIELDS,
 		order_by="creation desc",
 		limit_page_length=MAX_WAITING,
 	)
-	return clear_unreadable_links(rows)
+	for row in rows:
+		row.reason = row.reason and _(row.reason)
+	return rows
 
 
 def mark_waiting_replies(rows: list) -> list:
@@ -190,7 +207,7 @@ def return_thread(doc) -> dict:
 	"""Return a thread to its agent: {thread, with_person}. Mails that a person had to answer are done."""
 	if threads.is_with_person(doc.thread):
 		store.set_thread_user(doc.thread, None)
-		store.end_mails_with_person(doc.thread)
+		store.end_mails(threads.list_mails_for_people(doc.thread))
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": False}
 

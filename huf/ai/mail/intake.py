@@ -81,6 +81,8 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 		store.write_event(row, MailEvent.SKIPPED, row["reason"])
 	if bounced:
 		record_bounce(bounced, message)
+	if row["by_person"]:
+		store.end_mails(filter(threads.find_answerer, threads.list_mails_for_people(row["thread"])))
 	return name, True
 
 

@@ -40,6 +40,8 @@ def send_approved_mail(mail: str) -> bool:
 		store.write_event(row, MailEvent.HELD, objection, run=row.run)
 	else:
 		queue_approved(row)
+		if row.approved_by:
+			end_answered_mails(row)
 	frappe.db.commit()
 	return not objection
 
@@ -112,6 +114,14 @@ def queue_approved(row) -> None:
 	queued = store.queue_mail(row, compose(outgoing), [each for each in recipients if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
 	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)
+
+
+def end_answered_mails(row) -> None:
+	"""Mark the mail that a person's reply (its row) answers, and earlier ones of its thread, as done."""
+	answered = row.reply_to_mail and store.read_mail(row.reply_to_mail)
+	if answered:
+		earlier = threads.list_mails_for_people(answered.thread)
+		store.end_mails(each for each in earlier if each.creation <= answered.creation)
 
 
 def split_copied(row, recipients: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

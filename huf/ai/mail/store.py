@@ -9,7 +9,7 @@ import errno
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -154,12 +154,10 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 	return True
 
 
-def end_mails_with_person(thread: str) -> None:
-	"""Mark the mails of a returned thread as done: nobody has to work on them."""
-	frappe.db.sql(
-		f"update `tab{MAIL}` set status = %s, modified = %s where thread = %s and status = %s",
-		(MailStatus.DONE.value, now(), thread, MailStatus.WITH_PERSON.value),
-	)
+def end_mails(rows: Iterable) -> None:
+	"""Mark received mails (their rows) as done: nobody has to answer them any more."""
+	for row in rows:
+		change_status(row.name, MailStatus(row.status), MailStatus.DONE, reason=None)
 
 
 def set_thread_user(thread: str, user: str | None) -> None:

@@ -19,6 +19,8 @@ MAX_REPLIES_TO_ADDRESS_PER_DAY = 20
 WITHHELD = ("Draft", "Discarded", "Held", "Failed")
 """Statuses of outgoing mails that have reached nobody."""
 SENDING = ("Approved", "Queued", "Sent")
+FOR_PEOPLE = (MailStatus.FAILED, MailStatus.WITH_PERSON)
+"""Statuses of incoming mail that a person has to answer."""
 
 
 def find_author(message, own: Iterable[str]) -> str:
@@ -108,6 +110,12 @@ def is_with_person(thread: str) -> bool:
 		order_by="creation desc",
 	)
 	return last == MailEvent.ESCALATED.value
+
+
+def list_mails_for_people(thread: str) -> list:
+	"""The rows of the mails of a thread that a person has to answer."""
+	filters = {"direction": Direction.INCOMING.value, "status": ["in", [each.value for each in FOR_PEOPLE]]}
+	return frappe.get_all(MAIL, {"thread": thread, **filters}, ["*"], order_by="creation asc")
 
 
 def find_answerer(answered, known_until: datetime | None = None) -> str | None:

@@ -8,6 +8,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.mail import actions, store
 from huf.ai.mail.jobs import message_from_row, open_mail_run, prepare_agent_job, recover_mails
+from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.mail.triage import classify_prompt
 from huf.ai.runs.replay import replay
 from huf.api import draft as drafts_api
@@ -180,6 +181,58 @@ class TestProcessingAgain(MailTestCase):
 		self.assertTrue(replay(done.run).identical, "a run of a mail is replayed like any other")
 		self.assertEqual(api.reclassify(mail, "newsletter")["category"], "newsletter")
 		self.assertEqual(row(mail).status, "Done")
+
+	def test_a_mail_that_no_model_could_sort_waits_for_a_person_until_it_is_answered(self):
+		self.set_up(CATEGORIES, None)
+		first = self.take()
+		later = self.take(answer_to(first, to=self.address))
+		newest = self.take(answer_to(later, to=self.address))
+		for mail in (first, later, newest):
+			self.assertEqual(self.work(mail).status, "Failed")
+		colleague = make_user("Huf User")
+		self.as_user(self.user)
+		self.assertEqual(self.list_waiting(), [newest, later, first])
+		self.assertEqual(drafts_api.count_drafts(), len(api.get_waiting_replies()))
+		draft = api.reply(later)["name"]
+		self.assertEqual(self.list_waiting(), [draft, newest, first])
+		api.approve_draft(draft, text="Yes, we do.")
+		frappe.db.commit()
+		self.assertTrue(send_approved_mail(draft))
+		self.assertEqual([row(each).status for each in (first, later, newest)], ["Done", "Done", "Failed"])
+		self.assertEqual(self.list_waiting(), [newest])
+		self.as_user(colleague)
+		self.assertEqual(self.list_waiting(), [])
+
+	def test_a_thread_with_a_person_waits_for_its_assignee_until_it_is_answered_elsewhere(self):
+		self.set_up(CATEGORIES, None)
+		colleague, first = make_user("Huf User"), self.take()
+		self.work(first)
+		api.assign(first, colleague)
+		later = self.take(answer_to(first, to=self.address))
+		self.as_user(self.user)
+		self.assertEqual(self.list_waiting(), [])
+		self.as_user(colleague)
+		self.assertEqual(self.list_waiting(), [later, first])
+		sender = f"Bob <bob@{self.address.partition('@')[2]}>"
+		self.take(answer_to(later, sender=sender, to="anna@customer.example"))
+		self.assertEqual((self.list_waiting(), row(later).status, row(later).reason), ([], "Done", None))
+
+	def test_a_mail_that_needs_no_answer_is_done_when_its_thread_is_returned(self):
+		self.set_up(CATEGORIES, None)
+		mail = self.take()
+		self.work(mail)
+		api.hand_over(mail)
+		self.assertEqual(row(mail).status, "Failed")
+		api.give_back(mail)
+		self.assertEqual(row(mail).status, "Done")
+
+	def list_waiting(self) -> list[str]:
+		waiting = [each.name for each in api.get_waiting_replies()]
+		return [each for each in waiting if row(each).mailbox == self.mailbox]
+
+	def as_user(self, user: str):
+		frappe.set_user(user)
+		self.addCleanup(frappe.set_user, "Administrator")
 
 	def test_a_handed_over_thread_cannot_be_processed_again(self):
 		self.server.script(text("newsletter"))

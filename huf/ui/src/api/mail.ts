@@ -1,7 +1,7 @@
 /** Endpoints for mail, one function each; see huf/api/mail.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Values } from "./types/records.ts";
-import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingReply } from "./types/triggers.ts";
+import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingMail } from "./types/triggers.ts";
 
 const CALL = "huf.api.mail.";
 export const PAGE_LENGTH = 50;
@@ -27,7 +27,7 @@ export const saveDraft = (name: string, fields: ReplyFields) =>
 export const approveDraft = (name: string, fields: ReplyFields) => callPost(`${CALL}approve_draft`, { name, ...fields });
 export const discardDraft = (name: string) => callPost(`${CALL}discard_draft`, { name });
 export const handOver = (mail: string) => callPost(`${CALL}hand_over`, { mail });
-export const fetchWaitingReplies = () => callGet<WaitingReply[]>(`${CALL}get_waiting_replies`);
+export const fetchWaitingMails = () => callGet<WaitingMail[]>(`${CALL}get_waiting_replies`);
 export const beginReply = (mail: string) => callPost<{ name: string }>(`${CALL}reply`, { mail });
 export const assign = (mail: string, user: string) => callPost(`${CALL}assign`, { mail, user });
 /** Without a category a model chooses. */

@@ -2,7 +2,7 @@
 import type { InfiniteData } from "@tanstack/vue-query";
 import { computed, reactive } from "vue";
 import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.ts";
-import { fetchWaitingReplies } from "../api/mail.ts";
+import { fetchWaitingMails } from "../api/mail.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
 
@@ -34,11 +34,11 @@ export function usePendingDrafts() {
 	});
 }
 
-/** -> a ref with the mail replies that this user may send */
-export function useWaitingReplies() {
+/** -> a ref with the unsent replies and received mails that wait for this user */
+export function useWaitingMails() {
 	const query = useData({
 		queryKey: ["drafts", "replies"],
-		queryFn: fetchWaitingReplies,
+		queryFn: fetchWaitingMails,
 		refetchInterval: DRAFTS_REFRESH_MS,
 	});
 	return computed(() => query.data || []);

@@ -66,9 +66,12 @@ export interface MailStory {
 }
 
 /** An unsent reply to a mail. */
-export interface WaitingReply {
+export interface WaitingMail {
 	name: string;
 	subject: string;
+	direction: string;
+	sender: string | null;
+	sender_name: string | null;
 	recipients: string;
 	status: string;
 	reason: string | null;
