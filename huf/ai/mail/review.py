@@ -10,7 +10,7 @@ import frappe
 from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.errors import add_details
+from huf.ai.core.errors import UsageError, add_details
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.actions import UNSENT
@@ -187,7 +187,9 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 
 
 def read_rule_document(name: str | None, values: dict | None):
-	"""The document of a rule, or of unsaved `values` of one. Raises ValidationError."""
+	"""The document of a rule, or of unsaved `values` of one. Raises UsageError, ValidationError."""
+	if not (name or values):
+		raise UsageError("Name a rule in `rule`, or give the fields of one in `values`.")
 	doc = frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
 	doc.validate()
 	return doc

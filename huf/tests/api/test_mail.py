@@ -52,6 +52,11 @@ class TestMailApi(DraftingTestCase):
 				api.backtest_rule(values={"rule_name": "Unsaved", "match_all": 1, **values})
 		self.assertRaises(UsageError, api.backtest_rule, values="[1]")
 
+	def test_a_test_without_a_rule_says_what_it_needs(self):
+		for test in (lambda: api.test_rule(None, self.mail), lambda: api.backtest_rule(values={})):
+			with self.assertRaisesRegex(UsageError, "Name a rule"):
+				test()
+
 	def test_a_mail_is_shown_with_its_drafts_and_events_to_permitted_users(self):
 		draft = self.draft("Hello")["draft"]
 		page = api.get_mail(self.mail)
