@@ -86,6 +86,10 @@ class TestMailApi(DraftingTestCase):
 		doc.run_as = "Administrator"
 		self.assertRaises(frappe.PermissionError, doc.save)
 
+	def test_a_new_mailbox_reads_the_mail_of_the_second_in_which_it_was_set_up(self):
+		since = frappe.db.get_value("Agent Mailbox", self.mailbox, "since")
+		self.assertEqual(since.microsecond, 0, "mail servers tell the time of a mail in whole seconds")
+
 	def test_mailbox_needs_exactly_one_valid_address(self):
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
 		for email in ("Office <a@b.example>", "a@b.example, c@d.example", "jörg@b.example"):

@@ -17,7 +17,8 @@ NOBODY = ("Guest",)
 class AgentMailbox(Document):
 	def before_insert(self):
 		if self.take != "All of the inbox":
-			self.since = datetime.now(timezone.utc).replace(tzinfo=None)
+			# Mail servers tell the time of a mail in whole seconds.
+			self.since = datetime.now(timezone.utc).replace(microsecond=0, tzinfo=None)
 
 	def validate(self):
 		self.keep_state()
