@@ -184,7 +184,9 @@ def not_a_draft_error(status: str) -> UsageError:
 
 
 def assign_thread(doc, user: str, reason: str) -> dict:
-	"""Assign a thread to a user, who may then read and answer it. Agents no longer process it."""
+	"""Assign a thread to a user, who may then read and answer it. Agents no longer process it, and this mail
+	waits for the user.
+	"""
 	if not frappe.db.get_value("User", user, "enabled") or not frappe.has_permission(
 		store.MAIL, "read", user=user
 	):
@@ -192,6 +194,8 @@ def assign_thread(doc, user: str, reason: str) -> dict:
 			_("{0} cannot read mail. Choose an enabled user with the role Huf User.").format(user)
 		)
 	store.set_thread_user(doc.thread, user)
+	if doc.status in [each.value for each in ENDED]:
+		store.change_status(doc.name, MailStatus(doc.status), MailStatus.WITH_PERSON, reason=None)
 	store.write_event(doc, MailEvent.ESCALATED, f"To {user} {reason}".strip())
 	return {"thread": doc.thread, "with_person": True, "assigned_to": user}
 

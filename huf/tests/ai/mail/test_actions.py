@@ -208,6 +208,7 @@ class TestProcessingAgain(MailTestCase):
 		colleague, first = make_user("Huf User"), self.take()
 		self.work(first)
 		api.assign(first, colleague)
+		self.assertEqual((row(first).status, row(first).reason), ("With Person", None))
 		later = self.take(answer_to(first, to=self.address))
 		self.as_user(self.user)
 		self.assertEqual(self.list_waiting(), [])
@@ -216,6 +217,14 @@ class TestProcessingAgain(MailTestCase):
 		sender = f"Bob <bob@{self.address.partition('@')[2]}>"
 		self.take(answer_to(later, sender=sender, to="anna@customer.example"))
 		self.assertEqual((self.list_waiting(), row(later).status, row(later).reason), ([], "Done", None))
+
+	def test_a_mail_that_agents_are_done_with_waits_for_the_colleague_to_whom_it_is_assigned(self):
+		self.server.script(text("newsletter"))
+		mail, colleague = self.take(), make_user("Huf User")
+		self.assertEqual(self.work(mail).status, "Done")
+		api.assign(mail, colleague)
+		self.as_user(colleague)
+		self.assertEqual(self.list_waiting(), [mail])
 
 	def test_a_mail_that_needs_no_answer_is_done_when_its_thread_is_returned(self):
 		self.set_up(CATEGORIES, None)
