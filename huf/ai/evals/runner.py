@@ -45,6 +45,7 @@ RECORDED = "Recorded"
 """Stands for a model that replays the answers recorded in the case."""
 MAX_TIMES = 100
 MAX_FAULT_CHARS = 2_000
+MAX_ANSWER_CHARS = 10_000
 WRONG_RECORDS = (frappe.ValidationError, AttributeError, KeyError, TypeError, ValueError)
 """What the site raises for records or checks with values of a wrong type; its database raises errors too."""
 
@@ -165,6 +166,7 @@ def evaluate_agent(
 
 
 def save_result(name: str, result: CaseResult, model: str) -> None:
+	failure = result.first_failure
 	values = {
 		"last_run": now(),
 		"last_model": model,
@@ -172,6 +174,7 @@ def save_result(name: str, result: CaseResult, model: str) -> None:
 		"times": len(result.attempts),
 		# A fault may quote arguments of any length.
 		"last_fault": clip(result.skipped or "\n".join(result.faults), MAX_FAULT_CHARS) or None,
+		"last_answer": clip(failure.trace.answer, MAX_ANSWER_CHARS) or None if failure else None,
 	}
 	frappe.db.set_value(CASE, name, values, update_modified=False)
 	frappe.db.commit()

@@ -11,6 +11,7 @@ from frappe.utils import add_to_date
 from huf.ai.core import times
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import history, pending_changes
+from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, format_result, format_summary
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
@@ -124,6 +125,17 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(stored, (0, 2, RECORDED))
 		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
 		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
+
+	def test_a_case_that_fails_shows_the_answer_until_it_passes(self):
+		answers, shown = [{"say": "There are 19."}], []
+		name = self.case({"says": "twenty"}, answers=answers)
+		for expected in ("twenty", "19"):
+			definition = dump_definition({"expect": [{"says": expected}], "answers": answers})
+			frappe.db.set_value("Agent Eval Case", name, "definition", definition)
+			frappe.db.commit()
+			self.run_cases()
+			shown.append(frappe.db.get_value("Agent Eval Case", name, "last_answer"))
+		self.assertEqual(shown, ["There are 19.", None])
 
 	def test_a_long_fault_is_shortened(self):
 		frappe.db.delete("Agent Eval Case", {"agent": self.agent})
