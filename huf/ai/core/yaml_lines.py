@@ -100,7 +100,9 @@ def check_mapping(
 		if key not in types:
 			raise line_error(value.lines[key], f"{key!r} is not known in {what}. Known: {', '.join(types)}.")
 		if not isinstance(each, types[key]) or (isinstance(each, bool) and types[key] is not bool):
-			raise line_error(value.lines[key], f"{key} must be {TYPE_NAMES[types[key]]}.")
+			is_plain = types[key] is str and isinstance(each, bool | int | float)
+			hint = " Put the value into quotes." if is_plain else ""
+			raise line_error(value.lines[key], f"{key} must be {TYPE_NAMES[types[key]]}.{hint}")
 	for key in needs:
 		if not value.get(key):
 			raise line_error(value.line, f"{what} needs {key}.")
