@@ -7,6 +7,8 @@ from typing import Any
 from huf.ai.core.timed_pattern import compile_pattern
 from huf.ai.evals.cases import EvalCase
 
+MAX_RESULT_CHARS = 300
+
 
 @dataclass(frozen=True)
 class TracedCall:
@@ -195,8 +197,13 @@ def format_values(values: Mapping) -> str:
 def format_other_calls(trace: Trace, tool: str) -> str:
 	"""What was called instead: other calls of the same tool, else of any."""
 	calls = [call for call in trace.calls if call.tool == tool] or trace.calls
-	listed = ", ".join(f"{call.tool}({call.arguments}){'' if call.ok else ' failed'}" for call in calls[:3])
+	listed = "; ".join(map(format_call, calls[:3]))
 	return f"; instead: {listed}" if listed else "; nothing was"
+
+
+def format_call(call: TracedCall) -> str:
+	failure = "" if call.ok else f" failed: {call.result[:MAX_RESULT_CHARS]}"
+	return f"{call.tool}({call.arguments}){failure}"
 
 
 def estimate_pass_hat(passed: int, times: int, k: int) -> float:

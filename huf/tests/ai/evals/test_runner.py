@@ -99,6 +99,12 @@ class TestCases(EvalTestCase):
 		self.assertIn("not permitted", fault)
 		self.assertIn(TEAM, fault)
 
+	def test_a_case_that_calls_a_tool_the_agent_no_longer_has_says_so(self):
+		self.case({"calls": "renamed"}, answers=[{"call": "renamed", "with": {}}, {"say": "Done."}])
+		(fault,) = self.faults()
+		self.assertIn("instead: renamed({}) failed: ", fault)
+		self.assertIn("There is no tool 'renamed'.", fault)
+
 	def test_dates_of_recorded_arguments_need_no_quotes(self):
 		name = self.case({"calls": self.create}, answers=[{"say": "Done."}])
 		definition = (
