@@ -118,6 +118,20 @@ class TestReplies(DraftingTestCase):
 		self.as_user(colleague)
 		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
 
+	def test_the_assignee_of_a_mail_opens_its_attachments_until_it_is_given_back(self):
+		letter = EmailMessage()
+		letter["From"], letter["To"] = ANNA, self.address
+		letter.add_attachment(b"a map", maintype="text", subtype="plain", filename="map.txt")
+		mail, colleague = self.take(letter.as_bytes()), make_user("Huf User")
+		files = {"attached_to_doctype": "Agent Mail", "attached_to_name": mail, "file_name": ["like", "map%"]}
+		file = frappe.db.get_value("File", files)
+		may_read = [bool(frappe.has_permission("File", "read", file, user=colleague))]
+		for change in (lambda: api.assign(mail, colleague), lambda: api.give_back(mail)):
+			change()
+			frappe.db.commit()
+			may_read.append(bool(frappe.has_permission("File", "read", file, user=colleague)))
+		self.assertEqual(may_read, [False, True, False])
+
 	def test_the_assignee_of_a_mail_cannot_read_the_response_of_its_run(self):
 		colleague = make_user("Huf User")
 		values = {"agent": self.agent_name, "status": "Success", "response": "A secret"}

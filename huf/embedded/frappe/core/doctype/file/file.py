@@ -257,7 +257,7 @@ def has_permission(doc, ptype=None, user=None):
 	if doc.attached_to_doctype and doc.attached_to_doctype != "File" and doc.attached_to_name:
 		wanted = "write" if ptype in ("write", "delete") else "read"
 		if frappe.db.exists(doc.attached_to_doctype, doc.attached_to_name):
-			target = frappe.get_cached_doc(doc.attached_to_doctype, doc.attached_to_name)
+			target = frappe.get_doc(doc.attached_to_doctype, doc.attached_to_name)
 			return frappe.has_permission(doc.attached_to_doctype, wanted, doc=target, user=user)
 	return False
 
