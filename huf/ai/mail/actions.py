@@ -40,18 +40,17 @@ WAITING_FIELDS = [
 
 
 def list_waiting_mails() -> list:
-	"""Unsent replies that the session user may send; then mails that a person has to answer, unless such a
-	reply answers them or they are assigned to somebody else. Newest first.
+	"""What waits for the session user, newest first: unsent replies, and mails that a person has to answer,
+	unless such a reply answers them or they are assigned to somebody else.
 	"""
 	if not frappe.has_permission(store.MAIL, "read"):
 		return []
 	replies = list_mails(Direction.OUTGOING, UNSENT)
 	answered = {each.reply_to_mail for each in replies}
 	mine = {"assigned_to": ["in", ["", frappe.session.user]]}
-	mails = [
-		each for each in list_mails(Direction.INCOMING, threads.FOR_PEOPLE, mine) if each.name not in answered
-	]
-	return [*clear_unreadable_links(replies), *mails]
+	mails = list_mails(Direction.INCOMING, threads.FOR_PEOPLE, mine)
+	waiting = [*clear_unreadable_links(replies), *(each for each in mails if each.name not in answered)]
+	return sorted(waiting, key=lambda each: each.creation, reverse=True)
 
 
 def list_mails(direction: Direction, statuses: tuple[MailStatus, ...], filters: dict | None = None) -> list:
