@@ -27,6 +27,7 @@ from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 BOUNCE = "It reports that a mail did not arrive"
+NOTICE = "A machine wrote it for a colleague"
 MAX_REFUSED = 20
 """Consecutive refusals after which the server, not the messages, is at fault."""
 SENT_DAYS = 2
@@ -91,7 +92,7 @@ def build_mail_row(mailbox, incoming: IncomingMail, bounced=None) -> dict:
 	message, own = incoming.message, get_own_addresses(mailbox)
 	author = message.sender if incoming.by_person else threads.find_author(message, own)
 	thread, known = threads.resolve_thread(mailbox.name, message, author, own)
-	status, by_person, reason = find_initial_status(author, thread, known, own, incoming.by_person)
+	status, by_person, reason = find_initial_status(author, thread, known, own, incoming)
 	if bounced:
 		# It stays outside the thread of that mail: its sender, who may be anybody, would take part in it.
 		status, by_person, reason = MailStatus.SKIPPED, False, BOUNCE
@@ -128,12 +129,13 @@ def build_mail_row(mailbox, incoming: IncomingMail, bounced=None) -> dict:
 	}
 
 
-def find_initial_status(author: str, thread: str, known: bool, own: list[str], by_person: bool):
-	"""(status, whether a colleague wrote it, why nothing needs to be done or None)."""
-	if by_person or author in own:
+def find_initial_status(author: str, thread: str, known: bool, own: list[str], incoming: IncomingMail):
+	"""(status, whether it is a colleague's, why nothing needs to be done or None)."""
+	if incoming.by_person or author in own:
 		return MailStatus.SENT, True, "The mailbox's own mail"
 	if known and is_colleague(author, own) and threads.was_begun_by_outsider(thread, own):
-		return MailStatus.SKIPPED, True, "A colleague has answered"
+		is_notice = threads.is_from_machine(incoming.message.automated)
+		return MailStatus.SKIPPED, True, NOTICE if is_notice else "A colleague has answered"
 	if known and threads.is_with_person(thread):
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
 	return MailStatus.QUEUED, False, None

@@ -91,6 +91,11 @@ def is_for_machine(row, to: Iterable[str]) -> bool:
 	return not answer_to or any(each != answer_to for each in to)
 
 
+def is_from_machine(automated: str | None) -> bool:
+	"""Whether a machine wrote a mail; why it is `automated` may also be what a person's mail has."""
+	return False if not automated else not automated.startswith(WEAK_SIGNS)
+
+
 def was_begun_by_outsider(thread: str, own: Iterable[str]) -> bool:
 	first = frappe.db.get_value(
 		MAIL, {"thread": thread}, ["sender", "direction"], as_dict=True, order_by="creation asc"
@@ -128,7 +133,7 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **newer}
 	fields = ["sender", "date", "in_reply_to", "automated"]
 	for row in frappe.get_all(MAIL, own, fields, order_by="creation asc"):
-		if row.automated and not row.automated.startswith(WEAK_SIGNS):
+		if is_from_machine(row.automated):
 			continue
 		is_later = row.date and answered.date and row.date >= answered.date
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):

@@ -250,7 +250,8 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 		self.reply()
 		domain = self.address.partition("@")[2]
 		for sender in (self.address, f"petra@{domain}"):
-			self.take(answer_to(self.mail, to=ANNA, sender=sender, Auto_Submitted="auto-replied"))
+			notice = self.take(answer_to(self.mail, to=ANNA, sender=sender, Auto_Submitted="auto-replied"))
+		self.assertEqual(row(notice).reason, "A machine wrote it for a colleague")
 		self.assertEqual(send_all(self.mail), [True])
 
 	def test_an_answer_that_a_colleague_sends_through_a_list_or_helpdesk_holds_the_reply(self):
