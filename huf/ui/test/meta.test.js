@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffLines } from "../src/lib/lineDiff.ts";
-import { holds, isChanged, missingOf, onlyLink, restoreValues, sectionsOf, showValue, titleOf, toBody, toValues, unreadableOf, withoutSecrets } from "../src/lib/meta.ts";
+import { holds, isChanged, missingOf, onlyLink, restoreValues, sectionsOf, showValue, showWhole, titleOf, toBody, toValues, unreadableOf, withoutSecrets } from "../src/lib/meta.ts";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -97,6 +97,10 @@ test("a table of only links is recognized, and values fit on a line", () => {
 	assert.equal(onlyLink(ROW), null);
 	assert.equal(onlyLink([{ fieldname: "role", fieldtype: "Link" }]).fieldname, "role");
 	assert.equal(showValue({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");
+	assert.equal(showValue({ fieldtype: "Small Text" }, "Call\nAnna"), "Call Anna");
+	assert.equal(showWhole({ fieldtype: "Small Text" }, "Call\nAnna\n"), "Call\nAnna");
+	assert.equal(showWhole({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");
+	assert.equal(showWhole({ fieldtype: "Text" }, null), "");
 	assert.equal(showValue({ fieldtype: "Check" }, 0), "");
 	assert.equal(showValue({ fieldtype: "Data" }, "a < b  > c"), "a < b > c");
 	assert.equal(showValue({ fieldtype: "Date" }, "2026-11-27"), "2026-11-27");

@@ -262,6 +262,12 @@ export function showValue(field: Field, value: any, locale?: string): string {
 	return (HTML.includes(field.fieldtype) ? textOf(text) : text).replace(/\s+/g, " ").trim();
 }
 
+/** A field's value on a form that does not let it be changed: like `showValue`, but long texts keep their lines. */
+export function showWhole(field: Field, value: any, locale?: string): string {
+	const hasLines = kindOf(field) === "long" && !HTML.includes(field.fieldtype);
+	return hasLines ? String(value ?? "").trim() : showValue(field, value, locale);
+}
+
 const textOf = (html: string): string =>
 	html.replace(/<[^>]*>/g, " ").replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
 
