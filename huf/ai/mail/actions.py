@@ -176,7 +176,7 @@ def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dic
 
 
 def not_a_draft_error(status: str) -> UsageError:
-	return UsageError(f"This mail is no longer a draft. Its status is {status}.")
+	return UsageError(_("This mail is no longer a draft. Its status is {0}.").format(_(status)))
 
 
 # --- threads ---
