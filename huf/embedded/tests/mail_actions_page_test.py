@@ -86,6 +86,24 @@ class TestMailActions(PageTestCase):
 		(mail,) = self.call(f"{MAIL}get_mail?name={mail['name']}")["message"]["drafts"]
 		self.assertEqual(mail["text"], "We have two.")
 
+	def test_the_text_of_a_reply_that_somebody_else_discards_is_kept_for_its_author(self):
+		page = self.open_unclassified("Bandages")
+		page.get_by_test_id("reply").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		page.get_by_test_id("draft-text").fill("We have ten.")
+		(mail,) = self.call(f"{MAIL}get_mails?status=Draft&limit=1")["message"]
+		self.call(f"{MAIL}discard_draft", {"name": mail["name"]})
+		page.get_by_test_id("unsent").get_by_text("We have ten.").wait_for()
+		page.reload()
+		page.get_by_test_id("unsent").get_by_text("We have ten.").wait_for()
+		page.get_by_test_id("take-stored").click()
+		page.get_by_test_id("unsent").wait_for(state="detached")
+		page.get_by_test_id("reply").click()
+		page.get_by_test_id("draft-text").fill("We have two.")
+		page.get_by_test_id("discard").click()
+		page.get_by_test_id("draft-text").wait_for(state="detached")
+		self.assertEqual(page.get_by_test_id("unsent").count(), 0)
+
 	def test_a_draft_in_the_list_opens_the_mail_it_answers_and_its_own_page_discards_it(self):
 		page = self.open_unclassified("Plasters")
 		page.get_by_test_id("reply").click()
