@@ -87,7 +87,7 @@ class TestMailActions(PageTestCase):
 		self.assertEqual(mail["text"], "We have two.")
 
 	def test_the_text_of_a_reply_that_somebody_else_discards_is_kept_for_its_author(self):
-		page = self.open_unclassified("Bandages")
+		page = self.open_unclassified("Gauze")
 		page.get_by_test_id("reply").click()
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
 		page.get_by_test_id("draft-text").fill("We have ten.")
