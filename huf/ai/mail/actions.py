@@ -2,6 +2,8 @@
 reprocessing.
 """
 
+from collections.abc import Mapping, Sequence
+
 import frappe
 from frappe import _
 
@@ -27,7 +29,6 @@ WAITING_FIELDS = [
 	"sender",
 	"sender_name",
 	"recipients",
-	"text",
 	"status",
 	"reason",
 	"reply_to_mail",
@@ -45,7 +46,7 @@ def list_waiting_mails() -> list:
 	"""
 	if not frappe.has_permission(store.MAIL, "read"):
 		return []
-	replies = list_mails(Direction.OUTGOING, UNSENT)
+	replies = list_mails(Direction.OUTGOING, UNSENT, fields=["text"])
 	answered = {each.reply_to_mail for each in replies}
 	mine = {"assigned_to": ["in", ["", frappe.session.user]]}
 	mails = list_mails(Direction.INCOMING, threads.FOR_PEOPLE, mine)
@@ -53,12 +54,17 @@ def list_waiting_mails() -> list:
 	return sorted(waiting, key=lambda each: each.creation, reverse=True)
 
 
-def list_mails(direction: Direction, statuses: tuple[MailStatus, ...], filters: dict | None = None) -> list:
+def list_mails(
+	direction: Direction,
+	statuses: Sequence[MailStatus],
+	filters: Mapping | None = None,
+	fields: Sequence[str] = (),
+) -> list:
 	wanted = {"direction": direction.value, "status": ["in", [each.value for each in statuses]]}
 	rows = frappe.get_list(
 		store.MAIL,
 		filters={**wanted, **(filters or {})},
-		fields=WAITING_FIELDS,
+		fields=[*WAITING_FIELDS, *fields],
 		order_by="creation desc",
 		limit_page_length=MAX_WAITING,
 	)
