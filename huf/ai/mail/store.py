@@ -161,7 +161,8 @@ def end_mails(rows: Iterable) -> None:
 
 
 def set_thread_user(thread: str, user: str | None) -> None:
-	frappe.db.sql(f"update `tab{MAIL}` set assigned_to = %s where thread = %s", (user, thread))
+	# Clears cached documents as well, which decide who may read the mails.
+	frappe.db.set_value(MAIL, {"thread": thread}, "assigned_to", user, update_modified=False)
 
 
 def count_mail_attempt(name: str) -> int:

@@ -208,8 +208,10 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_test_id("attachment").wait_for()
 			page.keyboard.press("Enter")
 			page.get_by_test_id("attach-hint").filter(has_text="as soon as its files are uploaded").wait_for()
+			self.model.script(text("Read."))
 			held[0].continue_()
 			page.get_by_test_id("message-user").filter(has_text="Read this").wait_for()
+			page.get_by_test_id("run-footer").wait_for()
 
 	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):
 		self.use_model("")

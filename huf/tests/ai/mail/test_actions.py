@@ -125,12 +125,14 @@ class TestReplies(DraftingTestCase):
 		mail, colleague = self.take(letter.as_bytes()), make_user("Huf User")
 		files = {"attached_to_doctype": "Agent Mail", "attached_to_name": mail, "file_name": ["like", "map%"]}
 		file = frappe.db.get_value("File", files)
-		may_read = [bool(frappe.has_permission("File", "read", file, user=colleague))]
-		for change in (lambda: api.assign(mail, colleague), lambda: api.give_back(mail)):
+		may_read, assigned = [], []
+		for change in (lambda: None, lambda: api.assign(mail, colleague), lambda: api.give_back(mail)):
 			change()
 			frappe.db.commit()
 			may_read.append(bool(frappe.has_permission("File", "read", file, user=colleague)))
+			assigned.append(frappe.get_cached_doc("Agent Mail", mail).assigned_to)
 		self.assertEqual(may_read, [False, True, False])
+		self.assertEqual(assigned, [None, colleague, None], "documents in the cache")
 
 	def test_the_assignee_of_a_mail_cannot_read_the_response_of_its_run(self):
 		colleague = make_user("Huf User")
