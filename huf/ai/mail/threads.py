@@ -92,8 +92,8 @@ def is_for_machine(row, to: Iterable[str]) -> bool:
 
 
 def is_from_machine(automated: str | None) -> bool:
-	"""Whether a machine wrote a mail; why it is `automated` may also be what a person's mail has."""
-	return False if not automated else not automated.startswith(WEAK_SIGNS)
+	"""Whether a machine wrote a mail. Of the reasons for `automated`, some also fit mail that people write."""
+	return bool(automated) and not automated.startswith(WEAK_SIGNS)
 
 
 def was_begun_by_outsider(thread: str, own: Iterable[str]) -> bool:
