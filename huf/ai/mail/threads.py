@@ -92,8 +92,8 @@ def is_for_machine(row, to: Iterable[str]) -> bool:
 
 
 def is_from_machine(automated: str | None) -> bool:
-	"""Whether a machine wrote a mail. Of the reasons for `automated`, some also fit mail that people write."""
-	return bool(automated) and not automated.startswith(WEAK_SIGNS)
+	"""Whether a machine wrote a mail. Some of the reasons for `automated` also fit mail that people write."""
+	return bool(automated and not automated.startswith(WEAK_SIGNS))
 
 
 def was_begun_by_outsider(thread: str, own: Iterable[str]) -> bool:
