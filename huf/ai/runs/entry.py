@@ -29,7 +29,7 @@ from huf.ai.runs.routing import (
 	route_task,
 )
 from huf.ai.runs.start import OpenRun, start_run
-from huf.ai.storage.events import tell_readers
+from huf.ai.storage.events import publish_new_run
 from huf.ai.storage.leases import release_leases
 
 Started = TypeVar("Started")
@@ -226,7 +226,7 @@ def open_run(request: AgentRequest) -> OpenRun:
 def queue_behind(request: AgentRequest) -> OpenRun:
 	"""Queue a run behind the open one of its conversation, whose pages show its message from now on."""
 	run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
-	tell_readers(RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run)))
+	publish_new_run(RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run)))
 	return run
 
 

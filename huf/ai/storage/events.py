@@ -152,12 +152,12 @@ def build_realtime_listener(user: str) -> Listener:
 		short = {key: value for key, value in event.data.items() if key not in OMITTED_FROM_REALTIME}
 		frappe.publish_realtime("huf_run", {**named, **short}, user=user)
 		if event.kind is EventKind.RUN_STARTED:
-			tell_readers(event)
+			publish_new_run(event)
 
 	return listen
 
 
-def tell_readers(event: RunEvent) -> None:
+def publish_new_run(event: RunEvent) -> None:
 	"""Publish that a run has started, or was queued, to everybody who has its conversation open."""
 	conversation = event.data["conversation"]
 	message = {"run": event.run, "kind": event.kind.value, "conversation": conversation}

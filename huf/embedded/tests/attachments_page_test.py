@@ -212,6 +212,7 @@ class TestAttachmentsPage(PageTestCase):
 			held[0].continue_()
 			page.get_by_test_id("message-user").filter(has_text="Read this").wait_for()
 			page.get_by_test_id("run-footer").wait_for()
+			self.assertIn("Tea is at four.", str(self.model.requests[0]["messages"][-1]["content"]))
 
 	def test_hint_before_sending_says_that_images_are_not_seen_without_a_model(self):
 		self.use_model("")

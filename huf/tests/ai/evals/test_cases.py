@@ -41,7 +41,7 @@ class TestReading(unittest.TestCase):
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {shouts: y}": "Line 11: expect one of these",
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {matches: '['}": "not a regular expression",
 			"- case: two\n  agent: C\n  prompt: x\n  expect: [{says: ' '}]": "Line 10: the check says is empty",
-			"- case: two\n  agent: C\n  prompt: x\n  expect: [{says: 19}]": "must be text. Put the value into quotes.",
+			"- case: two\n  agent: C\n  prompt: x\n  expect: [{says: 19}]": "text. Put the value into quotes",
 			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {calls: x, wiht: {}}": "Line 11: 'wiht' is not known",
 		}.items():
 			with self.subTest(lines), self.assertRaisesRegex(UsageError, message):

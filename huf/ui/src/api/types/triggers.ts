@@ -65,7 +65,7 @@ export interface MailStory {
 	categories: string[];
 }
 
-/** An unsent reply to a mail. */
+/** An unsent reply, or a received mail that a person has to answer. */
 export interface WaitingMail {
 	name: string;
 	subject: string;
