@@ -2,7 +2,7 @@
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import Gate, ModelServer, error, text, tool_call
+from huf.tests.model_server import Gate, ModelServer, call, error, text, tool_call, tool_calls
 
 CLERK = "clerk@example.com"
 
@@ -60,6 +60,22 @@ class TestHomePage(PageTestCase):
 			page.get_by_test_id("waiting").get_by_text("Create a new Note").wait_for()
 			failed.get_by_role("link").click()
 			page.locator("[data-testid=run][data-status=Failed]").wait_for()
+
+	def test_more_approvals_than_the_list_shows_are_one_link_away(self):
+		with ModelServer() as server, self.open_page("/huf") as page:
+			model = self.make_model(server)
+			tools = [{"tool": "create_note", "requires_approval": 1}]
+			self.make("Agent", agent_name="Prolific", instructions="Write.", model=model, agent_tool=tools)
+			server.script(
+				tool_calls([call("create_note", {"title": f"Note {n}"}, f"c{n}") for n in range(9)])
+			)
+			chat = page.context.new_page()
+			chat.goto("/huf/chat?agent=Prolific&prompt=Notes")
+			chat.get_by_test_id("send").click()
+			chat.get_by_test_id("draft").nth(8).wait_for()
+			page.reload()
+			page.get_by_test_id("all-waiting").click()
+			page.get_by_text("Note 8").first.wait_for()
 
 	def test_opening_a_trigger_notification_shows_its_run_and_marks_it_read(self):
 		with ModelServer() as server, self.open_page("/huf") as page:
