@@ -102,6 +102,18 @@ class TestProgramsPage(PageTestCase):
 			page.get_by_test_id("grants").click()
 			page.get_by_text("Desk helper").wait_for()
 
+	def test_a_button_that_was_disabled_while_it_worked_keeps_the_focus(self):
+		with self.open_page("/huf/programs", user=CLERK) as page:
+			page.get_by_test_id("check-again").wait_for()
+			held: list = []
+			page.route("**/huf.api.mcp_diagnosis.diagnose*", lambda route: held.append(route))
+			page.get_by_test_id("check-again").focus()
+			page.keyboard.press("Enter")
+			page.locator("[data-testid=check-again]:disabled").wait_for()
+			page.wait_for_function("document.activeElement === document.body")
+			held[0].continue_()
+			page.locator("[data-testid=check-again]:focus").wait_for()
+
 	def test_server_without_tools_explains_its_failed_step(self):
 		self.make("MCP Server", server_name="Empty", slug="empty", enabled=1)
 		with self.open_page("/huf/programs", user=CLERK, width=390, height=844) as page:
