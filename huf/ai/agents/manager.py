@@ -10,6 +10,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.runnable import ModelSettings, RunnableAgent
+from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
@@ -146,8 +147,6 @@ class AgentManager:
 
 @lru_cache(maxsize=256)
 def build_agent(recipe: Recipe, run_child: RunChild | None) -> RunnableAgent:
-	from huf.ai.agents.tool_factory import create_agent_tools
-
 	doc = recipe.doc
 	settings = ModelSettings(
 		temperature=doc.temperature, top_p=doc.top_p or None, max_tokens=doc.max_tokens or None

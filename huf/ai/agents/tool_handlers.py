@@ -14,7 +14,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp.client import connections
-from huf.ai.tools import custom_functions, document_tools, extraction, messages, registry
+from huf.ai.tools import custom_functions, document_tools, extraction, http, messages, registry
 from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
@@ -77,8 +77,6 @@ def handle_app_provided(tool, **arguments):
 
 
 async def handle_http(tool, /, **arguments):
-	from huf.ai.tools import http
-
 	request = build_request(tool, arguments)
 	method = request.pop("method")
 	answer = await http.send_request(
@@ -107,8 +105,6 @@ def build_request(tool, arguments) -> dict:
 
 
 def describe_http(tool, /, **arguments):
-	from huf.ai.tools import http
-
 	request = build_request(tool, arguments)
 	sent = request.pop("headers")
 	own = [row.header for row in tool.headers]

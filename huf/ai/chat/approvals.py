@@ -11,6 +11,7 @@ import frappe
 from frappe import _
 from frappe.utils import now_datetime
 
+from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import DraftStatus, RunStatus
@@ -222,9 +223,6 @@ def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
 	user = user or row.owner
 	try:
 		with acting_as(user):
-			# The SDK takes seconds to import, and listing drafts does not need it.
-			from huf.ai.agents.tool_factory import find_tool
-
 			tool = find_tool(row.agent, row.tool)
 			if tool is None:
 				text = _("{0} cannot use the tool {1} any more. Reject the draft.")

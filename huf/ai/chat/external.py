@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
@@ -146,8 +147,6 @@ def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResul
 
 	Raises UsageError if the agent has no such tool that the user may use.
 	"""
-	from huf.ai.agents.tool_factory import create_agent_tools
-
 	names = [each.name for each in create_agent_tools(request.agent)]
 	if tool not in names:
 		raise UsageError(

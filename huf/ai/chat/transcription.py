@@ -5,6 +5,7 @@ import base64
 import frappe
 from frappe import _
 
+from huf.ai.agents.tool_factory import may_use_tool
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.providers import services
@@ -24,14 +25,8 @@ EXTENSIONS = {
 
 def find_transcription_tool(agent):
 	"""The Speech to Text tool of an Agent that the user may use, or None."""
-	tools = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool]
-	spoken = [tool for tool in tools if tool.types == SPEECH]
-	if not spoken:
-		return None
-	# Needs the SDK, which a page that lists agents should not import.
-	from huf.ai.agents.tool_factory import may_use_tool
-
-	return next((tool for tool in spoken if may_use_tool(tool, agent)), None)
+	tools = (frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool)
+	return next((tool for tool in tools if tool.types == SPEECH and may_use_tool(tool, agent)), None)
 
 
 def transcribe_recording(agent: str, sound: str, kind: str) -> str:

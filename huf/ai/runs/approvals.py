@@ -7,10 +7,11 @@ same call; its draft decides what happens, even if the tool no longer needs appr
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import frappe
 
+from huf.ai.agents.function_tool import EffectTool
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.events import Emit, EventKind
@@ -32,9 +33,6 @@ from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.storage.users import read_deputy
 from huf.permissions import may_answer
 
-if TYPE_CHECKING:
-	from huf.ai.agents.function_tool import EffectTool
-
 REFUSALS = {
 	DraftStatus.REJECTED.value: "{by} rejected it{reason}. It was not done.",
 	DraftStatus.EXPIRED.value: "Nobody approved it in time{reason}. It was not done.",
@@ -52,7 +50,7 @@ class Approvals:
 
 	def __init__(
 		self,
-		tools: "Sequence[EffectTool]",
+		tools: Sequence[EffectTool],
 		journal: RunJournal,
 		guards: Sequence[Guard],
 		emit: Emit,
@@ -197,7 +195,7 @@ class Approvals:
 		raise RunPaused(cards)
 
 
-async def make_approved(tool: "EffectTool", arguments: dict, draft: Any) -> Any:
+async def make_approved(tool: EffectTool, arguments: dict, draft: Any) -> Any:
 	"""The result of the call. Raises PreviewChanged if it is no longer the approved one."""
 	if not tool.can_dry_run:
 		return await tool.start(arguments)
@@ -209,7 +207,7 @@ async def make_approved(tool: "EffectTool", arguments: dict, draft: Any) -> Any:
 	return await run_in_thread(apply)
 
 
-def lacks_second_person(tool: "EffectTool", arguments: dict, draft: Any) -> bool:
+def lacks_second_person(tool: EffectTool, arguments: dict, draft: Any) -> bool:
 	"""Whether the run's user approved a call that now needs somebody else, because an amount has risen."""
 	return draft.answered_by == draft.owner and needs_second_person(tool, arguments)
 
@@ -262,7 +260,7 @@ def find_approver(run: str, second_person: bool = False) -> str | None:
 # --- proposals ---
 
 
-def propose(tool: "EffectTool", arguments: dict) -> Proposal:
+def propose(tool: EffectTool, arguments: dict) -> Proposal:
 	"""The change or request that a call would make as the session user. Raises what the call would raise.
 
 	Leaves locks: the caller must end the transaction.
@@ -273,7 +271,7 @@ def propose(tool: "EffectTool", arguments: dict) -> Proposal:
 	return preview_proposal(preview, tool, arguments)
 
 
-def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> Proposal:
+def preview_proposal(preview: Preview, tool: EffectTool, arguments: dict) -> Proposal:
 	named = [(each["doctype"], each["name"]) for each in preview.changes if each["action"] != "create"]
 	own = [pair for pair in named if pair[0] == tool.reference_doctype and pair[1]]
 	rule = tool.second_person
@@ -286,7 +284,7 @@ def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> P
 	)
 
 
-def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
+def request_proposal(tool: EffectTool, arguments: dict) -> Proposal:
 	"""The HTTP request that the call would send, or its arguments. Runs nothing."""
 	request = tool.describe(arguments)
 	if tool.effect is Effect.WRITE:
@@ -295,7 +293,7 @@ def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
 	return Proposal({"request": request}, known, second_person=needs_second_person(tool, arguments))
 
 
-def needs_second_person(tool: "EffectTool", arguments: dict) -> bool:
+def needs_second_person(tool: EffectTool, arguments: dict) -> bool:
 	"""Without a dry run, an unknown amount counts as above the limit."""
 	rule = tool.second_person
 	return rule is not None and (rule.is_exceeded if tool.can_dry_run else rule.is_needed)(arguments)

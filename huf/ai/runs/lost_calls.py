@@ -3,6 +3,7 @@
 import frappe
 from frappe import _
 
+from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
@@ -33,8 +34,6 @@ def retry_call(name: str) -> str:
 
 	If several managers try at once, one succeeds and the others get UsageError.
 	"""
-	from huf.ai.agents.tool_factory import find_tool
-
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
 	check_enabled(run.run_as)

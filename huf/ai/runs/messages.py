@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 import frappe
 from frappe import _
 
+from huf.ai.agents.function_tool import create_function_tool
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import (
 	IMAGE_TYPES,
@@ -197,8 +198,6 @@ def add_file_reader(agent, messages: Sequence[dict], conversation: str):
 	"""The agent, with a tool that continues reading the conversation's files if one was cut off."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
-	from huf.ai.agents.function_tool import create_function_tool
-
 	read_it = partial(read_attachment, conversation)
 	timeout = get_settings().tool_timeout
 	tool = create_function_tool(READ_ATTACHMENT, DESCRIPTION, PARAMETERS, read_it, timeout=timeout)
