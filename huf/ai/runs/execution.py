@@ -33,7 +33,7 @@ from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.stop_rules import apply_stop_rules
 from huf.ai.runs.summaries import SummaryJournal, summarize
-from huf.ai.runs.tracing import TracedJournal, keeps_contents, traced
+from huf.ai.runs.tracing import TracedJournal, keeps_contents, trace_run
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
@@ -58,9 +58,7 @@ async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunRe
 	"""Work on a run until it ends, waits for a person, or is held by a stop. Raises LeaseLost."""
 	if not telemetry.is_on():
 		return await work_on_run(run, listeners, RunJournal)
-	with traced(run) as trace:
-		trace.result = await work_on_run(run, listeners, TracedJournal)
-		return trace.result
+	return await trace_run(run, work_on_run(run, listeners, TracedJournal))
 
 
 async def work_on_run(

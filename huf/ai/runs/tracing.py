@@ -2,9 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import frappe
@@ -55,17 +54,8 @@ class OpenSpan:
 		self.span.end()
 
 
-@dataclass
-class TracedRun:
-	"""Receives the result of the traced run from `execute_run`."""
-
-	result: RunResult | None = None
-
-
-@contextmanager
-def traced(run: OpenRun) -> Iterator[TracedRun]:
-	"""The span of a run, whose parent is the request that started it."""
-	state = TracedRun()
+async def trace_run(run: OpenRun, work: Awaitable[RunResult]) -> RunResult:
+	"""Await the work on a run inside its span, whose parent is the request that started it."""
 	attributes = {
 		names.AGENT: run.request.agent,
 		names.PROVIDER: names.normalize_provider(run.manager.provider),
@@ -77,24 +67,19 @@ def traced(run: OpenRun) -> Iterator[TracedRun]:
 		attributes[names.INPUT_MESSAGES] = to_messages("user", run.request.prompt)
 	span = OpenSpan(names.INVOKE_AGENT, run.request.agent, SpanKind.INTERNAL, attributes, find_parent())
 	try:
-		yield state
+		result = await work
 	except BaseException as error:  # re-raised: a cancelled run ends its span as well
 		span.end({}, type(error).__name__, str(error))
 		raise
-	end_run_span(span, run, state.result)
-
-
-def end_run_span(span: OpenSpan, run: OpenRun, result: RunResult | None) -> None:
-	if result is None:
-		return span.end({})
 	reason = result.stop_reason.value if result.stop_reason else None
-	attributes = {
+	ended = {
 		**describe_usage(result.usage),
 		names.RUN_STATUS: result.status.value,
 		names.STOP_REASON: reason,
 		names.OUTPUT_MESSAGES: to_messages("assistant", result.response) if keeps_contents(run) else None,
 	}
-	span.end(attributes, reason if result.status is RunStatus.FAILED else None, result.error)
+	span.end(ended, reason if result.status is RunStatus.FAILED else None, result.error)
+	return result
 
 
 def find_parent() -> Context | None:
@@ -111,20 +96,19 @@ def trace_of_request() -> dict[str, str]:
 	"""The trace context that a queued job continues; {} without one."""
 	if not telemetry.is_on():
 		return {}
-	parent = find_parent()
-	token = otel_context.attach(parent) if parent else None
-	try:
+	with in_trace(find_parent()):
 		return telemetry.trace_headers()
-	finally:
-		if token:
-			otel_context.detach(token)
+
+
+def continuing(trace: Mapping[str, str] | None) -> AbstractContextManager[None]:
+	"""Continue the trace that `trace_of_request` returned in another process."""
+	return in_trace(telemetry.read_context(trace) if trace and telemetry.is_on() else None)
 
 
 @contextmanager
-def continuing(trace: Mapping[str, str] | None) -> Iterator[None]:
-	"""Continue the trace that `trace_of_request` returned in another process."""
-	parent = telemetry.read_context(trace) if trace and telemetry.is_on() else None
-	token = otel_context.attach(parent) if parent else None
+def in_trace(context: Context | None) -> Iterator[None]:
+	"""Make a trace context the current one inside the block; None changes nothing."""
+	token = otel_context.attach(context) if context else None
 	try:
 		yield
 	finally:
