@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json
+from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json, read_json_or_text
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
 HIDDEN = "•••"
@@ -155,10 +155,7 @@ def to_text(result: Any) -> str:
 
 def parse_result(text: str | None) -> Any:
 	"""The value that `to_text` rendered: parsed JSON, else the text itself; None for no text."""
-	try:
-		return parse_json(text or "null")
-	except ValueError:
-		return text
+	return read_json_or_text(text or "null")
 
 
 def truncate_result(result: Any, max_chars: int = 0) -> str:
