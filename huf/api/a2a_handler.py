@@ -45,7 +45,7 @@ from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.entry import open_run
-from huf.ai.runs.queue import end_run_async, enqueue_run
+from huf.ai.runs.queue import end_run, enqueue_run
 from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import drafts
@@ -103,7 +103,7 @@ class Handler(RequestHandler):
 		run = open_run(route_task(request))
 		if run.mode is Mode.BACKGROUND:
 			return await continue_run(run.name)
-		await end_run_async(run)
+		await end_run(run)
 		return read_state(run.name)
 
 	@validate_request_params
@@ -135,7 +135,7 @@ class Handler(RequestHandler):
 	async def execute(self, run: OpenRun) -> AsyncIterator[RunEvent]:
 		"""Execute an open run and yield its events as they come."""
 		events: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-		work = asyncio.ensure_future(self.carried.run(end_run_async(run, [events.put_nowait])))
+		work = asyncio.ensure_future(self.carried.run(end_run(run, [events.put_nowait])))
 		work.add_done_callback(lambda _: events.put_nowait(None))
 		while event := await events.get():
 			yield event

@@ -20,7 +20,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open, refuse_run
-from huf.ai.runs.queue import end_run_async, enqueue_run, enqueue_work
+from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work
 from huf.ai.runs.routing import (
 	HeldChat,
 	find_takeover,
@@ -150,7 +150,7 @@ async def end_here(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResul
 	taken it over, or it was deleted.
 	"""
 	try:
-		return await end_run_async(run, listeners)
+		return await end_run(run, listeners)
 	except LeaseLost:
 		frappe.db.rollback()
 		raise UsageError(f"The run {run.name} was deleted, or another worker goes on with it.") from None

@@ -60,7 +60,7 @@ def work_with(lease: Lease, trace: dict | None = None) -> RunResult | None:
 	user = frappe.db.get_value("Agent Run", lease.run, "run_as")
 	with acting_as(user), continuing(trace):
 		try:
-			return execute_claimed_run(lease.run, lease)
+			return execute_claimed_run(lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
@@ -102,23 +102,19 @@ def hold_unstarted(run: str, stop: dict, now: datetime | None = None) -> None:
 	frappe.db.commit()
 
 
-def execute_claimed_run(run: str, lease: Lease) -> RunResult:
+def execute_claimed_run(lease: Lease) -> RunResult:
 	"""Load a run and execute it; it fails if something it needs was deleted. Raises LeaseLost."""
 	try:
-		opened = load_run(run, lease)
+		run = load_run(lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		result = fail_run(lease, str(error))
-		follow_up(result, frappe.db.get_value("Agent Run", run, "parent_run"))
+		follow_up(result, frappe.db.get_value("Agent Run", lease.run, "parent_run"))
 		return result
-	return end_run(opened)
+	return run_coroutine(end_run(run))
 
 
-def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+async def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Execute an open run to its end, then enqueue what waits for it."""
-	return run_coroutine(end_run_async(run, listeners))
-
-
-async def end_run_async(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	result = await execute_run(run, listeners)
 	follow_up(result, run.request.parent_run)
 	return result

@@ -182,12 +182,12 @@ def claim_run(
 		raise RunAlreadyOpened(request.origin.event)
 
 
-def load_run(name: str, lease: Lease) -> OpenRun:
+def load_run(lease: Lease) -> OpenRun:
 	"""Load a run from its records, for the worker that holds its lease.
 
 	Raises UsageError, PermissionError or DoesNotExistError if something it needs was deleted or disabled.
 	"""
-	row = frappe.get_doc("Agent Run", name)
+	row = frappe.get_doc("Agent Run", lease.run)
 	is_resumed = row.attempts > 1
 	admission.admit(row.agent, row.run_as)
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
@@ -196,17 +196,17 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	conversations = ConversationManager(row.agent, user=row.run_as, conversation=row.conversation)
 	if is_resumed:
 		# Continue from the stored opening, whatever has changed since.
-		mark_lost_calls(name)
-		messages, recorded = read_opening(row.opening), read_recorded(name)
+		mark_lost_calls(row.name)
+		messages, recorded = read_opening(row.opening), read_recorded(row.name)
 		counts = row.attempts, row.lost_workers
 		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts, mode)
 	check_access(row, conversations)
-	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
+	waiting_runs = [row.name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)
 	)
 	mark_conversations([row.conversation], opening.origins)
-	store_opening(name, opening.stored)
+	store_opening(row.name, opening.stored)
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
 	)

@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import SUM_UP
@@ -56,10 +57,10 @@ class TestRun(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "still answering"):
 			start_run(AgentRequest(agent, "Three", "Administrator", first.conversation))
 		for run in (first, second):
-			end_run(run)
+			run_coroutine(end_run(run))
 		later = start_run(AgentRequest(agent, "Four", "Administrator"))
 		self.assertEqual(later.conversation, first.conversation, "the session continues")
-		end_run(later)
+		run_coroutine(end_run(later))
 
 	def assert_rows(self, run, title):
 		calls = rows("Agent Tool Call", run, ["tool", "status", "effect", "step", "arguments", "result"])

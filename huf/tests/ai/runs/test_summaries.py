@@ -129,10 +129,10 @@ class TestSummaries(SiteTestCase):
 			server.script(text(SUMMARY))
 			request = AgentRequest(agent, "Well?", "Administrator", conversation)
 			name = start_run(request, RunStatus.QUEUED).name
-			run = load_run(name, leases.acquire_lease(name))
+			run = load_run(leases.acquire_lease(name))
 			self.assertTrue(run.is_long)
 			messages, used = run_coroutine(summarize_first(run, run.manager.prepare_agent(), []))
-			resumed = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
+			resumed = load_run(leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
 		self.assertEqual((resumed.messages, resumed.is_long), (messages, False))
 		self.assertEqual(resumed.recorded.replies, {})
 		self.assertEqual(replace(resumed.recorded.usage, cost=0), replace(used, cost=0))

@@ -43,7 +43,7 @@ class TestOpening(SiteTestCase):
 	def test_queued_run_does_not_read_messages_of_other_queued_runs(self):
 		request = AgentRequest(self.agent, "Later", "Administrator", self.first["conversation"])
 		run, _other = (start_run(request, RunStatus.QUEUED).name for _ in range(2))
-		messages = load_run(run, leases.acquire_lease(run)).messages
+		messages = load_run(leases.acquire_lease(run)).messages
 		self.assertEqual(read_opening(self.read_stored(run), is_exact=True), messages)
 		self.assertEqual(sum(each["content"] == "Later" for each in messages), 1)
 
