@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, UNKNOWN, Group, normalize_text, read_concepts
@@ -106,7 +107,3 @@ def count_concepts(groups: list[Group]) -> Counter:
 	if groups and groups[-1] == ("?",):
 		found.add("#asks")
 	return Counter(found)
-
-
-def pairwise(items: list) -> zip:
-	return zip(items, items[1:], strict=False)
