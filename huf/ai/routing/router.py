@@ -127,12 +127,11 @@ def build_chat_decision(reason: str, score: float, language: str, stage: Stage) 
 def build_agent_decision(
 	complexity: Complexity, confidence: float, language: str, stage: Stage, reasons: tuple[str, ...] = ()
 ) -> RouteDecision:
-	needs_and_reasons = list(find_needs(complexity))
-	needs = unique(need for need, _ in needs_and_reasons if need)
-	if not reasons:
-		reasons = unique(get_text(reason, language) for _, reason in needs_and_reasons)
+	"""`reasons`: in place of those that follow from the message."""
+	found = list(find_needs(complexity))
+	needs = unique(need for need, _ in found if need)
 	plan = suggest_plan(needs, language)
-	reasons = reasons or (get_text("task", language),)
+	reasons = reasons or unique(get_text(reason, language) for _, reason in found or [("", "task")])
 	return RouteDecision(
 		Route.AGENT, confidence, reasons, needs, plan, stage, complement(confidence), language
 	)
