@@ -12,7 +12,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.settings import get_settings
 from huf.ai.queries.reports import DAY, run_query, select_spending, sum_costs
 from huf.ai.storage.budgets import sum_calls
-from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
+from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit, keep_set
 from huf.permissions import is_manager
 
 
@@ -71,7 +71,7 @@ def list_budgets(now: datetime) -> list[dict]:
 	Managers see those of the site, the agents and themselves; others their own. What is used includes what is
 	reserved.
 	"""
-	limits = [limit for limit in read_visible_limits() if limit.cost.amount or limit.tokens.amount]
+	limits = keep_set(read_visible_limits())
 	names = [limit.budget(now) for limit in limits]
 	rows = frappe.get_all(
 		"Agent Budget", {"name": ["in", names]}, ["name", "cost", "tokens"], order_by="name asc"
@@ -84,13 +84,13 @@ def list_budgets(now: datetime) -> list[dict]:
 
 
 def read_visible_limits() -> list[Limit]:
-	settings, user = frappe.get_cached_doc("Huf Settings"), frappe.session.user
-	own = build_limit(USER, user, settings, "")
+	user = frappe.session.user
+	own = build_limit(USER, user)
 	if not is_manager(user):
 		return [own]
 	agents = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc", limit_page_length=0)
-	of_agents = [build_limit(AGENT, agent, settings, agent) for agent in agents]
-	return [build_limit(SITE, "site", settings, ""), *of_agents, own]
+	of_agents = [build_limit(AGENT, agent, agent) for agent in agents]
+	return [build_limit(SITE, "site"), *of_agents, own]
 
 
 def describe_budget(limit: Limit, cost: float, tokens: int) -> dict:

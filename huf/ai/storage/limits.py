@@ -93,28 +93,26 @@ class Limit(NamedTuple):
 
 def read_limits(run: str, agent: str, user: str, parent: str | None = None) -> list[Limit]:
 	"""The limits of the calls of a run, including those of the runs that called it."""
-	settings = frappe.get_cached_doc("Huf Settings")
-	holders = [(RUN, run, agent), (AGENT, agent, agent), (USER, user, agent), (SITE, "site", agent)]
+	limits = [build_limit(RUN, run, agent), build_limit(AGENT, agent, agent), *read_limits_outside_runs(user)]
 	while parent:
 		row = frappe.db.get_value("Agent Run", parent, ["agent", "parent_run"], as_dict=True)
-		holders.append((RUN, parent, row.agent))
+		limits.append(build_limit(RUN, parent, row.agent))
 		parent = row.parent_run
-	return keep_set([build_limit(scope, holder, settings, name) for scope, holder, name in holders])
+	return keep_set(limits)
 
 
 def read_limits_outside_runs(user: str) -> list[Limit]:
-	"""The limits of a model call that serves a person outside a run."""
-	settings = frappe.get_cached_doc("Huf Settings")
-	return keep_set(
-		[build_limit(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
-	)
+	"""The limits of a model call that serves a person outside a run: the user's and the site's."""
+	return keep_set([build_limit(USER, user), build_limit(SITE, "site")])
 
 
 def keep_set(limits: list[Limit]) -> list[Limit]:
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
-def build_limit(scope: LimitScope, holder: str, settings, agent: str) -> Limit:
+def build_limit(scope: LimitScope, holder: str, agent: str = "") -> Limit:
+	"""The limit of Huf Settings or, where the scope has fields `own`, of the agent."""
+	settings = frappe.get_cached_doc("Huf Settings")
 	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
 	own_cost, own_tokens = scope.own or ("", "")
 	return Limit(

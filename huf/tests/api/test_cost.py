@@ -55,7 +55,7 @@ class TestCost(SiteTestCase):
 			api.get_costs(today(), today())
 
 	def test_manager_sees_the_used_budget_of_an_agent(self):
-		limit = build_limit(AGENT, self.agent, frappe.get_cached_doc("Huf Settings"), self.agent)
+		limit = build_limit(AGENT, self.agent, self.agent)
 		budget = {"doctype": "Agent Budget", "scope": "agent", "holder": self.agent, "cost": 2, "tokens": 30}
 		frappe.get_doc({**budget, "period": today()}).insert(
 			ignore_permissions=True, set_name=limit.budget(now_datetime())
