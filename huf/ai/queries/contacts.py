@@ -49,16 +49,17 @@ def list_destinations(
 	Equal calls, and equal mails, count as one row; at most `limit` rows of each are read, the latest first.
 	"""
 	period = describe_period(since, until, agent, limit)
-	found: dict[tuple[str, ...], list] = {}
+	found: dict[tuple[str, ...], dict[str, Any]] = {}
 	for source in SOURCES:
 		for row in source.count(period):
+			first, last = str(row.first), str(row.last)
 			for action, kind, destination in source.parse(row):
 				key = row.agent or "", kind, destination, action
-				known = found.setdefault(key, [0, str(row.first), str(row.last)])
-				known[0] += row.number
-				known[1:] = min(known[1], str(row.first)), max(known[2], str(row.last))
-	names = ("agent", "kind", "destination", "action", "count", "first", "last")
-	return [dict(zip(names, (*key, *found[key]), strict=True)) for key in sorted(found)]
+				known = found.setdefault(key, {"count": 0, "first": first, "last": last})
+				known["count"] += row.number
+				known["first"], known["last"] = min(known["first"], first), max(known["last"], last)
+	names = ("agent", "kind", "destination", "action")
+	return [dict(zip(names, key, strict=True)) | found[key] for key in sorted(found)]
 
 
 def describe_period(since: datetime | None, until: datetime | None, agent: str | None, limit: int) -> dict:
