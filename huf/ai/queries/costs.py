@@ -10,7 +10,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.settings import get_settings
-from huf.ai.queries.reports import DAY, run_query, select_spending, sum_costs
+from huf.ai.queries.reports import sum_costs, sum_days
 from huf.ai.storage.budgets import sum_calls
 from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit, keep_set
 from huf.permissions import is_manager
@@ -34,16 +34,10 @@ def list_days(first: date, last: date) -> list[dict]:
 
 	The cost of `unpriced` runs, and of model calls outside runs, is not fully known.
 	"""
-	period = {"from_date": str(first), "to_date": str(last)}
-	rows = run_query(
-		f"""select grouped as day, sum(runs) as runs, sum(cost) as cost, sum(unpriced) as unpriced
-		from {select_spending(period, DAY, DAY)} group by grouped order by grouped""",
-		period,
-	)
-	found = {str(row["day"]): row for row in rows}
+	found = {str(row.day): row for row in sum_days({"from_date": str(first), "to_date": str(last)})}
 	days = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
 	empty = {"runs": 0, "cost": 0, "unpriced": 0}
-	return [{**empty, **found.get(day, {}), "day": day} for day in days]
+	return [{"day": day, **{key: found.get(day, empty)[key] for key in empty}} for day in days]
 
 
 def forecast(now: datetime) -> dict:

@@ -6,7 +6,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.types import RunStatus
-from huf.ai.queries.reports import DAY, run_query, select_spending
+from huf.ai.queries.reports import sum_days
 from huf.ai.storage.shared_values import share_value
 from huf.permissions import list_condition
 
@@ -45,12 +45,7 @@ def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
 	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
 		return cached
 	period = {"from_date": str(first)} | ({"to_date": str(end - timedelta(days=1))} if end else {})
-	rows = run_query(
-		f"""select grouped as day, sum(runs) as runs, sum(successes) as successes, sum(failures) as failures,
-		sum(cost) as cost, sum(unpriced) as unpriced
-		from {select_spending(period, DAY, DAY)} group by grouped order by grouped""",
-		period,
-	)
+	rows = sum_days(period)
 	if sum(row.runs for row in rows) > MAX_UNCACHED_RUNS:
 		share_value(key, rows, cache_ttl_s)
 	return rows

@@ -86,6 +86,16 @@ def sum_costs(filters: dict) -> list[dict]:
 	)
 
 
+def sum_days(period: dict) -> list[Any]:
+	"""A row for each day on which models were used: {day, runs, successes, failures, cost, unpriced}."""
+	return run_query(
+		f"""select grouped as day, sum(runs) as runs, sum(successes) as successes, sum(failures) as failures,
+		sum(cost) as cost, sum(unpriced) as unpriced
+		from {select_spending(period, DAY, DAY)} group by grouped order by grouped""",
+		period,
+	)
+
+
 def list_failures(filters: dict) -> list[dict]:
 	"""The newest tool calls that failed, were refused or have an unknown outcome; at most MAX_ROWS."""
 	return run_query(
