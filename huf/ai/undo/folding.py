@@ -5,11 +5,13 @@ in, an image and conflicts out (see `capture.py`).
 """
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 KEEP, RESTORE = "keep", "restore"
+Decide = Callable[[tuple[str, ...]], str]
+"""Returns KEEP or RESTORE for the path of a conflict."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,9 @@ class Folded:
 	conflicts: list[Conflict] = field(default_factory=list)
 
 
-def revert_changes(
-	current: Mapping | None, changes: Iterable[Change], decisions: Mapping[tuple[str, ...], str]
-) -> Folded:
-	"""Take back `changes`, newest first. `decisions`: what to do by path of a conflict."""
-	folding = Folding(decisions)
+def revert_changes(current: Mapping | None, changes: Iterable[Change], decide: Decide) -> Folded:
+	"""Take back `changes`, newest first."""
+	folding = Folding(decide)
 	state: dict | None = copy.deepcopy(dict(current)) if current is not None else None
 	for change in changes:
 		state = folding.take_back(state, change)
@@ -59,8 +59,8 @@ def revert_changes(
 class Folding:
 	"""The conflicts met so far while one document's changes are taken back."""
 
-	def __init__(self, decisions: Mapping[tuple[str, ...], str]):
-		self.decisions = decisions
+	def __init__(self, decide: Decide):
+		self.decide = decide
 		self.conflicts: dict[tuple[str, ...], Conflict] = {}
 		self.edited: set[tuple[str, ...]] = set()
 		"""Values changed by others after the last undone change."""
@@ -72,7 +72,7 @@ class Folding:
 		newer = self.conflicts.get(path)
 		written = newer.written if newer else written
 		self.conflicts[path] = Conflict(path, restored, written, current, can_restore)
-		return can_restore and self.decisions.get(path, KEEP) == RESTORE
+		return can_restore and self.decide(path) == RESTORE
 
 	def take_back(self, state: dict | None, change: Change) -> dict | None:
 		if change.before is None:

@@ -6,6 +6,7 @@ unless the caller decides to restore it; what cannot be restored must be left by
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import frappe
@@ -161,7 +162,7 @@ def follow_cause(plan: DocumentPlan, plans: Mapping[str, DocumentPlan]) -> Docum
 def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
 	current = read_stored_image(doctype, name, lock)
 	changes = [Change(parse(doctype, row.before), parse(doctype, row.after)) for row in rows]
-	folded = revert_changes(current, changes, PathDecisions(to_key(doctype, name), decisions))
+	folded = revert_changes(current, changes, partial(decide_conflict, decisions, to_key(doctype, name)))
 	content = next((row.file_content for row in rows if row.file_content), None)
 	cause = rows[0].cause if all(row.cause == rows[0].cause for row in rows) else None
 	target = Target(doctype, name, current, folded.target, content, cause)
@@ -181,7 +182,7 @@ def keep_added(plan: DocumentPlan, changed: set[tuple[str, str]], decisions: Dec
 	others = [each for each in plan.conflicts if each.path]
 	known = next((each for each in plan.conflicts if not each.path), Conflict((), None, {}, {}))
 	conflict = replace(known, current={**known.current, **counts}, by=added[-1][1])
-	if PathDecisions(target.key, decisions).get((), KEEP) != RESTORE:
+	if decide_conflict(decisions, target.key, ()) != RESTORE:
 		target = replace(target, wanted=target.current)
 	return replace(plan, target=target, conflicts=(*others, conflict))
 
@@ -207,14 +208,9 @@ def is_kept(target: Target, decisions: Decisions) -> bool:
 	return decisions.get(target.key) == KEEP
 
 
-class PathDecisions(dict):
-	"""The decisions about the document of a key, by path of a conflict."""
-
-	def __init__(self, key: str, decisions: Decisions):
-		self.key, self.decisions = key, decisions
-
-	def get(self, path: Any, default: Any = None) -> Any:
-		return self.decisions.get(to_key(self.key, *path), self.decisions.get("*", default))
+def decide_conflict(decisions: Decisions, key: str, path: tuple[str, ...]) -> str:
+	"""The decision about a conflict in the document of a key; without one, what is there now is kept."""
+	return decisions.get(to_key(key, *path), decisions.get("*", KEEP))
 
 
 def parse(doctype: str, image: str | None) -> dict | None:
@@ -307,7 +303,7 @@ def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) 
 		"changed_by": conflict.by or (stamp[0] if stamp else None),
 		"changed_at": str(stamp[1]) if stamp else None,
 		"can_restore": conflict.can_restore,
-		"decision": PathDecisions(target.key, decisions).get(conflict.path, KEEP),
+		"decision": decide_conflict(decisions, target.key, conflict.path),
 	}
 
 
