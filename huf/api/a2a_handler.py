@@ -246,7 +246,7 @@ class Handler(RequestHandler):
 		answer = read_answer(message)
 		if answer.draft != state.draft.name:
 			raise InvalidParamsError(f"The task waits for the draft {state.draft.name}.")
-		approvals.answer_call(answer.draft, answer.digest, answer.is_approved, answer.reason)
+		approvals.answer_call(answer)
 		return state.run
 
 	async def on_get_extended_agent_card(self, params: Any, context: Any) -> Any:

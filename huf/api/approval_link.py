@@ -95,8 +95,9 @@ def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
 	"""The status of the answered draft."""
 	if decision not in ("approve", "reject"):
 		raise UsageError(frappe._("Choose one of the two buttons."))
-	is_approved = decision == "approve"
-	return approvals.answer_call(link.draft.name, link.draft.digest, is_approved, reason)["status"]
+	row, is_approved = link.draft, decision == "approve"
+	response = approvals.ApprovalResponse(row.name, row.digest, is_approved, reason=reason)
+	return approvals.answer_call(response)["status"]
 
 
 def show_draft(link: ApprovalLink, csrf_token: str) -> Response:

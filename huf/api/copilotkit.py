@@ -12,9 +12,8 @@ import frappe
 from ag_ui.core import DataSource, ImagePart, ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
-from huf.ai.chat.approvals import DraftOutdated
+from huf.ai.chat.approvals import ApprovalResponse, DraftOutdated
 from huf.ai.chat.external import (
-	ApprovalResponse,
 	answer_and_follow,
 	build_external_request,
 	drop_answered,

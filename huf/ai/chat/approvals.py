@@ -4,6 +4,7 @@ An answer counts once, and only for the change that was shown: if that has chang
 and stays open.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -48,14 +49,41 @@ class DraftOutdated(UsageError):
 	"""The draft has been answered or has expired, or the call would do something else by now."""
 
 
+@dataclass(frozen=True)
+class ApprovalResponse:
+	"""A person's answer to a draft as it was displayed (`digest`)."""
+
+	draft: str
+	digest: str | None
+	is_approved: bool
+	arguments: dict | None = None
+	reason: str | None = None
+
+
 def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
-	"""Approve a draft as it was presented (`digest`), or with other arguments; returns the draft. Commits.
-	Raises as `check_approval`.
-	"""
-	return store_answer(*check_approval(name, digest, arguments))
+	"""Approve a draft as it was presented (`digest`), or with other arguments; see `answer_call`."""
+	return answer_call(ApprovalResponse(name, digest, True, arguments))
 
 
-def check_approval(name: str, digest: str, arguments: dict | None) -> tuple[Any, DraftAnswer]:
+def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
+	"""Reject a draft; the model reads the reason. See `answer_call`."""
+	return answer_call(ApprovalResponse(name, digest, False, reason=reason))
+
+
+def answer_call(response: ApprovalResponse) -> dict:
+	"""Approve or reject a draft; returns it. Raises as `check_response`. Commits."""
+	return store_answer(*check_response(response))
+
+
+def check_response(response: ApprovalResponse) -> tuple[Any, DraftAnswer]:
+	"""(the draft's row, the answer to store). Raises as `check_approval` and `get_open_draft`."""
+	if response.is_approved:
+		return check_approval(response.draft, response.digest, response.arguments)
+	row, reason = get_open_draft(response.draft, response.digest), (response.reason or "").strip()
+	return row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, reason or None)
+
+
+def check_approval(name: str, digest: str | None, arguments: dict | None) -> tuple[Any, DraftAnswer]:
 	"""(the draft's row, the approval to store).
 
 	Raises PermissionError for users who may not answer; UsageError if it was answered, has changed or
@@ -101,29 +129,6 @@ def check_draft_stops(row) -> None:
 	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
 	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
 	stops.refuse_if_stopped(run or {}, _("Approve the draft after it has been released."), row.tool)
-
-
-def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
-	"""Reject a draft; the model reads the reason. Raises as `approve_call`. Commits."""
-	return store_answer(*check_rejection(name, digest, reason))
-
-
-def check_rejection(name: str, digest: str | None, reason: str | None) -> tuple[Any, DraftAnswer]:
-	"""(the draft's row, the rejection to store). Raises as `get_open_draft`."""
-	row = get_open_draft(name, digest)
-	return row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None)
-
-
-def check_draft_answer(
-	name: str, digest: str, is_approved: bool, reason: str | None, arguments: dict | None = None
-) -> tuple[Any, DraftAnswer]:
-	"""What `store_answer` takes: an approval, with edited arguments if there are any, or a rejection."""
-	return check_approval(name, digest, arguments) if is_approved else check_rejection(name, digest, reason)
-
-
-def answer_call(name: str, digest: str, is_approved: bool, reason: str | None) -> dict:
-	"""Approve a draft or reject it with a reason. Commits."""
-	return store_answer(*check_draft_answer(name, digest, is_approved, reason))
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:

@@ -8,13 +8,14 @@ import math
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.chat import approvals
+from huf.ai.chat.approvals import ApprovalResponse
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
@@ -157,17 +158,6 @@ def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResul
 	)
 
 
-@dataclass(frozen=True)
-class ApprovalResponse:
-	"""A person's answer to a draft as it was displayed (`digest`)."""
-
-	draft: str
-	digest: str
-	is_approved: bool
-	arguments: dict | None = None
-	reason: str | None = None
-
-
 def drop_answered(answers: list[ApprovalResponse]) -> list[ApprovalResponse]:
 	"""The answers to open drafts; the last answer if no draft is open.
 
@@ -181,7 +171,7 @@ def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list,
 	on).
 
 	An approver may not read every run that they answer for: the caller checks that. Raises as
-	`approvals.approve_call`, before the first answer is stored if one of them cannot be.
+	`approvals.check_response`, before the first answer is stored if one of them cannot be.
 	"""
 	if len({each.draft for each in answers}) < len(answers):
 		raise UsageError(ANSWERED_TWICE)
@@ -191,10 +181,7 @@ def answer_and_follow(answers: list[ApprovalResponse]) -> tuple[str, list, list,
 	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
 	_, attempts = read_run_state(run)
 	# Edited arguments may not work: every answer is checked before the first is stored.
-	checked = [
-		approvals.check_draft_answer(each.draft, each.digest, each.is_approved, each.reason, each.arguments)
-		for each in answers
-	]
+	checked = [approvals.check_response(each) for each in answers]
 	for row, answer in checked:
 		approvals.store_answer(row, answer)
 	return run, made, waited_for, follow_queued(run, first_event_number(attempts + 1))

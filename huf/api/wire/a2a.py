@@ -35,7 +35,7 @@ from google.protobuf.json_format import MessageToJson, ParseDict, SerializeToJso
 from google.protobuf.struct_pb2 import Value
 
 import huf
-from huf.ai.chat.external import ApprovalResponse
+from huf.ai.chat.approvals import ApprovalResponse
 from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.events import EventKind, RunEvent

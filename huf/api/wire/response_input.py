@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from huf.ai.chat.external import ApprovalResponse
+from huf.ai.chat.approvals import ApprovalResponse
 from huf.api.wire.json_body import BadRequest, read_string
 from huf.api.wire.openai import IMAGE, read_earlier_message
 

@@ -92,8 +92,11 @@ class Apps(Catalog):
 		given = params.arguments or {}
 		try:
 			check_arguments(given, SCHEMA)
-			run = approvals.get_open_draft(given["draft"], given["digest"]).run
-			approvals.answer_call(given["draft"], given["digest"], given["approve"], given.get("reason"))
+			draft, digest = given["draft"], given["digest"]
+			run = approvals.get_open_draft(draft, digest).run
+			approvals.answer_call(
+				approvals.ApprovalResponse(draft, digest, given["approve"], reason=given.get("reason"))
+			)
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			frappe.db.rollback()
 			return describe_refused_answer(str(given.get("draft")), str(error))
