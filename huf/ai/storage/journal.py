@@ -71,7 +71,9 @@ class RunJournal:
 		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
 		self.changes = changes
-		self.model_call: tuple[str, float, Reservation | None] = ("", 0.0, None)
+		self.model_call, self.called_at = "", 0.0
+		"""The last Agent LLM Call, and the time of `time.monotonic()` at which it began."""
+		self.reservation: Reservation | None = None
 		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
@@ -175,7 +177,7 @@ class RunJournal:
 		self.lease.renew()
 		reservation = None
 		if self.limits:
-			# `reserve` may roll back several times; nothing else may be open.
+			# `reserve_budget` may roll back several times; nothing else may be open.
 			self.commit()
 			reservation = reserve_budget(self.limits, measure_cost())
 		row = {
@@ -196,7 +198,7 @@ class RunJournal:
 			raise RunStopped(StopReason.CANCELLED)
 		self.lease.check_stops(provider=self.provider)
 		self.commit()
-		self.model_call = (name, time.monotonic(), reservation)
+		self.model_call, self.called_at, self.reservation = name, time.monotonic(), reservation
 		return reservation.grant if reservation else None
 
 	@contextmanager
@@ -218,7 +220,7 @@ class RunJournal:
 		self.end_model_call(
 			reply.usage,
 			# Settlements are committed at once: other calls wait for the budget.
-			is_held=self.call_type == STEP_CALL_TYPE and not self.model_call[2],
+			is_held=self.call_type == STEP_CALL_TYPE and not self.reservation,
 			status="Success",
 			response=json.dumps(reply.message | original | {"reasons": reasons}, ensure_ascii=False),
 			reasoning=reply.reasoning or None,
@@ -232,12 +234,11 @@ class RunJournal:
 		self.end_model_call(usage, status="Failed", error_message=clip(why), response=response)
 
 	def end_model_call(self, usage: Usage | None, is_held: bool = False, **values) -> None:
-		name, since, reservation = self.model_call
-		if reservation:
-			settle_reservation(name, reservation, usage)
+		if self.reservation:
+			settle_reservation(self.model_call, self.reservation, usage)
 		if usage is not None:
 			values |= to_usage_fields(usage)
-		self.reply = HeldReply(name, {**values, "duration_ms": elapsed(since)})
+		self.reply = HeldReply(self.model_call, {**values, "duration_ms": elapsed(self.called_at)})
 		if not is_held:
 			self.commit()
 
