@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import frappe
-from werkzeug.wrappers import Response
 
 from huf.ai.chat import approvals
 from huf.ai.chat.external import (
@@ -36,7 +35,7 @@ from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai_errors import failure_status, openai_error
 from huf.api.wire.response_input import Input, find_referenced, read_input
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
-from huf.api.wire.sse import HEADERS, PING
+from huf.api.wire.sse import stream_texts
 
 CONVERSATION = "conv_"
 MAX_METADATA = 16
@@ -69,7 +68,8 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
 		events = enqueue(request, builder) if is_background else follow_request(request)
 	if read_flag(stream, "stream"):
-		return stream_response(builder, events)
+		builder.run = ""
+		return stream_texts(builder.stream(events))
 	if is_background:
 		return json_response(builder.as_dict("queued"))
 	found = builder.collect(events)
@@ -86,12 +86,6 @@ def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEven
 	run = enqueue_run(request).name
 	builder.run = run
 	return follow_queued(run)
-
-
-def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None]) -> Response:
-	builder.run = ""
-	lines = (PING if each is None else each for each in builder.stream(events))
-	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
 
 
 def read_response_request(

@@ -20,12 +20,17 @@ LINE_ENDS = str.maketrans({each: f"\\u{ord(each):04x}" for each in "\x85\u2028\u
 
 def stream_events(events: Iterable[RunEvent | None]) -> Response:
 	"""Huf's event stream: an event's kind is sent as `event`, and its number, if any, as `id`."""
-	return Response(encode_events(events), mimetype="text/event-stream", headers=HEADERS)
+	return stream_texts(encode_events(events))
 
 
 def stream_data(data: Iterable[str | None]) -> Response:
 	"""Events that have only `data`, as OpenAI and AG-UI send them."""
-	lines = (PING if each is None else f"data: {escape_line_ends(each)}\n\n" for each in data)
+	return stream_texts(each and f"data: {escape_line_ends(each)}\n\n" for each in data)
+
+
+def stream_texts(texts: Iterable[str | None]) -> Response:
+	"""A stream of encoded events."""
+	lines = (PING if each is None else each for each in texts)
 	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
 
 
