@@ -12,6 +12,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
+from huf.ai.storage.rows import clip_line
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
 from huf.ai.tools.schemas import FIELDTYPES_NOT_OFFERED, TABLE_TYPES
 
@@ -114,16 +115,14 @@ def has_right(doctype: str, right: str, doc=None) -> bool:
 
 def choose_columns(meta, readable: list[str]) -> list[str]:
 	"""Names of the columns of a list view, besides the title."""
+	shown = set(readable) - {meta.title_field}
 	fields = [
 		df
 		for df in meta.fields
-		if df.fieldname in readable and df.fieldtype not in UNLISTED_TYPES and not df.hidden
+		if df.fieldname in shown and df.fieldtype not in UNLISTED_TYPES and not df.hidden
 	]
-	fields = [df for df in fields if df.fieldname != meta.title_field]
-	named = [df.fieldname for df in fields if df.in_list_view] or [df.fieldname for df in fields][
-		:DEFAULT_COLUMNS
-	]
-	return named[:MAX_COLUMNS]
+	listed = [df for df in fields if df.in_list_view] or fields[:DEFAULT_COLUMNS]
+	return [df.fieldname for df in listed[:MAX_COLUMNS]]
 
 
 def list_records(
@@ -223,8 +222,7 @@ def read_card(doctype: str, name: str, language: str | None = None) -> dict:
 def shorten_field(value) -> str:
 	"""A value as one short line of plain text."""
 	# Frappe's strip_html takes the square of the text's length where brackets do not end.
-	text = " ".join(strip_html(str(value or "")[:MAX_SHORTENED_CHARS]).split())
-	return text if len(text) <= MAX_CARD_CHARS else f"{text[: MAX_CARD_CHARS - 1]}…"
+	return clip_line(strip_html(str(value or "")[:MAX_SHORTENED_CHARS]), MAX_CARD_CHARS)
 
 
 def list_used_doctypes(language: str | None = None) -> list[dict]:
