@@ -23,7 +23,7 @@ from huf.ai.chat.external import (
 	follow_request,
 	store_image,
 )
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest, RunStatus
@@ -89,8 +89,7 @@ def describe_refusal(error: Exception) -> Response:
 		return openai_error(400, str(error), "invalid_value")
 	if isinstance(error, frappe.PermissionError):
 		return openai_error(403, str(error) or "You may not do this.", "permission_denied")
-	too_many = getattr(error, "http_status_code", None) == 429
-	return openai_error(429 if too_many else 400, str(error))
+	return openai_error(429 if isinstance(error, TooManyRuns) else 400, str(error))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -18,6 +18,7 @@ from huf.ai.chat.external import (
 	follow_queued,
 	follow_request,
 )
+from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.queue import enqueue_run
@@ -157,12 +158,9 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 def read_response_run(response: str) -> Any:
 	"""The Agent Run of a response, if the user may read it. Raises NotFound."""
 	name = response.removeprefix(RESPONSE)
-	if not response.startswith(RESPONSE) or not frappe.db.exists("Agent Run", name):
+	if not response.startswith(RESPONSE) or not may_read_run(name):
 		raise NotFound(f"There is no response {response!r}.")
-	doc = frappe.get_doc("Agent Run", name)
-	if not doc.has_permission("read"):
-		raise NotFound(f"There is no response {response!r}.")
-	return doc
+	return frappe.get_doc("Agent Run", name)
 
 
 def replace_references(items: Any) -> Any:
