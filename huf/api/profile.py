@@ -6,11 +6,10 @@ from frappe.sessions import clear_sessions
 from frappe.utils.password import check_password
 
 from huf.ai.core.errors import UsageError
+from huf.ai.queries.records import LANGUAGES
 from huf.ai.storage import users
-from huf.ai.storage.users import read_sessions, save_own_user
 from huf.api.agent import USER_SETTINGS
 
-LANGUAGES = ("", "de", "en", "es", "cs")
 FIELDS = ["first_name", "last_name", "language"]
 CHOSEN = ["default_agent", "deputy", "away_until"]
 
@@ -37,9 +36,9 @@ def save_profile(
 	user = require_user()
 	if not first_name.strip():
 		raise UsageError(_("Enter a name."))
-	if language not in LANGUAGES:
+	if language not in ("", *LANGUAGES):
 		raise UsageError(_("There is no language {0}.").format(language))
-	save_own_user(
+	users.save_own_user(
 		{"first_name": first_name.strip(), "last_name": last_name.strip(), "language": language or None}
 	)
 	known = frappe.db.exists(USER_SETTINGS, user)
@@ -57,13 +56,13 @@ def change_password(old_password: str, new_password: str):
 		check_password(user, old_password)
 	except frappe.AuthenticationError:
 		raise UsageError(_("The old password is wrong.")) from None
-	save_own_user({"new_password": new_password})
+	users.save_own_user({"new_password": new_password})
 
 
 @frappe.whitelist(methods=["GET"])
 def get_sessions():
 	"""The session user's sessions: [{id, last_used, address, is_current}], most recently used first."""
-	return read_sessions(require_user(), frappe.session.sid)
+	return users.read_sessions(require_user(), frappe.session.sid)
 
 
 @frappe.whitelist(methods=["POST"])
