@@ -56,8 +56,14 @@ SATURATION_COUNT = 2
 DEEDS = frozenset((Concept.DEED, Concept.SEND))
 QUESTIONS = frozenset(
 	(
-		*(Concept.WHAT, Concept.WHO, Concept.HOW_MANY, Concept.WHY),
-		*(Concept.WHEN, Concept.WHERE, Concept.WHICH, Concept.IS),
+		Concept.WHAT,
+		Concept.WHO,
+		Concept.HOW_MANY,
+		Concept.WHY,
+		Concept.WHEN,
+		Concept.WHERE,
+		Concept.WHICH,
+		Concept.IS,
 	)
 )
 POLITE = frozenset((Concept.PLEASE, Concept.YOU))

@@ -89,8 +89,8 @@ def find_beginning(agent: str) -> datetime:
 	"""The time an hour ago, or of the agent's last release if that is later."""
 	hour_ago = add_to_date(now_datetime(), hours=-1, as_datetime=True)
 	# Only those that were: databases disagree on where an order puts the others.
-	stops = {"scope": "Agent", "target": agent, "released_at": [">", hour_ago]}
-	released = frappe.db.get_value("Agent Stop", stops, "released_at", order_by="released_at desc")
+	recent = {"scope": "Agent", "target": agent, "released_at": [">", hour_ago]}
+	released = frappe.db.get_value("Agent Stop", recent, "released_at", order_by="released_at desc")
 	return get_datetime(released) if released else hour_ago
 
 

@@ -12,11 +12,27 @@ from huf.ai.storage.untrusted_records import MAX_NAMES, find_marked, find_outsid
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
 LOGS = frozenset(
-	"""Activity Log|Agent Change|Agent Conversation|Agent Draft|Agent LLM Call|Agent Mail Event|Agent Message
-	|Agent Route Decision|Agent Run|Agent Tool Call|Agent Trigger Event|Deleted Document|Email Queue|Error Log
-	|Integration Request|Knowledge Chunk|Notification Log|Version|Webhook Request Log""".replace(
-		"\n\t", ""
-	).split("|")
+	[
+		"Activity Log",
+		"Agent Change",
+		"Agent Conversation",
+		"Agent Draft",
+		"Agent LLM Call",
+		"Agent Mail Event",
+		"Agent Message",
+		"Agent Route Decision",
+		"Agent Run",
+		"Agent Tool Call",
+		"Agent Trigger Event",
+		"Deleted Document",
+		"Email Queue",
+		"Error Log",
+		"Integration Request",
+		"Knowledge Chunk",
+		"Notification Log",
+		"Version",
+		"Webhook Request Log",
+	]
 )
 """Logs that Frappe and Huf write; they may repeat anybody's text."""
 QUOTING = (ToolError, frappe.ValidationError, ValueError)

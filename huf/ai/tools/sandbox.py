@@ -10,8 +10,7 @@ from huf.ai.tools.registry import tool
 
 NO_SANDBOX = (
 	"This site has no sandbox, so no code is run. An app can provide one by the hook huf_sandbox: "
-	"the dotted path of a "
-	"function of (code, language)."
+	"the dotted path of a function of (code, language)."
 )
 
 
