@@ -207,7 +207,7 @@ def skip_start(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
 			yield each
 
 
-def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:
+def build_agent_request(message, agent, conversation, thread, attachments, route) -> AgentRequest:
 	named = {"agent": agent, "conversation": conversation, "thread": thread, "route": route}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = parse_names(attachments)

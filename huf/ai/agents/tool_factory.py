@@ -106,7 +106,7 @@ def get_fixed_arguments(row, agent) -> dict:
 	return {"sources": [each.source for each in agent.knowledge]}
 
 
-def create_detail_tool(row, agent=None) -> EffectTool:
+def create_detail_tool(row, agent) -> EffectTool:
 	return create_function_tool(
 		f"{row.tool_name}{DETAIL_SUFFIX}",
 		f"One whole {row.reference_doctype}, found by {row.tool_name}",
@@ -125,13 +125,13 @@ def needs_approval(tool: EffectTool, row, slot) -> bool:
 	return tool.effect is not Effect.READ and bool(row.requires_approval or slot.requires_approval)
 
 
-def check_role(row, agent=None) -> None:
+def check_role(row, agent) -> None:
 	"""Asked again at each call: roles may have changed since. Raises ToolError."""
 	if not may_use_tool(row, agent):
 		raise ToolError(f"{frappe.session.user} has no role that may use {row.tool_name}. It was not run.")
 
 
-def may_use_tool(row, agent=None) -> bool:
+def may_use_tool(row, agent) -> bool:
 	"""Whether the user has a role for this tool: one that the tool names, else one that the agent names.
 
 	Asked before the model sees the tool, and again at each call.

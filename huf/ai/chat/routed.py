@@ -24,9 +24,7 @@ NO_AGENT = (
 )
 
 
-def decide_for_user(
-	message: str, has_attachments: bool = False, conversation: str | None = None
-) -> RouteDecision:
+def decide_for_user(message: str, has_attachments: bool, conversation: str | None) -> RouteDecision:
 	"""Decide the route of a message and store the decision.
 
 	Raises PermissionError for users who may use no agent, and for another user's conversation.
@@ -71,7 +69,7 @@ def run_objective(
 	return plan, result
 
 
-def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> RecordedDecision:
+def decide_for_run(message: str, conversation: str | None, has_attachments: bool) -> RecordedDecision:
 	"""Decide and store without a model call, for a front end that runs the agent without asking first."""
 	decision, name = decide_and_record(message, has_attachments, conversation, ask=None)
 	return RecordedDecision(name, decision.route.value, decision.agent_score, decision.plan_hint)

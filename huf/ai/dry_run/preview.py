@@ -104,7 +104,7 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 	return result
 
 
-def run_dry(work: Callable[[], Any], own: str | None = None) -> DryRunResult:
+def run_dry(work: Callable[[], Any], own: str | None) -> DryRunResult:
 	"""Run `work` dry. If it creates documents whose names should be stable, run it again and compare them:
 	code may fill in random names, as ERPNext does for batches.
 	"""

@@ -97,7 +97,7 @@ class ResultReader:
 		return read_rest(f"Result {result}", results[result - 1].text, self.piece_chars, offset, find)
 
 
-def read_rest(what: str, text: str, piece_chars: int, offset: int = 0, find: str = "") -> str:
+def read_rest(what: str, text: str, piece_chars: int, offset: int, find: str) -> str:
 	"""A piece of a text with its position. Raises ToolError where there is no more, or no match."""
 	if find:
 		found = re.compile(re.escape(find), re.IGNORECASE).search(text, offset)

@@ -138,7 +138,7 @@ def shorten_parameters(tool: Tool) -> dict:
 	return {**tool.parameters, "properties": kept}
 
 
-def plan_schema(tools: Sequence[Tool], is_small: bool = False) -> dict:
+def plan_schema(tools: Sequence[Tool], is_small: bool) -> dict:
 	"""The JSON schema of a plan: one of the tools with its arguments; or none.
 
 	For a large window it may give a reason. For a small one a read says whether more tools are needed, and a

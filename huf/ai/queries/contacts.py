@@ -42,7 +42,7 @@ def read_contacts(
 
 
 def list_destinations(
-	since: datetime | None, until: datetime | None, agent: str | None = None, limit: int = MAX_ENTRIES
+	since: datetime | None, until: datetime | None, agent: str | None, limit: int
 ) -> list[dict[str, Any]]:
 	"""Each destination once by agent, in order: {agent, kind, destination, action, count, first, last}.
 

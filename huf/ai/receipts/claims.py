@@ -308,7 +308,7 @@ def check_run(run: str, answer: str, opening: list[dict], step: int | None = Non
 
 
 def build_correction(
-	run: str, answer: str, opening: list[dict], step: int, was_sent_back: bool = False
+	run: str, answer: str, opening: list[dict], step: int, was_sent_back: bool
 ) -> str | None:
 	"""A message that asks the model to correct the unconfirmed claims of its answer in a step.
 

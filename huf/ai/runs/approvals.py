@@ -239,7 +239,7 @@ def mail_approver(agent: str, draft: str) -> None:
 		enqueue_job("huf.ai.mail.approval_links.send_link", queue="short", draft=draft)
 
 
-def find_approver(run: str, second_person: bool = False) -> str | None:
+def find_approver(run: str, second_person: bool) -> str | None:
 	"""The approver of the trigger, else of the agent; the run's user if neither names one. None means any
 	Huf Manager, also if those that are named cannot answer, for example because they are disabled.
 

@@ -145,7 +145,7 @@ def take_over(request: AgentRequest, ended: dict, start: Callable[[AgentRequest]
 		return None
 
 
-async def end_here(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+async def end_here(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	"""Execute an open run to its end, for a caller that waits for it. Raises UsageError if another worker has
 	taken it over, or it was deleted.
 	"""

@@ -93,7 +93,7 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	return None
 
 
-def hold_unstarted(run: str, stop: dict, now: datetime | None = None) -> None:
+def hold_unstarted(run: str, stop: dict, now: datetime | None) -> None:
 	"""Let a run that no worker has wait for the release of a stop. Commits."""
 	leases.hold_unclaimed_run(run, stop["name"], now)
 	if frappe.db.get_value("Agent Run", run, "status") == RunStatus.QUEUED.value:

@@ -245,7 +245,7 @@ def read_ended_run(run: str):
 	return doc
 
 
-def format_replay(run: str, model: str | None = None) -> str:
+def format_replay(run: str, model: str | None) -> str:
 	"""A replay as text: the transcript, and whether it equals the recorded one."""
 	if model:
 		outcome, divergence = replay_with(run, model)

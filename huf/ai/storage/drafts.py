@@ -104,7 +104,7 @@ def insert_draft(
 	call: Call,
 	proposal: Proposal,
 	approver: str | None,
-	concern: Concern | None = None,
+	concern: Concern | None,
 ) -> None:
 	row = frappe.db.get_value("Agent Run", run, ["agent", "conversation", "run_as"], as_dict=True)
 	values = {
@@ -232,7 +232,7 @@ def close_drafts(run: str) -> None:
 	)
 
 
-def read_overdue_drafts(moment: datetime | None = None) -> list:
+def read_overdue_drafts(moment: datetime | None) -> list:
 	"""Drafts that were not answered in time, oldest first: [{name, run, digest}]."""
 	late = {"status": PENDING, "expires_at": ["<", moment or now_datetime()]}
 	return frappe.get_all(DRAFT, late, ["name", "run", "digest"], order_by="expires_at asc", limit=500)

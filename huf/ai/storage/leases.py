@@ -209,7 +209,7 @@ def requeue_run(lease: Lease, stop: str) -> None:
 	)
 
 
-def hold_unclaimed_run(run: str, stop: str, now: datetime | None = None) -> None:
+def hold_unclaimed_run(run: str, stop: str, now: datetime | None) -> None:
 	"""Record on a queued run which stop holds it; an abandoned one is queued. Does not commit.
 
 	Otherwise abandoned runs that a stop covers would be offered to workers again and again, before others.
@@ -323,7 +323,7 @@ def read_answered_runs() -> list[str]:
 	)
 
 
-def read_stuck_runs(now: datetime | None = None) -> list[str]:
+def read_stuck_runs(now: datetime | None) -> list[str]:
 	"""The first queued run of each conversation in which no run is active, if it has waited longer than a
 	lease.
 

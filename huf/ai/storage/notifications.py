@@ -8,9 +8,7 @@ NOTIFICATION = "Notification Log"
 MAX_SUBJECT_CHARS = 500
 
 
-def notify_user(
-	user: str, subject: str, text: str = "", doctype: str | None = None, name: str | None = None
-) -> str:
+def notify_user(user: str, subject: str, text: str, doctype: str | None, name: str | None) -> str:
 	"""Notify a user, optionally with a link to a document. Returns the notification's name."""
 	values = {
 		"doctype": NOTIFICATION,

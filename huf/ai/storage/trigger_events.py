@@ -122,7 +122,7 @@ def count_event_attempt(name: str) -> None:
 	frappe.db.sql("update `tabAgent Trigger Event` set attempts = attempts + 1 where name = %s", (name,))
 
 
-def read_overdue_events(now: datetime | None = None) -> list:
+def read_overdue_events(now: datetime | None) -> list:
 	"""Queued events whose run is overdue, oldest first: [{name, attempts, run_as}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = {"status": TriggerEventStatus.QUEUED.value, "creation": ["<", before]}

@@ -38,7 +38,7 @@ def compose_mail(to: Iterable[str] | str, subject: str, body: str, template: str
 	return {"to": recipients, "subject": subject, "body": body}
 
 
-def notify(to: Iterable[str] | str, subject: str, text: str = "", by_mail: bool = False) -> dict:
+def notify(to: Iterable[str] | str, subject: str, text: str, by_mail: bool) -> dict:
 	"""Notify users in their list, and by mail if the tool's record says so: {status, to}."""
 	users = list(dict.fromkeys(find_user(each) for each in split_names(to)))
 	for user in users:

@@ -38,7 +38,7 @@ def is_sensitive_name(name: str) -> bool:
 	return any(each.fullmatch(words) for each in (SENSITIVE_NAME, MAIL_NAME, SENSITIVE_KEY))
 
 
-def list_sensitive_fields(doctype: str, is_new: bool = False) -> frozenset[str]:
+def list_sensitive_fields(doctype: str, is_new: bool) -> frozenset[str]:
 	"""Fields, also of child tables, that determine recipients, permissions or visibility."""
 	meta = frappe.get_meta(doctype)
 	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]

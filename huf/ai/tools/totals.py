@@ -33,12 +33,12 @@ class Group:
 
 def get_totals(
 	doctype: str,
-	filters: Any = None,
-	group_by: Sequence[str] = (),
-	summed: Sequence[str] = (),
-	order_by: str | None = None,
-	limit: int = 20,
-	start: int = 0,
+	filters: Any,
+	group_by: Sequence[str],
+	summed: Sequence[str],
+	order_by: str | None,
+	limit: int,
+	start: int,
 ) -> dict:
 	"""{doctype, rows, count, more}: per group the grouped values, the sums, and the `count` of documents.
 
