@@ -29,22 +29,23 @@ class Escalation:
 		return {"shouldEscalate": self.should_escalate, **reason}
 
 
+def _compile(pattern: str) -> re.Pattern:
+	return re.compile(pattern, re.IGNORECASE)
+
+
 # Structure of an answer, in any language.
-STRUCTURE_PATTERNS = (
-	(
-		"tool_call",
-		r"<tool_call>|<function_call|\"(tool|tool_name|function|action)\"\s*:\s*\"\w+\"\s*,\s*\"(arguments|"
-		r"parameters|args|input|reason|action_input)\"\s*:",
-	),
-	(
-		"gap",
-		r"\[(insert|current|today'?s|fecha|precio|insertar|inserta|aktuell\w*|einfugen|datum|preis|dopln\w*|"
-		r"vloz\w*|aktualni\w*|datum)\b[^\]\n]{0,40}\](?!\()",
-	),
+TOOL_CALL = _compile(
+	r"<tool_call>|<function_call|\"(tool|tool_name|function|action)\"\s*:\s*\"\w+\"\s*,\s*\"(arguments|"
+	r"parameters|args|input|reason|action_input)\"\s*:"
 )
+GAP = _compile(
+	r"\[(insert|current|today'?s|fecha|precio|insertar|inserta|aktuell\w*|einfugen|datum|preis|dopln\w*|"
+	r"vloz\w*|aktualni\w*|datum)\b[^\]\n]{0,40}\](?!\()"
+)
+STRUCTURE_PATTERNS = (("tool_call", TOOL_CALL), ("gap", GAP))
 
 # Two parts of one sentence, in this order: "I do not have / cannot" and the data or access that is missing.
-LACKS = (
+LACKS = _compile(
 	r"\b(i (do not|don't|dont|currently (do not|don't)) (have|know)|i (currently )?have no (?=(direct )?"
 	r"(access|real|live|current|internet|way))|no way for me|i( cannot| can't| can not|('m| am) (not "
 	r"(able|connected)|unable) to)(?! wait)|i lack|"
@@ -56,7 +57,7 @@ LACKS = (
 	r"(bohuzel )?(nemam|nedisponuji|nemohu|nemuzu|neumim|nevidim|nejsem (schop|propoj)en[ay]?))\b"
 	r"(?!.*\b(mistakes?|errors?|errores|fehler|chyb\w*)\b)"
 )
-DATA = (
+DATA = _compile(
 	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|"
 	r"prices|news|figures)|brows(e|ing)|(the )?internet|look (it|that|this|them) up|look up|"
 	r"open (links|websites|files|attachments|urls)|weather|(^|\b(a|any) )way (of|to) "
@@ -69,10 +70,10 @@ DATA = (
 	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|"
 	r"vyhledat|dohledat|zjistit|prohlizet|otevrit (odkaz\w*|soubor\w*|strank\w*))"
 )
-YOURS = r"(?: [\w']+){0,3}? ?\b(?:your|[ts]us?|dein\w*|ihr\w*|vas\w*|tv\w+)((?: \w+){1,2})"
+YOURS = _compile(r"(?: [\w']+){0,3}? ?\b(?:your|[ts]us?|dein\w*|ihr\w*|vas\w*|tv\w+)((?: \w+){1,2})")
 """What belongs to the reader, close behind; the lexicon knows whether it is data of a site, as orders are."""
 SITE_DATA = {Concept.RECORD.value, Concept.WORK.value, Concept.FILE.value}
-CANNOT_ACT = (
+CANNOT_ACT = _compile(
 	r"\b(i( cannot| can't| can not|('m| am) (not able|unable) to) (actually |directly )?(send|create|add|"
 	r"set( up)?|schedule|update|delete|save|store|book|change)((, (or )?| or )\w+){0,3} ((you|any|an?|your|"
 	r"new|real|actual|calendar) ){0,3}(e-?mails?|messages?|reminders?|tasks?|to-?dos?|"
@@ -93,7 +94,7 @@ CANNOT_ACT = (
 	r"((ich habe|habe ich) (leider )?keine|fehlen mir \w*) (werkzeuge|moglichkeit)|"
 	r"nemam (\w+ ){0,3}(nastroje|moznost))\b"
 )
-SEARCHES = (
+SEARCHES = _compile(
 	r"\b(i (need|would need|'d need|have) to (search|look (it |this |that )?up|browse|check online)|i('ll|"
 	r" will| would) (have|need) to (search|look)|"
 	r"(necesito|necesitaria|tendria que|tengo que|debo) (buscar|consultar|investigar|mirar)|hay que buscar|"
@@ -101,7 +102,7 @@ SEARCHES = (
 	r"(potrebuji|potrebuju|musim|musel bych|musela bych|potreboval bych) (to |si )?(vyhledat|dohledat|najit|"
 	r"hledat|zjistit|overit))\b"
 )
-STALE = (
+STALE = _compile(
 	r"\b(my (knowledge|training|information|data)( data)? (cut[- ]?off|ends|goes (only )?up to|only goes)|"
 	r"as of my (last|latest|knowledge)|my (last|latest) update was|knowledge cut[- ]?off|"
 	r"i may not have the (latest|most recent)|"
@@ -113,9 +114,11 @@ STALE = (
 	r"(me|moje) (znalosti|informace|data) (konci|sahaji|jsou (jen )?k|pochazeji)|"
 	r"k datu me posledni aktualizace)\b"
 )
-BARE = r"^\W*(informacion actualizada|updated information|aktuelle informationen|aktualni informace)\W*$"
+BARE = _compile(
+	r"^\W*(informacion actualizada|updated information|aktuelle informationen|aktualni informace)\W*$"
+)
 """An answer of these words alone announces what it does not have."""
-CHECK_ELSEWHERE = (
+CHECK_ELSEWHERE = _compile(
 	r"\b(check|visit|consult|see|refer to) [^?!]{0,60}\b(for (the )?(latest|current|most recent|"
 	r"up[- ]to[- ]date|real[- ]?time))\b|"
 	r"\b(consulta|consulte|visita|visite|revisa|revise) [^?!]{0,60}\b(para (obtener |ver |conocer )?(el |"
@@ -126,7 +129,7 @@ CHECK_ELSEWHERE = (
 	r"\b(podivej|podivejte|navstiv|navstivte|zkontroluj|zkontrolujte)( se)? [^?!]{0,60}\b(pro |"
 	r"kde najd\w+ )(aktualni|nejnovejsi)\w*"
 )
-PROMISE = (
+PROMISE = _compile(
 	r"^\W*((ok(ay)?|sure|of course|claro|vale|por supuesto|gern(e)?|naturlich|klar|jasne|samozrejme|"
 	r"dobre)\W+)?"
 	r"(let me (check|look|search|find)|i('ll| will) (check|look|search|find)|one moment|give me a (moment|"
@@ -137,30 +140,19 @@ PROMISE = (
 	r"podivam se|mrknu|hned (to )?(zjistim|vyhledam|najdu|overim)|moment(ik)?\b|zkusim (to )?(najit|"
 	r"vyhledat|zjistit))"
 )
-CONDITIONAL = re.compile(
-	r"\b(if|when|unless|si|cuando|wenn|falls|sofern|pokud|kdyz|jestli)\b[^.,;:?!]*$", re.IGNORECASE
-)
+CONDITIONAL = _compile(r"\b(if|when|unless|si|cuando|wenn|falls|sofern|pokud|kdyz|jestli)\b[^.,;:?!]*$")
 QUOTED = re.compile(
 	r"```(?!json).*?```|[\"«„“][^\"»“”\n]{0,200}[\"»“”]|(?<!\w)'(?:[^'\n]|'\w){1,200}'(?!\w)|^ *>[^\n]*|"
 	r"^ *(?:[-*•]|\d+[.)]) [^\n]*|^[^\w\n]*(dear|sehr geehrte[rs]?|estimad[oa]s?|vazen[aieoy]\w*) .*",
 	re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 """What is cited or listed, and a drafted letter up to the end of the answer: not the chat's own words."""
-
-
-def _compile(pattern: str) -> re.Pattern:
-	return re.compile(pattern, re.IGNORECASE)
-
-
-_STRUCTURE = tuple((key, _compile(pattern)) for key, pattern in STRUCTURE_PATTERNS)
-_LACKS, _DATA, _YOURS = _compile(LACKS), _compile(DATA), _compile(YOURS)
 PHRASES = (
-	("needs_web", _compile(SEARCHES)),
-	("not_current", _compile(STALE)),
-	("not_current", _compile(CHECK_ELSEWHERE)),
-	("task", _compile(CANNOT_ACT)),
+	("needs_web", SEARCHES),
+	("not_current", STALE),
+	("not_current", CHECK_ELSEWHERE),
+	("task", CANNOT_ACT),
 )
-_PROMISE, _BARE = _compile(PROMISE), _compile(BARE)
 
 
 def check_dynamic_escalation(response: str, language: str | None = None) -> Escalation:
@@ -175,32 +167,32 @@ def check_dynamic_escalation(response: str, language: str | None = None) -> Esca
 
 
 def match_structure(text: str) -> str | None:
-	return next((key for key, pattern in _STRUCTURE if pattern.search(text)), None)
+	return next((key for key, pattern in STRUCTURE_PATTERNS if pattern.search(text)), None)
 
 
 def match_sentences(text: str) -> str | None:
 	for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
 		if key := match_sentence(sentence):
 			return key
-	if _BARE.match(text):
+	if BARE.match(text):
 		return "not_current"
-	return "promise" if len(text.split()) <= MAX_PROMISE_WORDS and _PROMISE.match(text) else None
+	return "promise" if len(text.split()) <= MAX_PROMISE_WORDS and PROMISE.match(text) else None
 
 
 def match_sentence(sentence: str) -> str | None:
 	for key, pattern in PHRASES:
 		if (found := pattern.search(sentence)) and not is_conditional(sentence, found):
 			return key
-	lacking = _LACKS.search(sentence)
+	lacking = LACKS.search(sentence)
 	if not lacking or is_conditional(sentence, lacking):
 		return None
 	missing = sentence[lacking.end() :]
-	return "no_access" if _DATA.search(missing) or names_site_data(missing) else None
+	return "no_access" if DATA.search(missing) or names_site_data(missing) else None
 
 
 def names_site_data(text: str) -> bool:
 	"""Whether a text begins with data of its reader, such as "any of your open invoices"."""
-	found = _YOURS.match(text)
+	found = YOURS.match(text)
 	return any(SITE_DATA & set(group) for group in read_concepts(found[1])) if found else False
 
 
