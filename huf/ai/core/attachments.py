@@ -53,9 +53,6 @@ class MessageFiles:
 	files: tuple[MessageFile, ...] = ()
 	text: str = ""
 
-	def __bool__(self) -> bool:
-		return bool(self.files)
-
 	@property
 	def title(self) -> str:
 		return ", ".join(each.file_name for each in self.files)

@@ -141,8 +141,8 @@ def wake(run: str) -> None:
 
 
 def call_next(conversation: str) -> None:
-	for waiting in leases.read_queued_runs(conversation)[:1]:
-		enqueue_work(waiting)
+	if waiting := leases.read_queued_runs(conversation):
+		enqueue_work(waiting[0])
 
 
 def recover_runs(now: datetime | None = None) -> list[str]:

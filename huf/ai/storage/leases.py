@@ -225,7 +225,7 @@ def hold_unclaimed_run(run: str, stop: str, now: datetime | None) -> None:
 
 def read_all_queued_runs() -> list[str]:
 	"""Every queued run, oldest first."""
-	return frappe.get_all("Agent Run", {"status": "Queued"}, pluck="name", order_by="creation asc")
+	return select_runs("status = 'Queued'")
 
 
 def wake_run(run: str) -> None:
