@@ -11,11 +11,11 @@ from typing import Any
 import frappe
 from frappe.model.document import Document
 
-from huf.ai.core.arguments import check_arguments, parse_arguments, to_text, truncate_result
+from huf.ai.core.arguments import check_arguments, parse_arguments
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
-from huf.ai.core.json_text import ResultText
+from huf.ai.core.json_text import ResultText, to_text, truncate_result
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.tools.fields import to_visible_dict

@@ -1,26 +1,17 @@
-"""Parses and validates a tool call's arguments, and renders its result as text.
+"""Parses and validates a tool call's arguments.
 
 Broken JSON is repaired only if there is one way to read it; nothing is guessed.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import accumulate
 from typing import Any
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json, read_json_or_text
+from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
-HIDDEN = "•••"
-KEY_SHAPE = re.compile(r"\b(?:sk|pk|gsk|xai|AIza)[-_][-_A-Za-z0-9*]{8,}|(?<=Bearer )[-._~+/A-Za-z0-9]{8,}=*")
-NAMED_SECRET = re.compile(
-	r"""(["']?\b(?:password|passwd|api_?key|api_?secret|client_?secret|access_?token|refresh_?token"""
-	r"""|private_?key|authorization)["']?\s*[:=]\s*["'])[^"']+""",
-	re.IGNORECASE,
-)
 FENCE = "```"
 MAX_REPORTED_ERRORS = 8
 
@@ -146,46 +137,3 @@ def check_unique_items(validator: Any, is_wanted: bool, value: Any, schema: dict
 	if is_wanted and validator.is_type(value, "array"):
 		if len({json.dumps(each, sort_keys=True) for each in value}) < len(value):
 			yield ValidationError("has equal items")
-
-
-def to_text(result: Any) -> str:
-	"""A string as it is, any other value as JSON."""
-	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
-
-
-def parse_result(text: str | None) -> Any:
-	"""The value that `to_text` rendered: parsed JSON, else the text itself; None for no text."""
-	return read_json_or_text(text or "null")
-
-
-def truncate_result(result: Any, max_chars: int = 0) -> str:
-	"""A result as text of about `max_chars` (0: unlimited), with a note if something was left out.
-
-	An object with `rows` loses its last rows, so that it stays valid JSON; any other text is cut.
-	"""
-	text = to_text(result)
-	if not max_chars or len(text) <= max_chars:
-		return text
-	if isinstance(result, dict) and (rows := take_rows(result, max_chars)):
-		return to_text({**result, "rows": rows, "count": len(rows), "more": True})
-	omitted = len(text) - max_chars
-	note = f"{omitted:,} more characters are left out: the limit of this tool is {max_chars:,}. Ask for less."
-	return f"{text[:max_chars]}… [{note}]"
-
-
-def take_rows(result: dict, max_chars: int) -> list:
-	rows = result["rows"] if isinstance(result.get("rows"), list) else []
-	sizes = accumulate((len(to_text(row)) + 2 for row in rows), initial=len(to_text({**result, "rows": []})))
-	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= max_chars]
-
-
-class SecretText(str):
-	"""Text that does not appear where values are shown, as in Frappe's tracebacks, which list variables."""
-
-	def __repr__(self) -> str:
-		return repr(HIDDEN)
-
-
-def mask_secrets(text: str) -> str:
-	"""Hide what looks like a key or a password in text that a tool fetched."""
-	return KEY_SHAPE.sub(HIDDEN, NAMED_SECRET.sub(rf"\g<1>{HIDDEN}", text))

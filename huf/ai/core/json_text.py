@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import Any
 
 MAX_EMPTY_CHARS = 20_000
@@ -54,6 +55,37 @@ def read_json_or_text(text: str) -> Any:
 def make_encodable(text: str) -> str:
 	"""The text with surrogate pairs joined and single surrogates replaced by U+FFFD, as UTF-8 requires."""
 	return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def to_text(result: Any) -> str:
+	"""A string as it is, any other value as JSON."""
+	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def parse_result(text: str | None) -> Any:
+	"""The value that `to_text` rendered: parsed JSON, else the text itself; None for no text."""
+	return read_json_or_text(text or "null")
+
+
+def truncate_result(result: Any, max_chars: int = 0) -> str:
+	"""A result as text of about `max_chars` (0: unlimited), with a note if something was left out.
+
+	An object with `rows` loses its last rows, so that it stays valid JSON; any other text is cut.
+	"""
+	text = to_text(result)
+	if not max_chars or len(text) <= max_chars:
+		return text
+	if isinstance(result, dict) and (rows := take_rows(result, max_chars)):
+		return to_text({**result, "rows": rows, "count": len(rows), "more": True})
+	omitted = len(text) - max_chars
+	note = f"{omitted:,} more characters are left out: the limit of this tool is {max_chars:,}. Ask for less."
+	return f"{text[:max_chars]}… [{note}]"
+
+
+def take_rows(result: dict, max_chars: int) -> list:
+	rows = result["rows"] if isinstance(result.get("rows"), list) else []
+	sizes = accumulate((len(to_text(row)) + 2 for row in rows), initial=len(to_text({**result, "rows": []})))
+	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= max_chars]
 
 
 class ResultText(str):

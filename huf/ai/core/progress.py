@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
-from huf.ai.core.arguments import mask_secrets
+from huf.ai.core.secret_text import mask_secrets
 
 MAX_TEXT_CHARS = 200
 PAUSE_S = 0.5

@@ -20,9 +20,8 @@ from frappe import _
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
-from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import PreviewRefused, ToolError, UsageError
-from huf.ai.core.json_text import map_values
+from huf.ai.core.json_text import map_values, to_text
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect

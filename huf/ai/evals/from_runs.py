@@ -7,10 +7,10 @@ from typing import Any
 import frappe
 from frappe import _
 
-from huf.ai.core.arguments import parse_result
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import parse_result
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition

@@ -8,9 +8,9 @@ from frappe import _
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.manager import AgentManager
-from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.json_text import to_text
 from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult
 from huf.ai.evals.budgeted_journal import BudgetedJournal

@@ -14,12 +14,13 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from huf.ai.core.arguments import check_arguments, drop_nulls, mask_secrets, parse_arguments, to_text
+from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments
 from huf.ai.core.errors import OutcomeUnknown, RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.event_loops import Finished
 from huf.ai.core.events import Emit, EventKind
-from huf.ai.core.json_text import ResultText
+from huf.ai.core.json_text import ResultText, to_text
 from huf.ai.core.progress import Listen, listening
+from huf.ai.core.secret_text import mask_secrets
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.run_context import Approve, Journal

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from frappe import _
 
-from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError, add_details
+from huf.ai.core.secret_text import HIDDEN, mask_secrets
 from huf.ai.core.types import Usage
 
 MAX_MESSAGE_CHARS = 300

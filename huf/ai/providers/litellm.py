@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from huf.ai.core.arguments import SecretText
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_on_model_loop
+from huf.ai.core.secret_text import SecretText
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage

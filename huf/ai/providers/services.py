@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from huf.ai.core.arguments import SecretText
 from huf.ai.core.contacts import name_model_host, record_contact
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
 from huf.ai.core.event_loops import run_on_model_loop
+from huf.ai.core.secret_text import SecretText
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import known_errors, model_error, read_reason

@@ -8,7 +8,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import parse_result
+from huf.ai.core.json_text import parse_result
 from huf.ai.queries.runs import read_call_rows
 
 MAX_RECORDS = 200

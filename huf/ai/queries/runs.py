@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import frappe
 
-from huf.ai.core.arguments import parse_result
 from huf.ai.core.documents import get_permitted
+from huf.ai.core.json_text import parse_result
 from huf.ai.core.types import OFFLINE
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.retention import is_blanked

@@ -4,7 +4,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import parse_result
+from huf.ai.core.json_text import parse_result
 
 FIELDS = ["tool", "arguments", "result", "status", "step"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from huf.ai.core.arguments import to_text
+from huf.ai.core.json_text import to_text
 from huf.ai.receipts.language import find_named_kinds
 from huf.ai.receipts.numbers import (
 	PERCENTAGE,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.core.arguments import parse_result
+from huf.ai.core.json_text import parse_result
 from huf.ai.core.types import ANSWER_TOOL, Effect
 from huf.ai.receipts.evidence import CallEvidence
 from huf.ai.storage.agent_changes import CHANGE

@@ -12,11 +12,10 @@ from typing import Any, NoReturn, cast
 import frappe
 
 from huf.ai.agents.function_tool import EffectTool
-from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.flow import Concern
-from huf.ai.core.json_text import ResultText, to_canonical_json
+from huf.ai.core.json_text import ResultText, to_canonical_json, to_text
 from huf.ai.core.settings import find_cached
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Call, DraftStatus, Effect, Tool

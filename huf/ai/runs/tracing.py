@@ -13,8 +13,8 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 
 from huf.ai.core import telemetry
 from huf.ai.core import telemetry_names as names
-from huf.ai.core.arguments import mask_secrets
 from huf.ai.core.costs import Grant
+from huf.ai.core.secret_text import mask_secrets
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, ModelReply, RunResult, RunStatus, ToolResult, Usage
 from huf.ai.loop.run_context import MeasureCost

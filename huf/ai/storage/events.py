@@ -17,8 +17,8 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.json_text import to_text
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
 from huf.ai.storage.rows import clip_line, shorten_id
 

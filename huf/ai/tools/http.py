@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from huf.ai.core.arguments import HIDDEN, to_text
 from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import OutcomeUnknown, ToolError
-from huf.ai.core.json_text import read_json_or_text
+from huf.ai.core.json_text import read_json_or_text, to_text
+from huf.ai.core.secret_text import HIDDEN
 from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.text_decoding import decode_bytes
 

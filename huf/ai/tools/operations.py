@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.json_text import to_text
 
 METHODS = {"GET": ("GET",), "POST": ("POST", "PUT", "PATCH", "DELETE")}
 """By tool type."""

@@ -9,8 +9,8 @@ import frappe
 from frappe import _
 from frappe.utils import get_datetime
 
-from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import parse_result
 from huf.ai.core.request_values import read_json
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import OPEN_STATUSES, CallStatus, Effect

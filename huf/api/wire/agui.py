@@ -35,8 +35,8 @@ from ag_ui.core import (
 	UserMessage,
 )
 
-from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.json_text import to_text
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import RunStatus
 from huf.api.wire.emitted_text import EmittedText

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.json_text import to_text
 from huf.ai.storage.drafts import notice_below, waiting_notice
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import ENDS, encode_route, find_failure

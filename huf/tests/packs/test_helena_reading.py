@@ -5,8 +5,8 @@ from unittest.mock import patch
 import frappe
 from frappe.utils import today
 
-from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
+from huf.ai.core.json_text import to_text
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.sources import read_sources
 from huf.packs.helena import cases, citations, tools

@@ -10,8 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from docx import Document
 from openpyxl import Workbook
 
-from huf.ai.core.arguments import mask_secrets
 from huf.ai.core.errors import UsageError
+from huf.ai.core.secret_text import mask_secrets
 from huf.ai.core.text_decoding import read_addresses
 from huf.ai.knowledge import reader_process
 from huf.ai.knowledge.chunking import split_into_chunks, split_markdown

@@ -4,8 +4,7 @@ import html
 import re
 from typing import Any
 
-from huf.ai.core.arguments import to_text
-from huf.ai.core.json_text import parse_json
+from huf.ai.core.json_text import parse_json, to_text
 from huf.ai.providers.offline.steps import PlannedCall
 from huf.ai.providers.offline.tools import TITLE_FIELDS
 

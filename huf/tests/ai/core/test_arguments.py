@@ -1,32 +1,11 @@
-"""Arguments are parsed and checked against a schema; results are truncated to a limit."""
+"""Arguments are parsed and checked against a schema."""
 
 import json
 import unittest
 
-from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments, strip_fence, truncate_result
+from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments, strip_fence
 from huf.ai.core.errors import ToolError
 from huf.tests.measuring import assert_bounded
-
-ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in range(100)], "count": 100}
-
-
-class TestFit(unittest.TestCase):
-	def test_result_within_or_without_a_limit_is_unchanged(self):
-		self.assertEqual(json.loads(truncate_result(ROWS)), ROWS)
-		self.assertEqual(truncate_result("short", 5), "short")
-
-	def test_truncated_rows_are_dropped_from_the_end_and_stay_json(self):
-		text = truncate_result(ROWS, 300)
-		result = json.loads(text)
-		self.assertLess(len(text), 330)
-		self.assertEqual(result["rows"], ROWS["rows"][: result["count"]])
-		self.assertEqual((result["more"], result["count"] > 5), (True, True))
-
-	def test_long_text_is_cut_with_the_number_of_omitted_characters(self):
-		self.assertTrue(truncate_result("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))
-
-	def test_a_row_too_long_to_fit_is_cut_as_text(self):
-		self.assertIn("more characters", truncate_result({"rows": [{"a": "x" * 500}]}, 100))
 
 
 class TestPatterns(unittest.TestCase):

@@ -1,11 +1,20 @@
-"""Untrusted JSON and text are parsed safely, and empty tool results are recognized."""
+"""Untrusted JSON and text are parsed safely, empty tool results are recognized, and long ones truncated."""
 
+import json
 import unittest
 
-from huf.ai.core.arguments import parse_result
-from huf.ai.core.json_text import MAX_JSON_LEVELS, is_empty_result, make_encodable, parse_json
+from huf.ai.core.json_text import (
+	MAX_JSON_LEVELS,
+	is_empty_result,
+	make_encodable,
+	parse_json,
+	parse_result,
+	truncate_result,
+)
 from huf.ai.providers.offline.answers import read_result
 from huf.ai.tools.sources import read_sources
+
+ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in range(100)], "count": 100}
 
 
 class TestEmptyResults(unittest.TestCase):
@@ -37,6 +46,25 @@ class TestEmptyResults(unittest.TestCase):
 		for text in ("[" * 5_000, '{"a":' * 900 + "1" + "}" * 900):
 			self.assertFalse(is_empty_result(text))
 			self.assertEqual((parse_result(text), read_sources(text), read_result(text)[0]), (text, [], text))
+
+
+class TestFit(unittest.TestCase):
+	def test_result_within_or_without_a_limit_is_unchanged(self):
+		self.assertEqual(json.loads(truncate_result(ROWS)), ROWS)
+		self.assertEqual(truncate_result("short", 5), "short")
+
+	def test_truncated_rows_are_dropped_from_the_end_and_stay_json(self):
+		text = truncate_result(ROWS, 300)
+		result = json.loads(text)
+		self.assertLess(len(text), 330)
+		self.assertEqual(result["rows"], ROWS["rows"][: result["count"]])
+		self.assertEqual((result["more"], result["count"] > 5), (True, True))
+
+	def test_long_text_is_cut_with_the_number_of_omitted_characters(self):
+		self.assertTrue(truncate_result("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))
+
+	def test_a_row_too_long_to_fit_is_cut_as_text(self):
+		self.assertIn("more characters", truncate_result({"rows": [{"a": "x" * 500}]}, 100))
 
 
 class TestTextFromOutside(unittest.TestCase):

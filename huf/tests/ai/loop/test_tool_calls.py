@@ -3,8 +3,9 @@
 import asyncio
 import unittest
 
-from huf.ai.core.arguments import mask_secrets, parse_arguments
+from huf.ai.core.arguments import parse_arguments
 from huf.ai.core.errors import OutcomeUnknown, ToolError
+from huf.ai.core.secret_text import mask_secrets
 from huf.ai.core.types import CallRequest, CallStatus, Effect, Tool
 from huf.ai.loop.tool_calls import perform, prepare
 
