@@ -7,7 +7,9 @@ guessing a change.
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from frappe.utils import now_datetime
@@ -17,9 +19,12 @@ from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.offline.answers import word_result
-from huf.ai.providers.offline.steps import PlannedCall, Planner
-from huf.ai.providers.offline.tools import read_tools
+from huf.ai.providers.offline.steps import OfflineReply, Planner
+from huf.ai.providers.offline.tools import OfflineTool
 from huf.ai.providers.sdk_agent import run_sdk_agent
+
+MAX_REQUESTS = 5
+"""Of a conversation. Earlier requests are forgotten, even if the last messages are questions and replies."""
 
 
 async def run(
@@ -33,63 +38,55 @@ async def run(
 
 	Text is streamed word by word.
 	"""
-	specs = [spec_of(tool) for tool in agent.tools]
-	return await run_sdk_agent(agent, enhanced_prompt, OfflineModel(specs), context)
+	return await run_sdk_agent(agent, enhanced_prompt, OfflineModel(agent.tools), context)
 
 
 class OfflineModel(FreeModel):
-	"""Stands in for a model, with the tools' specs in the form that `plan` reads."""
+	"""Stands in for a model, with the agent's SDK tools."""
 
 	name = OFFLINE
 
-	def __init__(self, specs: list[dict]):
-		self.specs = specs
+	def __init__(self, sdk_tools: Sequence[Any]):
+		self.tools = [read_tool(tool) for tool in sdk_tools]
 
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		message = plan(messages, self.specs, today=now_datetime().date())
-		for word in re.findall(r"\S+\s*", message["content"] or ""):
+		reply = plan(messages, self.tools, now_datetime().date())
+		for word in re.findall(r"\S+\s*", reply.text):
 			on_text(word)
-		requests = [(call["id"], call["function"]) for call in message["tool_calls"]]
-		calls = tuple(CallRequest(id, function["name"], function["arguments"]) for id, function in requests)
-		return ModelReply(message["content"] or "", calls)
+		return reply
 
 
-def spec_of(tool) -> dict:
-	"""The function spec of an SDK tool, as `plan` reads it."""
-	known = {
-		"type": getattr(tool, "types", ""),
-		"doctype": getattr(tool, "reference_doctype", None),
-		"effect": tool.effect.value if hasattr(tool, "effect") else "",
-	}
-	function = {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
-	return {"type": "function", "function": {**function, "x-huf": known}}
+def read_tool(tool: Any) -> OfflineTool:
+	"""An SDK tool with what Huf knows about it."""
+	doctype = getattr(tool, "reference_doctype", None) or ""
+	effect = tool.effect.value if hasattr(tool, "effect") else ""
+	kind = getattr(tool, "types", None) or ""
+	return OfflineTool(tool.name, tool.description or "", tool.params_json_schema, kind, doctype, effect)
 
 
-def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) -> dict:
-	"""The next assistant message.
+def plan(messages: list[dict], tools: Sequence[OfflineTool], today: date) -> ModelReply:
+	"""The answer, or a tool call.
 
 	Args:
 		messages: the conversation in OpenAI's format, with at least one user message.
-		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
-			"effect"}, the values of its Agent Tool Function.
-		today: the date that "tomorrow" is relative to; by default the machine's.
-
-	Returns:
-		{"role": "assistant", "content": str or None, "tool_calls": list, which may be empty}.
+		today: the date that "tomorrow" is relative to.
 	"""
-	last = max(at for at, message in enumerate(messages) if message["role"] == "user")
-	before = [(message["role"], read_content(message)) for message in messages[:last]]
-	request = read_content(messages[last])
-	step = Planner(read_tools(tools), today or date.today()).next_step(before, request)
-	results = [read_content(message) for message in messages[last:] if message["role"] == "tool"]
-	if isinstance(step, PlannedCall) and not results:
-		function = {"name": step.tool.name, "arguments": json.dumps(step.arguments, ensure_ascii=False)}
-		call = {"id": f"call_{len(messages)}", "type": "function", "function": function}
-		return {"role": "assistant", "content": None, "tool_calls": [call]}
-	text = word_result(results[0], step) if isinstance(step, PlannedCall) else step.text
-	return {"role": "assistant", "content": text, "tool_calls": []}
+	texts = [read_content(message) for message in messages]
+	requests = [at for at, message in enumerate(messages) if message["role"] == "user"][-MAX_REQUESTS:]
+	planner, question = Planner(tools, today), None
+	for at, following in pairwise(requests):
+		step, said = planner.next_step(texts[at], question), texts[following - 1]
+		question = step if isinstance(step, OfflineReply) and step.head and step.text == said else None
+	step = planner.next_step(texts[requests[-1]], question)
+	results = [texts[at] for at in range(requests[-1], len(messages)) if messages[at]["role"] == "tool"]
+	if isinstance(step, OfflineReply):
+		return ModelReply(step.text)
+	if results:
+		return ModelReply(word_result(results[0], step))
+	arguments = json.dumps(step.arguments, ensure_ascii=False)
+	return ModelReply("", (CallRequest(f"call_{len(messages)}", step.command.tool.name, arguments),))
 
 
 def read_content(message: dict) -> str:

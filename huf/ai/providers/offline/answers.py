@@ -20,29 +20,30 @@ MAX_ROWS, MAX_CELLS, MAX_CELL_CHARS, MAX_TEXT_CHARS = 20, 3, 120, 2000
 
 def word_result(content: str, call: PlannedCall) -> str:
 	"""The answer to a tool result, as markdown."""
-	data, error = read_result(content)
-	text = (
-		call.language.say("failed", error=to_plain_text(error, MAX_TEXT_CHARS))
-		if error
-		else word_data(data, call)
-	)
-	return "\n\n".join([text, *call.remarks])
+	request, (data, error) = call.command.request, read_result(content)
+	say = request.language.say
+	texts = [say("failed", error=to_plain_text(error, MAX_TEXT_CHARS)) if error else word_data(data, call)]
+	if call.unused:
+		texts.append(say("unused", words=", ".join(call.unused)))
+	if call.command.tool.operation == "list" and request.mentions("mine"):
+		texts.append(say("mine"))
+	return "\n\n".join(texts)
 
 
 def word_data(data: Any, call: PlannedCall) -> str:
+	say, tool, operation = call.command.request.language.say, call.command.tool, call.command.operation
 	fields = data if isinstance(data, dict) else {}
 	rows = fields.get("rows", fields.get("data")) if fields else data
-	if call.operation in ("create", "update", "delete"):
-		return call.language.say(call.operation, thing=call.tool.thing, what=word_row(data))
-	if isinstance(rows, list) and call.operation in ("list", "count"):
+	if operation in ("create", "update", "delete"):
+		return say(operation, thing=tool.thing, what=word_row(data))
+	if isinstance(rows, list) and operation in ("list", "count"):
 		return word_rows(rows, bool(fields.get("more")), call)
 	if isinstance(rows, list) and rows:
 		lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]]
 		return "\n".join([to_plain_text(fields["summary"]), "", *lines] if "summary" in fields else lines)
 	names = [name for name in fields if name == "name" or name not in HIDDEN_FIELDS]
 	lines = [f"- {name}: {text}" for name in names if (text := to_plain_text(fields[name]))]
-	whole = "\n".join(lines) or to_plain_text(data, MAX_TEXT_CHARS)
-	return whole or call.language.say("no_result", tool=call.tool.name)
+	return "\n".join(lines) or to_plain_text(data, MAX_TEXT_CHARS) or say("no_result", tool=tool.name)
 
 
 def read_result(content: str) -> tuple[Any, str | None]:
@@ -58,12 +59,12 @@ def read_result(content: str) -> tuple[Any, str | None]:
 
 
 def word_rows(rows: list, has_more: bool, call: PlannedCall) -> str:
-	say = call.language.say
+	command, say = call.command, call.command.request.language.say
 	filters = call.arguments.get("filters", {}).items()
 	signs = [(name, value if isinstance(value, list) else ["=", value]) for name, value in filters]
 	where = ", ".join(f"{name} {sign} {str(value).strip('%')}" for name, (sign, value) in signs)
-	values = {"thing": call.tool.thing, "count": len(rows), "where": f" ({where})" if where else ""}
-	if call.operation == "count" or not rows:
+	values = {"thing": command.tool.thing, "count": len(rows), "where": f" ({where})" if where else ""}
+	if command.operation == "count" or not rows:
 		sentence = {0: "count_none", 1: "count_one"}.get(len(rows), "count_more" if has_more else "count")
 		return say(sentence, **values)
 	lines = [say("list", **values), "", *[f"- {word_row(row)}" for row in rows[:MAX_ROWS]]]

@@ -1,8 +1,9 @@
-"""Tokenizes text and looks tokens up in the word lists of a language (en.yaml, de.yaml, es.yaml, cs.yaml)."""
+"""Splits a text into words and phrases, and looks them up in a language's lists (en.yaml, de.yaml, es.yaml,
+cs.yaml).
+"""
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,25 +12,29 @@ import yaml
 
 CODES = ("en", "de", "es", "cs")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}")
+MARKS = set(":;,.!?=\n")
 MAX_PHRASE_WORDS, MAX_KEY_CHARS = 4, 100
-DETECTION_TOKENS = 40
+DETECTION_CHARS = 200
 TOKEN = re.compile(
-	r"""["“„«`](?P<quoted>[^"“”„«»`\n]+)["“”»`]|(?P<mark>[:;,.!?=\n])"""
-	r"""|(?P<word>https?://[^\s"'<>]+|\w(?:[\w'’/.@+-]*\w)?)"""
+	r"""["“„«`](?P<quoted>[^"“”„«»`\n]+)["“”»`]|[:;,.!?=\n]|https?://[^\s"'<>]+|\w(?:[\w'’/.@+-]*\w)?"""
 )
 
 
 @dataclass(frozen=True)
 class Token:
-	"""A word, a quotation or a punctuation mark. `text` is as written, without quotes; `key` is folded, "" if
-	quoted.
+	"""A word or phrase, a quotation or a punctuation mark.
+
+	`text` is as written, without quotes; `key` is folded, "" if quoted.
 	"""
 
 	text: str
 	key: str
 	start: int
 	end: int
-	is_mark: bool
+
+	@property
+	def is_mark(self) -> bool:
+		return self.key in MARKS
 
 	@property
 	def is_quoted(self) -> bool:
@@ -55,34 +60,11 @@ def singular(key: str) -> str:
 	return key[:-1] if len(key) > 3 and key.endswith("s") and not key.endswith("ss") else key
 
 
-def tokenize(text: str) -> tuple[Token, ...]:
-	"""Words, quoted texts and punctuation marks in order. A quoted text is one token without a key."""
-	tokens = []
-	for match in TOKEN.finditer(text):
-		text = match["quoted"] or match[0]
-		key = "" if match["quoted"] else fold_key(text[:MAX_KEY_CHARS])
-		tokens.append(Token(text.strip(), key, match.start(), match.end(), bool(match["mark"])))
-	return tuple(tokens)
-
-
-class WordList:
-	"""Phrases and their meanings; in a plain list every meaning is ""."""
-
-	def __init__(self, words: str | dict[str, str]):
-		table = words if isinstance(words, dict) else {"": words}
-		entries = [
-			(entry, meaning) for meaning, column in table.items() for entry in fold_key(column).split()
-		]
-		self.phrases = {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
-		self.prefixes = {entry[:-1]: meaning for entry, meaning in entries if entry.endswith("*")}
-
-	def get(self, key: str) -> str | None:
-		for phrase in (key, singular(key)):
-			if phrase in self.phrases:
-				return self.phrases[phrase]
-		if " " in key or not key.startswith(tuple(self.prefixes)):
-			return None
-		return next(meaning for prefix, meaning in self.prefixes.items() if key.startswith(prefix))
+def read_list(words: str | dict[str, str]) -> dict[str, str]:
+	"""Meanings by word, phrase ("how many") or beginning ("user*"); "" in a list without meanings."""
+	table = words if isinstance(words, dict) else {"": words}
+	entries = [(entry, meaning) for meaning, column in table.items() for entry in fold_key(column).split()]
+	return {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
 
 
 class Language:
@@ -91,38 +73,44 @@ class Language:
 	def __init__(self, code: str):
 		data = yaml.safe_load((Path(__file__).parent / f"{code}.yaml").read_text(encoding="utf-8"))
 		self.code, self.sentences = code, data.pop("sentences")
-		self.lists = {name: WordList(words) for name, words in data.items()}
-		phrases = [phrase for words in self.lists.values() for phrase in words.phrases]
-		self.lists["vocabulary"] = WordList(" ".join(phrases))
+		self.lists = {name: read_list(words) for name, words in data.items()}
+		listed = {phrase for words in self.lists.values() for phrase in words}
+		self.phrases = {phrase for phrase in listed if " " in phrase}
+		self.lists["vocabulary"] = dict.fromkeys([*listed, *" ".join(listed).split()], "")
 
 	def say(self, sentence: str, **values: object) -> str:
 		return self.sentences[sentence].format(**values)
 
 	def get(self, list_name: str, key: str) -> str | None:
 		"""The meaning of a word or phrase in a list; None if it is not in it."""
-		return self.lists[list_name].get(key) if key else None
+		beginnings = (f"{key[:end]}*" for end in range(len(key), 0, -1))
+		keys = (key, singular(key), *beginnings) if key else ()
+		return next((self.lists[list_name][each] for each in keys if each in self.lists[list_name]), None)
 
 	def has(self, token: Token, *list_names: str) -> bool:
 		return any(self.get(name, token.key) is not None for name in list_names)
 
-	def find(self, list_name: str, tokens: Sequence[Token], at: int) -> tuple[str | None, int]:
-		"""Meaning and length of the longest phrase of a list that starts at a position; (None, 0) without
-		one.
-		"""
-		keys = [token.key for token in tokens[at : at + MAX_PHRASE_WORDS]]
-		for length in range(len(keys), 0, -1):
-			if all(keys[:length]):
-				meaning = self.get(list_name, " ".join(keys[:length]))
-				if meaning is not None:
-					return meaning, length
-		return None, 0
+	def tokenize(self, text: str) -> tuple[Token, ...]:
+		"""Words, quoted texts and punctuation marks in order. A phrase of the language is one token."""
+		tokens: list[Token] = []
+		for match in TOKEN.finditer(text):
+			key = "" if match["quoted"] else fold_key(match[0][:MAX_KEY_CHARS])
+			tokens.append(Token((match["quoted"] or match[0]).strip(), key, match.start(), match.end()))
+			for length in range(MAX_PHRASE_WORDS, 1, -1):
+				start, key = tokens[-length:][0].start, " ".join(token.key for token in tokens[-length:])
+				if key in self.phrases:
+					tokens[-length:] = [Token(text[start : match.end()], key, start, match.end())]
+		return tuple(tokens)
 
 
 get_language = cache(Language)
 
 
-def detect_request_language(tokens: Sequence[Token]) -> Language:
-	"""The language that knows most of the words; English on a tie."""
-	words = [token for token in tokens[:DETECTION_TOKENS] if not token.is_mark]
-	known = {code: sum(get_language(code).has(word, "vocabulary") for word in words) for code in CODES}
-	return get_language(max(CODES, key=lambda code: known[code]))
+def detect_language(text: str) -> Language:
+	"""The language that knows most of the first words; English on a tie."""
+
+	def count_known(language: Language) -> int:
+		tokens = language.tokenize(text[:DETECTION_CHARS])
+		return sum(len(token.key.split()) for token in tokens if language.has(token, "vocabulary"))
+
+	return max(map(get_language, CODES), key=count_known)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from huf.ai.providers.offline.language import Language, fold_key, singular
+from huf.ai.providers.offline.language import Language, Token, fold_key, singular
 from huf.ai.providers.offline.requests import Request
-from huf.ai.providers.offline.values import is_date_field
 
 OPERATIONS = {
 	"Get List": "list",
@@ -71,73 +70,82 @@ class OfflineTool:
 	@cached_property
 	def title_field(self) -> str | None:
 		"""The field for free text."""
-		texts = [name for name, schema in self.fields.items() if is_free_text(name, schema)]
+		texts = [name for name in self.fields if self.is_free_text(name)]
 		required = [name for name in texts if name in self.required]
 		ranked = [name for name in TITLE_FIELDS if name in (required or texts)] + required
 		return ranked[0] if ranked else None
 
 	@cached_property
 	def date_field(self) -> str | None:
-		return next((name for name, schema in self.fields.items() if is_date_field(name, schema)), None)
+		return next(filter(self.is_date, self.fields), None)
 
+	def is_free_text(self, name: str) -> bool:
+		schema = self.fields[name]
+		is_chosen = (
+			schema.get("enum") or schema.get("examples") or "name of a " in schema.get("description", "")
+		)
+		return schema.get("type") == "string" and not is_chosen and not self.is_date(name)
 
-def is_free_text(name: str, schema: dict) -> bool:
-	is_chosen = schema.get("enum") or schema.get("examples") or "name of a " in schema.get("description", "")
-	return schema.get("type") == "string" and not is_chosen and not is_date_field(name, schema)
-
-
-def read_tools(specs: Sequence[dict]) -> list[OfflineTool]:
-	"""Tools of function specs in OpenAI's form, with "x-huf" beside the name (see `plan`)."""
-	tools = []
-	for function in [spec["function"] for spec in specs]:
-		known = {key: value or "" for key, value in function.get("x-huf", {}).items()}
-		about = function.get("description") or ""
-		tools.append(OfflineTool(function["name"], about, function.get("parameters") or {}, **known))
-	return tools
-
-
-def find_offered_tool(tools: Sequence[OfflineTool], doctype: str, *operations: str) -> OfflineTool | None:
-	fitting = [tool for tool in tools if tool.doctype == doctype and tool.operation in operations]
-	return min(fitting, key=lambda tool: operations.index(tool.operation), default=None)
+	def is_date(self, name: str) -> bool:
+		schema = self.fields[name]
+		about = (schema.get("description") or "").lower()
+		return schema.get("format") == "date" or name == "date" or about.endswith("yyyy-mm-dd")
 
 
 @dataclass(frozen=True)
-class ToolMatch:
-	"""A tool, and the range `at` to `end` of the tokens that name it."""
+class Command:
+	"""A request and the tool that serves it. The tokens from `at` to `end` name the tool's object."""
 
+	request: Request
 	tool: OfflineTool
 	at: int
 	end: int
 
+	@property
+	def operation(self) -> str:
+		"""What the tool is called for: "count", or what it does."""
+		is_count = self.tool.operation == "list" and self.request.operation == "count"
+		return "count" if is_count else self.tool.operation
 
-def match_tool(request: Request, tools: Sequence[OfflineTool]) -> ToolMatch | None:
+	@property
+	def before(self) -> Sequence[Token]:
+		"""The tokens between the verb and the object."""
+		return self.request.tokens[self.request.verb_end : self.at]
+
+	@property
+	def after(self) -> Sequence[Token]:
+		"""The tokens after both."""
+		return self.request.tokens[max(self.end, self.request.verb_end) :]
+
+
+def find_command(request: Request, tools: Sequence[OfflineTool]) -> Command | None:
 	"""The first tool in the request that is named by all of its words and performs the operation."""
 	serving = {"count": ("call", "list"), "list": ("call", "list", "get")}
 	operations = serving.get(request.operation, ("call", request.operation))
 	able = [tool for operation in operations for tool in tools if operation and tool.operation == operation]
-	found = [match for tool in able if (match := find_subject(request, tool))]
-	return min(found, key=lambda match: (match.at, -len(match.tool.subject)), default=None)
+	found = [command for tool in able if (command := find_object(request, tool))]
+	return min(found, key=lambda command: (command.at, -len(command.tool.subject)), default=None)
 
 
-def find_subject(request: Request, tool: OfflineTool) -> ToolMatch | None:
+def find_object(request: Request, tool: OfflineTool) -> Command | None:
 	if request.language.get("reminders", request.verb) is not None and tool.subject == {"todo"}:
-		return ToolMatch(tool, request.verb_end, request.verb_end)
+		return Command(request, tool, request.verb_end, request.verb_end)
 	places: dict[str, int] = {}
 	for at, token in enumerate(request.tokens[:MAX_NOUN_POSITION]):
 		words = {singular(token.key), request.language.get("nouns", token.key) or ""} & tool.subject
 		if words and not request.verb_at <= at < request.verb_end:
 			places.setdefault(words.pop(), at)
 	is_named = bool(places) and len(places) == len(tool.subject)
-	return ToolMatch(tool, min(places.values()), max(places.values()) + 1) if is_named else None
+	return Command(request, tool, min(places.values()), max(places.values()) + 1) if is_named else None
 
 
 def describe_abilities(tools: Sequence[OfflineTool], language: Language) -> str:
 	"""What the tools can do: a line per DocType and function."""
-	abilities: dict[str, dict[str, None]] = {}
+	abilities: dict[str, list[str]] = {}
 	for tool in tools:
-		if tool.operation == "call":
-			abilities[tool.thing] = {tool.description.partition(". ")[0]: None}
-		elif tool.operation:
-			abilities.setdefault(tool.thing, {})[language.say(f"can_{tool.operation}")] = None
-	lines = [f"- **{thing}**: {', '.join(texts)}" for thing, texts in abilities.items()]
+		if tool.operation:
+			about = tool.description.partition(". ")[0]
+			text = about if tool.operation == "call" else language.say(f"can_{tool.operation}")
+			abilities.setdefault(tool.thing, []).append(text)
+	lines = [f"- **{thing}**: {', '.join(dict.fromkeys(texts))}" for thing, texts in abilities.items()]
 	return "\n".join([language.say("abilities"), "", *lines]) if lines else language.say("no_tools")

@@ -30,6 +30,7 @@ REQUESTS = {
 		),
 		"List the todos": ("list_todos", LIST),
 		"Show the last 5 todos": ("list_todos", {"order_by": "creation desc", "limit": 5}),
+		"Show the most recent 3 todos": ("list_todos", {"order_by": "creation desc", "limit": 3}),
 		"todos due tomorrow": ("list_todos", {"filters": {"date": "2026-03-05"}, **LIST}),
 		"find todos about milk": ("list_todos", {"filters": {"description": ["like", "%milk%"]}, **LIST}),
 		"Show todo a1b2": ("get_todo", {"name": "a1b2"}),

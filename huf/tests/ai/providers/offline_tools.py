@@ -1,30 +1,30 @@
-"""Tools and conversations for tests of the offline provider; specs are those of Agent Tool Functions."""
+"""Tools and conversations for tests of the offline provider; schemas are those of Agent Tool Functions."""
 
 import json
 from datetime import date
 
+from huf.ai.core.types import ModelReply
 from huf.ai.providers.offline import plan
+from huf.ai.providers.offline.tools import OfflineTool
 
 TODAY = date(2026, 3, 4)  # a Wednesday
 
 
-def tool(name, properties, required=(), type="", doctype="", effect="read", description="") -> dict:
+def tool(name, properties, required=(), type="", doctype="", effect="read", description="") -> OfflineTool:
 	schema = {
 		"type": "object",
 		"properties": properties,
 		"required": list(required),
 		"additionalProperties": False,
 	}
-	extra = {"type": type, "doctype": doctype, "effect": effect}
-	function = {"name": name, "description": description, "parameters": schema, "x-huf": extra}
-	return {"type": "function", "function": function}
+	return OfflineTool(name, description, schema, type, doctype, effect)
 
 
 def text(description="") -> dict:
 	return {"type": "string", "description": description}
 
 
-def list_tool(name, doctype, fields) -> dict:
+def list_tool(name, doctype, fields) -> OfflineTool:
 	properties = {
 		"filters": {"type": ["object", "array"]},
 		"fields": {"type": "array", "items": {"type": "string"}, "description": f"Of: {fields}"},
@@ -81,13 +81,12 @@ def user(content: str) -> dict:
 	return {"role": "user", "content": content}
 
 
-def calls_of(message: dict) -> list[tuple[str, dict]]:
-	functions = [call["function"] for call in message["tool_calls"]]
-	return [(function["name"], json.loads(function["arguments"])) for function in functions]
+def calls_of(reply: ModelReply) -> list[tuple[str, dict]]:
+	return [(call.name, json.loads(call.arguments)) for call in reply.calls]
 
 
-def respond(request: str, tools=None) -> dict:
-	return plan([user(request)], TOOLS if tools is None else tools, today=TODAY)
+def respond(request: str, tools=None) -> ModelReply:
+	return plan([user(request)], TOOLS if tools is None else tools, TODAY)
 
 
 class Talk:
@@ -101,16 +100,15 @@ class Talk:
 	def say(self, request: str) -> str:
 		self.messages.append(user(request))
 		while True:
-			message = plan(self.messages, TOOLS, today=TODAY)
-			self.messages.append(message)
-			if not message["tool_calls"]:
-				return message["content"]
-			[(name, arguments)] = calls_of(message)
+			reply = plan(self.messages, TOOLS, TODAY)
+			self.messages.append(reply.message)
+			if not reply.calls:
+				return reply.text
+			[(name, arguments)] = calls_of(reply)
 			self.called.append((name, arguments))
 			result = self.results[name]
 			content = json.dumps(result(arguments) if callable(result) else result)
-			call_id = message["tool_calls"][0]["id"]
-			self.messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
+			self.messages.append({"role": "tool", "tool_call_id": reply.calls[0].id, "content": content})
 
 
 ANNA = {"name": "a1b2", "description": "<p>Call Anna</p>", "status": "Open", "date": "2026-03-05"}

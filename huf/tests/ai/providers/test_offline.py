@@ -14,7 +14,7 @@ from huf.ai.providers.offline.language import CODES, Language, get_language
 from huf.ai.receipts.claims import check_answer
 from huf.ai.receipts.evidence import Evidence
 from huf.tests.ai.providers.offline_requests import NOT_INSTRUCTIONS, REQUESTS, USERS
-from huf.tests.ai.providers.offline_tools import TOOLS, Talk, calls_of, respond, user
+from huf.tests.ai.providers.offline_tools import TODAY, TOOLS, Talk, calls_of, respond
 
 
 @contextmanager
@@ -39,16 +39,16 @@ class Requests(unittest.TestCase):
 	def test_vague_requests_questions_and_prohibitions_make_no_call(self):
 		for request in NOT_INSTRUCTIONS:
 			with self.subTest(request):
-				message = respond(request)
-				self.assertEqual(message["tool_calls"], [])
-				self.assertTrue(message["content"])
+				reply = respond(request)
+				self.assertEqual(reply.calls, ())
+				self.assertTrue(reply.text)
 
 	def test_the_same_input_gives_the_same_output(self):
 		self.assertEqual(respond("Create a todo to call Anna"), respond("Create a todo to call Anna"))
 
 	def test_content_in_parts_is_read_as_text(self):
 		parts = [{"type": "text", "text": "How many users are there?"}]
-		self.assertEqual(calls_of(plan([{"role": "user", "content": parts}], TOOLS)), [USERS])
+		self.assertEqual(calls_of(plan([{"role": "user", "content": parts}], TOOLS, TODAY)), [USERS])
 
 	def test_calls_of_a_conversation_have_different_ids(self):
 		talk = Talk()
@@ -70,16 +70,16 @@ class Introduction(unittest.TestCase):
 		for request, expected in texts.items():
 			for part in (*expected, "**ToDo**", "**get weather**: Current weather in a city"):
 				with self.subTest(request):
-					self.assertIn(part, respond(request)["content"])
+					self.assertIn(part, respond(request).text)
 
 	def test_small_talk_is_answered(self):
-		self.assertEqual(respond("Thanks!")["content"], "You are welcome.")
-		self.assertEqual(respond("Danke!")["content"], "Gern geschehen.")
-		self.assertTrue(respond("hello")["content"].startswith("Hello! No model is connected"))
-		self.assertTrue(respond("Ahoj")["content"].startswith("Dobrý den! Není připojen žádný model"))
+		self.assertEqual(respond("Thanks!").text, "You are welcome.")
+		self.assertEqual(respond("Danke!").text, "Gern geschehen.")
+		self.assertTrue(respond("hello").text.startswith("Hello! No model is connected"))
+		self.assertTrue(respond("Ahoj").text.startswith("Dobrý den! Není připojen žádný model"))
 
 	def test_an_unknown_request_is_admitted_with_a_list_of_abilities(self):
-		content = respond("What is love?")["content"]
+		content = respond("What is love?").text
 		self.assertTrue(
 			content.startswith("I did not understand that, or no tool of this agent does it. No model")
 		)
@@ -87,7 +87,7 @@ class Introduction(unittest.TestCase):
 		self.assertNotIn("refund", content)
 
 	def test_the_answer_without_tools_states_that_they_are_missing(self):
-		self.assertIn("Without tools", respond("How many users are there?", [])["content"])
+		self.assertIn("Without tools", respond("How many users are there?", []).text)
 
 	def test_fixed_sentences_claim_no_action(self):
 		about_results = ("count", "list", "create", "update", "delete")
@@ -111,10 +111,7 @@ class Languages(unittest.TestCase):
 
 
 def list_meanings(language: Language) -> dict[str, set[str]]:
-	lists = {
-		name: {*words.phrases.values(), *words.prefixes.values()} for name, words in language.lists.items()
-	}
-	return {name: words for name, words in lists.items() if name != "nouns"}
+	return {name: set(words.values()) for name, words in language.lists.items() if name != "nouns"}
 
 
 def list_placeholders(language: Language) -> dict[str, set[str]]:
@@ -128,7 +125,7 @@ class Robustness(unittest.TestCase):
 
 	def test_random_requests_yield_valid_arguments_and_no_invented_names(self):
 		rng = random.Random(7)
-		schemas = {one["function"]["name"]: one["function"]["parameters"] for one in TOOLS}
+		schemas = {one.name: one.parameters for one in TOOLS}
 		called = set()
 		for _ in range(1500):
 			request = " ".join(rng.choices(self.WORDS, k=rng.randint(0, 6)))
@@ -141,7 +138,7 @@ class Robustness(unittest.TestCase):
 
 	def test_a_long_text_is_not_searched_for_orders(self):
 		long_text = "Dear all, here is what happened at the fair. " * 2000
-		self.assertEqual(respond(long_text + "Delete todo abc.")["tool_calls"], [])
+		self.assertEqual(respond(long_text + "Delete todo abc.").calls, ())
 
 	def test_work_grows_linearly_with_the_length_of_a_request(self):
 		def count_steps(words: int) -> int:
@@ -175,8 +172,8 @@ class Robustness(unittest.TestCase):
 				unusual,
 			):
 				with self.subTest(request[:40]):
-					message = plan([user(request)], TOOLS)
-					self.assertTrue(message["content"] or message["tool_calls"])
+					reply = respond(request)
+					self.assertTrue(reply.text or reply.calls)
 
 
 if __name__ == "__main__":
