@@ -95,12 +95,13 @@ def read_options(request: Request, tool: OfflineTool, tokens: Sequence[Token]) -
 	field_words = {word for name in tool.fields for word in name.split("_")}
 	for at, token in enumerate(tokens):
 		options = {name: pick_option(request, tool, name, token.text) for name in tool.choices}
-		found = [(name, option) for name, option in options.items() if option is not None]
+		found = {name: option for name, option in options.items() if option is not None}
+		name = next(iter(found), "")
 		is_negated = at > 0 and language.has(tokens[at - 1], "negations")
 		names_field = bool(field_words & {token.key, language.get("fields", token.key)})
 		is_small = token.is_mark or token.key.isdecimal() or language.has(token, *SMALL_WORDS)
-		if found and not is_negated:
-			values.update(found[:1])
+		if found and not is_negated and values.get(name, found[name]) == found[name]:
+			values[name] = found[name]
 		elif found or not (is_small or names_field):
 			unused.append(token.text)
 	return values, unused

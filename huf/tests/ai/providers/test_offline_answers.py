@@ -43,6 +43,7 @@ class Answers(unittest.TestCase):
 		texts = {
 			"List todos created last week": "created, week",
 			"List todos that are not closed": "not, closed",
+			"List open and closed todos": "closed",
 			"Which users are disabled?": "disabled",
 			"Create a purple todo to call Anna": "purple",
 			"Close todo a1b2 and b3": "b3",
