@@ -79,6 +79,11 @@ class Prices:
 		fresh = max(0, input_tokens - cached_tokens)
 		return fresh * prices.input + cached_tokens * prices.cached + output_tokens * prices.output
 
+	def per_million(self) -> dict[str, float]:
+		"""{input, output, cached} in USD per million tokens."""
+		kinds = ("input", "output", "cached")
+		return {kind: round(getattr(self, kind) * TOKENS_PER_PRICE, 6) for kind in kinds}
+
 
 @dataclass(frozen=True)
 class ModelFacts:
@@ -275,10 +280,7 @@ def find_price(provider: str, model: str) -> dict | None:
 	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
 	if row is None:
 		return None
-	prices = read_listed_prices(row)
-	return {
-		kind: round(getattr(prices, kind) * TOKENS_PER_PRICE, 6) for kind in ("input", "output", "cached")
-	}
+	return read_listed_prices(row).per_million()
 
 
 def list_provider_models(provider: str) -> list[str]:

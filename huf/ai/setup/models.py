@@ -13,7 +13,6 @@ from huf.ai.providers.local_servers import is_local_address, read_window
 from huf.ai.providers.models import (
 	HTTP_ADDRESS,
 	SELF_HOSTED,
-	TOKENS_PER_PRICE,
 	UnsavedProvider,
 	find_prefix,
 	find_price,
@@ -62,8 +61,7 @@ def describe_price(row) -> dict:
 	own = read_model_facts(row.name).prices
 	if own is None:
 		return {"price": find_price(row.provider, row.name), "priced_by": "table"}
-	price = {kind: round(getattr(own, kind) * TOKENS_PER_PRICE, 6) for kind in ("input", "output", "cached")}
-	return {"price": price, "priced_by": "site"}
+	return {"price": own.per_million(), "priced_by": "site"}
 
 
 def connect_model(
