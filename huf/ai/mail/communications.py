@@ -9,7 +9,7 @@ from huf.ai.core.files import read_stored_bytes
 from huf.ai.mail import store
 from huf.ai.mail.html_text import has_tags, html_to_text
 from huf.ai.mail.intake import IncomingMail, ingest
-from huf.ai.mail.message import Attachment, MailMessage, parse_message
+from huf.ai.mail.message import Attachment, MailMessage, parse_headers
 from huf.ai.mail.quoting import extract_new_text
 
 
@@ -54,8 +54,7 @@ def message_from_communication(doc) -> MailMessage:
 	if doc.in_reply_to:
 		answered = frappe.db.get_value("Communication", doc.in_reply_to, "message_id")
 		headers["In-Reply-To"] = f"<{answered}>" if answered else ""
-	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
-	message = parse_message("\n".join([*lines, "", ""]).encode())
+	message = parse_headers(headers)
 	content = doc.content or ""
 	# Frappe stores plain text unchanged.
 	text = html_to_text(content) if has_tags(content) else content.strip()

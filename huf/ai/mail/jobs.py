@@ -20,7 +20,7 @@ from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses, mail_job_id
-from huf.ai.mail.message import Attachment, MailMessage, parse_message
+from huf.ai.mail.message import Attachment, MailMessage, parse_headers, parse_message
 from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
 	UNCLASSIFIED,
@@ -147,9 +147,8 @@ def message_from_row(row) -> MailMessage:
 	if raw and row.route:  # without a route: `ingest_unreadable`
 		message, text = parse_message(raw), row.text or ""
 		return replace(message, text=text) if text.endswith(INCOMPLETE) else message
-	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}
-	lines = [f"{key}: {value}" for key, value in {**heads, "Subject": row.subject}.items() if value]
-	message = parse_message("\n".join([*lines, "", ""]).encode())
+	headers = {"From": row.sender, "To": row.recipients, "Cc": row.cc, "Subject": row.subject}
+	message = parse_headers({"Message-ID": f"<{row.message_id}>", **headers})
 	files = frappe.parse_json(row.attachments or "[]")
 	attachments = tuple(Attachment(each["file_name"], each["content_type"], b"") for each in files)
 	return replace(

@@ -102,6 +102,12 @@ def list_attachments(message: MailMessage) -> str:
 	return f"\n\nAttachments: {', '.join(names)[:MAX_NAMES_CHARS]}" if names else ""
 
 
+def parse_headers(headers: dict[str, str | None]) -> MailMessage:
+	"""A mail of which only these headers are known."""
+	lines = [f"{name}: {' '.join(value.split())}" for name, value in headers.items() if value]
+	return parse_message("\n".join([*lines, "", ""]).encode())
+
+
 def parse_message(raw: bytes) -> MailMessage:
 	parsed = parse_parts(raw)
 	undecoded = read_headers(parsed)
