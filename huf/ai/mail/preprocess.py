@@ -52,19 +52,20 @@ def describe_people(message: MailMessage) -> str:
 	return "\n".join([f"From: {sender}", *lines])
 
 
+def render_mail(message: MailMessage, max_chars: int) -> str:
+	"""A mail in a prompt, with at most `max_chars` of its text and the names of its attachments."""
+	text = message.text[:max_chars]
+	if len(message.text) > max_chars:
+		text += f"\n\n[Truncated: the first {max_chars:,} of {len(message.text):,} characters.]"
+	heads = f"{describe_people(message)}\nSubject: {message.subject}"
+	return f"{heads}\n\n{text}{list_attachments(message)}"
+
+
 def read_plain(message: MailMessage) -> PreparedMail:
-	"""The mail unchanged; the prompt names its attachments."""
+	"""The mail unchanged."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
-	body = f"{shorten_text(message.text)}{list_attachments(message)}"
-	prompt = f"{describe_people(message)}\nSubject: {message.subject}\n\n{body}"
+	prompt = render_mail(message, MAX_PROMPT_CHARS)
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
-
-
-def shorten_text(text: str) -> str:
-	if len(text) <= MAX_PROMPT_CHARS:
-		return text
-	note = f"[Truncated: the first {MAX_PROMPT_CHARS:,} of {len(text):,} characters.]"
-	return f"{text[:MAX_PROMPT_CHARS]}\n\n{note}"
 
 
 def prepare_mail(

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from huf.ai.mail.message import MailMessage, list_attachments
-from huf.ai.mail.preprocess import describe_people
+from huf.ai.mail.message import MailMessage
+from huf.ai.mail.preprocess import render_mail
 
 UNCLASSIFIED = "unclassified"
 MAX_MAIL_CHARS = 12_000
@@ -47,16 +47,11 @@ def classify_prompt(message: MailMessage, categories: tuple[Category, ...]) -> s
 	lines = [
 		f"- {each.name}: {each.description}" if each.description else f"- {each.name}" for each in categories
 	]
-	return CLASSIFY.format(categories="\n".join(lines), mail=render_mail(message))
+	return CLASSIFY.format(categories="\n".join(lines), mail=render_mail(message, MAX_MAIL_CHARS))
 
 
 def draft_prompt(message: MailMessage, category: str) -> str:
-	return DRAFT.format(category=category, mail=render_mail(message))
-
-
-def render_mail(message: MailMessage) -> str:
-	text = message.text[:MAX_MAIL_CHARS] + list_attachments(message)
-	return f"{describe_people(message)}\nSubject: {message.subject}\n\n{text}"
+	return DRAFT.format(category=category, mail=render_mail(message, MAX_MAIL_CHARS))
 
 
 def read_category(answer: str, categories: tuple[Category, ...]) -> str:
