@@ -5,7 +5,7 @@ fetched while a transaction is open.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -17,7 +17,7 @@ from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
-from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState
+from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState, ItemContent
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip, digest, in_batches
 
@@ -161,23 +161,6 @@ def index_one_by_one(items: list) -> None:
 		frappe.db.commit()
 
 
-@dataclass(frozen=True)
-class ItemContent:
-	"""The content of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
-
-	`words` (the index text of each chunk) is empty if nothing has changed; `vectors` (one for each chunk,
-	packed) is None then, and if there are none.
-	"""
-
-	title: str | None = None
-	chunks: Sequence[Part] = ()
-	hash: str = ""
-	words: Sequence[str] = ()
-	vectors: Sequence[str] | None = None
-	error: str | None = None
-	is_gone: bool = False
-
-
 def read_item_content(item) -> ItemContent:
 	try:
 		title, parts = sources.read_item_parts(item)
@@ -216,15 +199,7 @@ def store_content(item, content: ItemContent) -> None:
 	elif content.error and not content.chunks:
 		store.fail_item(item, content.error, keep=bool(item.url))
 	else:
-		store.update_item(
-			item,
-			content.title,
-			content.hash,
-			content.chunks,
-			content.words,
-			content.vectors,
-			content.error,
-		)
+		store.update_item(item, content)
 
 
 def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -> str:

@@ -15,6 +15,7 @@ from frappe.utils import now
 
 from huf.ai.core.tokenizer import split_spelled_words
 from huf.ai.knowledge import fulltext, terms
+from huf.ai.knowledge.chunking import Part
 from huf.ai.storage.rows import clip, digest, in_batches, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
@@ -177,32 +178,36 @@ def set_state(source: str, state: IndexState, **values: Any) -> None:
 # --- chunks ---
 
 
-def update_item(
-	item,
-	title: str | None,
-	content_hash: str,
-	chunks: Sequence,
-	words: Sequence[str],
-	vectors: Sequence[str] | None = None,
-	error: str | None = None,
-) -> None:
+@dataclass(frozen=True)
+class ItemContent:
+	"""The content of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
+
+	With the `hash` of what is stored, the chunks stay as they are. `words` (the index text of each chunk) is
+	empty then; `vectors` (one for each chunk, packed) is None then, and if there are none.
+	"""
+
+	title: str | None = None
+	chunks: Sequence[Part] = ()
+	hash: str = ""
+	words: Sequence[str] = ()
+	vectors: Sequence[str] | None = None
+	error: str | None = None
+	is_gone: bool = False
+
+
+def update_item(item, content: ItemContent) -> None:
 	"""Store what was read of an item, unless it is gone or was marked as changed in the meantime.
 
-	Args:
-		item: its row as it was before reading.
-		content_hash: if it equals the stored hash, the chunks stay as they are.
-		chunks: `Part`s of `huf.ai.knowledge.chunking`.
-		words: the index text of each chunk.
-		error: why the chunks lack the vectors they should have.
+	`item`: its row as it was before reading.
 	"""
 	if not lock_item(item):
 		return
-	state = IndexState.FAILED if error else IndexState.READY
-	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
-	if content_hash != item.content_hash:
+	state = IndexState.FAILED if content.error else IndexState.READY
+	values = {"state": state.value, "error": clip(content.error, 1000), "indexed_at": now()}
+	if content.hash != item.content_hash:
 		delete_chunks([item.name])
-		write_chunks(item, chunks, words, vectors)
-		values |= {"title": title, "content_hash": content_hash, "chunks": len(chunks)}
+		write_chunks(item, content)
+		values |= {"title": content.title, "content_hash": content.hash, "chunks": len(content.chunks)}
 	update_row(ITEM, item.name, values)
 
 
@@ -222,8 +227,8 @@ def lock_item(item) -> bool:
 	return frappe.db.get_value(ITEM, item.name, "stamp", for_update=True) == item.stamp
 
 
-def write_chunks(item, chunks: Sequence, words: Sequence[str], vectors: Sequence[str] | None) -> None:
-	names = [make_chunk_name(item.name, position) for position in range(len(chunks))]
+def write_chunks(item, content: ItemContent) -> None:
+	names = [make_chunk_name(item.name, position) for position in range(len(content.chunks))]
 	source = make_source_word(item.source)
 	rows = [
 		{
@@ -234,14 +239,14 @@ def write_chunks(item, chunks: Sequence, words: Sequence[str], vectors: Sequence
 			"begins": each.start,
 			"from_fields": "\n".join(each.fields),
 			"text": each.text,
-			"words": f"{source} {words[position]}",
-			"vector": vectors[position] if vectors else None,
+			"words": f"{source} {content.words[position]}",
+			"vector": content.vectors[position] if content.vectors else None,
 		}
-		for position, each in enumerate(chunks)
+		for position, each in enumerate(content.chunks)
 	]
 	for some, some_names in zip(in_batches(rows), in_batches(names), strict=True):
 		insert_rows(CHUNK, some, names=some_names)
-	fulltext.get_index().add([(name, source, text) for name, text in zip(names, words, strict=True)])
+	fulltext.get_index().add([(name, source, text) for name, text in zip(names, content.words, strict=True)])
 
 
 def delete_chunks(items: Sequence[str]) -> None:
