@@ -1,5 +1,6 @@
 """Compares the trace of a case with its checks. Pure: record queries and the judging model are passed in."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -208,7 +209,4 @@ def format_call(call: TracedCall) -> str:
 
 def estimate_pass_hat(passed: int, times: int, k: int) -> float:
 	"""pass^k: the probability that `k` attempts all pass, estimated from `passed` of `times`."""
-	chosen = total = 1
-	for each in range(k):
-		chosen, total = chosen * (passed - each), total * (times - each)
-	return chosen / total
+	return math.comb(passed, k) / math.comb(times, k)
