@@ -79,7 +79,8 @@ async def call_connection_tool(connection: str, tool: str, arguments: dict) -> d
 	OutcomeUnknown for one that may have changed something.
 	"""
 	doc = frappe.get_cached_doc(CONNECTION, connection)
-	accepted, row = find_accepted(doc, tool), find_chosen(doc, tool)
+	row = find_accepted(doc, tool)
+	accepted = ToolDefinition.parse(row.definition)
 	try:
 		result = await session_pool.call_pooled(make_target(doc), accepted, arguments, name_owner())
 	except UsageError as error:
@@ -106,8 +107,8 @@ def name_owner() -> tuple[str, ...]:
 	return (frappe.local.site, frappe.session.user, conversation or run or "")
 
 
-def find_accepted(doc: Any, tool: str) -> ToolDefinition:
-	"""The accepted definition of a tool. Raises ToolError."""
+def find_accepted(doc: Any, tool: str) -> Any:
+	"""The row of a tool that may be called. Raises ToolError."""
 	if doc.disabled:
 		raise ToolError(f"The MCP server {doc.name} is disabled. It was not called.")
 	row = find_chosen(doc, tool)
@@ -115,7 +116,7 @@ def find_accepted(doc: Any, tool: str) -> ToolDefinition:
 		raise ToolError(f"{tool} is no longer chosen in {doc.name}. It was not called.")
 	if row.status == "Changed":
 		raise ToolError(HELD_BACK.format(tool=tool, server=doc.name))
-	return ToolDefinition.parse(row.definition)
+	return row
 
 
 def find_chosen(doc: Any, tool: str) -> Any:
