@@ -79,7 +79,8 @@ def plan_tools(
 		except (AttributeError, TypeError, KeyError):
 			refused.append({"operation": key, "reason": _("It is not described as OpenAPI requires.")})
 		else:
-			plans.append(rename_tool(plan, prefix, [each.tool for each in plans]))
+			tool = make_tool_name(prefix, plan.tool, [each.tool for each in plans])
+			plans.append(replace(plan, tool=tool))
 			chars += len(plan.operation.as_json())
 	return plans, refused
 
@@ -100,10 +101,6 @@ def resolve(document: Mapping, node: Any) -> Any:
 			return node
 		node = find_reference(document, node["$ref"])
 	raise UnusableTool(_("Its references do not end."))
-
-
-def rename_tool(plan: PlannedTool, prefix: str, taken: Iterable[str]) -> PlannedTool:
-	return replace(plan, tool=make_tool_name(prefix, plan.tool, taken))
 
 
 def choose_server(sources: Iterable[Mapping], source: str, base_url: str) -> str:
