@@ -1,6 +1,6 @@
-"""Creates, opens and migrates sites of the embedded runtime.
+"""Creates, opens and migrates the site of an embedded runtime.
 
-The home contains sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
+The home contains sites/huf.localhost/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
 """
 
 import base64
@@ -30,12 +30,12 @@ def sites_path(home) -> Path:
 	return Path(home) / "sites"
 
 
-def site_path(home, site: str = SITE) -> Path:
-	return sites_path(home) / site
+def site_path(home) -> Path:
+	return sites_path(home) / SITE
 
 
-def exists(home, site: str = SITE) -> bool:
-	folder = site_path(home, site)
+def exists(home) -> bool:
+	folder = site_path(home)
 	return any((folder / name).is_file() for name in ESSENTIAL) and not is_incomplete(folder)
 
 
@@ -47,31 +47,32 @@ def is_incomplete(folder: Path) -> bool:
 		return False
 
 
-def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE) -> str:
+def create(home, admin_password: str | None = None, apps=APPS) -> str:
 	"""Create a site with these apps. Returns Administrator's password, which is random unless given.
 
 	Raises FileExistsError if the site exists.
 	"""
-	folder = site_path(home, site)
-	if exists(home, site):
+	folder = site_path(home)
+	if exists(home):
 		raise FileExistsError(f"{folder} is a site already: open it, or choose another home")
 	if is_incomplete(folder):
 		shutil.rmtree(folder)
 	password = admin_password or secrets.token_urlsafe(12)
 	try:
-		fill(home, folder, password, apps, site)
+		fill(home, password, apps)
 	except BaseException:  # re-raised: an interrupted one would count as complete the next time
 		shutil.rmtree(folder, ignore_errors=True)
 		raise
 	return password
 
 
-def fill(home, folder: Path, password: str, apps, site: str) -> None:
+def fill(home, password: str, apps) -> None:
+	folder = site_path(home)
 	for name in FOLDERS:
 		(folder / name).mkdir(parents=True, exist_ok=True)
 	config = {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]}
 	write_config(folder, {**config, INCOMPLETE: 1})
-	with opened(home, site) as frappe:
+	with opened(home) as frappe:
 		frappe.db.is_alone = True
 		from frappe.core.doctype.file.file import make_home_folders
 		from frappe.model import sync
@@ -85,22 +86,22 @@ def fill(home, folder: Path, password: str, apps, site: str) -> None:
 		frappe.db.commit()
 	for app in apps:
 		if app != "frappe":
-			install_app(home, app, site, is_new=True)
+			install_app(home, app, is_new=True)
 	write_config(folder, {key: value for key, value in read_config(folder).items() if key != INCOMPLETE})
 
 
-def install_app(home, app: str, site: str = SITE, is_new: bool = False):
+def install_app(home, app: str, is_new: bool = False):
 	"""Import the app's DocTypes and run its `after_install`. Does nothing if it is installed.
 
 	`is_new`: the site is being created, so no other process writes to it.
 	"""
-	folder = site_path(home, site)
+	folder = site_path(home)
 	config = read_config(folder)
 	if app in config["installed_apps"]:
 		return
 	write_config(folder, {**config, "installed_apps": [*config["installed_apps"], app]})
 	try:
-		with opened(home, site) as frappe:
+		with opened(home) as frappe:
 			frappe.flags.in_install = app
 			frappe.db.is_alone = is_new
 			sync_app(frappe, app)
@@ -112,11 +113,11 @@ def install_app(home, app: str, site: str = SITE, is_new: bool = False):
 		raise
 
 
-def check_config(home, site: str = SITE):
+def check_config(home):
 	"""Raises UsageError if the site lacks its configuration or database, or cannot be opened with them."""
 	from huf.ai.core.errors import UsageError
 
-	folder = site_path(home, site)
+	folder = site_path(home)
 	for name in ESSENTIAL:
 		file = folder / name
 		if not file.is_file() or not file.stat().st_size:
@@ -137,10 +138,10 @@ def check_config(home, site: str = SITE):
 		raise UsageError(f"{file}: the encryption_key is not whole. Put it back, for example from a backup.")
 
 
-def check_files(home, site: str = SITE):
+def check_files(home):
 	"""Raises UsageError, OSError or sqlite3.Error if the site's files are unusable."""
-	check_config(home, site)
-	folder = site_path(home, site)
+	check_config(home)
+	folder = site_path(home)
 	databases = [folder / name for name in ("site.db", "jobs.db") if (folder / name).exists()]
 	for path in (folder, *databases):
 		if not os.access(path, os.W_OK):
@@ -150,14 +151,14 @@ def check_files(home, site: str = SITE):
 			database.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
-def migrate(home, site: str = SITE) -> list[str]:
+def migrate(home) -> list[str]:
 	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes.
 
 	Waits for another migration of the site to end.
 	"""
 	from filelock import FileLock
 
-	with FileLock(site_path(home, site) / "migration.lock"), opened(home, site) as frappe:
+	with FileLock(site_path(home) / "migration.lock"), opened(home) as frappe:
 		from frappe.database.schema import pad_times
 		from frappe.model import sync
 		from frappe.utils.scheduler import list_unreadable
@@ -186,20 +187,20 @@ def sync_app(frappe, app: str) -> list[str]:
 
 
 @contextmanager
-def opened(home, site: str = SITE):
+def opened(home):
 	"""Open the site as Administrator, and close it at the end. Uncommitted writes are discarded.
 
 	Raises UsageError where the package of an app of the site is needed and is not there.
 	"""
 	huf.embedded.install()
 	frappe = import_module("frappe")
-	with frappe.site_local.opened(site, str(sites_path(home))):
+	with frappe.site_local.opened(SITE, str(sites_path(home))):
 		try:
 			yield frappe
 		except ModuleNotFoundError as error:
 			if error.name not in frappe.get_installed_apps():
 				raise
-			raise describe_lost_app(error.name, site_path(home, site)) from None
+			raise describe_lost_app(error.name, site_path(home)) from None
 
 
 def describe_lost_app(app: str, folder: Path) -> Exception:
@@ -286,12 +287,12 @@ def read_config(folder: Path) -> dict:
 	return json.loads((folder / "site_config.json").read_text(encoding="utf-8"))
 
 
-def list_running_workers(home, site: str = SITE) -> list[Path]:
+def list_running_workers(home) -> list[Path]:
 	"""The lock files of live job workers: see `frappe/utils/job_worker.py`."""
 	from filelock import FileLock, Timeout
 
 	running = []
-	for file in sorted((site_path(home, site) / "locks").glob("worker-*.lock")):
+	for file in sorted((site_path(home) / "locks").glob("worker-*.lock")):
 		try:
 			with FileLock(file, timeout=0):
 				pass
