@@ -3,31 +3,30 @@ model.
 """
 
 import asyncio
-import threading
 
 import frappe
-from frappe.site_local import opened
+
+from huf.embedded.site_thread import SiteThread
 
 
-class Loader:
-	def __init__(self, site: str, sites_path: str):
-		self.site, self.sites_path = site, sites_path
+class Loader(SiteThread):
+	title = "Loader"
 
-	def start(self):
-		threading.Thread(target=self.load, name="huf-load", daemon=True).start()
-
-	def stop(self):
-		"""Does nothing: the thread ends after the import, or with the process."""
-
-	def load(self):
-		with opened(self.site, self.sites_path):
-			if not frappe.db.count("AI Model"):
-				return
-			import huf.ai.agents.tool_factory
-			import huf.ai.runs.entry  # noqa: F401
+	def work(self) -> None:
+		needs_litellm = self.on_site(import_model_code)
+		if needs_litellm is not None:
 			from huf.ai.core.event_loops import run_on_model_loop
-			from huf.ai.providers.learned_calls import open_site_store
 			from huf.ai.providers.litellm import warm_up
 
-			needs_litellm = open_site_store().needs_litellm
-		asyncio.run(run_on_model_loop(warm_up(needs_litellm)))
+			asyncio.run(run_on_model_loop(warm_up(needs_litellm)))
+
+
+def import_model_code() -> bool | None:
+	"""Whether the site's models need LiteLLM; None if there are none."""
+	if not frappe.db.count("AI Model"):
+		return None
+	import huf.ai.agents.tool_factory
+	import huf.ai.runs.entry  # noqa: F401
+	from huf.ai.providers.learned_calls import open_site_store
+
+	return open_site_store().needs_litellm

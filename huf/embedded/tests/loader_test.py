@@ -57,4 +57,4 @@ class TestLoader(SiteTestCase):
 
 	def load(self):
 		# In a new context it opens its own database connection, as in its thread.
-		contextvars.Context().run(self.loader.load)
+		contextvars.Context().run(self.loader.work)
