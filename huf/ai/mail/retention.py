@@ -1,7 +1,5 @@
 """Applies the retention settings to mail. Rows stay, so that a mail is not ingested again."""
 
-from datetime import datetime
-
 import frappe
 from frappe import _
 from frappe.utils import add_to_date, now_datetime
@@ -28,7 +26,7 @@ CONTENTS = (
 )
 
 
-def blank_old_mails(now: datetime | None = None) -> int:
+def blank_old_mails() -> int:
 	"""Blank contents and delete files of old mails that need no further work; return how many.
 
 	Replies that could not be sent and that nobody has changed since are discarded. Scheduled daily; commits.
@@ -37,7 +35,7 @@ def blank_old_mails(now: datetime | None = None) -> int:
 	days = [days for days in (settings.keep_contents_days, settings.keep_runs_days) if days]
 	if not days:
 		return 0
-	before = add_to_date(now or now_datetime(), days=-min(days), as_datetime=True)
+	before = add_to_date(now_datetime(), days=-min(days), as_datetime=True)
 	outgoing, unsent = {"direction": Direction.OUTGOING.value}, [each.value for each in LEFT_UNSENT]
 	left = {**outgoing, "modified": ["<", before], "status": ["in", unsent]}
 	discarded = process_in_batches(MAIL, left, discard_replies)

@@ -111,9 +111,7 @@ def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 	values = {"doctype": "File", "file_name": short, "is_private": 1}
 	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
 	try:
-		doc = frappe.get_doc(values)
-		doc.flags.ignore_permissions = True
-		doc.insert(ignore_permissions=True)
+		doc = frappe.get_doc(values).insert(ignore_permissions=True)
 	except (frappe.QueryDeadlockError, frappe.QueryTimeoutError, frappe.db.OperationalError):
 		raise  # the transaction is over
 	except Exception as error:  # the boundary around the site's checks of a file, which open PDFs

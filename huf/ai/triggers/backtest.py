@@ -71,14 +71,14 @@ class PastChange:
 		}.get(event, True)
 
 
-def backtest_trigger(trigger, days: int = 30, now: datetime | None = None) -> dict:
+def backtest_trigger(trigger, days: int = 30) -> dict:
 	"""What a Doc Event or Schedule trigger would have done in the last `days`.
 
 	`trigger` is an Agent Trigger, saved or not. Returns {summary, times, documents, looked_at, examples,
 	notes}: `examples` are the latest ones, [{at, name?, by?}]; `notes` say what could not be known. A
 	schedule also has `coming`.
 	"""
-	now = now or now_datetime()
+	now = now_datetime()
 	since = add_to_date(now, days=-days, as_datetime=True)
 	if trigger.trigger_type == TriggerType.SCHEDULE.value:
 		return backtest_schedule(trigger, since, now, days)
