@@ -14,10 +14,9 @@ from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import list_entries
 from huf.ai.packs.manifest import Pack, PackEntry
+from huf.ai.packs.removing import PACK
 from huf.ai.packs.shipped import PackSource, load_pack
 from huf.ai.runs.admission import acting_as
-
-PACK = "Agent Pack"
 
 
 @dataclass

@@ -52,7 +52,8 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 	Raises UsageError if people created records with it and `with_records` is False, or if something else
 	depends on it.
 	"""
-	check_installed(name)
+	if not frappe.db.exists(PACK, name):
+		raise UsageError(f"The pack {name!r} is not installed.")
 	user = user or frappe.session.user
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
@@ -77,11 +78,6 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 		frappe.db.commit()
 		frappe.clear_cache()
 	return [f"Removed: {format_counts(people)}", *lines] if people else lines
-
-
-def check_installed(name: str) -> None:
-	if not frappe.db.exists(PACK, name):
-		raise UsageError(f"The pack {name!r} is not installed.")
 
 
 def undo_install(name: str, user: str) -> None:
@@ -137,18 +133,14 @@ def check_needed(rows: list) -> None:
 	needing = []
 	for each, field in DEPENDENTS.items():
 		if frappe.db.exists("DocType", each):
-			found = frappe.get_all(each, {field: ["in", doctypes]}, order_by="name asc", pluck="name")
-			needing += [
-				("DocType", parent_of(name)) if each == "DocField" else (each, name) for name in found
-			]
+			# A field is of the DocType that it belongs to.
+			kind, key = ("DocType", "parent") if each == "DocField" else (each, "name")
+			found = frappe.get_all(each, {field: ["in", doctypes]}, order_by="name asc", pluck=key)
+			needing += [(kind, name) for name in found]
 	if others := sorted({f"{doctype} {name}" for doctype, name in needing if (doctype, name) not in own}):
 		raise UsageError(
 			f"These need its DocTypes, and are not the pack's: {', '.join(others)}. Delete them first."
 		)
-
-
-def parent_of(field: str) -> str:
-	return frappe.db.get_value("DocField", field, "parent")
 
 
 def find_user_records(rows: list) -> dict[str, list[str]]:
