@@ -88,6 +88,4 @@ def __getattr__(name):
 		return value
 	if name in SUBMODULES:
 		return importlib.import_module(f"frappe.{name}")
-	if name.startswith("__"):
-		raise AttributeError(name)
 	raise AttributeError(f"frappe.{name} is not part of embedded mode: see huf/embedded/README.md")

@@ -18,7 +18,6 @@ from frappe.translate import find_browser_language
 from frappe.utils.data import cint, now_datetime
 from frappe.utils.password import check_password, get_decrypted_password
 
-SAFE_HTTP_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 UNSAFE_HTTP_METHODS = frozenset(("POST", "PUT", "DELETE", "PATCH"))
 MAX_USER_CHARS, MAX_PASSWORD_CHARS = 140, 512
 LOGIN_PATHS = ("/api/method/login", "/api/v1/method/login", "/api/v2/method/login")

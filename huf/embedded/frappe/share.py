@@ -3,8 +3,6 @@
 import frappe
 from frappe.utils.data import cint
 
-LEVELS = ("write", "submit", "share")
-
 
 def add(doctype, name, user=None, read=1, write=0, submit=0, share=0, everyone=0, notify=0):
 	"""Share a document; the caller needs the right to share it."""

@@ -16,7 +16,6 @@ no_value_fields = (
 	"Heading",
 )
 display_fieldtypes = tuple(kind for kind in no_value_fields if kind not in table_fields)
-numeric_fieldtypes = ("Currency", "Int", "Long Int", "Float", "Percent", "Check")
 float_like_fields = ("Float", "Currency", "Percent", "Rating")
 datetime_fields = ("Datetime", "Date", "Time")
 core_doctypes = ("DocType", "DocField", "DocPerm")

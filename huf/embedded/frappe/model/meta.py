@@ -164,8 +164,6 @@ class Meta:
 	def get_valid_columns(self) -> list[str]:
 		return self.valid_columns
 
-	get_valid_fields = get_valid_columns
-
 	def get_set_only_once_fields(self) -> list[_dict]:
 		"""Fields that keep their first value: those marked so, owner and creation."""
 		return [*(field for field in self.fields if field.set_only_once), *SET_ONCE]
@@ -233,7 +231,3 @@ def get_permitted_fields(doctype: str, parenttype=None, user=None, permission_ty
 		*standard,
 		*meta.get_permitted_fieldnames(parenttype, user=user, permission_type=permission_type or "read"),
 	]
-
-
-def get_table_columns(doctype: str) -> list[str]:
-	return frappe.db.get_table_columns(doctype)

@@ -53,17 +53,4 @@ def validate_url(txt: str, throw: bool = False, valid_schemes=None) -> bool:
 
 
 def __getattr__(name):
-	if name.startswith("__"):
-		raise AttributeError(name)
 	raise AttributeError(f"frappe.utils.{name} is not part of embedded mode: see huf/embedded/README.md")
-
-
-def get_site_path(*joins) -> str:
-	return frappe.get_site_path(*joins)
-
-
-def get_table_name(table_name: str, wrap_in_backticks: bool = False) -> str:
-	from frappe.database.schema import get_table_name
-
-	name = get_table_name(table_name)
-	return f"`{name}`" if wrap_in_backticks else name
