@@ -143,7 +143,7 @@ def start(home, port, host, open_browser):
 
 	def on_ready():
 		click.echo(f"  Huf {huf.__version__} is ready at {url_of(host, port)}   (stop with Ctrl-C)\n")
-		if not has_web_app(Path(huf.__file__).parent):
+		if not (Path(huf.__file__).parent / "www/huf.html").exists():
 			click.echo(
 				"  The web app is not built, so /huf is missing. Install without HUF_SKIP_UI to build it.\n"
 			)
@@ -151,10 +151,6 @@ def start(home, port, host, open_browser):
 			webbrowser.open(url_of(host, port))
 
 	serve(home, host, port, lambda: make_or_migrate_site(home), on_ready)
-
-
-def has_web_app(package: Path) -> bool:
-	return (package / "www" / "huf.html").exists()
 
 
 @cli.command()
@@ -184,19 +180,14 @@ def ask(home, agent, prompt, user, as_json):
 		if not frappe.db.exists("Agent", agent):
 			names = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc")
 			raise click.ClickException(f"There is no agent {agent!r}. Agents: {', '.join(names) or 'none'}.")
-		result = run_agent(agent, prompt)
+		from huf.ai.runs.entry import run_agent_sync
+
+		result = run_agent_sync(agent_name=agent, prompt=prompt)
 		click.echo(frappe.as_json(result) if as_json else describe_result(result))
 		if result.get("error") and not as_json:
 			click.echo(result["error"], err=True)
 		if not result.get("success"):
 			sys.exit(1)
-
-
-def run_agent(agent: str, prompt: str) -> dict:
-	"""{success, response, run, conversation, error ...}"""
-	from huf.ai.runs.entry import run_agent_sync
-
-	return run_agent_sync(agent_name=agent, prompt=prompt)
 
 
 def describe_result(result: dict) -> str:
