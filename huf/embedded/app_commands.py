@@ -1,4 +1,4 @@
-"""The command `huf new-app`, which creates an app for your own Python tools."""
+"""The commands `huf new-app`, which creates an app for your own Python tools, and `huf install-app`."""
 
 import re
 from pathlib import Path
@@ -52,7 +52,10 @@ def new_app(home, name):
 	with connected(home):
 		package = home / "apps" / name / name
 		if package.exists() or is_importable(name):
-			raise click.ClickException(f"There is a Python package {name} already. Choose another name.")
+			raise click.ClickException(
+				f"There is a Python package {name} already. Choose another name, or install it with "
+				f"`huf install-app {name}`."
+			)
 	write_files(package, name)
 	site.install_app(home, name)
 	site.migrate(home)
@@ -61,6 +64,27 @@ def new_app(home, name):
 	click.echo("  Example   add_vat, among the tools of agents; as a Custom Function it is")
 	click.echo(f"            {name}.huf_tools.example.add_vat")
 	click.echo("  After a change: restart `huf start`, which also lists new tools.")
+
+
+@cli.command("install-app")
+@click.argument("name")
+@click.pass_obj
+def install_app(home, name):
+	"""Install an app whose folder is in HUF_HOME/apps, or that pip has installed."""
+	with connected(home) as frappe:
+		if name in frappe.get_installed_apps():
+			raise click.ClickException(f"The app {name} is installed. `huf migrate` reads its files again.")
+		frappe.site_local.add_app_paths(str(site.sites_path(home)), [name])
+		if not NAME.fullmatch(name) or not is_importable(name):
+			raise click.ClickException(
+				f"There is no app {name}: neither the folder {home / 'apps' / name / name} nor an installed "
+				f"Python package {name}."
+			)
+		if not is_importable(f"{name}.hooks"):
+			raise click.ClickException(f"The Python package {name} is not an app: it has no hooks.py.")
+	site.install_app(home, name)
+	site.migrate(home)
+	click.echo(f"  Installed the app {name}. If the site is being served, restart `huf start`.")
 
 
 def is_importable(name: str) -> bool:

@@ -27,7 +27,8 @@ SECTIONS = {
 	"Stop": ("stop", "release"),
 	"Packs": ("packs", "import", "import-agent", "import-openapi", "remove", "export"),
 	"Measure": ("eval", "router"),
-	"Maintain": ("init", "migrate", "new-app", "set-password", "api-key", "execute", "console"),
+	"Maintain": ("init", "migrate", "set-password", "api-key", "execute", "console"),
+	"Develop": ("new-app", "install-app"),
 	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
 }
 

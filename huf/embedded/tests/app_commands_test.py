@@ -4,6 +4,8 @@ import frappe
 from click.testing import CliRunner
 
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.tools import registry
+from huf.embedded.app_commands import write_files
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool, unique
@@ -35,6 +37,29 @@ class TestNewApp(SiteTestCase):
 		self.assertEqual(result["response"], "12.", result)
 		tool_results = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
 		self.assertEqual(tool_results, ['{"gross": 12.0}'] * 2)
+
+	def test_app_that_another_site_made_is_installed_from_its_folder(self):
+		name = f"tools_{frappe.generate_hash(length=6)}"
+		write_files(self.home / "apps" / name / name, name)
+		refused = self.run_huf("new-app", name)
+		self.assertIn(f"install it with `huf install-app {name}`", refused.output)
+		result = self.run_huf("install-app", name)
+		self.assertEqual(result.exit_code, 0, result.output)
+		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
+		frappe.connect()
+		self.assertIn(name, frappe.get_installed_apps())
+		self.assertTrue(registry.find_code_tool(name, "add_vat"))
+		self.assertIn(f"The app {name} is installed", self.run_huf("install-app", name).output)
+
+	def test_what_is_no_app_is_not_installed(self):
+		for name, reason in (
+			("nowhere_at_all", "There is no app"),
+			("json", "it has no hooks.py"),
+			("../up", "no app"),
+		):
+			result = self.run_huf("install-app", name)
+			self.assertEqual(result.exit_code, 1, result.output)
+			self.assertIn(reason, result.output)
 
 	def test_execute_awaits_a_tool_and_prints_its_error_in_one_sentence(self):
 		name = self.make_app()
