@@ -9,17 +9,16 @@ from functools import partial
 from typing import Any
 
 import frappe
-from frappe.model.document import Document
 
-from huf.ai.core.arguments import check_arguments, parse_arguments
+from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import ResultText, to_text, truncate_result
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
-from huf.ai.tools.fields import to_visible_dict
 from huf.ai.tools.reads import Reads, tracking_reads
+from huf.ai.tools.results import collect, to_json_value
 from huf.ai.tools.second_person import SecondPerson
 from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
 
@@ -132,7 +131,7 @@ class ToolFunction:
 
 	async def invoke(self, context: Any, input_json: str) -> str:
 		"""The SDK's `on_invoke_tool`."""
-		arguments = parse_arguments(input_json)
+		arguments = drop_nulls(parse_arguments(input_json), self.parameters)
 		check_arguments(arguments, self.parameters)
 		return await self.start(arguments)
 
@@ -162,11 +161,13 @@ class ToolFunction:
 			result = self.function(**arguments)
 			if inspect.iscoroutine(result):
 				result = run_coroutine(result)
+			if inspect.isasyncgen(result):
+				result = run_coroutine(collect(result))
 			return self.finish(arguments, result, reads)
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
 		"""The result as text, with the origins of its untrusted content."""
-		visible = to_visible(result)
+		visible = to_json_value(result)
 		text = truncate_result(visible, self.result_limit)
 		# The end of a result, which may say that it is untrusted, is cut off first.
 		label = self.label(arguments, to_text(visible)) if self.label else ()
@@ -187,13 +188,6 @@ class ToolFunction:
 	def check_admission(self) -> None:
 		if self.admit:
 			self.admit()
-
-
-def to_visible(result: Any) -> Any:
-	"""A result with documents, also those of a list, as the fields that the user may read."""
-	if isinstance(result, Document):
-		return to_visible_dict(result)
-	return [to_visible(each) for each in result] if isinstance(result, list) else result
 
 
 def remove_tags(html: str) -> str:

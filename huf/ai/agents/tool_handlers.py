@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import frappe
 
 from huf.ai.core.call_key import CALL_KEY
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge import memory
@@ -18,7 +18,17 @@ from huf.ai.tools import custom_functions, document_tools, extraction, http, mes
 from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, RECALL, REMEMBER, SEND_MAIL
+from huf.ai.tools.types import (
+	CODE_TYPES,
+	CUSTOM_FUNCTION,
+	KNOWLEDGE,
+	MCP_TOOL,
+	NOTIFY,
+	READ_DOCUMENT,
+	RECALL,
+	REMEMBER,
+	SEND_MAIL,
+)
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the current run: (agent name, prompt) -> {run, status, response,
@@ -66,14 +76,24 @@ def handle_get_report_result(tool, filters=None):
 	return document_tools.get_report_result(tool.report, filters)
 
 
-def handle_custom_function(tool, **arguments):
-	function = custom_functions.find_offered_function(tool.function_path)
-	return custom_functions.call_function(function, arguments)
+def find_tool_function(tool) -> Callable:
+	"""The function of a tool in code. Raises ToolError if it is gone."""
+	try:
+		if tool.types == CUSTOM_FUNCTION:
+			return custom_functions.find_offered_function(tool.function_path)
+		return registry.find_code_tool(tool.provider_app, tool.function_path or tool.tool_name).function
+	except UsageError as error:
+		raise ToolError(str(error)) from error
 
 
-def handle_app_provided(tool, **arguments):
-	offer = registry.find_code_tool(tool.provider_app, tool.function_path or tool.tool_name)
-	return custom_functions.call_function(offer.function, arguments)
+def handle_code(tool, /, **arguments):
+	return custom_functions.call_function(find_tool_function(tool), arguments)
+
+
+def describe_code_call(tool, /, **arguments):
+	"""What a call would get. Raises ToolError for arguments that the function does not take."""
+	custom_functions.check_function_call(find_tool_function(tool), arguments)
+	return {"tool": tool.tool_name, "arguments": arguments}
 
 
 async def handle_http(tool, /, **arguments):
@@ -182,8 +202,7 @@ HANDLERS: dict[str, Callable] = {
 	"Cancel Document": handle_cancel_document,
 	"Amend Document": handle_amend_document,
 	"Get Amended Document": handle_get_amended_document,
-	"Custom Function": handle_custom_function,
-	"App Provided": handle_app_provided,
+	**dict.fromkeys(CODE_TYPES, handle_code),
 	"Attach File to Document": handle_attach_file_to_document,
 	"Get Report Result": handle_get_report_result,
 	"Get Value": handle_get_value,
@@ -199,5 +218,10 @@ HANDLERS: dict[str, Callable] = {
 	RECALL: handle_recall,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""
-REQUESTS: dict[str, Callable] = {"GET": describe_http, "POST": describe_http, SEND_MAIL: describe_new_mail}
+REQUESTS: dict[str, Callable] = {
+	"GET": describe_http,
+	"POST": describe_http,
+	SEND_MAIL: describe_new_mail,
+	**dict.fromkeys(CODE_TYPES, describe_code_call),
+}
 """By type: describes what a call would send."""

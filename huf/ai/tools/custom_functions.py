@@ -1,36 +1,18 @@
-"""Finds functions of apps by dotted path, describes them by their signature, and calls them as tools.
+"""Finds functions of apps by dotted path, and calls them as tools.
 
 People enter the path in a form, so only functions that an installed app offers can be reached.
 """
 
 import importlib
 import inspect
-import math
-import re
 from collections.abc import Callable
-from functools import lru_cache
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import frappe
 from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
-
-ARGUMENT = re.compile(r"^( *)(\w+)(?: \([^)]*\))?:\s+(\S.*(?:\n\1 +\S.*)*)$", re.MULTILINE)
-"""A parameter under "Args:" with its description; lines that are indented further continue it."""
-get_signature = lru_cache(maxsize=512)(inspect.signature)
-"""Cached, because reading a signature takes longer than most calls."""
-JSON_TYPES: dict[type, str] = {
-	str: "string",
-	int: "integer",
-	float: "number",
-	bool: "boolean",
-	dict: "object",
-	list: "array",
-	NoneType: "null",
-}
-
+from huf.ai.tools.signatures import convert_arguments, get_signature, takes_context
 
 PUBLIC_FUNCTIONS = "huf.ai.tool_functions"
 """Functions of Huf that are offered in addition to those of its hook and `@tool`."""
@@ -82,11 +64,18 @@ def call_function(function: Callable, arguments: dict, context: dict | None = No
 	"""Call with keyword arguments, or with (args, user_context) if that is the function's signature."""
 	if takes_context(function):
 		return function(arguments, context or build_user_context())
+	converted = convert_arguments(function, arguments)
 	try:
-		return function(**arguments)
+		return function(**converted)
 	except TypeError:
-		check_signature(function, arguments)
+		check_signature(function, converted)
 		raise
+
+
+def check_function_call(function: Callable, arguments: dict) -> None:
+	"""Raises ToolError if the function does not take the arguments."""
+	if not takes_context(function):
+		check_signature(function, convert_arguments(function, arguments))
 
 
 def check_signature(function: Callable, arguments: dict) -> None:
@@ -97,64 +86,7 @@ def check_signature(function: Callable, arguments: dict) -> None:
 		raise ToolError(f"The arguments do not fit the function: {error}.") from None
 
 
-def takes_context(function: Callable) -> bool:
-	"""Whether it is `async (args, user_context)`."""
-	names = list(get_signature(function).parameters)
-	return inspect.iscoroutinefunction(function) and names == ["args", "user_context"]
-
-
 def build_user_context() -> dict:
 	user = frappe.session.user
 	email = frappe.db.get_value("User", user, "email")
 	return {"user_id": user, "user_email": email, "user_role": frappe.get_roles(user)}
-
-
-def build_schema(function: Callable) -> dict:
-	"""A JSON schema from a signature: types from annotations, descriptions from "Args:"; without a default,
-	required.
-	"""
-	if takes_context(function):
-		return {"type": "object", "properties": {}}
-	hints = get_type_hints(function)
-	arguments = ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2])
-	descriptions = {name: " ".join(text.split()) for _indent, name, text in arguments}
-	properties, required, open_ended = {}, [], False
-	for name, parameter in get_signature(function).parameters.items():
-		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-			open_ended = open_ended or parameter.kind is parameter.VAR_KEYWORD
-			continue
-		properties[name] = build_type_schema(hints.get(name))
-		if name in descriptions:
-			properties[name]["description"] = descriptions[name]
-		if parameter.default is parameter.empty:
-			required.append(name)
-		elif is_json_scalar(parameter.default):
-			properties[name]["default"] = parameter.default
-	return {
-		"type": "object",
-		"properties": properties,
-		"required": required,
-		"additionalProperties": open_ended,
-	}
-
-
-def is_json_scalar(value: Any) -> bool:
-	return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
-
-
-def build_type_schema(hint: Any) -> dict:
-	"""The JSON schema of an annotation; {} accepts anything, for annotations without a JSON type."""
-	if get_origin(hint) is Literal:
-		choices = get_args(hint)
-		types = {JSON_TYPES.get(type(each)) for each in choices}
-		return ({"type": types.pop()} if len(types) == 1 else {}) | {"enum": list(choices)}
-	parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-	kinds = [JSON_TYPES.get(get_origin(part) or part) for part in parts]
-	if None in kinds:
-		return {}
-	schema: dict = {"type": kinds[0] if len(kinds) == 1 else kinds}
-	if "array" in kinds:
-		# OpenAI refuses lists without an item type.
-		of = get_args(parts[kinds.index("array")])
-		schema["items"] = build_type_schema(of[0]) if of else {}
-	return schema

@@ -9,11 +9,14 @@ other files.
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from traceback import extract_tb
 from typing import Any
 
 import frappe
@@ -23,9 +26,12 @@ from huf.ai.core.progress import report_progress as report_progress
 from huf.ai.core.types import Effect
 from huf.ai.loop.plan_prompts import describe_tools
 from huf.ai.tools import custom_functions
+from huf.ai.tools.signatures import build_schema, check_annotations, describe_function
 from huf.ai.tools.types import TOOL_NAME
 
 FOLDER = "huf_tools"
+MARKS = "__huf_tools__"
+"""The name under which a module holds its tools by name."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +141,11 @@ def tool(
 	"""
 
 	text = description if isinstance(description, str) else None
+	caller = sys._getframe(1).f_globals
 
 	def mark(function: Callable) -> Callable:
-		register_tool(name or function.__name__, function, text, parameters=parameters, **declared)
+		check_function(function)
+		record_tool(caller, name or function.__name__, function, text, parameters=parameters, **declared)
 		return function
 
 	return mark(description) if callable(description) else mark
@@ -151,25 +159,51 @@ def register_tool(
 	parameters: dict | None = None,
 	**declared: Any,
 ) -> None:
-	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
+	"""Mark a function, or the method of an object, as a tool under a name; also `async (args, user_context)`.
 
-	The mark is an attribute of the function, which may have several names; sites that load its module see it.
-	Raises ValueError for a name that models do not accept, or that is registered already.
+	Sites that load the module which calls this see it; a function may have several names. Raises ValueError
+	for a name that models do not accept, or that is registered already, and for what is no function.
+	"""
+	check_function(func)
+	caller = sys._getframe(1).f_globals
+	app = caller["__name__"].partition(".")[0]
+	record_tool(caller, name, func, description, app=app, parameters=parameters, **declared)
+
+
+def record_tool(caller: dict, name: str, function: Callable, *description: str | None, **how: Any) -> None:
+	"""Record a tool in the module that registers it and in the one that defines its function.
+
+	`caller`: the names of the former. An attribute of the function says that it is offered.
 	"""
 	if not TOOL_NAME.fullmatch(name):
 		raise ValueError(
 			f"{name!r} is not a name for a tool. Use only letters, digits, _ and -, and at most 64 of them."
 		)
-	marks = get_marks(func)
-	if name in marks or any(each.name == name for each in find_marked_tools(func.__module__)):
-		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
-	tool = build_code_tool(name, func, description, parameters=parameters, **declared)
-	func.huf_tool = {**marks, name: tool}  # type: ignore[attr-defined]
+	own = vars(sys.modules[function.__module__]) if function.__module__ in sys.modules else caller
+	for names in (caller, own):
+		first = names.get(MARKS, {}).get(name)
+		if first and (names is caller or first.function is not function):
+			raise ValueError(f"Tool {name!r} is already registered by {first.module}")
+	tool = build_code_tool(name, function, *description, **how)
+	for names in (caller, own):
+		names.setdefault(MARKS, {})[name] = tool
+	if inspect.isfunction(function):
+		function.huf_tool = True  # type: ignore[attr-defined]
 
 
-def get_marks(func: Callable) -> dict[str, CodeTool]:
-	"""The tools that a function is registered as, by name."""
-	return getattr(func, "huf_tool", {})
+def check_function(function: Callable) -> None:
+	"""Raises ValueError for what cannot be a tool, saying what to do."""
+	label = getattr(function, "__qualname__", type(function).__name__)
+	if isinstance(function, staticmethod | classmethod):
+		raise ValueError(f"{label}: put @tool below @staticmethod. A class method is no tool.")
+	if not (inspect.isfunction(function) or inspect.ismethod(function)):
+		raise ValueError(f"{label} is no function. Write a function that calls it.")
+	first = next(iter(inspect.signature(function).parameters), "")
+	if inspect.isfunction(function) and first in ("self", "cls") and "." in label.rpartition("<locals>.")[2]:
+		raise ValueError(
+			f"{label} is a method, and a tool has no object. Write a function, or register the method of an "
+			f"object: register_tool({function.__name__!r}, some_object.{function.__name__})."
+		)
 
 
 def build_code_tool(
@@ -181,12 +215,13 @@ def build_code_tool(
 	parameters: dict | None = None,
 	**declared: Any,
 ) -> CodeTool:
-	summary = (inspect.getdoc(function) or "").partition("\n\n")[0]
+	if not parameters:
+		check_annotations(function)
 	return CodeTool(
 		name,
 		app or function.__module__.partition(".")[0],
-		description or " ".join(summary.split()) or name.replace("_", " "),
-		parameters or custom_functions.build_schema(function),
+		description or describe_function(function) or name.replace("_", " "),
+		parameters or build_schema(function),
 		declare(**declared),
 		function,
 	)
@@ -232,8 +267,9 @@ def find_code_tool(app: str, name: str) -> CodeTool:
 	if name in found.tools:
 		return found.tools[name]
 	reasons = "".join(f" {fault}." for fault in found.faults)
-	offered = ", ".join(found.tools) or "no tools"
-	raise UsageError(f"The app {app!r} does not offer {name!r} (it offers: {offered}).{reasons}")
+	similar = ", ".join(get_close_matches(name, found.tools))
+	hint = f" (similar: {similar})" if similar else ""
+	raise UsageError(f"The app {app!r} does not offer {name!r}{hint}.{reasons}")
 
 
 def list_pack_modules(app: str) -> list[str]:
@@ -244,6 +280,8 @@ def list_pack_modules(app: str) -> list[str]:
 
 def list_folder_modules(app: str) -> list[str]:
 	folder = importlib.util.find_spec(f"{app}.{FOLDER}")
+	if folder and folder.submodule_search_locations is None:
+		return [folder.name]  # huf_tools.py
 	names = pkgutil.iter_modules(folder.submodule_search_locations or ()) if folder else ()
 	return [
 		f"{app}.{FOLDER}.{each.name}"
@@ -259,11 +297,19 @@ def load_tools(app: str, entry: str | dict) -> CodeTools:
 		tools = find_marked_functions(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
 	except Exception as error:  # the boundary around an app's code, which an import runs
 		label = entry if isinstance(entry, str) else entry.get("tool_name")
-		found.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
+		reason = f"{type(error).__name__}: {error}{describe_place(error, str(label))}"
+		found.faults.append(f"The tools of {label} could not be loaded: {reason}")
 		return found
 	for each in tools:
 		found.add(each)
 	return found
+
+
+def describe_place(error: Exception, module: str) -> str:
+	"""The last line of the module that led to an error, as " (file, line 3)"; "" if it is in none."""
+	end = module.replace(".", os.sep) + ".py"
+	lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename.endswith(end)]
+	return f" ({os.path.basename(end)}, line {lines[-1]})" if lines else ""
 
 
 def find_marked_functions(module: str) -> list[CodeTool]:
@@ -273,10 +319,8 @@ def find_marked_functions(module: str) -> list[CodeTool]:
 
 
 def find_marked_tools(module: str) -> list[CodeTool]:
-	"""The tools that a module defines; [] if it is not imported."""
-	members = vars(sys.modules[module]).values() if module in sys.modules else ()
-	functions = (each for each in members if inspect.isfunction(each) and each.__module__ == module)
-	return [mark for each in functions for mark in get_marks(each).values()]
+	"""The tools that a module registers or defines; [] if it is not imported."""
+	return [*getattr(sys.modules.get(module), MARKS, {}).values()]
 
 
 def build_hook_tool(app: str, entry: dict) -> CodeTool:

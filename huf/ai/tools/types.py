@@ -45,7 +45,8 @@ SINGLE_TYPES = frozenset(
 	["Get Document", "Get Multiple Documents", "Update Document", "Update Multiple Documents", "Set Value"]
 )
 """Types that fit a DocType with one document, which cannot be listed and is not created."""
-CODE_TYPES = ("Custom Function", "App Provided")
+CUSTOM_FUNCTION = "Custom Function"
+CODE_TYPES = (CUSTOM_FUNCTION, "App Provided")
 """Types whose calls run an app's own code."""
 NO_PARAMETERS = "-"
 """A value of Sensitive Parameters that means none; blank means all."""

@@ -15,6 +15,7 @@ from huf.ai.tools import custom_functions, registry
 from huf.ai.tools.extraction import parse_schema
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
+from huf.ai.tools.signatures import build_schema
 from huf.ai.tools.types import (
 	DOCTYPE_FIELD,
 	MCP_TOOL,
@@ -214,7 +215,7 @@ class AgentToolFunction(Document):
 			return self.parse_operation().schema
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
 			offered = self.offered()
-			return offered.parameters if offered else custom_functions.build_schema(self.function())
+			return offered.parameters if offered else build_schema(self.function())
 		if self.types == "Custom Function":
 			self.function()
 		return build_parameters(self)

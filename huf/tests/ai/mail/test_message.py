@@ -258,7 +258,9 @@ class TestPreprocessors(unittest.TestCase):
 		self.assertLess(len(prepared.prompt), 41_000)
 		self.assertTrue(prepared.prompt.endswith("[Truncated: the first 40,000 of 49,999 characters.]"))
 		self.assertEqual(prepared.body, message.text)
-		self.assertIn("[Truncated: the first 12,000 of 49,999 characters.]", draft_prompt(message, "Question"))
+		self.assertIn(
+			"[Truncated: the first 12,000 of 49,999 characters.]", draft_prompt(message, "Question")
+		)
 
 	def test_text_of_an_invitation_without_words_is_its_calendar_entry(self):
 		head = b"From: a@b.example\r\nContent-Type: multipart/alternative; boundary=x\r\n\r\n"

@@ -1,15 +1,18 @@
 """App functions as tools: which are found, how they are described, how they are called."""
 
 import functools
+from datetime import date
 from typing import Literal
 from unittest import mock
 
 import frappe
 
+from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.tools import custom_functions
 from huf.ai.tools.registry import tool
+from huf.ai.tools.signatures import build_schema
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_tool
 
@@ -19,6 +22,11 @@ HERE = __name__
 @tool()
 def add(a: int, b: int = 1, note: str | None = None) -> int:
 	return a + b
+
+
+@tool(effect="external")
+def schedule(tool: str, day: date | None = None, row: str = "") -> dict:
+	return {"tool": tool, "day": day}
 
 
 def book(action: Literal["create", "cancel"], seats: Literal[1, 2] = 1, mixed: Literal["a", 1] = "a") -> None:
@@ -80,14 +88,14 @@ class TestCustomFunctions(SiteTestCase):
 			self.assertRegex(str(refused.exception), "@tool.*whitelist.*huf_tools|not a function|no function")
 
 	def test_json_schema_is_built_from_the_signature(self):
-		schema = custom_functions.build_schema(add)
+		schema = build_schema(add)
 		self.assertEqual(schema["required"], ["a"])
 		self.assertEqual(schema["properties"]["b"], {"type": "integer", "default": 1})
 		self.assertEqual(schema["properties"]["note"], {"type": ["string", "null"]})
 		self.assertFalse(schema["additionalProperties"])
 
 	def test_literal_choices_have_a_type(self):
-		properties = custom_functions.build_schema(book)["properties"]
+		properties = build_schema(book)["properties"]
 		self.assertEqual(properties["action"], {"type": "string", "enum": ["create", "cancel"]})
 		self.assertEqual(properties["seats"], {"type": "integer", "enum": [1, 2], "default": 1})
 		self.assertEqual(properties["mixed"], {"enum": ["a", 1], "default": "a"})
@@ -130,3 +138,22 @@ class TestCustomFunctions(SiteTestCase):
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
 		with self.assertRaisesRegex(frappe.ValidationError, "does not offer"):
 			make_tool("App Provided", provider_app="huf")
+
+	def test_parameters_may_be_named_like_those_of_huf(self):
+		row = frappe.get_doc(
+			"Agent Tool Function", make_tool("Custom Function", function_path=f"{HERE}.schedule")
+		)
+		result = run_coroutine(create_tool(row).on_invoke_tool(None, '{"tool": "saw", "day": "2026-01-02"}'))
+		self.assertEqual(frappe.parse_json(result), {"tool": "saw", "day": "2026-01-02"})
+
+	def test_call_that_does_not_fit_is_refused_before_anybody_is_asked(self):
+		row = frappe.get_doc(
+			"Agent Tool Function", make_tool("Custom Function", function_path=f"{HERE}.schedule")
+		)
+		found = create_tool(row)
+		self.assertEqual(found.describe({"tool": "saw"}), {"tool": row.name, "arguments": {"tool": "saw"}})
+		with self.assertRaisesRegex(ToolError, "day: .*valid date"):
+			found.describe({"tool": "saw", "day": "soon"})
+		row.function_path = f"{HERE}.removed"
+		with self.assertRaisesRegex(ToolError, "There is no function at"):
+			create_tool(row).describe({"tool": "saw"})

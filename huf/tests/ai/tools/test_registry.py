@@ -42,6 +42,9 @@ register_tool("{name}", report, "Sales of a region")
 """
 
 
+REGISTRY = "huf.ai.tools.registry"
+
+
 class TestToolFiles(SiteTestCase):
 	def setUp(self):
 		super().setUp()
@@ -153,6 +156,61 @@ class TestToolFiles(SiteTestCase):
 		registry.register_tool(other, report)
 		with self.assertRaisesRegex(ValueError, f"^Tool '{other}' is already registered"):
 			registry.register_tool(other, report)
+
+	def test_fault_names_the_line_of_the_file(self):
+		self.write(
+			"huf_tools/typo.py", f'X = 1\nfrom {REGISTRY} import tool\n\n@tool(efect="read")\ndef f(): ...'
+		)
+		self.assertIn("'efect' (typo.py, line 4)", registry.load_app_tools(self.app).faults[0])
+
+	def test_functions_of_other_modules_methods_and_loops_are_registered(self):
+		self.write(
+			"service.py", "class Service:\n\tdef rate(self, day: str): ...\n\ndef total(day: str): ...\n"
+		)
+		lines = (
+			f"from {self.app}.service import Service, total",
+			f"from {REGISTRY} import register_tool, tool",
+			f'register_tool("total_{self.sales}", total)',
+			f'register_tool("rate_{self.sales}", Service().rate)',
+			"for each in ('a', 'b'):",
+			f'\tregister_tool(f"{{each}}_{self.sales}", lambda day: day)',
+			"def hide(function):\n\treturn lambda *args: function(*args)",
+			f"@hide\n@tool\ndef hidden_{self.sales}(day: str): ...",
+			f"class Group:\n\t@staticmethod\n\t@tool\n\tdef static_{self.sales}(day: str): ...",
+		)
+		self.write("huf_tools/wide.py", "\n".join(lines))
+		found = registry.load_app_tools(self.app)
+		self.assertEqual(found.faults, [])
+		for word in ("total", "rate", "a", "b", "hidden", "static"):
+			tool = found.tools[f"{word}_{self.sales}"]
+			self.assertEqual((tool.app, list(tool.parameters["properties"])), (self.app, ["day"]), word)
+
+	def test_what_is_no_function_is_refused_with_advice(self):
+		lines = f"from functools import partial\nfrom {REGISTRY} import register_tool, tool\n"
+		for number, (text, advice) in enumerate(
+			(
+				(
+					"class A:\n\t@tool\n\tdef f(self, day): ...",
+					r"A.f is a method.*register_tool\('f', some_object.f",
+				),
+				("register_tool('p', partial(print, 1))", "partial is no function. Write a function"),
+				("class A:\n\t@tool\n\t@staticmethod\n\tdef f(day): ...", "put @tool below @staticmethod"),
+			)
+		):
+			with self.subTest(text):
+				self.write(f"huf_tools/odd_{number}.py", lines + text)
+				self.assertRegex(registry.load_app_tools(self.app).faults[number], advice)
+
+	def test_a_file_instead_of_the_folder_offers_tools(self):
+		(self.root / self.app / "huf_tools/rates.py").unlink()
+		(self.root / self.app / "huf_tools").rmdir()
+		self.write("huf_tools.py", RATES.format(name=self.rates))
+		importlib.invalidate_caches()
+		self.assertIn(self.rates, registry.load_app_tools(self.app).tools)
+
+	def test_a_similar_name_is_suggested_for_a_lost_tool(self):
+		with self.assertRaisesRegex(UsageError, rf"does not offer '{self.rates}s' \(similar: {self.rates}"):
+			registry.find_code_tool(self.app, f"{self.rates}s")
 
 	def test_refresh_keeps_the_definition_of_a_tool_whose_file_is_missing(self):
 		record_offered_tools()
