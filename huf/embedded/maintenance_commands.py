@@ -1,4 +1,4 @@
-"""The commands `huf audit`, `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
+"""The commands `huf audit`, `huf errors`, `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
 
 import errno
 import os
@@ -36,6 +36,21 @@ def audit(home, since, until):
 			for entry in entries:
 				click.echo(json.dumps(entry, ensure_ascii=False, default=str))
 			since = datetime.fromisoformat(entries[-1]["time"])
+
+
+@cli.command()
+@click.option("--last", default=5, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@click.pass_obj
+def errors(home, last):
+	"""Print the latest errors with their tracebacks, the newest at the end."""
+	with connected(home) as frappe:
+		fields = ["creation", "method", "error"]
+		found = frappe.get_all("Error Log", fields=fields, order_by="creation desc", limit=last)
+	for each in reversed(found):
+		click.secho(f"{each.creation:%Y-%m-%d %H:%M:%S}  {each.method}", bold=True)
+		click.echo(f"{(each.error or '').rstrip()}\n")
+	if not found:
+		click.echo("There are no errors.")
 
 
 @cli.command()

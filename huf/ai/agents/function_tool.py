@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -211,6 +212,10 @@ def messages_dropped() -> Iterator[None]:
 		yield
 	except SystemExit as error:
 		raise ToolError(f"The function called sys.exit({error.code!r}).") from error
+	except KeyboardInterrupt as error:
+		if threading.current_thread() is threading.main_thread():  # Ctrl-C
+			raise
+		raise ToolError("The function raised KeyboardInterrupt.") from error
 	except frappe.PermissionError as error:
 		error.args = (remove_tags(str(error) or frappe.flags.error_message or ""),)
 		raise
@@ -224,6 +229,9 @@ def messages_dropped() -> Iterator[None]:
 			error.args = (f"Values are missing in {error}",)
 		raise
 	except frappe.ValidationError as error:
+		if error.args and isinstance(error.args[0], list | tuple):
+			# of frappe.throw with as_list
+			error.args = ("\n".join(map(str, error.args[0])),)
 		if "</" in str(error):
 			# It was written for a browser.
 			error.args = (remove_tags(str(error)),)

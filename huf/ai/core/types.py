@@ -252,6 +252,7 @@ class ToolResult:
 	"""How a call ended.
 
 	`stopped`: a guard broke it off. `cached`: an earlier call's result. `origins`: of untrusted content.
+	`traceback`: of an error that the tool's code did not expect.
 	"""
 
 	call: Call
@@ -261,6 +262,7 @@ class ToolResult:
 	stopped: bool = False
 	cached: bool = False
 	origins: tuple[str, ...] = ()
+	traceback: str = ""
 
 	@cached_property
 	def ok(self) -> bool:

@@ -12,10 +12,21 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from traceback import format_exception
 from typing import Any
 
 from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments
-from huf.ai.core.errors import OutcomeUnknown, RunPaused, RunStopped, ToolError, ToolTimeout
+from huf.ai.core.errors import (
+	LeaseLost,
+	ModelError,
+	OutcomeUnknown,
+	RunHeld,
+	RunPaused,
+	RunStopped,
+	ToolError,
+	ToolTimeout,
+	UsageError,
+)
 from huf.ai.core.event_loops import Finished
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.json_text import ResultText, to_text
@@ -33,6 +44,7 @@ MAX_SIDE_BY_SIDE = 8
 """Concurrent calls; each may hold a thread and a database connection."""
 TOO_MANY_PER_TURN = f"Not called: more than {MAX_CALLS_PER_TURN} calls at once. Make fewer calls in one turn."
 TOO_MANY_PER_RUN = "Not called: {name} has reached its limit of {maximum} calls per run. Continue without it."
+EXPECTED = (ToolError, UsageError, ToolTimeout, ModelError, RunStopped, LeaseLost, RunHeld, CancelledError)
 NOT_STARTED = "Not called: the run was stopped first."
 
 
@@ -66,7 +78,7 @@ async def perform(
 	"""
 	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}), origins=call.origins)
-	started, stopped = time.monotonic(), False
+	started, stopped, traceback = time.monotonic(), False, ""
 	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
 	# tool's transaction.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
@@ -74,26 +86,38 @@ async def perform(
 	with listening(listen) as reported:
 		try:
 			finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
-			status, text, origins = read_finished(finished)
+			status, text, origins, traceback = read_finished(finished)
 		except (OutcomeUnknown, ToolTimeout, RunStopped) as error:
 			stopped = isinstance(error, RunStopped)
 			status, text, origins = status_of_abandoned(call), to_record(describe_error(error)), ()
 	if call.tool.origin and call.tool.origin not in origins:
 		origins = (*origins, call.tool.origin)
 	duration_ms = round((time.monotonic() - started) * 1000)
-	return ToolResult(call, status, text, duration_ms, stopped, origins=origins)
+	return ToolResult(call, status, text, duration_ms, stopped, origins=origins, traceback=traceback)
 
 
-def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]:
-	"""The result for what a tool returned or raised. Raises RunPaused and OutcomeUnknown."""
+def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...], str]:
+	"""Status, text, origins and traceback for what a tool returned or raised. Raises RunPaused and
+	OutcomeUnknown.
+	"""
 	try:
 		result = finished.result()
 		origins = result.origins if isinstance(result, ResultText) else ()
-		return CallStatus.SUCCESS, to_record(result), origins
+		return CallStatus.SUCCESS, to_record(result), origins, ""
 	except (OutcomeUnknown, RunPaused):
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
-		return CallStatus.FAILED, to_record(describe_error(error)), getattr(error, "origins", ())
+		text, origins = to_record(describe_error(error)), getattr(error, "origins", ())
+		return CallStatus.FAILED, text, origins, format_unexpected(error)
+
+
+def format_unexpected(error: BaseException) -> str:
+	"""The traceback of an error; "" of one whose message is meant for its reader, as those of Frappe, which
+	have a status of HTTP.
+	"""
+	if isinstance(error, EXPECTED) or hasattr(error, "http_status_code"):
+		return ""
+	return mask_secrets("".join(format_exception(error)))
 
 
 def to_record(result: Any) -> str:

@@ -26,7 +26,7 @@ from huf.ai.storage import drafts
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
-from huf.ai.storage.rows import digest
+from huf.ai.storage.rows import digest, log_unexpected_error
 from huf.ai.storage.run_rows import suspend_with_usage
 from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.storage.users import read_deputy
@@ -147,6 +147,8 @@ class Approvals:
 		frappe.db.rollback()
 		if proposals:
 			return proposals[0]
+		log_unexpected_error(tool.name, result.traceback, self.run)
+		frappe.db.commit()
 		return replace(call, error=json.loads(result.text)["error"], origins=result.origins)
 
 	def as_approved(self, call: Call, draft: Any) -> Call:

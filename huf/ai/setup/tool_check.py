@@ -22,6 +22,7 @@ from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import request_proposal
+from huf.ai.storage.rows import log_unexpected_error
 
 if TYPE_CHECKING:
 	from huf.ai.agents.function_tool import EffectTool
@@ -53,6 +54,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 		call = prepare_one(request, 0, {name: callable_tool})
 		tool_result = run_coroutine(perform(call))
 		frappe.db.rollback()
+	log_unexpected_error(name, tool_result.traceback)
 	return {
 		"ok": tool_result.status is CallStatus.SUCCESS,
 		"text": tool_result.text,

@@ -41,7 +41,15 @@ from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun, to_usage_fields
-from huf.ai.storage.rows import MAX_ID_CHARS, clip, commit_before_effect, insert_row, shorten_id, update_row
+from huf.ai.storage.rows import (
+	MAX_ID_CHARS,
+	clip,
+	commit_before_effect,
+	insert_row,
+	log_unexpected_error,
+	shorten_id,
+	update_row,
+)
 from huf.ai.storage.run_rows import is_cancel_cached
 from huf.ai.storage.waiting_runs import Wait, waiting_runs
 
@@ -289,6 +297,7 @@ class RunJournal:
 			self.lease.hold()
 		if call.effect is Effect.WRITE and tool_result.ok:
 			self.lease.check_stops(call.request.name)
+		log_unexpected_error(call.request.name, tool_result.traceback, self.run)
 		contacts = "\n".join(self.list_contacts(tool_result))
 		ending = {
 			"status": tool_result.status.value,

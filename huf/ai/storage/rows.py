@@ -182,3 +182,10 @@ def clip(text: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
 def clip_line(text: str, max_chars: int) -> str:
 	"""The text on one line, cut to `max_chars`."""
 	return clip(" ".join(text.split()), max_chars)
+
+
+def log_unexpected_error(tool: str, traceback: str, run: str | None = None) -> None:
+	"""Write an Error Log for an error that a tool's code did not expect; nothing without a traceback."""
+	if traceback:
+		# Without a message Frappe adds the values of variables.
+		frappe.log_error(f"The tool {tool} failed", clip(traceback), "Agent Run" if run else None, run)

@@ -70,6 +70,16 @@ class TestNewApp(SiteTestCase):
 		self.assertEqual(self.run_huf(*words, '{"n": 4}').output, "8\n")
 		self.assertEqual(self.run_huf(*words, '{"n": -4}').output, "Error: Not below 0.\n")
 
+	def test_errors_prints_the_latest_tracebacks(self):
+		for word in ("first", "second", "third"):
+			frappe.get_doc(
+				{"doctype": "Error Log", "method": f"The {word}", "error": f"{word} trace"}
+			).insert()
+		frappe.db.commit()
+		printed = self.run_huf("errors", "--last", "2").output
+		self.assertNotIn("first trace", printed)
+		self.assertRegex(printed, r"(?s)\d\d:\d\d  The second\nsecond trace\n.*The third\nthird trace")
+
 	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
 		name = self.make_app()
 		folder = self.home / "apps" / name / name / "huf_packs" / "broken"
