@@ -128,7 +128,9 @@ def check_models(frappe) -> CheckResult:
 
 
 def check_tools() -> CheckResult:
+	from huf.ai.tools.lost_tools import list_lost_tools
 	from huf.ai.tools.registry import list_tool_faults
 
-	faults = list_tool_faults()
+	# A file that cannot be loaded explains why its tools are lost.
+	faults = list_tool_faults() or [*list_lost_tools()]
 	return CheckResult("tools", not faults, "; ".join(faults) or "all tools of apps and packs are loaded")

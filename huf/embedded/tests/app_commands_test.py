@@ -1,5 +1,7 @@
 """`huf new-app` creates an app whose Python tools agents can call."""
 
+import sys
+
 import frappe
 from click.testing import CliRunner
 
@@ -79,6 +81,18 @@ class TestNewApp(SiteTestCase):
 		printed = self.run_huf("errors", "--last", "2").output
 		self.assertNotIn("first trace", printed)
 		self.assertRegex(printed, r"(?s)\d\d:\d\d  The second\nsecond trace\n.*The third\nthird trace")
+
+	def test_doctor_names_a_renamed_tool_with_its_agents(self):
+		name = self.make_app()
+		agent = make_agent(tools=("add_vat",))
+		file = self.home / "apps" / name / name / "huf_tools" / "example.py"
+		file.write_text(file.read_text().replace("def add_vat(", "def add_tax("))
+		sys.modules.pop(f"{name}.huf_tools.example", None)
+		line = next(line for line in self.run_huf("doctor").output.splitlines() if " tools " in line)
+		reason = f"The app '{name}' does not offer 'add_vat' (similar: add_tax)."
+		self.assertIn(
+			f"WRONG  tools        The tool add_vat (agents: {agent}) cannot be called: {reason}", line
+		)
 
 	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
 		name = self.make_app()
