@@ -131,6 +131,5 @@ def check_tools() -> CheckResult:
 	from huf.ai.tools.lost_tools import list_lost_tools
 	from huf.ai.tools.registry import list_tool_faults
 
-	# A file that cannot be loaded explains why its tools are lost.
-	faults = list_tool_faults() or [*list_lost_tools()]
+	faults = [*list_tool_faults(), *list_lost_tools()]
 	return CheckResult("tools", not faults, "; ".join(faults) or "all tools of apps and packs are loaded")

@@ -52,8 +52,7 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 	Raises UsageError if people created records with it and `with_records` is False, or if something else
 	depends on it.
 	"""
-	if not frappe.db.exists(PACK, name):
-		raise UsageError(f"The pack {name!r} is not installed.")
+	check_installed(name)
 	user = user or frappe.session.user
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
@@ -78,6 +77,11 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 		frappe.db.commit()
 		frappe.clear_cache()
 	return [f"Removed: {format_counts(people)}", *lines] if people else lines
+
+
+def check_installed(name: str) -> None:
+	if not frappe.db.exists(PACK, name):
+		raise UsageError(f"The pack {name!r} is not installed.")
 
 
 def undo_install(name: str, user: str) -> None:

@@ -12,8 +12,8 @@ from huf.ai.tools.types import CODE_TYPES, CUSTOM_FUNCTION
 def list_lost_tools() -> Iterator[str]:
 	"""A sentence for each such tool, with the agents that have it."""
 	fields = ["name", "types", "provider_app", "function_path"]
-	filters = {"types": ["in", CODE_TYPES]}
-	for row in frappe.get_all("Agent Tool Function", filters, fields, order_by="name asc"):
+	wanted = {"types": ["in", CODE_TYPES]}
+	for row in frappe.get_all("Agent Tool Function", wanted, fields, order_by="name asc"):
 		try:
 			check_code(row)
 		except UsageError as error:

@@ -67,32 +67,42 @@ def build_schema(function: Callable) -> dict:
 	"""
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
-	documented = docstring_parser.parse(inspect.getdoc(function) or "").params
-	descriptions = {
-		name: " ".join((each.description or "").split())
-		for each in documented
-		for name in each.arg_name.split(", ")
-	}
-	types, properties, definitions, required = read_types(function), {}, {}, []
-	for name, each in types.items():
-		parameter = get_signature(function).parameters[name]
-		properties[name] = {key: value for key, value in each.schema.items() if key != "$defs"}
+	signature, types, descriptions = (
+		get_signature(function),
+		read_types(function),
+		read_descriptions(function),
+	)
+	definitions: dict[str, dict] = {}
+	for each in types.values():
 		definitions |= each.schema.get("$defs", {})
-		if text := descriptions.get(name):
-			properties[name]["description"] = text
-		default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
-		if default is Parameter.empty:
-			required.append(name)
-		elif is_json_scalar(default):
-			properties[name]["default"] = default
-	kinds = [each.kind for each in get_signature(function).parameters.values()]
+	properties = {
+		name: describe_parameter(signature.parameters[name], each.schema, descriptions.get(name))
+		for name, each in types.items()
+	}
+	kinds = [each.kind for each in signature.parameters.values()]
 	return {
 		"type": "object",
 		"properties": properties,
-		"required": required,
+		"required": [name for name in types if signature.parameters[name].default is Parameter.empty],
 		"additionalProperties": Parameter.VAR_KEYWORD in kinds,
 		**({"$defs": definitions} if definitions else {}),
 	}
+
+
+def read_descriptions(function: Callable) -> dict[str, str]:
+	"""What the docstring says about each parameter, on one line."""
+	found = docstring_parser.parse(inspect.getdoc(function) or "").params
+	texts = [(each.arg_name.split(", "), " ".join((each.description or "").split())) for each in found]
+	return {name: text for names, text in texts for name in names if text}
+
+
+def describe_parameter(parameter: Parameter, schema: dict, description: str | None) -> dict:
+	"""The schema of a parameter with its description and default, if it has them."""
+	described = {key: value for key, value in schema.items() if key != "$defs"}
+	if description:
+		described["description"] = description
+	default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+	return {**described, "default": default} if is_json_scalar(default) else described
 
 
 def is_json_scalar(value: Any) -> bool:
@@ -151,10 +161,10 @@ def read_type(hint: Any, default: Any) -> ParameterType:
 	from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 	# To leave an optional value out is the same as null, and simpler for a model.
-	given = get_args(hint)
-	is_optional = default is None and get_origin(hint) in (Union, UnionType) and NoneType in given
+	if default is None and get_origin(hint) in (Union, UnionType):
+		hint = Union[tuple(each for each in get_args(hint) if each is not NoneType)]  # noqa: UP007
 	try:
-		adapter = TypeAdapter(Union[tuple(set(given) - {NoneType})] if is_optional else hint)  # noqa: UP007
+		adapter: Any = TypeAdapter(hint)
 		return ParameterType(resolve_references(adapter.json_schema()), adapter)
 	except PydanticSchemaGenerationError:  # a class such as Document
 		return ParameterType({})
@@ -189,24 +199,24 @@ def resolve_references(schema: dict) -> dict:
 	contains itself keeps its `$defs`.
 	"""
 	definitions = schema.pop("$defs", {})
-	resolved = resolve(schema, definitions)
+	resolved = resolve_node(schema, definitions)
 	if "$ref" in json.dumps(resolved):
-		resolved["$defs"] = {name: resolve(each, {}) for name, each in definitions.items()}
+		resolved["$defs"] = {name: resolve_node(each, {}) for name, each in definitions.items()}
 	return resolved
 
 
-def resolve(node: Any, definitions: Mapping[str, dict], within: tuple[str, ...] = ()) -> Any:
+def resolve_node(node: Any, definitions: Mapping[str, dict], within: tuple[str, ...] = ()) -> Any:
 	"""`within`: names of the definitions in which the node stands."""
 	if isinstance(node, list):
-		return [resolve(each, definitions, within) for each in node]
+		return [resolve_node(each, definitions, within) for each in node]
 	if not isinstance(node, dict):
 		return node
 	name = node.get("$ref", "").removeprefix(REFERENCE)
 	if name in definitions and name not in within:
 		others = {key: value for key, value in node.items() if key != "$ref"}
-		return resolve({**definitions[name], **others}, definitions, (*within, name))
+		return resolve_node({**definitions[name], **others}, definitions, (*within, name))
 	# A title is text; a property of this name is a schema.
 	kept = {key: value for key, value in node.items() if key != "title" or isinstance(value, dict)}
 	if kept.get("type") == "array":
 		kept.setdefault("items", {})
-	return {key: resolve(value, definitions, within) for key, value in kept.items()}
+	return {key: resolve_node(value, definitions, within) for key, value in kept.items()}
