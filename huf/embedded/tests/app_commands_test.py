@@ -84,14 +84,17 @@ class TestNewApp(SiteTestCase):
 
 	def test_doctor_names_a_renamed_tool_with_its_agents(self):
 		name = self.make_app()
-		agent = make_agent(tools=("add_vat",))
-		file = self.home / "apps" / name / name / "huf_tools" / "example.py"
-		file.write_text(file.read_text().replace("def add_vat(", "def add_tax("))
-		sys.modules.pop(f"{name}.huf_tools.example", None)
+		folder = self.home / "apps" / name / name / "huf_tools"
+		text, tool = (folder / "example.py").read_text(), f"{name}_add"
+		(folder / "more.py").write_text(text.replace("add_vat", tool))
+		row = make_tool("App Provided", function_path=tool, provider_app=name)
+		agent = make_agent(tools=(row,))
+		(folder / "more.py").write_text(text.replace("add_vat", f"{tool}_tax"))
+		sys.modules.pop(f"{name}.huf_tools.more", None)
 		line = next(line for line in self.run_huf("doctor").output.splitlines() if " tools " in line)
-		reason = f"The app '{name}' does not offer 'add_vat' (similar: add_tax)."
+		reason = f"The app '{name}' does not offer '{tool}' (similar: {tool}_tax)."
 		self.assertTrue(line.startswith("WRONG"), line)
-		self.assertIn(f"The tool add_vat (agents: {agent}) cannot be called: {reason}", line)
+		self.assertIn(f"The tool {row} (agents: {agent}) cannot be called: {reason}", line)
 
 	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
 		name = self.make_app()
