@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -212,10 +211,6 @@ def messages_dropped() -> Iterator[None]:
 		yield
 	except SystemExit as error:
 		raise ToolError(f"The function called sys.exit({error.code!r}).") from error
-	except KeyboardInterrupt as error:
-		if threading.current_thread() is threading.main_thread():  # Ctrl-C
-			raise
-		raise ToolError("The function raised KeyboardInterrupt.") from error
 	except frappe.PermissionError as error:
 		error.args = (remove_tags(str(error) or frappe.flags.error_message or ""),)
 		raise

@@ -20,10 +20,6 @@ def raise_bug() -> None:
 	raise ValueError(f"no such key: {key}")
 
 
-def raise_interrupt() -> None:
-	raise KeyboardInterrupt
-
-
 def refuse() -> None:
 	raise ToolError("Ask for the name first.")
 
@@ -34,7 +30,6 @@ def throw() -> None:
 
 KINDS: dict[str, Callable] = {
 	"bug": raise_bug,
-	"interrupt": raise_interrupt,
 	"refuse": refuse,
 	"throw": throw,
 }
@@ -75,9 +70,6 @@ class TestToolErrors(SiteTestCase):
 		self.assertEqual(self.run_tool("refuse")[1]["error"], "Ask for the name first.")
 		self.assertEqual(self.run_tool("throw")[1]["error"], "One\nTwo")
 		self.assertEqual(self.read_log(), [])
-
-	def test_an_interrupt_raised_by_a_tool_ends_only_its_call(self):
-		self.assertEqual(self.run_tool("interrupt")[1]["error"], "The function raised KeyboardInterrupt.")
 
 	def test_traceback_of_a_failed_preview_is_logged(self):
 		frappe.db.set_value("Agent Tool Function", self.tool, "requires_approval", 1)
