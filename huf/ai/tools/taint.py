@@ -172,27 +172,24 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 	named, untrusted, later = [settings], [], []
 	for row in list_run_chain(run):
 		start = find_start_origin(row)
-		named.append(read_author_texts(row))
 		messages = read_messages(row.conversation)
 		earlier = read_earlier_texts(row.name)
-		origin = start or next(iter(row.origins), "")
+		named.append(read_author_texts(row))
+		by_person = []
 		for each in messages:
-			# Who wrote a message whose run was deleted is not known any more.
-			is_unknown = origin and not each.by_person and (start or each.is_orphan)
-			is_of_other = each.by_person and each.author != row.run_as
-			each.outside = OTHERS if is_of_other else origin if is_unknown else None
-		by_person = [each.content or "" for each in messages if not each.outside]
-		if not start:
+			if outside := find_outside_author(each, row, start):
+				untrusted.append((outside, each.content or ""))
+			else:
+				by_person.append(each.content or "")
+		if start:
+			untrusted.append((start, ""))
+		else:
 			by_person.append(row.prompt or "")
 			# With one message on record, the caller sent those before it.
 			by_person += earlier["user"] if len(messages) == 1 else []
 		if not row.parent_run or not find_origins(row.parent_run):
 			named += by_person
-		untrusted += [(each.outside, each.content or "") for each in messages if each.outside]
-		if start:
-			untrusted.append((start, ""))
-		for origin in row.origins:
-			untrusted += [(origin, text) for text in ("", *earlier["assistant"])]
+		untrusted += [(origin, text) for origin in row.origins for text in ("", *earlier["assistant"])]
 		untrusted += [
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
 		]
@@ -203,6 +200,17 @@ def read_evidence(run: str, settings: str = "") -> TextsByAuthor:
 			elif untrusted:
 				later.append((made.tool, made.result))
 	return TextsByAuthor(Text(*named), to_texts(untrusted), to_texts(later))
+
+
+def find_outside_author(message, run, start: str | None) -> str | None:
+	"""The origin of a message; None if the run's user or the site wrote it.
+
+	`start`: see `find_start_origin`.
+	"""
+	if message.by_person:
+		return OTHERS if message.author != run.run_as else None
+	# Who wrote a message whose run was deleted is not known any more.
+	return start or (next(iter(run.origins), None) if message.is_orphan else None)
 
 
 def read_earlier_texts(run: str) -> dict[str, list[str]]:
