@@ -271,24 +271,17 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 				for match in pattern.finditer(clause, 0, denial.start() if denial else len(clause)):
 					if found.get(kind):
 						break
-					if is_denied(clause[: match.start()], clause[match.end() :]):
-						continue
 					claimed = judge(language, clause, match, is_first, subject[language])
-					if claimed and is_reported and not subject[language]:
-						claimed = False
 					if claimed is not None:
-						found[kind] = claimed
+						found[kind] = claimed and (subject[language] or not is_reported)
 	return list(found.items())
-
-
-def is_denied(before: str, after: str) -> bool:
-	"""Whether the words directly around a verb say that it was not done."""
-	return bool(NEGATED.search(before) or OF_NOTHING.match(after))
 
 
 def judge(language: str, clause: str, match: re.Match, is_first: bool, is_continued: bool) -> bool | None:
 	"""True: the author claims it; False: the author reports it; None: it is not a claim."""
 	before, after = clause[: match.start()], clause[match.end() :]
+	if NEGATED.search(before) or OF_NOTHING.match(after):
+		return None
 	# Before "creé", a Spanish "la" is no article but the object.
 	is_adjective = not match[0].endswith(("é", "í"))
 	if is_adjective and re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
