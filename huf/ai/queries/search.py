@@ -37,10 +37,7 @@ def search_doctype(kind: str, doctype: str, title: str, detail: str, text: str) 
 		order_by="modified desc",
 		limit_page_length=ROWS_PER_KIND,
 	)
-	return [
-		{"kind": kind, "doctype": doctype, "name": row.name, "title": row[title], "detail": row[detail]}
-		for row in rows
-	]
+	return [build_hit(kind, doctype, row.name, row[title], row[detail]) for row in rows]
 
 
 def search_records(text: str) -> list[dict]:
@@ -50,20 +47,15 @@ def search_records(text: str) -> list[dict]:
 		if len(found) >= MAX_RECORDS:
 			break
 		if text.lower() in doctype.lower():
-			found.append(
-				{"kind": "doctype", "doctype": doctype, "name": doctype, "title": doctype, "detail": ""}
-			)
+			found.append(build_hit("doctype", doctype, doctype, doctype))
 		if frappe.get_meta(doctype).issingle:
 			continue
-		title = frappe.get_meta(doctype).title_field or "name"
+		title_field = frappe.get_meta(doctype).title_field or "name"
 		for row in records.list_records(doctype, text, limit=ROWS_PER_KIND):
-			found.append(
-				{
-					"kind": "record",
-					"doctype": doctype,
-					"name": row.name,
-					"title": records.shorten_field(row.get(title)) or row.name,
-					"detail": doctype,
-				}
-			)
+			title = records.shorten_field(row.get(title_field)) or row.name
+			found.append(build_hit("record", doctype, row.name, title, doctype))
 	return found
+
+
+def build_hit(kind: str, doctype: str, name: str, title: str, detail: str = "") -> dict:
+	return {"kind": kind, "doctype": doctype, "name": name, "title": title, "detail": detail}

@@ -204,14 +204,12 @@ class ConversationManager:
 				"name": request.name,
 				"arguments": request.arguments if arguments is None else arguments,
 			}
+			text = json.dumps(call, ensure_ascii=False)
 			named = {"tool_name": clip(request.name, MAX_ID_CHARS), "tool_call_id": shorten_id(request.id)}
-			rows.append(
-				{
-					**build_message_row("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step),
-					**named,
-				}
-			)
-			rows.append({**build_message_row("system", result.display_text, "Tool Result", step), **named})
+			rows += [
+				{**build_message_row("agent", text, "Tool Call", step), **named},
+				{**build_message_row("system", result.display_text, "Tool Result", step), **named},
+			]
 		self.steps_since = self.steps_since if self.steps else time.monotonic()
 		self.steps += rows
 
