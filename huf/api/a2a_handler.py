@@ -101,7 +101,7 @@ class Handler(RequestHandler):
 		if params.configuration.return_immediately:
 			return read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name)
 		run = open_run(route_task(request))
-		if run.mode is Mode.BACKGROUND:
+		if run.manager.mode is Mode.BACKGROUND:
 			return await continue_run(run.name)
 		await end_run(run)
 		return read_state(run.name)
@@ -115,7 +115,7 @@ class Handler(RequestHandler):
 			else:
 				opened = open_run(route_task(self.build_request(params.message)))
 				run = opened.name
-				events = None if opened.mode is Mode.BACKGROUND else self.execute(opened)
+				events = None if opened.manager.mode is Mode.BACKGROUND else self.execute(opened)
 			state = read_state(run)
 			encoder = EventEncoder(state)
 			# The response begins here, before any tool uses the database connection.

@@ -236,7 +236,7 @@ def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 
 def stream_open_run(run: OpenRun, first: Iterable[RunEvent] = ()) -> Generator[RunEvent | None, None, None]:
 	"""The events of an open run after those that come `first`."""
-	if run.mode is Mode.BACKGROUND:
+	if run.manager.mode is Mode.BACKGROUND:
 		yield from [*first, RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))]
 		return
 	try:

@@ -105,7 +105,7 @@ def describe_start(run: OpenRun) -> dict:
 		"agent": run.request.agent,
 		"model": model,
 		"offline": model == OFFLINE,
-		"mode": run.mode.value,
+		"mode": run.manager.mode.value,
 		"tier": run.request.tier,
 		**resumed,
 	}
@@ -245,7 +245,7 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 def timeout_of(run: OpenRun) -> int:
 	"""The run's time-out in seconds; shorter if a person or program waits for it."""
 	settings = run.manager.settings
-	is_awaited = run.mode is Mode.INLINE and not run.request.parent_run
+	is_awaited = run.manager.mode is Mode.INLINE and not run.request.parent_run
 	default = settings.inline_timeout if is_awaited else settings.background_timeout
 	return run.manager.agent_doc.run_timeout or default
 

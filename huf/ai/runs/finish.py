@@ -31,7 +31,7 @@ def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms:
 		outcome.claims = check_claims(run, outcome.text)
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
-		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
+		if run.manager.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
 			outcome.text = f"{outcome.text}\n\n{offer}"
 	if run.is_resumed:
 		close_drafts(run.name)

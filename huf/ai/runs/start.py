@@ -45,7 +45,6 @@ class OpenRun:
 	recorded: RecordedRun = field(default_factory=RecordedRun)
 	attempts: int = 1
 	lost_workers: int = 0
-	mode: Mode = Mode.INLINE
 	is_long: bool = False
 
 	@cached_property
@@ -103,9 +102,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	mark_conversations([conversation], origins)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
 	frappe.db.commit()
-	return OpenRun(
-		request, manager, conversations, lease, opening.messages, mode=manager.mode, is_long=opening.is_long
-	)
+	return OpenRun(request, manager, conversations, lease, opening.messages, is_long=opening.is_long)
 
 
 def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentRequest, AgentManager]:
@@ -115,8 +112,13 @@ def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentReques
 	agent = admission.admit(request.agent, request.user, request.from_chat)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	request = replace(request, agent=agent.name, mode=mode, prompt=make_encodable(request.prompt or ""))
+	return request, build_manager(request)
+
+
+def build_manager(request: AgentRequest) -> AgentManager:
 	is_chat = bool(request.routed and request.routed.is_chat)
-	return request, AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
+	mode = request.mode or Mode.INLINE
+	return AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
 
 
 def choose_conversation(
@@ -190,16 +192,15 @@ def load_run(lease: Lease) -> OpenRun:
 	row = frappe.get_doc("Agent Run", lease.run)
 	is_resumed = row.attempts > 1
 	admission.admit(row.agent, row.run_as)
-	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
-	is_chat = bool(request.routed and request.routed.is_chat)
-	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode, is_chat)
+	request = read_request(row)
+	manager = build_manager(request)
 	conversations = ConversationManager(row.agent, user=row.run_as, conversation=row.conversation)
 	if is_resumed:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(row.name)
 		messages, recorded = read_opening(row.opening), read_recorded(row.name)
 		counts = row.attempts, row.lost_workers
-		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts, mode)
+		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts)
 	check_access(row, conversations)
 	waiting_runs = [row.name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
@@ -207,9 +208,7 @@ def load_run(lease: Lease) -> OpenRun:
 	)
 	mark_conversations([row.conversation], opening.origins)
 	store_opening(row.name, opening.stored)
-	return OpenRun(
-		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
-	)
+	return OpenRun(request, manager, conversations, lease, opening.messages, is_long=opening.is_long)
 
 
 def check_access(row, conversations: ConversationManager) -> None:
@@ -245,6 +244,7 @@ def read_request(row) -> AgentRequest:
 		provider=row.provider,
 		model=None if row.model == OFFLINE else row.model,
 		parent_run=row.parent_run,
+		mode=Mode(row.mode) if row.mode else None,
 		tier=row.tier or None,
 		routed=read_routed(row),
 		message_files=read_message_files(message or {}),
