@@ -7,7 +7,7 @@ value keeps its placeholder.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,14 +17,13 @@ from huf.ai.core.attachments import drop_images
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
-from huf.ai.core.timed_pattern import TimedPattern
 from huf.ai.core.types import FACTS, PAST, ModelReply, Tool
 from huf.ai.loop.model import Model, OnText, WrappedModel
 from huf.ai.providers.personal_patterns import (
 	AT,
 	DIGITS,
 	KINDS,
-	Kinds,
+	PersonalKind,
 	find_birth_dates,
 	find_candidate_spans,
 	read_patterns,
@@ -70,15 +69,13 @@ def merge(matches: Iterable[Match]) -> list[Match]:
 	return merged
 
 
-def search_whole(
-	kind: str, pattern: re.Pattern | TimedPattern, text: str, span: tuple[int, int]
-) -> list[re.Match]:
+def search_whole(kind: PersonalKind, text: str, span: tuple[int, int]) -> list[re.Match]:
 	"""The matches in a span. Raises ModelError if the search takes too long: nothing is sent half masked."""
 	try:
-		return list(pattern.finditer(text, *span))
+		return list(kind.pattern.finditer(text, *span))
 	except TimeoutError:
 		raise ModelError(
-			f"The personal data pattern {kind} takes too long to match. Simplify it in Huf Settings."
+			f"The personal data pattern {kind.name} takes too long to match. Simplify it in Huf Settings."
 		) from None
 
 
@@ -89,7 +86,7 @@ class Masker:
 	the base form stay outside: [NAME-1]s.
 	"""
 
-	def __init__(self, site_patterns: Kinds = (), records: RecordValues = NO_VALUES):
+	def __init__(self, site_patterns: Sequence[PersonalKind] = (), records: RecordValues = NO_VALUES):
 		self.kinds = (*site_patterns, *KINDS)
 		self.records = records
 		self.numbers: dict[tuple[str, tuple[str, ...]], int] = {}
@@ -120,16 +117,15 @@ class Masker:
 	def find(self, text: str) -> Iterator[Match]:
 		"""The personal data in a text; of overlapping matches, the first determines the kind."""
 		numbers = find_candidate_spans(text, DIGITS)
-		spans = dict.fromkeys((kind for kind, *_ in KINDS), numbers) | {
-			"EMAIL": find_candidate_spans(text, AT)
-		}
-		for kind, pattern, fits in self.kinds:
-			group = "value" if "value" in pattern.groupindex else 0
-			for span in spans.get(kind, [(0, len(text))]):
-				for found in search_whole(kind, pattern, text, span):
+		spans = dict.fromkeys([kind.name for kind in KINDS], numbers)
+		spans["EMAIL"] = find_candidate_spans(text, AT)
+		for kind in self.kinds:
+			group = "value" if "value" in kind.pattern.groupindex else 0
+			for span in spans.get(kind.name, [(0, len(text))]):
+				for found in search_whole(kind, text, span):
 					value = found[group]
-					if fits(value):
-						yield Match(*found.span(group), kind, (keep_alphanumerics(value),), value)
+					if kind.is_valid(value):
+						yield Match(*found.span(group), kind.name, (keep_alphanumerics(value),), value)
 		for start, end in find_birth_dates(text, numbers, self.records.dates):
 			date = text[start:end]
 			yield Match(start, end, "BIRTH_DATE", (keep_alphanumerics(date),), date)

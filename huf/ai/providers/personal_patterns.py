@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import phonenumbers
@@ -223,18 +224,27 @@ def always(text: str) -> bool:
 	return True
 
 
-Kinds = Sequence[tuple[str, re.Pattern | TimedPattern, Callable[[str], bool]]]
-"""(kind, pattern, validator)."""
-KINDS: Kinds = (
-	("EMAIL", re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), always),
-	("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), iban.is_valid),
-	("CARD", re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
-	("ID", re.compile(LABELLED_NUMBER, re.VERBOSE), always),
-	("VAT_ID", re.compile(r"\b[A-Z]{2}[ ]?[A-Z0-9]{2,4}(?:[ .]?[A-Z0-9]{2,4}){1,3}\b"), is_vat),
-	("TAX_ID", re.compile(TAX_NUMBER, re.VERBOSE), is_tax_number),
-	("INSURANCE_ID", re.compile(INSURANCE_NUMBER, re.VERBOSE), is_insurance_number),
-	*(("ADDRESS", re.compile(each, re.VERBOSE), always) for each in (*STREETS, *PLACES)),
-	("PHONE", re.compile(rf"(?=[+(\d])(?:{PHONE})"), is_phone),
+@dataclass(frozen=True)
+class PersonalKind:
+	"""A kind of personal data. Of what the pattern finds, only what is valid is masked."""
+
+	name: str
+	pattern: re.Pattern | TimedPattern
+	is_valid: Callable[[str], bool] = always
+
+
+KINDS = (
+	PersonalKind("EMAIL", re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")),
+	PersonalKind(
+		"IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), iban.is_valid
+	),
+	PersonalKind("CARD", re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
+	PersonalKind("ID", re.compile(LABELLED_NUMBER, re.VERBOSE)),
+	PersonalKind("VAT_ID", re.compile(r"\b[A-Z]{2}[ ]?[A-Z0-9]{2,4}(?:[ .]?[A-Z0-9]{2,4}){1,3}\b"), is_vat),
+	PersonalKind("TAX_ID", re.compile(TAX_NUMBER, re.VERBOSE), is_tax_number),
+	PersonalKind("INSURANCE_ID", re.compile(INSURANCE_NUMBER, re.VERBOSE), is_insurance_number),
+	*(PersonalKind("ADDRESS", re.compile(each, re.VERBOSE)) for each in (*STREETS, *PLACES)),
+	PersonalKind("PHONE", re.compile(rf"(?=[+(\d])(?:{PHONE})"), is_phone),
 )
 """Masked on every site. If a pattern has a group `value`, only that part is masked. Repetitions are bounded,
 so that no text takes long to scan.
@@ -258,7 +268,7 @@ def find_candidate_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[
 	return spans
 
 
-def read_patterns(text: str | None) -> Kinds:
+def read_patterns(text: str | None) -> tuple[PersonalKind, ...]:
 	"""Parse a site's patterns, one `NAME: regular expression` per line. Raises ValueError that names the
 	line.
 	"""
@@ -268,7 +278,7 @@ def read_patterns(text: str | None) -> Kinds:
 		if not parts:
 			raise ValueError(f"{line!r} is not NAME: regular expression, with NAME in capitals.")
 		name, expression = parts.groups()
-		if name in kinds or any(name == kind for kind, *_ in KINDS):
+		if name in kinds or any(name == kind.name for kind in KINDS):
 			raise ValueError(f"{line!r}: {name} is there already. Choose another name.")
 		try:
 			kinds[name] = compile_pattern(expression)
@@ -276,4 +286,4 @@ def read_patterns(text: str | None) -> Kinds:
 			raise ValueError(f"{line!r} is not a regular expression: {error}.") from None
 		if kinds[name].occurs_in(""):
 			raise ValueError(f"{line!r} fits an empty text, too.")
-	return tuple((name, pattern, always) for name, pattern in kinds.items())
+	return tuple(PersonalKind(name, pattern) for name, pattern in kinds.items())
