@@ -49,10 +49,16 @@ TURN = {"call": str, "with": dict, "calls": list, "say": str}
 
 
 @dataclass(frozen=True)
+class RecordedTurn:
+	"""What a model wrote and called in one turn; `calls`: (tool, arguments)."""
+
+	text: str
+	calls: list[tuple[str, dict]]
+
+
+@dataclass(frozen=True)
 class EvalCase:
-	"""A parsed case. `answers`: (text, [(tool, arguments)]) for each turn. `expect`: each mapping has one
-	kind of `CHECKS`.
-	"""
+	"""A parsed case. `expect`: each mapping has one kind of `CHECKS`."""
 
 	name: str
 	agent: str
@@ -62,7 +68,7 @@ class EvalCase:
 	records: tuple[dict, ...] = ()
 	history: tuple[dict, ...] = ()
 	results: Mapping[str, Any] = field(default_factory=dict)
-	answers: tuple[tuple[str, list[tuple[str, dict]]], ...] = ()
+	answers: tuple[RecordedTurn, ...] = ()
 	expect: tuple[dict, ...] = ()
 
 
@@ -129,7 +135,7 @@ def build_case(name: str, agent: str, prompt: str, values: LineMapping) -> EvalC
 	)
 
 
-def parse_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
+def parse_turn(value: Any, line: int) -> RecordedTurn:
 	turn = check_mapping(value, TURN, "an answer", getattr(value, "line", line))
 	calls = turn.get("calls") or ([turn] if turn.get("call") else [])
 	for call in calls:
@@ -137,7 +143,8 @@ def parse_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
 			raise line_error(turn.line, "calls must be a list of {call: tool, with: {..}}.")
 	if not calls and "say" not in turn:
 		raise line_error(turn.line, "an answer needs call, calls or say.")
-	return turn.get("say", ""), [(call["call"], strip_lines(call.get("with") or {})) for call in calls]
+	made = [(call["call"], strip_lines(call.get("with") or {})) for call in calls]
+	return RecordedTurn(turn.get("say", ""), made)
 
 
 def parse_check(value: Any, line: int) -> LineMapping:

@@ -136,8 +136,8 @@ def check_judge(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckCon
 
 def check_differs(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
 	"""For a run that a person marked as bad: its calls and its answer must not be repeated."""
-	answers = [text for text, _ in case.answers if text]
-	recorded_calls = [call for _, calls in case.answers for call in calls]
+	answers = [turn.text for turn in case.answers if turn.text]
+	recorded_calls = [call for turn in case.answers for call in turn.calls]
 	if [(call.tool, call.arguments) for call in trace.calls] != recorded_calls:
 		return None
 	is_same_answer = to_comparable(trace.answer) == to_comparable(answers[-1] if answers else "")

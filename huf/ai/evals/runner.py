@@ -252,12 +252,11 @@ class RecordedModel(FreeModel):
 		turn = next(self.turns, None)
 		if turn is None:
 			raise ModelError("There are no more recorded answers.")
-		text, calls = turn
 		requests = (
 			CallRequest(f"call_{len(messages)}_{number}", tool, json.dumps(arguments, ensure_ascii=False))
-			for number, (tool, arguments) in enumerate(calls)
+			for number, (tool, arguments) in enumerate(turn.calls)
 		)
-		return ModelReply(text, tuple(requests))
+		return ModelReply(turn.text, tuple(requests))
 
 
 def fail_attempt(what: str, error: Exception) -> CaseAttempt:

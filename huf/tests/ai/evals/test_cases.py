@@ -4,7 +4,7 @@ import unittest
 from decimal import Decimal
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import CHECKS, dump_definition, parse_case, parse_cases
+from huf.ai.evals.cases import CHECKS, RecordedTurn, dump_definition, parse_case, parse_cases
 from huf.ai.evals.checks import (
 	CHECKERS,
 	CheckContext,
@@ -28,7 +28,8 @@ class TestReading(unittest.TestCase):
 	def test_a_dumped_case_parses_to_the_same_answers_and_checks(self):
 		(values,) = parse_cases(GOOD)
 		case = parse_case("one", "Clerk", "How many?", dump_definition(values))
-		self.assertEqual(case.answers, (("", [("count", {"of": "books"})]), ("Three.", [])))
+		first = RecordedTurn("", [("count", {"of": "books"})])
+		self.assertEqual(case.answers, (first, RecordedTurn("Three.", [])))
 		self.assertEqual(case.expect, ({"says": "three"},))
 
 	def test_invalid_cases_are_reported_with_their_line(self):
