@@ -91,16 +91,13 @@ def import_definition(definition: dict, text: str) -> str | None:
 
 def write_definition(definition: dict):
 	name = definition["name"]
-	frappe.db.execute("DELETE FROM `tabDocType` WHERE name = ?", (name,))
-	rows = {
-		"DocType": [definition],
-		"DocField": definition.get("fields", ()),
-		"DocPerm": definition.get("permissions", ()),
-	}
-	for doctype, entries in rows.items():
-		parentfield = {"DocField": "fields", "DocPerm": "permissions"}.get(doctype)
-		if parentfield:
-			frappe.db.execute(f"DELETE FROM `tab{doctype}` WHERE parent = ?", (name,))
+	for doctype, parentfield, entries in (
+		("DocType", None, [definition]),
+		("DocField", "fields", definition.get("fields", ())),
+		("DocPerm", "permissions", definition.get("permissions", ())),
+	):
+		key = "parent" if parentfield else "name"
+		frappe.db.execute(f"DELETE FROM `tab{doctype}` WHERE {key} = ?", (name,))
 		columns = [column for column in frappe.get_meta(doctype).valid_columns if column != "docstatus"]
 		values = [
 			stored_entry(doctype, name, parentfield, index, entry) for index, entry in enumerate(entries, 1)
@@ -114,8 +111,6 @@ def stored_entry(doctype: str, parent: str, parentfield: str | None, index: int,
 		field.fieldname: 0 if field.fieldtype in ("Check", "Int") else None
 		for field in frappe.get_meta(doctype).fields
 	}
-	if doctype == "DocPerm":
-		defaults["permlevel"] = 0
 	stamp = dict(owner="Administrator", modified_by="Administrator", creation=now(), modified=now())
 	row = {
 		**defaults,
