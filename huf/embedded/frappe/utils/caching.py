@@ -74,19 +74,19 @@ cache = Cache()
 
 def clear_cache(user: str | None = None, doctype: str | None = None):
 	"""Clear cached values: of a user, of a DocType, or all."""
+	from frappe import apps, translate
 	from frappe.database import versions
-
-	if frappe.local.db:
-		for name in (doctype,) if doctype else ("User", "User Permission") if user else ():
-			frappe.local.db.versions.changed(name)
-		if not user and not doctype:
-			versions.clear(frappe.local.db.path)
-	if not user and not doctype:
-		cache.flushall()
-		from frappe import apps, translate
-
-		apps.clear_hooks_cache()
-		translate.clear_cache()
 	from frappe.site_local import clear_request_cache
 
+	db = frappe.local.db
+	if user or doctype:
+		for name in (doctype,) if doctype else ("User", "User Permission"):
+			if db:
+				db.versions.changed(name)
+	else:
+		if db:
+			versions.clear(db.path)
+		cache.flushall()
+		apps.clear_hooks_cache()
+		translate.clear_cache()
 	clear_request_cache()
