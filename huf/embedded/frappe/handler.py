@@ -56,7 +56,8 @@ def execute_cmd(command: str):
 	if command.startswith("frappe.") and command not in SERVED:
 		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))
 	method = find_method(command)
-	check_callable(method)
+	frappe.is_whitelisted(method)
+	check_verb(method)
 	return method(**form_arguments(method))
 
 
@@ -81,13 +82,8 @@ def find_method(command: str):
 		frappe.throw(_("Failed to get method for command {0} with {1}").format(command, error))
 
 
-def check_callable(method):
-	"""Raises PermissionError unless the function is whitelisted for this user and the request's verb."""
-	frappe.is_whitelisted(method)
-	check_verb(method)
-
-
 def check_verb(method):
+	"""Raises PermissionError unless the function is whitelisted for the request's verb."""
 	if frappe.local.request.method not in frappe.allowed_http_methods_for_whitelisted_func[method]:
 		frappe.throw(_("Not permitted"), frappe.PermissionError)
 
