@@ -64,10 +64,9 @@ def export_pack(
 			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits "
 			"and _, with a letter first."
 		)
-	docs = read_agents(agents)
+	docs, own_tools = read_agents(agents)
 	agent_names = [doc.name for doc in docs]
 	prompt_files = name_prompt_files(agent_names)
-	own_tools = read_own_tools(docs)
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
 	custom_doctypes = list_custom_doctypes(own_tools, triggers)
@@ -96,23 +95,19 @@ def export_pack(
 	return files
 
 
-def read_agents(names: Iterable[str]) -> list:
-	"""The agents, and those that they call."""
+def read_agents(names: Iterable[str]) -> tuple[list, list]:
+	"""The agents, with those that they call; and their tools, without those that apps provide."""
 	wanted = [*names]
-	found: dict[str, Any] = {}
+	agents: dict[str, Any] = {}
+	tools: dict[str, Any] = {}
 	for name in wanted:  # the loop appends the agents that it finds
 		doc = get_readable_doc("Agent", name)
-		if doc.name not in found:
-			found[doc.name] = doc
-			tools = [get_readable_doc(TOOL, row.tool) for row in doc.agent_tool]
-			wanted += [tool.agent for tool in tools if tool.agent]
-	return [*found.values()]
-
-
-def read_own_tools(agents: list) -> list:
-	"""The tools of the agents, each once, without those that apps provide."""
-	tools = [get_readable_doc(TOOL, row.tool) for doc in agents for row in doc.agent_tool]
-	return list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
+		if doc.name not in agents:
+			agents[doc.name] = doc
+			used = [get_readable_doc(TOOL, row.tool) for row in doc.agent_tool]
+			tools |= {tool.name: tool for tool in used if tool.types != "App Provided"}
+			wanted += [tool.agent for tool in used if tool.agent]
+	return [*agents.values()], [*tools.values()]
 
 
 def list_custom_doctypes(tools: list, triggers: list) -> list[str]:
