@@ -39,10 +39,10 @@ class KnowledgeReader:
 	def filter_readable(self, rows: Iterable) -> Iterator:
 		"""The rows of chunks or items that the user may read, in their order."""
 		rows = list(rows)
-		find_listed = self.find_listed(rows)
+		listed = self.find_listed(rows)
 		for row in rows:
 			key = (row.reference_doctype, row.reference_name)
-			is_open = key in find_listed and self.may_read_fields(row) and self.document(*key) is not None
+			is_open = key in listed and self.may_read_fields(row) and self.document(*key) is not None
 			if row.url or is_open:
 				yield row
 

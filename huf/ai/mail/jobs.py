@@ -134,7 +134,7 @@ PREPARE = {
 
 
 def has_model(agent: str) -> bool:
-	return choose_model(frappe.get_cached_doc("Agent", agent), None, None)[1] != OFFLINE
+	return choose_model(frappe.get_cached_doc("Agent", agent))[1] != OFFLINE
 
 
 def get_categories():

@@ -50,7 +50,7 @@ def to_content_parts(message: dict, urls: list[str]) -> dict:
 
 
 def read_image(name: str, max_chars: int) -> str | None:
-	"""A File as a data URL of at most `max_chars` characters; None if it is longer, none or deleted."""
+	"""A File as a data URL of at most `max_chars` characters; None if it is longer, no image, or deleted."""
 	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
 		return None
 	file = frappe.get_doc("File", name)
