@@ -24,7 +24,9 @@ NO_AGENT = (
 )
 
 
-def decide_for_user(message: str, has_attachments: bool, conversation: str | None) -> RouteDecision:
+def decide_for_user(
+	message: str, has_attachments: bool = False, conversation: str | None = None
+) -> RouteDecision:
 	"""Decide the route of a message and store the decision.
 
 	Raises PermissionError for users who may use no agent, and for another user's conversation.

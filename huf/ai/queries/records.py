@@ -115,11 +115,11 @@ def has_right(doctype: str, right: str, doc=None) -> bool:
 
 def choose_columns(meta, readable: list[str]) -> list[str]:
 	"""Names of the columns of a list view, besides the title."""
-	shown = set(readable) - {meta.title_field}
+	candidates = set(readable) - {meta.title_field}
 	fields = [
 		df
 		for df in meta.fields
-		if df.fieldname in shown and df.fieldtype not in UNLISTED_TYPES and not df.hidden
+		if df.fieldname in candidates and df.fieldtype not in UNLISTED_TYPES and not df.hidden
 	]
 	listed = [df for df in fields if df.in_list_view] or fields[:DEFAULT_COLUMNS]
 	return [df.fieldname for df in listed[:MAX_COLUMNS]]

@@ -77,8 +77,8 @@ def plan(messages: list[dict], tools: Sequence[OfflineTool], today: date) -> Mod
 	requests = [at for at, message in enumerate(messages) if message["role"] == "user"][-MAX_REQUESTS:]
 	planner, question = Planner(tools, today), None
 	for at, following in pairwise(requests):
-		step, said = planner.next_step(texts[at], question), texts[following - 1]
-		question = step if isinstance(step, OfflineReply) and step.head and step.text == said else None
+		step, reply = planner.next_step(texts[at], question), texts[following - 1]
+		question = step if isinstance(step, OfflineReply) and step.head and step.text == reply else None
 	step = planner.next_step(texts[requests[-1]], question)
 	results = [texts[at] for at in range(requests[-1], len(messages)) if messages[at]["role"] == "tool"]
 	if isinstance(step, OfflineReply):

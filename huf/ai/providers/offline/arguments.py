@@ -198,7 +198,7 @@ def split_at_date(request: Request, tokens: Sequence[Token]) -> tuple[str, Seque
 	("", tokens, ()) without a date.
 	"""
 	for at, token in enumerate(tokens):
-		if day := read_date(request, token):
+		if day := parse_day(request, token):
 			start = at
 			while start and request.language.has(tokens[start - 1], "date_leads"):
 				start -= 1
@@ -206,7 +206,7 @@ def split_at_date(request: Request, tokens: Sequence[Token]) -> tuple[str, Seque
 	return "", tokens, ()
 
 
-def read_date(request: Request, token: Token) -> date | None:
+def parse_day(request: Request, token: Token) -> date | None:
 	if offset := request.language.get("days", token.key):
 		return request.today + timedelta(days=int(offset))
 	if weekday := request.language.get("weekdays", token.key):

@@ -106,7 +106,7 @@ class Language:
 get_language = cache(Language)
 
 
-def detect_language(text: str) -> Language:
+def detect_request_language(text: str) -> Language:
 	"""The language that knows most of the first words; English on a tie."""
 
 	def count_known(language: Language) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from huf.ai.providers.offline.language import Language, Token, detect_language
+from huf.ai.providers.offline.language import Language, Token, detect_request_language
 
 MAX_VERB_POSITION = 10
 """Tokens before the verb; a verb further on is part of quoted text."""
@@ -58,7 +58,7 @@ class Request:
 
 
 def parse_request(text: str, today: date) -> Request:
-	language = detect_language(text)
+	language = detect_request_language(text)
 	tokens = language.tokenize(text)
 	operation, start, end = find_verb(tokens, language)
 	if not operation and len(tokens) > 2 and tokens[1].key == ":" and language.has(tokens[0], "nouns"):

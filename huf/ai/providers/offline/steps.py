@@ -67,7 +67,7 @@ class Planner:
 			return None
 		if command.tool.operation in ("list", "get"):
 			return self.look_up(command)
-		if not is_plain(command):
+		if not is_ordered(command):
 			return OfflineReply(request.language.say("not_done"))
 		return change(command) if command.tool.operation in ("update", "delete") else fill(command)
 
@@ -84,7 +84,7 @@ class Planner:
 		return PlannedCall(command, *read_filters(command, writer))
 
 
-def is_plain(command: Command) -> bool:
+def is_ordered(command: Command) -> bool:
 	"""Whether the request orders the call, rather than asks about it, reports or forbids it.
 
 	A function that only reads needs no order.
