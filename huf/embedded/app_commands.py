@@ -1,6 +1,9 @@
-"""The commands `huf new-app`, which creates an app for your own Python tools, and `huf install-app`."""
+"""The commands for apps of your own: `huf new-app`, `huf install-app`, `huf test`."""
 
 import re
+import sys
+import tempfile
+import unittest
 from pathlib import Path
 
 import click
@@ -31,6 +34,22 @@ def add_vat(net: float, percent: float = 20) -> dict:
 	"""
 	return {{"gross": round(net * (1 + percent / 100), 2)}}
 '''
+TEST = '''"""Tests of this app: `huf test {name}` runs them on a new site, without a model."""
+
+import frappe
+
+from huf.testing import AgentTestCase, text, tool_call
+
+
+class TestExample(AgentTestCase):
+	def test_agent_adds_vat(self):
+		agent = frappe.get_doc({{"doctype": "Agent", "agent_name": "Clerk"}})
+		agent.update({{"instructions": "Compute prices.", "agent_tool": [{{"tool": "add_vat"}}]}}).insert()
+		self.script(tool_call("add_vat", {{"net": 10}}), text("It costs 12."))
+		result = self.ask("Clerk", "What is 10 with tax?")
+		self.assertEqual(result["response"], "It costs 12.")
+		self.assertEqual(self.requests[-1]["messages"][-1]["content"], '{{"gross": 12.0}}')
+'''
 FILES = {
 	"__init__.py": '__version__ = "0.0.1"\n',
 	"hooks.py": HOOKS,
@@ -39,6 +58,8 @@ FILES = {
 	"{name}/__init__.py": "",
 	"huf_tools/__init__.py": "",
 	"huf_tools/example.py": EXAMPLE,
+	"tests/__init__.py": "",
+	"tests/test_example.py": TEST,
 }
 
 
@@ -63,6 +84,7 @@ def new_app(home, name):
 	click.echo(f"  Tools     {package / 'huf_tools'}   (each function marked with @tool)")
 	click.echo("  Example   add_vat, among the tools of agents; as a Custom Function it is")
 	click.echo(f"            {name}.huf_tools.example.add_vat")
+	click.echo(f"  Tests     {package / 'tests'}   (huf test {name})")
 	click.echo("  After a change: restart `huf start`, which also lists new tools.")
 
 
@@ -85,6 +107,42 @@ def install_app(home, name):
 	site.install_app(home, name)
 	site.migrate(home)
 	click.echo(f"  Installed the app {name}. If the site is being served, restart `huf start`.")
+
+
+@cli.command("test")
+@click.argument("app")
+@click.argument("names", nargs=-1)
+@click.pass_obj
+def run_app_tests(home, app, names):
+	"""Run the tests of an app on a new site, which is deleted afterwards.
+
+	NAMES are modules, classes or tests such as my_tools.tests.test_vat; default: every test_*.py of the app.
+	"""
+	with connected(home) as frappe:
+		apps = frappe.get_installed_apps()
+		if app not in apps:
+			raise click.ClickException(f"The app {app} is not installed here. It has: {', '.join(apps)}.")
+		package = Path(frappe.get_app_path(app))
+	with tempfile.TemporaryDirectory(prefix="huf-test-") as folder:
+		other = Path(folder)
+		if (home / "apps").is_dir():
+			(other / "apps").symlink_to(home / "apps")
+		site.create(other, apps=apps)
+		site.migrate(other)
+		with site.opened(other) as frappe:
+			frappe.flags.in_test = True
+			result = unittest.TextTestRunner(verbosity=2).run(load_tests(package, names))
+	if not result.testsRun:
+		raise click.ClickException(f"{package} has no tests: files test_*.py, in folders with __init__.py.")
+	if not result.wasSuccessful():
+		sys.exit(1)
+
+
+def load_tests(package: Path, names: tuple[str, ...]) -> unittest.TestSuite:
+	loader = unittest.TestLoader()
+	if names:
+		return loader.loadTestsFromNames(names)
+	return loader.discover(str(package), top_level_dir=str(package.parent))
 
 
 def is_importable(name: str) -> bool:

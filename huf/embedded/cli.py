@@ -28,7 +28,7 @@ SECTIONS = {
 	"Packs": ("packs", "import", "import-agent", "import-openapi", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "set-password", "api-key", "execute", "console"),
-	"Develop": ("new-app", "install-app", "errors"),
+	"Develop": ("new-app", "install-app", "test", "errors"),
 	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
 }
 

@@ -72,6 +72,26 @@ class TestNewApp(SiteTestCase):
 		self.assertEqual(self.run_huf(*words, '{"n": 4}').output, "8\n")
 		self.assertEqual(self.run_huf(*words, '{"n": -4}').output, "Error: Not below 0.\n")
 
+	def test_example_test_of_a_new_app_passes_on_a_site_of_its_own(self):
+		name = self.make_app()
+		before = frappe.get_all("Agent", pluck="name", order_by="name asc")
+		result = self.run_huf("test", name)
+		self.assertEqual(result.exit_code, 0, result.output)
+		self.assertRegex(result.output, r"test_agent_adds_vat .*ok")
+		self.assertEqual(frappe.get_all("Agent", pluck="name", order_by="name asc"), before)
+
+	def test_failing_and_missing_tests_exit_with_an_error(self):
+		name = self.make_app()
+		folder = self.home / "apps" / name / name / "tests"
+		(folder / "test_example.py").unlink()
+		self.assertIn("has no tests", self.run_huf("test", name).output)
+		body = "from unittest import TestCase\n\nclass TestX(TestCase):\n\tdef test_x(self):\n\t\tself.fail('Not yet')\n"
+		(folder / "test_other.py").write_text(body)
+		result = self.run_huf("test", name, f"{name}.tests.test_other")
+		self.assertEqual(result.exit_code, 1, result.output)
+		self.assertIn("Not yet", result.output)
+		self.assertIn("is not installed here", self.run_huf("test", "nowhere").output)
+
 	def test_errors_prints_the_latest_tracebacks(self):
 		for word in ("first", "second", "third"):
 			frappe.get_doc(
@@ -83,18 +103,18 @@ class TestNewApp(SiteTestCase):
 		self.assertRegex(printed, r"(?s)\d\d:\d\d  The second\nsecond trace\n.*The third\nthird trace")
 
 	def test_doctor_names_a_renamed_tool_with_its_agents(self):
-		name = self.make_app()
-		folder = self.home / "apps" / name / name / "huf_tools"
-		text, tool = (folder / "example.py").read_text(), f"{name}_add"
-		(folder / "more.py").write_text(text.replace("add_vat", tool))
-		row = make_tool("App Provided", function_path=tool, provider_app=name)
-		agent = make_agent(tools=(row,))
-		(folder / "more.py").write_text(text.replace("add_vat", f"{tool}_tax"))
+		name, tool = self.make_app(), f"look_{frappe.generate_hash(length=8)}"
+		file = self.home / "apps" / name / name / "huf_tools" / "more.py"
+		text = "from huf.ai.tools.registry import tool\n\n\n@tool(effect='read')\ndef {}(): ...\n"
+		file.write_text(text.format(tool))
+		self.run_huf("migrate")
+		agent = make_agent(tools=(tool,))
+		file.write_text(text.format(f"{tool}_up"))
 		sys.modules.pop(f"{name}.huf_tools.more", None)
+		reason = f"The app '{name}' does not offer '{tool}' (similar: {tool}_up)."
 		line = next(line for line in self.run_huf("doctor").output.splitlines() if " tools " in line)
-		reason = f"The app '{name}' does not offer '{tool}' (similar: {tool}_tax)."
-		self.assertTrue(line.startswith("WRONG"), line)
-		self.assertIn(f"The tool {row} (agents: {agent}) cannot be called: {reason}", line)
+		self.assertIn("WRONG", line)
+		self.assertIn(f"The tool {tool} (agents: {agent}) cannot be called: {reason}", line)
 
 	def test_packs_says_why_a_pack_of_an_app_cannot_be_read(self):
 		name = self.make_app()
