@@ -85,7 +85,9 @@ def new_app(home, name):
 	click.echo("  Example   add_vat, among the tools of agents; as a Custom Function it is")
 	click.echo(f"            {name}.huf_tools.example.add_vat")
 	click.echo(f"  Tests     {package / 'tests'}   (huf test {name})")
-	click.echo("  After a change: restart `huf start`, which also lists new tools.")
+	click.echo(
+		"  After a change: restart `huf start`, which also lists new tools; with --reload it restarts itself."
+	)
 
 
 @cli.command("install-app")

@@ -137,9 +137,14 @@ def resolve_user(frappe, user: str) -> str:
 @click.option("--port", default=8000, show_default=True, envvar="HUF_PORT", type=click.IntRange(1, 65535))
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 admits other machines.")
 @click.option("--open/--no-open", "open_browser", default=False, help="Open a browser when it is ready.")
+@click.option("--reload", "reloads", is_flag=True, help="Restart after changes of files in HUF_HOME/apps.")
 @click.pass_obj
-def start(home, port, host, open_browser):
+def start(home, port, host, open_browser, reloads):
 	"""Serve the site; create it the first time."""
+	if reloads:
+		from huf.embedded.reloader import serve_reloading
+
+		return serve_reloading(home, host, port)
 	click.echo()
 
 	def on_ready():

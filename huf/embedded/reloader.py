@@ -1,0 +1,68 @@
+"""Restarts the server after changes of the site's apps, for `huf start --reload`."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+SUFFIXES = (".py", ".json", ".yaml", ".md", ".txt", ".csv")
+POLL_S = 0.5
+STOP_TIMEOUT_S = 20
+
+
+def serve_reloading(home: Path, host: str, port: int) -> None:
+	"""Serve the site of `home` until SIGINT or SIGTERM."""
+	words = ("--home", str(home), "start", "--port", str(port), "--host", host)
+	reloader = Reloader((sys.executable, "-m", "huf.embedded", *words), home / "apps")
+	signal.signal(signal.SIGTERM, lambda *_: reloader.stop())
+	with suppress(KeyboardInterrupt):  # Ctrl-C, which the server has received too
+		reloader.run()
+
+
+class Reloader:
+	"""Runs a command, and again whenever a file in `folder` has changed, until `stop`.
+
+	A command that ends by itself, as after a broken DocType file, is run again after the next change.
+	"""
+
+	def __init__(self, command: Sequence[str], folder: Path, poll_s: float = POLL_S):
+		self.command, self.folder, self.poll_s = command, folder, poll_s
+		self.stopped = threading.Event()
+
+	def run(self) -> None:
+		while not self.stopped.is_set():
+			before = self.read_times()
+			process = subprocess.Popen(self.command)
+			try:
+				while not self.stopped.wait(self.poll_s) and self.read_times() == before:
+					pass
+			finally:
+				end(process)
+
+	def stop(self) -> None:
+		self.stopped.set()
+
+	def read_times(self) -> dict[str, int]:
+		"""When each file was last changed, in nanoseconds."""
+		return dict(self.list_times())
+
+	def list_times(self) -> Iterator[tuple[str, int]]:
+		for folder, folders, names in os.walk(self.folder):
+			folders[:] = [each for each in folders if not each.startswith((".", "__", "node_modules"))]
+			for name in names:
+				path = os.path.join(folder, name)
+				if name.endswith(SUFFIXES) and os.path.exists(path):
+					yield path, os.stat(path).st_mtime_ns
+
+
+def end(process: subprocess.Popen) -> None:
+	process.terminate()
+	try:
+		process.wait(STOP_TIMEOUT_S)
+	except subprocess.TimeoutExpired:
+		process.kill()
+		process.wait()
