@@ -157,7 +157,7 @@ class ToolFunction:
 
 	def call(self, arguments: dict) -> str:
 		self.check_admission()
-		with messages_dropped(), tracking_reads() as reads:
+		with messages_dropped(), commits_told(), tracking_reads() as reads:
 			result = self.function(**arguments)
 			if inspect.iscoroutine(result):
 				result = run_coroutine(result)
@@ -196,6 +196,26 @@ def remove_tags(html: str) -> str:
 	"""
 	text = TAG.sub(lambda tag: "" if tag[1].lower() in INLINE_TAGS else " ", html)
 	return " ".join(text.split())
+
+
+COMMITTED = "What it wrote before this error was committed by the tool itself and stays."
+
+
+@contextmanager
+def commits_told() -> Iterator[None]:
+	"""Tell the model of a failed call that what it wrote stays, if the function has committed: a model takes
+	failed calls for rolled back, and repeats them.
+	"""
+	is_running, commits = True, list[bool]()
+	frappe.db.before_commit.add(lambda: commits.append(is_running))
+	try:
+		yield
+	except Exception as error:  # any error of a tool's code; it is raised again
+		if any(commits):
+			error.args = (f"{str(error).rstrip('.') or type(error).__name__}. {COMMITTED}",)
+		raise
+	finally:
+		is_running = False
 
 
 @contextmanager
