@@ -5,7 +5,7 @@ Both read copies of values (`doc`, `now`, `user`; the prompt a few more) and can
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,8 @@ from huf.ai.storage.rows import clip
 from huf.ai.triggers.condition_fields import find_field_names
 from huf.ai.triggers.moments import parse_moments, wrap_moment
 
-NAMES = {"doc", "now", "user", "int", "float", "round"}
+TABLE_FUNCTIONS: dict[str, Callable] = {"len": len, "any": any, "all": all}
+NAMES = {"doc", "now", "user", "int", "float", "round", *TABLE_FUNCTIONS}
 MAX_VALUE_CHARS = 60
 MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
@@ -192,7 +193,7 @@ def evaluate_condition(
 		parts, limits = split_conjunction(condition), Limits()
 	except SyntaxError as refused:  # stored by a version that allowed it; somebody's save must not fail
 		return checks, f"The condition cannot be read: {refused.msg}."
-	names = {"doc": doc, "now": wrap_moment(now), "user": user}
+	names = {**TABLE_FUNCTIONS, "doc": doc, "now": wrap_moment(now), "user": user}
 	for place, part in enumerate(parts):
 		value, error = evaluate_part(part, names, limits)
 		if error and not doc._unlogged.isdisjoint(find_field_names(part)):
@@ -223,15 +224,18 @@ def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple
 
 
 def describe_seen(part: str, names: Mapping[str, Any]) -> str:
-	"""What an expression reads, with its values: "status = 'Open', order.amount = 3, user = 'anna'".
+	"""What an expression reads, with its values: "status = 'Open', len(items) = 2, user = 'anna'".
 
 	An event is read by its user and by managers, who may read less of the document than the trigger.
 	"""
 	doc = names["doc"]
 	paths = [path for path in find_paths(part) if path[0] not in doc._unlogged]
-	found = [(".".join(path), value) for path in paths for value in read_field_path(doc, path)]
+	values = [(".".join(path), value) for path in paths for value in read_field_path(doc, path)]
+	found, free = [(path, each) for path, each in values if not isinstance(each, list)], find_free_names(part)
+	if not free.isdisjoint(TABLE_FUNCTIONS):
+		found += [(f"len({path})", len(each)) for path, each in values if isinstance(each, list)]
 	others = {"now": names["now"].replace(microsecond=0), "user": names["user"]}
-	found += [(name, value) for name, value in others.items() if name in find_free_names(part)]
+	found += [(name, value) for name, value in others.items() if name in free]
 	return ", ".join(f"{name} = {describe_value(value)}" for name, value in found)
 
 
@@ -249,13 +253,13 @@ def find_paths(part: str) -> list[tuple[str, ...]]:
 
 
 def read_field_path(doc: Snapshot, path: tuple[str, ...]) -> list:
-	"""The value in a list; empty if the field is missing, or holds a list or an object."""
+	"""The value in a list; empty if the field is missing, or holds an object."""
 	value: Any = doc
 	for name in path:
 		if not isinstance(value, Snapshot) or name not in value:
 			return []
 		value = value.get(name)
-	return [] if isinstance(value, list | Snapshot) else [value]
+	return [] if isinstance(value, Snapshot) else [value]
 
 
 def describe_value(value) -> str:
@@ -275,7 +279,7 @@ def validate_condition(condition: str | None) -> None:
 		if unknown:
 			text = _("A condition may use doc, now and user, but not {0}.")
 			raise UsageError(text.format(", ".join(unknown)))
-		empty = {"doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
+		empty = {**TABLE_FUNCTIONS, "doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
 		_value, failure = evaluate_part(part, empty)
 		if failure and failure.startswith(("SyntaxError", "TooMuchWork")):
 			text = _("The condition {0} uses something that is not allowed: {1}")

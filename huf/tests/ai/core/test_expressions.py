@@ -111,3 +111,18 @@ class TestExpressions(SiteTestCase):
 			with self.subTest(condition[:40]), self.assertRaises(UsageError):
 				validate_condition(condition)
 		validate_condition("doc.amount ** 2 > 100 and doc.title.lower() != 'x'")
+
+	def test_conditions_count_and_search_the_rows_of_a_table(self):
+		doc = Snapshot({"items": [Snapshot({"qty": 1}), Snapshot({"qty": 7})]})
+		for condition, expected in (
+			("len(doc.items) > 1", True),
+			("len(doc.items) > 2", False),
+			("any(row.qty > 5 for row in doc.items)", True),
+			("all(row.qty > 5 for row in doc.items)", False),
+			("any(row.qty > 5 and user == 'y' for row in doc.items)", False),
+		):
+			with self.subTest(condition):
+				validate_condition(condition)
+				[check], error = evaluate_condition(condition, doc, "x", NOW)
+				self.assertEqual((check.ok, error), (expected, None))
+				self.assertIn("len(items) = 2", check.saw)
