@@ -127,6 +127,13 @@ class TestInstalling(PackTestCase):
 
 
 class TestFaults(PackTestCase):
+	def test_a_missing_tool_is_named_with_its_agent_and_what_to_do(self):
+		manifest = (self.folder / "pack.yaml").read_text()
+		self.put("pack.yaml", manifest.replace(", extract_text]", ", of_an_app]"))
+		advice = f"no tool 'of_an_app' for the agent {self.agent}. .* install the app that has it in its code"
+		with self.assertRaisesRegex(UsageError, advice):
+			self.install()
+
 	def test_yaml_errors_are_reported_with_file_and_line(self):
 		faults = {
 			"  color: red": "pack.yaml: Line 16: Agent Tool Function has no field 'color'",
