@@ -115,7 +115,7 @@ def find_offered_tools(
 def describe_missing_tool(agent: PackEntry, name: str) -> str:
 	faults = "".join(f" {fault}." for fault in registry.list_tool_faults())
 	return (
-		f"{agent.place}: there is no tool {name!r} for the agent {agent.values['agent_name']}. "
+		f"{agent.place}: there is no tool {name!r} for the agent {agent.values.get('agent_name')}. "
 		f"List it under tools, or install the app that has it in its code.{faults}"
 	)
 
