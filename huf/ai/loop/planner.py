@@ -144,7 +144,26 @@ def plan_schema(tools: Sequence[Tool], is_small: bool) -> dict:
 	For a large window it may give a reason. For a small one a read says whether more tools are needed, and a
 	tool without arguments is planned without them.
 	"""
-	return {"anyOf": [*(plan_of_tool(each, is_small) for each in tools), plan_of(NO_TOOL)]}
+	definitions: dict = {}
+	plans = []
+	for each in tools:
+		moved, own = move_definitions(each)
+		plans.append(plan_of_tool(moved, is_small))
+		definitions |= own
+	schema: dict = {"anyOf": [*plans, plan_of(NO_TOOL)]}
+	return schema | ({"$defs": definitions} if definitions else {})
+
+
+def move_definitions(tool: Tool) -> tuple[Tool, dict]:
+	"""The tool, and the definitions that its parameters refer to, under names of its own: references are
+	resolved from the root of the plan's schema.
+	"""
+	if not tool.parameters.get("$defs"):
+		return tool, {}
+	text = json.dumps(tool.parameters).replace('"#/$defs/', f'"#/$defs/{tool.name}.')
+	parameters = json.loads(text)
+	own = {f"{tool.name}.{name}": each for name, each in parameters.pop("$defs").items()}
+	return replace(tool, parameters=parameters), own
 
 
 def plan_of_tool(tool: Tool, is_small: bool) -> dict:

@@ -4,12 +4,13 @@ import json
 from os.path import commonprefix
 
 import frappe
+from jsonschema import Draft202012Validator
 
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.plan_prompts import ANSWER, to_conversation
-from huf.ai.loop.planner import make_request, parse_plan, shorten_tools
+from huf.ai.loop.planner import make_request, parse_plan, plan_schema, shorten_tools
 from huf.ai.queries.event_stream import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -300,3 +301,18 @@ class TestSchemas(SiteTestCase):
 		schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "missing"]}
 		(tool,) = shorten_tools([Tool("write", "", schema, Effect.WRITE, None)])
 		self.assertEqual(tool.parameters["properties"], {"a": {}})
+
+	def test_references_of_a_tool_are_resolved_from_the_root_of_the_plan(self):
+		tools = []
+		for name, kind in (("greet", "string"), ("count", "integer")):
+			node = {"type": "object", "properties": {"of": {"$ref": "#/$defs/Node"}, "value": {"type": kind}}}
+			schema = {
+				"type": "object",
+				"properties": {"node": {"$ref": "#/$defs/Node"}},
+				"$defs": {"Node": node},
+			}
+			tools.append(Tool(name, "", schema, Effect.WRITE, None))
+		plans = Draft202012Validator(plan_schema(tools))
+		for name, value, is_valid in (("greet", "x", True), ("count", "x", False), ("count", 1, True)):
+			plan = {"tool": name, "arguments": {"node": {"of": {"value": value}}}}
+			self.assertEqual(plans.is_valid(plan), is_valid, plan)
