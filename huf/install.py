@@ -74,6 +74,8 @@ DEMO_TOOLS = (
 	},
 )
 DERIVED_FIELDS = (
+	"description",
+	"code_description",
 	"function_definition",
 	"documents_only",
 	"untrusted_result",
@@ -219,6 +221,7 @@ def refresh_definitions(doctypes: Sequence[str] | None = None):
 		tool = frappe.get_doc("Agent Tool Function", name)
 		before = {field: tool.get(field) for field in DERIVED_FIELDS}
 		try:
+			tool.set_description()
 			tool.set_definition()
 			tool.set_declarations()
 		except frappe.ValidationError as error:

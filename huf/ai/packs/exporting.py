@@ -35,7 +35,7 @@ SITE_FIELDS = {
 		"provider",
 	},
 	"Agent Tool": {"description"},
-	TOOL: {"function_definition"},
+	TOOL: {"function_definition", "code_description"},
 	"Agent Trigger": {
 		"run_as",
 		"approver",

@@ -57,6 +57,7 @@ class AgentToolFunction(Document):
 		self.check_result_schema()
 		self.set_effect()
 		self.set_declarations()
+		self.set_description()
 		self.set_definition()
 
 	def check_name(self):
@@ -196,6 +197,13 @@ class AgentToolFunction(Document):
 		self.destructive = int(declared.destructive)
 		self.untrusted_result = int(declared.untrusted_result if offered else self.types in EXTERNAL_RESULTS)
 		self.sensitive_parameters = format_sensitive(declared.sensitive)
+
+	def set_description(self):
+		"""The description follows the code of an app's tool until somebody writes another one."""
+		offered = self.offered()
+		if offered and (not self.description or self.description == self.code_description):
+			self.description = offered.description
+		self.code_description = offered.description if offered else None
 
 	def set_definition(self):
 		definition = {

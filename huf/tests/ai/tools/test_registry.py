@@ -112,6 +112,23 @@ class TestToolFiles(SiteTestCase):
 		record_offered_tools()
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", self.rates, "description"), "Ours")
 
+	def test_description_follows_the_code_until_somebody_writes_another(self):
+		record_offered_tools()
+
+		def rewrite(description: str) -> str:
+			text = RATES.format(name=self.rates).replace("What a currency costs.", description)
+			self.write("huf_tools/rates.py", text)
+			sys.modules.pop(f"{self.app}.huf_tools.rates", None)
+			importlib.invalidate_caches()
+			refresh_definitions()
+			tool = frappe.get_doc("Agent Tool Function", self.rates)
+			self.assertEqual(frappe.parse_json(tool.function_definition)["description"], tool.description)
+			return tool.description
+
+		self.assertEqual(rewrite("The rate of a currency."), "The rate of a currency.")
+		frappe.get_doc("Agent Tool Function", self.rates).update({"description": "Ours."}).save()
+		self.assertEqual(rewrite("Another text in the code."), "Ours.")
+
 	def test_broken_tool_file_is_reported_and_other_tools_still_load(self):
 		self.write("huf_tools/broken.py", "import no_such_module_at_all")
 		fault = next(fault for fault in registry.list_tool_faults() if self.app in fault)
