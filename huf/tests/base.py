@@ -39,6 +39,10 @@ class SiteTestCase(unittest.TestCase):
 		remove_jobs()
 
 
+class WorkerEnds(BaseException):
+	"""Raised in a tool: nothing handles it, as if the worker's process were gone."""
+
+
 def allow_many_users():
 	"""Raise Frappe's limit of 60 new users an hour, which these tests exceed."""
 	frappe.local.conf["throttle_user_limit"] = 100_000

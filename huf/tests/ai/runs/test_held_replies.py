@@ -14,7 +14,7 @@ from huf.ai.runs.start import start_run
 from huf.ai.storage import conversations
 from huf.ai.storage.run_rows import request_cancel
 from huf.ai.tools.registry import tool
-from huf.tests.base import SiteTestCase, enter
+from huf.tests.base import SiteTestCase, WorkerEnds, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -36,7 +36,7 @@ def look_around(wait_s: float = 0) -> str:
 
 @tool()
 def end_worker() -> str:
-	raise KeyboardInterrupt("the worker ends here")
+	raise WorkerEnds("the worker ends here")
 
 
 @tool()
@@ -122,7 +122,7 @@ class TestHeldReplies(SiteTestCase):
 			self.agent, "Look", "Administrator", channel="lost", external_id=unique("lost")
 		)
 		run = start_run(request, RunStatus.QUEUED).name
-		with self.assertRaises(KeyboardInterrupt):
+		with self.assertRaises(WorkerEnds):
 			work_on(run)
 		frappe.db.rollback()
 		frappe.set_user("Administrator")

@@ -21,7 +21,7 @@ from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.lost_calls import claim_lost_call, mark_lost_calls
 from huf.ai.tools.registry import tool
-from huf.tests.base import SiteTestCase, enter
+from huf.tests.base import SiteTestCase, WorkerEnds, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -35,7 +35,7 @@ SENT: list[str] = []
 def send(what: str):
 	SENT.append(what)
 	if len(SENT) == 1:
-		raise KeyboardInterrupt("the worker ends here")
+		raise WorkerEnds("the worker ends here")
 	return f"sent {what}"
 
 
@@ -274,7 +274,7 @@ class TestLostWorker(SiteTestCase):
 	def lose_worker(self, user: str = "Administrator") -> str:
 		self.server.script(tool_call(self.tool, {"what": "letter"}))
 		run = self.open(user=user)
-		with self.assertRaises(KeyboardInterrupt):
+		with self.assertRaises(WorkerEnds):
 			work_on(run)
 		frappe.db.rollback()
 		frappe.set_user("Administrator")
