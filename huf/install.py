@@ -225,9 +225,16 @@ def refresh_definitions(doctypes: Sequence[str] | None = None):
 			tool.set_definition()
 			tool.set_declarations()
 		except frappe.ValidationError as error:
-			print(f"The tool {name} cannot be used: {error}")
+			print(f"The tool {name} cannot be used: {leave_out_faults(str(error))}")
 		if changed := {field: tool.get(field) for field in before if tool.get(field) != before[field]}:
 			tool.db_set(changed, update_modified=False)
+
+
+def leave_out_faults(message: str) -> str:
+	"""A message about a lost tool without the faults of files, which are printed once."""
+	for fault in registry.list_tool_faults():
+		message = message.replace(f" {fault}.", "")
+	return message
 
 
 def warn_if_litellm_is_missing():

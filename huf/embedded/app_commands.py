@@ -43,10 +43,12 @@ from huf.testing import AgentTestCase, text, tool_call
 
 class TestExample(AgentTestCase):
 	def test_agent_adds_vat(self):
-		agent = frappe.get_doc({{"doctype": "Agent", "agent_name": "Clerk"}})
+		# Runs commit: a site that is kept has the agents of earlier tests.
+		clerk = f"Clerk {{frappe.generate_hash(length=8)}}"
+		agent = frappe.get_doc({{"doctype": "Agent", "agent_name": clerk}})
 		agent.update({{"instructions": "Compute prices.", "agent_tool": [{{"tool": "add_vat"}}]}}).insert()
 		self.script(tool_call("add_vat", {{"net": 10}}), text("It costs 12."))
-		result = self.ask("Clerk", "What is 10 with tax?")
+		result = self.ask(clerk, "What is 10 with tax?")
 		self.assertEqual(result["response"], "It costs 12.")
 		self.assertEqual(self.requests[-1]["messages"][-1]["content"], '{{"gross": 12.0}}')
 '''

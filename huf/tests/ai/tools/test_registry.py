@@ -1,8 +1,10 @@
 """A code tool is one file: found in an app's folder, described by its signature, added to an agent."""
 
 import importlib
+import io
 import sys
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
@@ -236,6 +238,17 @@ class TestToolFiles(SiteTestCase):
 		refresh_definitions()
 		after = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
 		self.assertEqual(after, before)
+
+	def test_refresh_does_not_repeat_the_fault_of_a_file_for_each_of_its_tools(self):
+		record_offered_tools()
+		self.write("huf_tools/rates.py", "import no_such_module_at_all")
+		sys.modules.pop(f"{self.app}.huf_tools.rates", None)
+		printed = io.StringIO()
+		with redirect_stdout(printed):
+			refresh_definitions()
+		lost = f"The tool {self.rates} cannot be used: The app '{self.app}' does not offer '{self.rates}'"
+		self.assertIn(lost, printed.getvalue())
+		self.assertNotIn("no_such_module_at_all", printed.getvalue())
 
 	def test_available_tools_description_lists_names_descriptions_and_schemas(self):
 		description = registry.get_available_tools_description()
