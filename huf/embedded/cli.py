@@ -306,7 +306,12 @@ def execute(home, path, kwargs):
 			raise click.ClickException(f"There is no function {path}: {error}") from None
 		if not callable(function):
 			raise click.ClickException(f"There is no function {path}: it is a {type(function).__name__}")
-		result = frappe.call(function, **values)
+		if hasattr(function, "huf_tool"):
+			from huf.ai.tools.custom_functions import call_function
+
+			result = call_function(function, values)
+		else:
+			result = frappe.call(function, **values)
 		if asyncio.iscoroutine(result):
 			result = asyncio.run(result)
 		if result is not None:

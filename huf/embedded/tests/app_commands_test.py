@@ -70,6 +70,11 @@ class TestNewApp(SiteTestCase):
 		file.write_text(f"from huf.ai.core.errors import ToolError\n\n\n{tool}")
 		words = ("execute", f"{name}.huf_tools.more.double", "--kwargs")
 		self.assertEqual(self.run_huf(*words, '{"n": 4}').output, "8\n")
+		dated = "from datetime import date\n\nfrom huf.ai.tools.registry import tool\n\n\n@tool\n"
+		file.with_name("dated.py").write_text(f"{dated}def get_year(day: date):\n\treturn day.year\n")
+		year = ("execute", f"{name}.huf_tools.dated.get_year", "--kwargs")
+		self.assertEqual(self.run_huf(*year, '{"day": "2026-01-02"}').output, "2026\n")
+		self.assertIn("write YYYY-MM-DD", self.run_huf(*year, '{"day": "soon"}').output)
 		self.assertEqual(self.run_huf(*words, '{"n": -4}').output, "Error: Not below 0.\n")
 
 	def test_example_test_of_a_new_app_passes_on_a_site_of_its_own(self):
