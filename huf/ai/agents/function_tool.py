@@ -157,7 +157,7 @@ class ToolFunction:
 
 	def call(self, arguments: dict) -> str:
 		self.check_admission()
-		with messages_dropped(), commits_told(), tracking_reads() as reads:
+		with messages_dropped(), commits_reported(), tracking_reads() as reads:
 			result = self.function(**arguments)
 			if inspect.iscoroutine(result):
 				result = run_coroutine(result)
@@ -202,9 +202,9 @@ COMMITTED = "What it wrote before this error was committed by the tool itself an
 
 
 @contextmanager
-def commits_told() -> Iterator[None]:
-	"""Tell the model of a failed call that what it wrote stays, if the function has committed: a model takes
-	failed calls for rolled back, and repeats them.
+def commits_reported() -> Iterator[None]:
+	"""Say in the error of a failed call that what it wrote stays, if the function has committed: a model
+	takes failed calls for rolled back, and repeats them.
 	"""
 	is_running, commits = True, list[bool]()
 	frappe.db.before_commit.add(lambda: commits.append(is_running))
