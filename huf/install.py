@@ -76,6 +76,8 @@ DEMO_TOOLS = (
 DERIVED_FIELDS = (
 	"description",
 	"code_description",
+	"effect",
+	"code_effect",
 	"function_definition",
 	"documents_only",
 	"untrusted_result",
@@ -221,7 +223,7 @@ def refresh_definitions(doctypes: Sequence[str] | None = None):
 		tool = frappe.get_doc("Agent Tool Function", name)
 		before = {field: tool.get(field) for field in DERIVED_FIELDS}
 		try:
-			tool.set_description()
+			tool.follow_code()
 			tool.set_definition()
 			tool.set_declarations()
 		except frappe.ValidationError as error:

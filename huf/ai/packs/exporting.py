@@ -35,7 +35,7 @@ SITE_FIELDS = {
 		"provider",
 	},
 	"Agent Tool": {"description"},
-	TOOL: {"function_definition", "code_description"},
+	TOOL: {"function_definition", "code_description", "code_effect"},
 	"Agent Trigger": {
 		"run_as",
 		"approver",

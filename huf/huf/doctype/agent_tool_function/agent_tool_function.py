@@ -55,9 +55,9 @@ class AgentToolFunction(Document):
 		self.check_address()
 		self.check_operation()
 		self.check_result_schema()
+		self.follow_code()
 		self.set_effect()
 		self.set_declarations()
-		self.set_description()
 		self.set_definition()
 
 	def check_name(self):
@@ -198,12 +198,15 @@ class AgentToolFunction(Document):
 		self.untrusted_result = int(declared.untrusted_result if offered else self.types in EXTERNAL_RESULTS)
 		self.sensitive_parameters = format_sensitive(declared.sensitive)
 
-	def set_description(self):
-		"""The description follows the code of an app's tool until somebody writes another one."""
+	def follow_code(self):
+		"""Description and effect follow the code of an app's tool until somebody chooses others."""
 		offered = self.offered()
 		if offered and (not self.description or self.description == self.code_description):
 			self.description = offered.description
+		if offered and self.effect == self.code_effect:
+			self.effect = offered.effect.value
 		self.code_description = offered.description if offered else None
+		self.code_effect = offered.effect.value if offered else None
 
 	def set_definition(self):
 		definition = {

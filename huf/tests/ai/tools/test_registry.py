@@ -114,16 +114,25 @@ class TestToolFiles(SiteTestCase):
 		record_offered_tools()
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", self.rates, "description"), "Ours")
 
+	def rewrite(self, old: str, new: str):
+		"""The tool's record after a change of its code and a migration."""
+		self.write("huf_tools/rates.py", RATES.format(name=self.rates).replace(old, new))
+		sys.modules.pop(f"{self.app}.huf_tools.rates", None)
+		importlib.invalidate_caches()
+		refresh_definitions()
+		return frappe.get_doc("Agent Tool Function", self.rates)
+
+	def test_effect_follows_the_code_until_somebody_chooses_another(self):
+		record_offered_tools()
+		self.assertEqual(self.rewrite('effect="read"', 'effect="write"').effect, "write")
+		frappe.get_doc("Agent Tool Function", self.rates).update({"effect": "external"}).save()
+		self.assertEqual(self.rewrite('effect="read"', 'effect="read", destructive=True').effect, "external")
+
 	def test_description_follows_the_code_until_somebody_writes_another(self):
 		record_offered_tools()
 
 		def rewrite(description: str) -> str:
-			text = RATES.format(name=self.rates).replace("What a currency costs.", description)
-			self.write("huf_tools/rates.py", text)
-			sys.modules.pop(f"{self.app}.huf_tools.rates", None)
-			importlib.invalidate_caches()
-			refresh_definitions()
-			tool = frappe.get_doc("Agent Tool Function", self.rates)
+			tool = self.rewrite("What a currency costs.", description)
 			self.assertEqual(frappe.parse_json(tool.function_definition)["description"], tool.description)
 			return tool.description
 
