@@ -163,9 +163,11 @@ def read_type(hint: Any, default: Any) -> ParameterType:
 	# To leave an optional value out is the same as null, and simpler for a model.
 	if default is None and get_origin(hint) in (Union, UnionType):
 		hint = Union[tuple(each for each in get_args(hint) if each is not NoneType)]  # noqa: UP007
+	texts = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
 	try:
 		adapter: Any = TypeAdapter(hint)
-		return ParameterType(resolve_references(adapter.json_schema()), adapter)
+		schema = resolve_references(adapter.json_schema())
+		return ParameterType({**schema, "description": texts[0]} if texts else schema, adapter)
 	except PydanticSchemaGenerationError:  # a class such as Document
 		return ParameterType({})
 	except PydanticUserError as error:

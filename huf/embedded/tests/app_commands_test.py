@@ -74,7 +74,7 @@ class TestNewApp(SiteTestCase):
 		file.with_name("dated.py").write_text(f"{dated}def get_year(day: date):\n\treturn day.year\n")
 		year = ("execute", f"{name}.huf_tools.dated.get_year", "--kwargs")
 		self.assertEqual(self.run_huf(*year, '{"day": "2026-01-02"}').output, "2026\n")
-		self.assertIn("write YYYY-MM-DD", self.run_huf(*year, '{"day": "soon"}').output)
+		self.assertIn("should be a valid date", self.run_huf(*year, '{"day": "soon"}').output)
 		self.assertEqual(self.run_huf(*words, '{"n": -4}').output, "Error: Not below 0.\n")
 
 	def test_example_test_of_a_new_app_passes_on_a_site_of_its_own(self):

@@ -65,9 +65,11 @@ def take_collections(tags: set[str], pair: tuple[int, str] = (1, "a"), more: Seq
 
 
 def take_fields(
-	stars: Annotated[int, Field(ge=1, le=5)], why: Annotated[str, Field(description="The reason")] = ""
+	stars: Annotated[int, Field(ge=1, le=5)],
+	why: Annotated[str, Field(description="The reason")] = "",
+	who: Annotated[str, "The guest"] = "",
 ) -> list:
-	return [stars, why]
+	return [stars, why, who]
 
 
 def take_field_as_default(n: int = Field(3, gt=0)) -> int:
@@ -161,7 +163,8 @@ class TestSchemas(unittest.TestCase):
 		properties = build_schema(take_fields)["properties"]
 		self.assertEqual(properties["stars"], {"type": "integer", "minimum": 1, "maximum": 5})
 		self.assertEqual(properties["why"]["description"], "The reason")
-		self.assertEqual(call_function(take_fields, {"stars": 2}), [2, ""])
+		self.assertEqual(properties["who"]["description"], "The guest")
+		self.assertEqual(call_function(take_fields, {"stars": 2}), [2, "", ""])
 
 	def test_values_of_a_dict_have_their_type(self):
 		counts = build_schema(take_numbers)["properties"]["counts"]
