@@ -312,7 +312,7 @@ class TestSchemas(SiteTestCase):
 				"$defs": {"Node": node},
 			}
 			tools.append(Tool(name, "", schema, Effect.WRITE, None))
-		plans = Draft202012Validator(plan_schema(tools))
+		plans = Draft202012Validator(plan_schema(tools, False))
 		for name, value, is_valid in (("greet", "x", True), ("count", "x", False), ("count", 1, True)):
 			plan = {"tool": name, "arguments": {"node": {"of": {"value": value}}}}
 			self.assertEqual(plans.is_valid(plan), is_valid, plan)
