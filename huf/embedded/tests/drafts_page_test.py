@@ -354,6 +354,8 @@ class TestDraftsPage(PageTestCase):
 			group.locator("[data-testid=draft][data-status=Approved]").wait_for()
 			cards.nth(0).get_by_test_id("draft-approve").click()
 			group.locator("[data-testid=draft][data-status=Applied]").nth(1).wait_for()
+			page.get_by_test_id("draft-run").first.click()
+			page.locator("[data-testid=run][data-status=Success]").wait_for()
 		priorities = [self.call(f"/api/resource/ToDo/{name}")["data"]["priority"] for name in todos]
 		self.assertEqual(priorities, ["High", "Medium", "Medium"])
 
