@@ -63,29 +63,18 @@ class TestDraftsPage(PageTestCase):
 		type(self).setups += 1
 		self.agent, self.tool = f"Secretary {self.setups}", f"change_todo_{self.setups}"
 		provider, model = f"Scripted {self.setups}", f"scripted-{self.setups}"
-		for doctype, values in (
-			("AI Provider", {"provide_name": provider, "api_key": "sk-1", "api_base": self.model.base_url}),
-			("AI Model", {"model_name": model, "model_id": "scripted", "provider": provider}),
-			(
-				"Agent Tool Function",
-				{
-					"tool_name": self.tool,
-					"types": "Update Document",
-					"reference_doctype": "ToDo",
-					"description": "Change a to-do",
-					"requires_approval": 1,
-				},
-			),
-			(
-				"Agent",
-				{
-					"agent_name": self.agent,
-					"model": model,
-					"agent_tool": [{"tool": self.tool}, {"tool": "list_users"}],
-				},
-			),
-		):
-			self.make(doctype, **values)
+		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)
+		self.make("AI Model", model_name=model, model_id="scripted", provider=provider)
+		self.make(
+			"Agent Tool Function",
+			tool_name=self.tool,
+			types="Update Document",
+			reference_doctype="ToDo",
+			description="Change a to-do",
+			requires_approval=1,
+		)
+		tools = [{"tool": self.tool}, {"tool": "list_users"}]
+		self.make("Agent", agent_name=self.agent, model=model, agent_tool=tools)
 		self.todo = self.make("ToDo", description="Call Anna", priority="Low")["name"]
 		# Drafts that an earlier test left would be listed, too.
 		for each in self.call("/api/method/huf.api.draft.get_drafts")["message"]:
