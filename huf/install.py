@@ -162,10 +162,7 @@ def record_offered_tools():
 	"""
 	for tool in registry.list_code_tools():
 		if not frappe.db.exists("Agent Tool Function", tool.name):
-			values = {"types": "App Provided", "provider_app": tool.app, "description": tool.description}
-			frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": tool.name, **values}).insert(
-				ignore_permissions=True
-			)
+			frappe.get_doc({"doctype": "Agent Tool Function", **tool.values}).insert(ignore_permissions=True)
 	for fault in registry.list_tool_faults():
 		print(fault)
 		frappe.log_error("A tool's file could not be loaded", fault)

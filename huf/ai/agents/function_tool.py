@@ -18,7 +18,7 @@ from huf.ai.core.json_text import ResultText, to_text, truncate_result
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.tools.reads import Reads, tracking_reads
-from huf.ai.tools.results import collect, to_json_value
+from huf.ai.tools.results import collect_items, to_json_value
 from huf.ai.tools.second_person import SecondPerson
 from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
 
@@ -162,7 +162,7 @@ class ToolFunction:
 			if inspect.iscoroutine(result):
 				result = run_coroutine(result)
 			if inspect.isasyncgen(result):
-				result = run_coroutine(collect(result))
+				result = run_coroutine(collect_items(result))
 			return self.finish(arguments, result, reads)
 
 	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:

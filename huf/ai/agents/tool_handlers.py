@@ -20,7 +20,6 @@ from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import (
 	CODE_TYPES,
-	CUSTOM_FUNCTION,
 	KNOWLEDGE,
 	MCP_TOOL,
 	NOTIFY,
@@ -76,23 +75,21 @@ def handle_get_report_result(tool, filters=None):
 	return document_tools.get_report_result(tool.report, filters)
 
 
-def find_tool_function(tool) -> Callable:
+def find_code(tool) -> Callable:
 	"""The function of a tool in code. Raises ToolError if it is gone."""
 	try:
-		if tool.types == CUSTOM_FUNCTION:
-			return custom_functions.find_offered_function(tool.function_path)
-		return registry.find_code_tool(tool.provider_app, tool.function_path or tool.tool_name).function
+		return registry.find_tool_function(tool)
 	except UsageError as error:
 		raise ToolError(str(error)) from error
 
 
 def handle_code(tool, /, **arguments):
-	return custom_functions.call_function(find_tool_function(tool), arguments)
+	return custom_functions.call_function(find_code(tool), arguments)
 
 
 def describe_code_call(tool, /, **arguments):
 	"""What a call would get. Raises ToolError for arguments that the function does not take."""
-	custom_functions.check_function_call(find_tool_function(tool), arguments)
+	custom_functions.check_function_call(find_code(tool), arguments)
 	return {"tool": tool.tool_name, "arguments": arguments}
 
 

@@ -78,7 +78,7 @@ async def perform(
 	"""
 	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}), origins=call.origins)
-	started, stopped, traceback = time.monotonic(), False, ""
+	started = time.monotonic()
 	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
 	# tool's transaction.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
@@ -86,29 +86,28 @@ async def perform(
 	with listening(listen) as reported:
 		try:
 			finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
-			status, text, origins, traceback = read_finished(finished)
+			result = read_finished(call, finished)
 		except (OutcomeUnknown, ToolTimeout, RunStopped) as error:
-			stopped = isinstance(error, RunStopped)
-			status, text, origins = status_of_abandoned(call), to_record(describe_error(error)), ()
+			text, stopped = to_record(describe_error(error)), isinstance(error, RunStopped)
+			result = ToolResult(call, status_of_abandoned(call), text, stopped=stopped)
+	origins = result.origins
 	if call.tool.origin and call.tool.origin not in origins:
 		origins = (*origins, call.tool.origin)
-	duration_ms = round((time.monotonic() - started) * 1000)
-	return ToolResult(call, status, text, duration_ms, stopped, origins=origins, traceback=traceback)
+	return replace(result, origins=origins, duration_ms=round((time.monotonic() - started) * 1000))
 
 
-def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...], str]:
-	"""Status, text, origins and traceback for what a tool returned or raised. Raises RunPaused and
-	OutcomeUnknown.
-	"""
+def read_finished(call: Call, finished: Finished) -> ToolResult:
+	"""What a tool returned or raised. Raises RunPaused and OutcomeUnknown."""
 	try:
 		result = finished.result()
 		origins = result.origins if isinstance(result, ResultText) else ()
-		return CallStatus.SUCCESS, to_record(result), origins, ""
+		return ToolResult(call, CallStatus.SUCCESS, to_record(result), origins=origins)
 	except (OutcomeUnknown, RunPaused):
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
 		text, origins = to_record(describe_error(error)), getattr(error, "origins", ())
-		return CallStatus.FAILED, text, origins, format_unexpected(error)
+		traceback = format_unexpected(error)
+		return ToolResult(call, CallStatus.FAILED, text, origins=origins, traceback=traceback)
 
 
 def format_unexpected(error: BaseException) -> str:

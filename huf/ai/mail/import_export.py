@@ -112,13 +112,7 @@ def ensure_tool(name: str, profile: Profile) -> str:
 			f"Line {profile.line}: there is no tool {name!r} for {profile.name}. "
 			"Create an Agent Tool Function of this name first."
 		)
-	values = {
-		"tool_name": name,
-		"types": "App Provided",
-		"provider_app": offer.app,
-		"description": offer.description,
-	}
-	frappe.get_doc({"doctype": "Agent Tool Function", **values}).insert()
+	frappe.get_doc({"doctype": "Agent Tool Function", **offer.values}).insert()
 	return name
 
 

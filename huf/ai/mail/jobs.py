@@ -10,7 +10,6 @@ from datetime import datetime
 from traceback import format_exc
 
 import frappe
-from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
@@ -35,12 +34,11 @@ from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
+from huf.ai.storage.jobs import is_job_waiting
 from huf.ai.storage.outgoing_mail import enqueue_sending
 
 MAX_REPLY_RECIPIENTS = 10
 """Limit for Reply-To, which may name any number of addresses."""
-JOB_WAITING = "queued"
-"""Frappe's status of a job that no worker has taken yet."""
 EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
 """Stop reasons as other programs name them; any other is "error"."""
 
@@ -277,7 +275,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 				mark_mail_failed(store.read_mail(name))
 			frappe.db.commit()
 	for row in store.read_overdue_mails(now):
-		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:
+		if is_job_waiting(mail_job_id(row.name, row.attempts)):
 			continue
 		if row.attempts >= store.MAX_ATTEMPTS:
 			mark_mail_failed(store.read_mail(row.name))

@@ -81,17 +81,12 @@ def read_code_tools(pack: Pack, source: PackSource) -> Iterable[PackEntry]:
 		raise UsageError(" ".join(offer.faults))
 	listed = {entry.values.get("tool_name"): entry.values for entry in pack.entries if entry.doctype == TOOL}
 	for each in offer.tools.values():
-		entry = build_tool_entry(each, "tools.py")
+		entry = PackEntry(TOOL, each.values, "tools.py")
 		if each.name not in listed:
 			yield entry
 			continue
 		for key, value in entry.values.items():
 			listed[each.name].setdefault(key, value)
-
-
-def build_tool_entry(offer: registry.CodeTool, place: str) -> PackEntry:
-	values = {"types": "App Provided", "provider_app": offer.app, "description": offer.description}
-	return PackEntry(TOOL, {"tool_name": offer.name, **values}, place)
 
 
 def find_offered_tools(
@@ -108,7 +103,7 @@ def find_offered_tools(
 			if not exists and name not in offers:
 				raise UsageError(describe_missing_tool(entry, name))
 			if name in offers and (not exists or (TOOL, name) in made):
-				more[name] = build_tool_entry(offers[name], entry.place)
+				more[name] = PackEntry(TOOL, offers[name].values, entry.place)
 	return list(more.values())
 
 

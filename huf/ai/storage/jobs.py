@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import frappe
+from frappe.utils.background_jobs import get_job_status
 
 
 def enqueue_job(
@@ -33,6 +34,11 @@ def enqueue_job(
 		frappe.logger("huf").warning(f"{method} was not enqueued and will be tried again: {error!r}")
 		return False
 	return True
+
+
+def is_job_waiting(job_id: str) -> bool:
+	"""Whether no worker has taken the job yet."""
+	return get_job_status(job_id) == "queued"
 
 
 @contextmanager

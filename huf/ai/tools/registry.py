@@ -27,7 +27,7 @@ from huf.ai.core.types import Effect
 from huf.ai.loop.plan_prompts import describe_tools
 from huf.ai.tools import custom_functions
 from huf.ai.tools.signatures import build_schema, check_annotations, describe_function
-from huf.ai.tools.types import TOOL_NAME
+from huf.ai.tools.types import CUSTOM_FUNCTION, TOOL_NAME
 
 FOLDER = "huf_tools"
 MARKS = "__huf_tools__"
@@ -102,6 +102,16 @@ class CodeTool:
 	@property
 	def module(self) -> str:
 		return self.function.__module__
+
+	@property
+	def values(self) -> dict[str, str]:
+		"""The fields of its Agent Tool Function."""
+		return {
+			"tool_name": self.name,
+			"types": "App Provided",
+			"provider_app": self.app,
+			"description": self.description,
+		}
 
 	async def __call__(self, args: dict, user_context: dict) -> Any:
 		result = custom_functions.call_function(self.function, args, user_context)
@@ -270,6 +280,13 @@ def find_code_tool(app: str, name: str) -> CodeTool:
 	similar = ", ".join(get_close_matches(name, found.tools))
 	hint = f" (similar: {similar})" if similar else ""
 	raise UsageError(f"The app {app!r} does not offer {name!r}{hint}.{reasons}")
+
+
+def find_tool_function(row: Any) -> Callable:
+	"""The function of an Agent Tool Function of a code type. Raises UsageError if it is gone."""
+	if row.types == CUSTOM_FUNCTION:
+		return custom_functions.find_offered_function(row.function_path)
+	return find_code_tool(row.provider_app, row.function_path or row.tool_name).function
 
 
 def list_pack_modules(app: str) -> list[str]:

@@ -33,5 +33,5 @@ def to_json_value(value: Any) -> Any:
 	return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-async def collect(items: AsyncIterator) -> list:
+async def collect_items(items: AsyncIterator) -> list:
 	return [each async for each in items]

@@ -7,7 +7,6 @@ are enqueued again by `recover_events`.
 from datetime import datetime
 
 import frappe
-from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.trigger_types import Origin, TriggerEventStatus, TriggerType
@@ -16,10 +15,8 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import trigger_events
+from huf.ai.storage.jobs import is_job_waiting
 from huf.ai.triggers.dispatch import enqueue_event, event_job_id
-
-JOB_WAITING = "queued"
-"""Frappe's status of a job that no worker has taken yet."""
 
 
 def run_event(name: str) -> RunResult | None:
@@ -104,7 +101,7 @@ def recover_events(now: datetime | None = None) -> list[str]:
 	"""
 	enqueued = []
 	for event in trigger_events.read_overdue_events(now):
-		if get_job_status(event_job_id(event.name, event.attempts)) == JOB_WAITING:
+		if is_job_waiting(event_job_id(event.name, event.attempts)):
 			continue
 		if event.attempts >= trigger_events.MAX_ATTEMPTS:
 			trigger_events.fail_trigger_event(

@@ -90,7 +90,10 @@ class TestNewApp(SiteTestCase):
 		folder = self.home / "apps" / name / name / "tests"
 		(folder / "test_example.py").unlink()
 		self.assertIn("has no tests", self.run_huf("test", name).output)
-		body = "from unittest import TestCase\n\nclass TestX(TestCase):\n\tdef test_x(self):\n\t\tself.fail('Not yet')\n"
+		body = (
+			"from unittest import TestCase\n\n"
+			"class TestX(TestCase):\n\tdef test_x(self):\n\t\tself.fail('Not yet')\n"
+		)
 		(folder / "test_other.py").write_text(body)
 		result = self.run_huf("test", name, f"{name}.tests.test_other")
 		self.assertEqual(result.exit_code, 1, result.output)
