@@ -26,7 +26,7 @@ from huf.ai.core.progress import report_progress as report_progress
 from huf.ai.core.types import Effect
 from huf.ai.loop.plan_prompts import describe_tools
 from huf.ai.tools import custom_functions
-from huf.ai.tools.signatures import build_schema, check_annotations, describe_function
+from huf.ai.tools.signatures import build_schema, check_annotations, describe_function, get_signature
 from huf.ai.tools.types import CUSTOM_FUNCTION, TOOL_NAME
 
 FOLDER = "huf_tools"
@@ -208,7 +208,7 @@ def check_function(function: Callable) -> None:
 		raise ValueError(f"{label}: put @tool below @staticmethod. A class method is no tool.")
 	if not (inspect.isfunction(function) or inspect.ismethod(function)):
 		raise ValueError(f"{label} is no function. Write a function that calls it.")
-	first = next(iter(inspect.signature(function).parameters), "")
+	first = next(iter(get_signature(function).parameters), "")
 	if inspect.isfunction(function) and first in ("self", "cls") and "." in label.rpartition("<locals>.")[2]:
 		raise ValueError(
 			f"{label} is a method, and a tool has no object. Write a function, or register the method of an "

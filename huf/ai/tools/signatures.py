@@ -8,6 +8,7 @@ are described and converted by pydantic, which is imported with the first functi
 import inspect
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -20,8 +21,6 @@ import docstring_parser
 
 from huf.ai.core.errors import ToolError
 
-get_signature = lru_cache(maxsize=512)(inspect.signature)
-"""Cached, because reading a signature takes longer than most calls."""
 JSON_TYPES: dict[Any, str] = {
 	str: "string",
 	int: "integer",
@@ -48,6 +47,17 @@ class ParameterType:
 			return self.adapter.validate_python(value)
 		# 5.0 is an integer in JSON Schema.
 		return int(value) if self.schema.get("type") == "integer" and isinstance(value, float) else value
+
+
+@lru_cache(maxsize=512)
+def get_signature(function: Callable) -> inspect.Signature:
+	"""Cached, because reading a signature takes longer than most calls."""
+	if sys.version_info < (3, 14):
+		return inspect.signature(function)
+	from annotationlib import Format
+
+	# Names that are imported only for type checkers are not defined; `read_types` says so.
+	return inspect.signature(function, annotation_format=Format.FORWARDREF)
 
 
 def takes_context(function: Callable) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unittest
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -179,6 +180,15 @@ class TestSchemas(unittest.TestCase):
 			with self.subTest(function.__name__), self.assertRaisesRegex(ValueError, advice):
 				check_annotations(function)
 		self.assertEqual(call_function(take_missing, {"record": 1}), [1, 1])
+
+	@unittest.skipIf(sys.version_info < (3, 14), "annotations are evaluated when a function is defined")
+	def test_names_for_type_checkers_only_are_undefined_also_where_annotations_are_lazy(self):
+		names: dict[str, Any] = {}
+		source = "def take_lazy(record: Missing, day: str = ''):\n\treturn [record, day]"
+		exec(compile(source, "lazy", "exec", dont_inherit=True), names)  # without this module's __future__
+		with self.assertRaisesRegex(ValueError, "'Missing'.* TYPE_CHECKING"):
+			check_annotations(names["take_lazy"])
+		self.assertEqual(call_function(names["take_lazy"], {"record": 1}), [1, ""])
 
 	def test_docstrings_of_three_styles_describe_a_function_and_its_parameters(self):
 		for function in (google, numpy, sphinx):
