@@ -14,6 +14,7 @@ add_to_apps_screen = [{"name": "huf", "logo": "/assets/huf/huf.svg", "title": "H
 app_include_js = ["/assets/huf/ask_agent.js"]
 
 after_install = "huf.install.after_install"
+after_app_install = "huf.install.after_app_install"
 after_migrate = ["huf.install.after_migrate"]
 
 website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}]

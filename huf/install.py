@@ -106,6 +106,11 @@ def after_install():
 	warn_if_litellm_is_missing()
 
 
+def after_app_install(app: str):
+	"""Create the tools of an app that is installed on a bench; `huf install-app` migrates, which does so."""
+	record_offered_tools()
+
+
 def after_migrate():
 	make_roles()
 	store_default_settings()

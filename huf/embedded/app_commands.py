@@ -19,6 +19,16 @@ app_description = "Own tools for agents"
 app_email = "nobody@example.com"
 app_license = "MIT"
 """
+PROJECT = """[project]
+name = "{name}"
+description = "Own tools for agents"
+requires-python = ">=3.10"
+dynamic = ["version"]
+
+[build-system]
+requires = ["flit_core >=3.4,<4"]
+build-backend = "flit_core.buildapi"
+"""
 EXAMPLE = '''"""Tools of this app: each function marked with @tool. Every file in this folder is read."""
 
 from huf.ai.tools.registry import tool
@@ -53,15 +63,16 @@ class TestExample(AgentTestCase):
 		self.assertEqual(self.requests[-1]["messages"][-1]["content"], '{{"gross": 12.0}}')
 '''
 FILES = {
-	"__init__.py": '__version__ = "0.0.1"\n',
-	"hooks.py": HOOKS,
-	"modules.txt": "{title}\n",
-	"patches.txt": "",
-	"{name}/__init__.py": "",
-	"huf_tools/__init__.py": "",
-	"huf_tools/example.py": EXAMPLE,
-	"tests/__init__.py": "",
-	"tests/test_example.py": TEST,
+	"pyproject.toml": PROJECT,
+	"{name}/__init__.py": '__version__ = "0.0.1"\n',
+	"{name}/hooks.py": HOOKS,
+	"{name}/modules.txt": "{title}\n",
+	"{name}/patches.txt": "",
+	"{name}/{name}/__init__.py": "",
+	"{name}/huf_tools/__init__.py": "",
+	"{name}/huf_tools/example.py": EXAMPLE,
+	"{name}/tests/__init__.py": "",
+	"{name}/tests/test_example.py": TEST,
 }
 
 
@@ -73,20 +84,20 @@ def new_app(home, name):
 	if not NAME.fullmatch(name):
 		raise click.ClickException("A name has lowercase letters, digits and _, such as my_tools.")
 	with connected(home):
-		package = home / "apps" / name / name
-		if package.exists() or is_importable(name):
+		folder = home / "apps" / name
+		if (folder / name).exists() or is_importable(name):
 			raise click.ClickException(
 				f"There is a Python package {name} already. Choose another name, or install it with "
 				f"`huf install-app {name}`."
 			)
-	write_files(package, name)
+	write_files(folder, name)
 	site.install_app(home, name)
 	site.migrate(home)
 	click.echo(f"  Created and installed the app {name}")
-	click.echo(f"  Tools     {package / 'huf_tools'}   (each function marked with @tool)")
+	click.echo(f"  Tools     {folder / name / 'huf_tools'}   (each function marked with @tool)")
 	click.echo("  Example   add_vat, among the tools of agents; as a Custom Function it is")
 	click.echo(f"            {name}.huf_tools.example.add_vat")
-	click.echo(f"  Tests     {package / 'tests'}   (huf test {name})")
+	click.echo(f"  Tests     {folder / name / 'tests'}   (huf test {name})")
 	click.echo(
 		"  After a change: restart `huf start`, which also lists new tools; with --reload it restarts itself."
 	)
@@ -155,9 +166,9 @@ def is_importable(name: str) -> bool:
 	return find_spec(name) is not None
 
 
-def write_files(package: Path, name: str) -> None:
+def write_files(folder: Path, name: str) -> None:
 	title = name.replace("_", " ").title()
 	for path, text in FILES.items():
-		file = package / path.format(name=name)
+		file = folder / path.format(name=name)
 		file.parent.mkdir(parents=True, exist_ok=True)
 		file.write_text(text.format(name=name, title=title), encoding="utf-8")

@@ -23,6 +23,8 @@ class TestNewApp(SiteTestCase):
 		result = self.run_huf("new-app", name)
 		self.assertEqual(result.exit_code, 0, result.output)
 		self.assertIn(f"{name}.huf_tools.example.add_vat", result.output)
+		project = (self.home / "apps" / name / "pyproject.toml").read_text()
+		self.assertIn(f'name = "{name}"', project, "pip and a bench install it")
 		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
 		frappe.connect()
 		return name
@@ -42,7 +44,7 @@ class TestNewApp(SiteTestCase):
 
 	def test_app_that_another_site_made_is_installed_from_its_folder(self):
 		name = f"tools_{frappe.generate_hash(length=6)}"
-		write_files(self.home / "apps" / name / name, name)
+		write_files(self.home / "apps" / name, name)
 		refused = self.run_huf("new-app", name)
 		self.assertIn(f"install it with `huf install-app {name}`", refused.output)
 		result = self.run_huf("install-app", name)

@@ -96,8 +96,9 @@ class TestToolFiles(SiteTestCase):
 		found = registry.find_code_tool(self.app, bare)
 		self.assertEqual((found.description, found.effect), ("Says nothing.", Effect.EXTERNAL))
 
-	def test_recorded_app_tool_can_be_called(self):
-		record_offered_tools()
+	def test_tool_of_an_app_that_has_been_installed_can_be_called(self):
+		for hook in frappe.get_hooks("after_app_install"):
+			frappe.get_attr(hook)(self.app)
 		row = frappe.get_doc("Agent Tool Function", self.rates)
 		self.assertEqual((row.types, row.provider_app, row.effect), ("App Provided", self.app, "read"))
 		result = run_coroutine(create_tool(row).on_invoke_tool(None, '{"currency": "EUR"}'))
