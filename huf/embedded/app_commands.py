@@ -90,7 +90,7 @@ def new_app(home, name):
 				f"There is a Python package {name} already. Choose another name, or install it with "
 				f"`huf install-app {name}`."
 			)
-	write_files(folder, name)
+	write_app(folder, name)
 	site.install_app(home, name)
 	site.migrate(home)
 	click.echo(f"  Created and installed the app {name}")
@@ -166,7 +166,7 @@ def is_importable(name: str) -> bool:
 	return find_spec(name) is not None
 
 
-def write_files(folder: Path, name: str) -> None:
+def write_app(folder: Path, name: str) -> None:
 	title = name.replace("_", " ").title()
 	for path, text in FILES.items():
 		file = folder / path.format(name=name)

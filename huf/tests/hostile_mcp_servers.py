@@ -243,6 +243,8 @@ class Authorized(Hostile):
 		)
 
 	def do_DELETE(self):
+		if self.path == "/tokens":
+			self.issued.clear()
 		self.send(200, b"")
 
 	def send_json(self, value: dict, status: int = 200):

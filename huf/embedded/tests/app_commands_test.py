@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
-from huf.embedded.app_commands import write_files
+from huf.embedded.app_commands import write_app
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool, unique
@@ -44,7 +44,7 @@ class TestNewApp(SiteTestCase):
 
 	def test_app_that_another_site_made_is_installed_from_its_folder(self):
 		name = f"tools_{frappe.generate_hash(length=6)}"
-		write_files(self.home / "apps" / name, name)
+		write_app(self.home / "apps" / name, name)
 		refused = self.run_huf("new-app", name)
 		self.assertIn(f"install it with `huf install-app {name}`", refused.output)
 		result = self.run_huf("install-app", name)

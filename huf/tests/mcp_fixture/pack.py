@@ -5,7 +5,7 @@ from pathlib import Path
 import frappe
 
 from huf.embedded import site
-from huf.embedded.app_commands import write_files
+from huf.embedded.app_commands import write_app
 from huf.tests.factories import make_user
 from huf.tests.mcp_fixture.server import make_fixture_server
 
@@ -20,16 +20,16 @@ USER_KEY = "mcp_fixture_user"
 
 def install_pack(home: Path) -> str:
 	"""Install the app and make its records; returns the slug of the MCP Server."""
-	package = home / "apps" / APP / APP
-	write_files(package, APP)
-	with (package / "hooks.py").open("a", encoding="utf-8") as hooks:
+	folder = home / "apps" / APP
+	write_app(folder, APP)
+	with (folder / APP / "hooks.py").open("a", encoding="utf-8") as hooks:
 		hooks.write(HOOKS)
 	site.install_app(home, APP)
 	with site.opened(home):
 		slug, user = make_fixture_server(), make_user("Huf User")
 		frappe.db.commit()
-	folder = site.site_path(home)
-	site.write_config(folder, {**site.read_config(folder), USER_KEY: user})
+	site_folder = site.site_path(home)
+	site.write_config(site_folder, {**site.read_config(site_folder), USER_KEY: user})
 	return slug
 
 

@@ -129,6 +129,8 @@ class SignInProvider(OAuthClientProvider):
 
 	is_sign_in = False
 	"""Whether a person is signing in. Calls that lack a token do not replace the state of their sign-in."""
+	is_refreshing = False
+	"""Whether the request for tokens that follows a 401 is a refresh."""
 
 	def __init__(self, client: OAuthClient, vault: Vault):
 		self.storage = GrantStorage(vault, client)
@@ -138,13 +140,36 @@ class SignInProvider(OAuthClientProvider):
 
 	async def _initialize(self) -> None:
 		await self.read_grant()
-		context, vault = self.context, self.storage.vault
-		while not context.is_token_valid() and context.can_refresh_token():
-			assert context.current_tokens
-			if vault.claim_refresh(context.current_tokens.refresh_token or ""):
-				return
+		await self.claim_refresh(lambda: not self.context.is_token_valid())
+
+	async def claim_refresh(self, is_needed: Callable[[], bool]) -> bool:
+		"""Wait until this call may refresh the token; False if it cannot be refreshed or need not be any
+		more.
+		"""
+		while is_needed() and self.context.can_refresh_token():
+			assert self.context.current_tokens
+			if self.storage.vault.claim_refresh(self.context.current_tokens.refresh_token or ""):
+				return True
 			await asyncio.sleep(REFRESH_POLL_S)
 			await self.read_grant()
+		return False
+
+	async def _perform_authorization(self) -> httpx2.Request:
+		"""After a 401: refresh a token that the server has ended early. Raises SignInNeeded."""
+		is_enough = not self.is_sign_in and self.has_needed_scope()
+		self.is_refreshing = is_enough and await self.claim_refresh(lambda: True)
+		return await (self._refresh_token() if self.is_refreshing else super()._perform_authorization())
+
+	def has_needed_scope(self) -> bool:
+		"""Whether a refresh can help; a person grants more."""
+		needed, tokens = self.context.client_metadata.scope or "", self.context.current_tokens
+		return tokens is not None and set(needed.split()) <= set((tokens.scope or needed).split())
+
+	async def _handle_token_response(self, response: httpx2.Response) -> None:
+		if not self.is_refreshing:
+			await super()._handle_token_response(response)
+		elif not await self._handle_refresh_response(response):
+			raise SignInNeeded()
 
 	async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
 		try:

@@ -188,7 +188,7 @@ class TestToolFiles(SiteTestCase):
 
 	def test_fault_names_the_line_of_the_file(self):
 		self.write(
-			"huf_tools/typo.py", f'X = 1\nfrom {REGISTRY} import tool\n\n@tool(efect="read")\ndef f(): ...'
+			"huf_tools/typo.py", f'from {REGISTRY} import tool\n\ndef f(): ...\ntool(efect="read")(f)'
 		)
 		self.assertRegex(registry.load_app_tools(self.app).faults[0], r"'efect'.* \(typo.py, line 4\)")
 

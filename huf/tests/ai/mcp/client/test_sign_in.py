@@ -5,6 +5,7 @@ import time
 from urllib.parse import parse_qs, urlsplit
 
 import frappe
+import requests
 
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
@@ -24,11 +25,15 @@ class TestSignIn(ConnectionTestCase):
 		self.server = enter(self, McpServer("oauth"))
 		self.connection = self.connect(self.server, auth="OAuth")
 
+	def check_connection(self):
+		refreshed = mcp_connection.refresh(self.connection)
+		self.assertTrue(refreshed["ok"], refreshed)
+
 	def test_a_manager_signs_in_once_and_calls_refresh_the_token(self):
 		self.assertFalse(self.refreshed["ok"])
 		self.assertIn("Nobody is signed in", self.refreshed["error"])
 		self.assertIsNone(self.sign_in())
-		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		self.check_connection()
 		self.choose(self.connection, search=1)
 		time.sleep(1.2)
 		self.assertIn("done", self.call("search", query="x"))
@@ -67,18 +72,29 @@ class TestSignIn(ConnectionTestCase):
 	def test_an_unfinished_or_denied_sign_in_keeps_the_previous_tokens(self):
 		self.sign_in()
 		mcp_connection.sign_in(self.connection)
-		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		self.check_connection()
 		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
 		with self.assertRaises(UsageError):
 			mcp_connection.callback(state=answer["state"], error="access_denied")
-		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		time.sleep(1.2)
+		self.check_connection()
+
+	def test_a_token_that_the_server_ends_early_is_refreshed(self):
+		self.sign_in()
+		self.check_connection()
+		self.choose(self.connection, search=1)
+		for _ in range(2):
+			requests.delete(f"http://127.0.0.1:{self.server.port}/tokens", timeout=10)
+			self.assertIn("done", self.call("search", query="x"))
+		grants = [each["grant"] for each in self.server.calls() if "grant" in each]
+		self.assertEqual(grants[:3], ["authorization_code", "refresh_token", "refresh_token"])
 
 	def test_a_call_does_not_end_a_sign_in_in_progress(self):
 		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
 		self.assertIn("Nobody is signed in", mcp_connection.refresh(self.connection)["error"])
 		with self.assertRaises(frappe.Redirect):
 			mcp_connection.callback(**answer)
-		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		self.check_connection()
 
 	def test_oauth_tokens_are_not_used_after_the_url_changes(self):
 		self.sign_in()
