@@ -105,8 +105,9 @@ def answer_parse_error(response: Response | None = None, request=None) -> None:
 		return
 	if request.method != "POST" or not request.is_json:
 		return
+	text = request.get_data()  # empty where the address says it all, as in OpenAI's cancel
 	body = encode_refusal(find_endpoint(request), 400, BROKEN_JSON, PARSE_ERROR)
-	if body and not is_json_body(request.get_data()):
+	if body and text and not is_json_body(text):
 		response.status_code, response.content_type = 400, "application/json"
 		response.set_data(json.dumps(body))
 

@@ -37,7 +37,9 @@ class TestResponses(OpenAITestCase):
 		address = f"/v1/responses/{answer['id']}"
 		for method, path in (("GET", ""), ("GET", "/input_items"), ("POST", "/cancel"), ("DELETE", "")):
 			with self.subTest(method + path):
-				refused = send(address + path, method=method, headers=self.other)
+				# OpenAI's clients say JSON also where they send no body.
+				options = {"headers": self.other, "content_type": "application/json"}
+				refused = send(address + path, method=method, **options)
 				self.assertEqual((refused.status_code, refused.json["error"]["code"]), (404, "not_found"))
 				self.assertNotIn("Hello", refused.text)
 		self.assertEqual(self.create(self.other, previous_response_id=answer["id"]).status_code, 404)
