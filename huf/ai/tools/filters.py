@@ -106,6 +106,7 @@ def fit_condition(column: Column, operator: str, value: Any) -> list[list]:
 	"""Raises ToolError for a text that is no date, time or number: Frappe would read 05.06.2026 as 6 May, and
 	"1 min" finds nothing.
 	"""
+	check_shape(column, operator, value)
 	if operator not in ("like", "not like", "is"):
 		for each in value if isinstance(value, list | tuple) else [value]:
 			check_text_format(column.field, column.fieldtype, each)
@@ -113,6 +114,23 @@ def fit_condition(column: Column, operator: str, value: Any) -> list[list]:
 	if not column.table:
 		return fitting
 	return [*([column.doctype, *each] for each in fitting), in_table(column)]
+
+
+def check_shape(column: Column, operator: str, value: Any) -> None:
+	"""Raises ToolError for what the operator cannot compare with. Frappe fails with an error of the database,
+	or takes today for a missing end of a period.
+	"""
+	is_list = isinstance(value, list | tuple)
+	if operator == "between":
+		if not (is_list and len(value) == 2 and all(value) and column.fieldtype in ("Date", "Datetime")):
+			raise ToolError(
+				f"{column.field}: between needs a Date or Datetime field and the first and last day, as "
+				'["between", ["2026-01-01", "2026-01-31"]]. For other fields use >= and <=.'
+			)
+	elif is_list and operator not in ("in", "not in"):
+		raise ToolError(f"{column.field}: {operator!r} needs one value. For several, use in or not in.")
+	if any(isinstance(each, Mapping | list | tuple) for each in (value if is_list else [value])):
+		raise ToolError(f"{column.field}: {value!r} is not a value. Give [operator, value].")
 
 
 def check_options(doctype: str, conditions: Iterable[Sequence]) -> None:

@@ -150,10 +150,20 @@ class TestFieldtypes(SiteTestCase):
 			({"due": ["in", ["2026-12-24", "soon"]]}, "YYYY-MM-DD"),
 			({"creation": [">", "2026-12-24T10:00:00Z"]}, "YYYY-MM-DD HH:MM:SS"),
 			({"took": [">", "1 min"]}, "1234.5"),
+			({"due": {">=": "2026-12-24"}}, r"\[operator, value\]"),
+			({"name": ["in", ["a", ["b"]]]}, r"\[operator, value\]"),
+			([["name", "=", ["a", "b"]]], "use in"),
+			({"due": ["between", "2026-12-24"]}, "first and last day"),
+			({"due": ["between", ["2026-12-24", None]]}, "first and last day"),
+			({"took": ["between", [1, 60]]}, ">= and <="),
 		):
 			with self.subTest(filters), self.assertRaisesRegex(ToolError, form):
 				tools.get_list(REVIEW, filters)
-		for filters in ({"due": "2026-12-24"}, {"took": ["in", ["60", ""]]}):
+		for filters in (
+			{"due": "2026-12-24"},
+			{"due": ["between", ["2026-12-24", "2026-12-24"]]},
+			{"took": ["in", ["60", ""]]},
+		):
 			with self.subTest(filters):
 				self.assertEqual(tools.get_list(REVIEW, filters)["count"], 1)
 
