@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 from huf.embedded.tests.sites import Browser, SiteTestCase
 
 FIELDS = ("name", "date", "creation", "idx", "nope", None, 1, "a b")
+HUGE = 10**30
 OPERATORS = ("=", "in", "is", "between", "timespan", None, 1)
 VALUES = (
 	"x",
@@ -105,6 +106,8 @@ class TestMalformedRequests(SiteTestCase):
 			for method in ("insert", "submit", "cancel"):
 				values = {"doc": body, "doctype": str(body), "name": "x"}
 				self.send(f"/api/method/frappe.client.{method}", "POST", json=values)
+		for method, values in (("get", {"name": HUGE}), ("save", {"doc": {"doctype": "ToDo", "name": HUGE}})):
+			self.send(f"/api/method/frappe.client.{method}", "POST", json={"doctype": "ToDo", **values})
 		for raw in (b"{", b"\xff", b"", b"nul"):
 			self.send("/api/resource/ToDo", "POST", data=raw, content_type="application/json")
 		for doctype in DOCTYPES:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from frappe.database import idle
 from frappe.database.turns import turns_of
-from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
+from frappe.exceptions import DataError, ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 CACHE_KB = 500
@@ -237,6 +237,8 @@ class Connection:
 					"a tool or the network."
 				) from error
 			raise
+		except OverflowError as error:  # SQLite's integers have 64 bits
+			raise DataError(str(error)) from error
 
 	def _check_implicit_commit(self, query):
 		if self.transaction_writes and DEFINITIONS.match(query):
