@@ -13,12 +13,11 @@ from werkzeug.wrappers import Response
 from huf.ai.core.errors import UsageError
 from huf.ai.runs import admission
 from huf.api.mcp import SIGN_IN
-from huf.api.wire.json_body import json_response
+from huf.api.wire.json_body import NOT_JSON, json_response
 
 ADDRESS = "/a2a/"
 CARD = "/.well-known/agent-card.json"
 MAX_BODY_BYTES = 4 * 1024 * 1024
-NOT_JSON = "Send JSON, with the header Content-Type: application/json."
 NOT_INSTALLED = "A2A is not installed on this site. Install it with: pip install 'huf[a2a]'"
 
 

@@ -31,7 +31,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.rows import digest
 from huf.api.agent import get_agents
-from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
+from huf.api.wire.json_body import BadRequest, check_content_type, json_response, read_flag, read_string
 from huf.api.wire.openai import (
 	NOT_ENDED,
 	ONLY_TEXT_AND_IMAGES,
@@ -72,6 +72,7 @@ def refusing_as_openai(function):
 	@wraps(function)
 	def answer(*args, **kwargs):
 		try:
+			check_content_type()
 			return function(*args, **kwargs)
 		except (BadRequest, NotFound, frappe.DoesNotExistError, frappe.PermissionError, UsageError) as error:
 			frappe.db.rollback()

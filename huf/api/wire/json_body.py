@@ -10,6 +10,8 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 
+NOT_JSON = "Send JSON, with the header Content-Type: application/json."
+
 
 class BadRequest(Exception):
 	"""The body is not what the endpoint expects; the message says what is."""
@@ -46,11 +48,21 @@ def refusing(function: Callable) -> Callable:
 	@wraps(function)
 	def answer(*args, **kwargs):
 		try:
+			check_content_type()
 			return function(*args, **kwargs)
 		except (BadRequest, UsageError, frappe.PermissionError) as error:
 			return refusal_response(error)
 
 	return answer
+
+
+def check_content_type() -> None:
+	"""Raises BadRequest for JSON sent as a form, as curl does unless told otherwise: Frappe finds no field in
+	it.
+	"""
+	request = frappe.local.request
+	if not request.is_json and request.get_data().lstrip().startswith(b"{"):
+		raise BadRequest(NOT_JSON)
 
 
 def read_string(value: Any, name: str, required: bool = True) -> str:

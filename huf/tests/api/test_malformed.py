@@ -115,6 +115,16 @@ class TestJson(MalformedTestCase):
 						self.assertIn(key, response.json)
 		self.check_unlogged()
 
+	def test_json_that_is_sent_as_a_form_is_refused_with_the_header_to_send(self):
+		for path in ("/v1/chat/completions", "/v1/responses", "/agent/chat", "/copilotkit/stream"):
+			for form in ("text/plain", "application/x-www-form-urlencoded"):
+				with self.subTest(path, form=form):
+					body = json.dumps({"model": self.todo_agent, "input": "Hi", "message": "Hi"})
+					options = {"data": body, "content_type": form, "headers": self.token}
+					response = send(path, method="POST", **options)
+					self.assertEqual(response.status_code, 400)
+					self.assertIn("Content-Type: application/json", response.text)
+
 	def test_deep_nesting_and_lone_surrogates_are_invalid_json(self):
 		for broken in (DEEP, SURROGATE, DEEP + "]" * len(DEEP), "{", ""):
 			with self.assertRaises(ValueError):
