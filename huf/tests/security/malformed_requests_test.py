@@ -121,6 +121,14 @@ class TestMalformedRequests(SiteTestCase):
 				self.send(path, "POST", data=body, content_type="application/json")
 		self.assertEqual(self.faults, [])
 
+	def test_a_text_that_is_too_long_for_its_field_is_refused_with_the_fields_label(self):
+		self.browser.login(self.make_user("manager@example.com", "Huf Manager"))
+		values = {"agent_name": "Long", "instructions": "x", "cap_message": "ü" * 40_000}
+		answer = self.browser.open("/api/resource/Agent", "POST", json=values)
+		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "CharacterLengthExceededError"))
+		self.assertIn("Step Limit Message", answer.text)
+		self.assertLess(len(answer.text), 1000)
+
 	def test_an_invalid_between_filter_returns_an_explanation(self):
 		filters = json.dumps([["description", "between", ["a", "b"]]])
 		answer = self.browser.open(f"/api/resource/ToDo?{urlencode({'filters': filters})}")

@@ -3,7 +3,7 @@
 import re
 
 import frappe
-from frappe.database.schema import COLUMN_TYPES, INTEGER, LENGTHS
+from frappe.database.schema import COLUMN_TYPES, INTEGER, TEXT_BYTES, get_limit, is_too_long
 from frappe.model import display_fieldtypes, table_fields
 from frappe.model.docstatus import DocStatus
 from frappe.utils.data import cint, cstr, flt, strip_html
@@ -285,16 +285,15 @@ def validate_length(row):
 		value = row.get(field.fieldname)
 		if value is None:
 			continue
-		if limit := LENGTHS.get(field.fieldtype):
-			limit = cint(field.length) or limit
-			is_too_long = len(cstr(value)) > limit
+		if limit := get_limit(field, field.fieldname):
+			is_refused = is_too_long(cstr(value), limit)
 		elif COLUMN_TYPES.get(field.fieldtype) == INTEGER:
 			limit = MAX_INT
-			is_too_long = cint(field.length) <= 11 and abs(cint(value)) > limit
+			is_refused = cint(field.length) <= 11 and abs(cint(value)) > limit
 		else:
 			continue
-		if is_too_long:
-			refuse_length(row, field, limit, value)
+		if is_refused:
+			refuse_length(row, field, limit, "…" if limit == TEXT_BYTES else value)
 
 
 def refuse_length(row, field, limit, value):
