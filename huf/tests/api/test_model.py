@@ -119,6 +119,11 @@ class TestModels(SiteTestCase):
 		self.assertEqual((doc.name, doc.model_id), (f"{second.provider}/{first.name}", first.name))
 		self.assertRaises(frappe.DuplicateEntryError, frappe.get_doc(values).insert)
 
+	def test_model_name_sent_as_a_number_is_a_text(self):
+		provider = frappe.get_doc("AI Model", make_model_on(None)).provider
+		doc = frappe.get_doc({"doctype": "AI Model", "model_name": 4.125, "provider": provider}).insert()
+		self.assertEqual(doc.name, "4.125")
+
 	def test_agent_with_a_provider_that_lacks_its_model_is_refused(self):
 		name = make_model_on(None)
 		agent = frappe.get_doc("Agent", make_agent(name))
