@@ -50,7 +50,9 @@ class TestUndo(McpTestCase):
 		name = frappe.db.get_value("Agent Run", {"agent": self.todo_agent, "owner": self.user})
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 		self.assertFalse(run["isError"])
-		self.assertTrue(self.call("undo", {"runs": [name]})["isError"])
+		refused = self.call("undo", {"runs": [name]})
+		self.assertTrue(refused["isError"])
+		self.assertRegex(refused["content"][0]["text"], "(?i)^[^<]*permission[^<]*$")
 		frappe.db.rollback()
 		self.assertTrue(
 			frappe.db.exists("ToDo", {"allocated_to": self.user, "description": ["like", f"%{title}%"]})

@@ -1,6 +1,7 @@
 """Builds MCP tool results from runs: the agent's answer, or the result of the one tool."""
 
 import frappe
+from frappe.utils import strip_html
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
@@ -20,9 +21,12 @@ def describe_result(state: RunState) -> CallToolResult:
 
 
 def build_refusal(error: Exception) -> CallToolResult:
-	"""The result of a call that was refused. Rolls back."""
+	"""The result of a call that was refused. Rolls back. Frappe keeps the text of a missing permission, as
+	HTML, outside the error.
+	"""
 	frappe.db.rollback()
-	return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+	text = str(error) or strip_html(frappe.flags.error_message or "")
+	return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
 def describe_answer(state: RunState) -> CallToolResult:
