@@ -33,7 +33,8 @@ SIGNED_IN_PATHS = (
 	"/api/method/huf.api.agent.stream",
 	"/api/method/huf.api.copilotkit.",
 )
-PLAIN_PATHS = (*SIGNED_IN_PATHS, "/api/method/huf.api.webhook.", "/agent/hook/")
+WEBHOOK_PATHS = ("/api/method/huf.api.webhook.", "/agent/hook/")
+PLAIN_PATHS = (*SIGNED_IN_PATHS, *WEBHOOK_PATHS)
 """Endpoints whose errors are {error, code, suggestion}."""
 REFUSED = (
 	"Frappe refused this request ({status}). Check its method and the user's permissions. With a cookie it "
@@ -51,9 +52,14 @@ PLAIN_KINDS = {401: SIGN_IN, 403: SIGN_IN, 429: ("TOO_MANY_REQUESTS", "Wait.")}
 
 
 def take_bearer_key() -> None:
-	"""before_request: rewrite `Bearer KEY:SECRET` to Frappe's `token KEY:SECRET`."""
+	"""before_request: rewrite `Bearer KEY:SECRET` to Frappe's `token KEY:SECRET`.
+
+	A webhook's sender proves that it knows the secret; Frappe would refuse a user and password that it sends.
+	"""
 	request = frappe.local.request
-	if request.path.startswith(OWN_PATH) and ":" in (key := read_bearer(request)):
+	if request.path.startswith(WEBHOOK_PATHS):
+		request.environ.pop("HTTP_AUTHORIZATION", None)
+	elif request.path.startswith(OWN_PATH) and ":" in (key := read_bearer(request)):
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
 
 

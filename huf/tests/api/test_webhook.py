@@ -140,6 +140,15 @@ class TestWebhook(WebhookTestCase):
 		self.assertEqual(len({answer.get_data() for answer in answers}), 1)
 		self.assertEqual(events_of(trigger), [])
 
+	def test_a_user_and_password_that_the_sender_adds_are_ignored(self):
+		trigger = self.webhook()
+		for path in (RECEIVE, "/agent/hook/"):
+			for sent in ("Basic eDp5", "Bearer x", "token a:b"):
+				with self.subTest(path, sent=sent):
+					options = {"path": path, "Authorization": sent}
+					self.assertEqual(self.deliver(trigger, X_Huf_Secret=SECRET, **options).status_code, 202)
+					self.assertEqual(self.deliver(trigger, X_Huf_Secret="wrong", **options).status_code, 403)
+
 	def test_a_webhook_without_a_stored_secret_refuses_all_deliveries(self):
 		trigger = self.webhook()
 		frappe.db.sql("delete from `__Auth` where doctype = 'Agent Trigger' and name = %s", (trigger.name,))
