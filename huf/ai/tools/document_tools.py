@@ -11,6 +11,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.request_values import clamp_start
 from huf.ai.tools.fields import (
 	check_fields,
 	check_writable,
@@ -56,7 +57,7 @@ def get_list(
 	With `group_by` or `sum`, the rows are totals (`get_totals`).
 	"""
 	refuse_single(doctype)
-	limit = max(1, min(int(limit), MAX_ROWS))
+	limit, start = max(1, min(int(limit), MAX_ROWS)), clamp_start(start)
 	if group_by is not None or sum:
 		return get_totals(doctype, filters, group_by or (), sum or (), order_by, limit, start)
 	allowed = list_readable_fields(doctype)

@@ -167,6 +167,10 @@ class TestFieldtypes(SiteTestCase):
 			with self.subTest(filters):
 				self.assertEqual(tools.get_list(REVIEW, filters)["count"], 1)
 
+	def test_list_that_skips_more_rows_than_a_database_counts_is_empty(self):
+		self.assertEqual(tools.get_list(REVIEW, start=10**30)["rows"], [])
+		self.assertEqual(tools.get_list(REVIEW, start=10**30, group_by=["due"])["rows"], [])
+
 	def test_only_document_of_a_doctype_is_neither_listed_nor_replaced(self):
 		tools.update_document(LIMITS, LIMITS, {"days": 9})
 		for work in (tools.get_list, partial(tools.create_document, values={"note": "new"})):
