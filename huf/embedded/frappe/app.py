@@ -233,11 +233,13 @@ def handle_exception(error: Exception) -> Response:
 		roll_back()
 		if isinstance(error, frappe.Redirect):
 			return redirect(frappe.flags.redirect_location, error.http_status_code)
-		if fault := describe_fault(error):
+		if is_of_value := getattr(error, "is_of_value", False):
+			frappe.msgprint(str(error))  # Frappe shows it in the traceback that it sends
+		elif fault := describe_fault(error):
 			error = frappe.StorageError(*fault)
 			frappe.flags.error_message = str(error)
 		response = answer_exception(error)
-		if response.status_code >= 500 and not fault:
+		if response.status_code >= 500 and not (is_of_value or fault):
 			try_to_log_error(f"{frappe.local.request.method} {frappe.local.request.path}")
 		return response
 	except Exception:  # the last resort: a broken error page must not end the server's thread

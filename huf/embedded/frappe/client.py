@@ -145,7 +145,7 @@ def set_value(doctype: str, name: str, fieldname: str | dict, value=None):
 	"""
 	if fieldname in (*frappe.model.default_fields, *frappe.model.child_table_fields):
 		frappe.throw(_("Cannot edit standard fields"))
-	several = None if value else _parse(fieldname)
+	several = None if value and isinstance(fieldname, str) else _parse(fieldname)
 	values = field_values(doctype, several if isinstance(several, dict) else {fieldname: value or ""})
 	if frappe.get_meta(doctype).istable:
 		document, row = load_row(doctype, name)
@@ -194,6 +194,7 @@ def save(doc: dict | str):
 
 @frappe.whitelist(methods=["POST", "PUT"])
 def rename_doc(doctype: str, old_name: str, new_name: str, merge: bool = False):
+	frappe.get_meta(doctype)  # raises DoesNotExistError
 	return frappe.rename_doc(doctype, old_name, new_name, merge=merge)
 
 

@@ -14,6 +14,7 @@ from frappe.whitelisting import allowed_http_methods_for_whitelisted_func
 from huf.embedded.tests.sites import Browser, SiteTestCase
 from huf.tests.model_server import ModelServer, text, tool_call, usage
 
+RENAME = "/api/method/frappe.client.rename_doc"
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
 
 
@@ -240,14 +241,31 @@ class TestOddRequests(SiteTestCase):
 			("PUT", user, {"first_name": {"a": 1}}),
 			("POST", "/api/method/frappe.client.insert", {"doc": {"doctype": "Has Role", **child}}),
 			("GET", "/api/resource/ToDo", {"order_by": 5}),
+			("GET", "/api/resource/ToDo", {"order_by": " "}),
 			("GET", "/api/resource/ToDo", {"filters": [["creation", "previous", "era"]]}),
 		):
 			with self.subTest([path, body]):
 				self.assert_refused(self.browser.open(path, method, json=body))
+		unknown = {"doctype": "Nothing", "old_name": "x", "new_name": "y"}
+		self.assert_refused(self.browser.post(RENAME, json=unknown), 404)
 		odd = {"Authorization": "Basic \xff"}
 		self.assert_refused(Browser().open("/api/method/ping", headers=odd), 400)
 		self.assert_refused(self.browser.open(f"/{'a' * 3000}"), 404)
 		self.assert_refused(self.browser.open("/api/resource/ToDo?fn=x"), 200)
+
+	def test_date_that_is_none_is_refused_as_by_frappe_with_a_message(self):
+		for path in ("/api/resource/ToDo", "/api/v2/document/ToDo"):
+			for date in ("tomorrow", "the disk is full", 5):
+				with self.subTest(path, date=date):
+					answer = self.browser.post(path, json={"description": "x", "date": date})
+					self.assert_refused(answer, 500)
+					self.assertIn(f"Incorrect date value: '{date}'", answer.text)
+
+	def test_several_fields_are_set_whatever_the_value(self):
+		name = self.browser.post("/api/resource/ToDo", json={"description": "x"}).json["data"]["name"]
+		body = {"doctype": "ToDo", "name": name, "fieldname": {"description": "y"}, "value": "z"}
+		answer = self.browser.post("/api/method/frappe.client.set_value", json=body)
+		self.assertEqual(answer.json["message"]["description"], "y")
 
 	def test_concurrent_changes_of_a_document_all_succeed(self):
 		name = frappe.get_doc({"doctype": "ToDo", "description": "x"}).insert().name

@@ -257,7 +257,7 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 	"""
 	if value is None or fieldtype not in PARSED:
 		if limit and isinstance(value, str) and is_too_long(value, limit):
-			raise frappe.db.DataError(f"Data too long for column '{column}'")
+			raise of_value(frappe.db.DataError, f"Data too long for column '{column}'")
 		return value if type(value) in PLAIN else to_column(value)
 	if fieldtype in DECIMALS or fieldtype in ("Int", "Check"):
 		return to_number(value, fieldtype, column)
@@ -269,8 +269,16 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 		try:
 			json.loads(value)
 		except ValueError as error:
-			raise frappe.db.OperationalError(f"The value of `{column}` is no JSON: {error}") from None
+			message = f"The value of `{column}` is no JSON: {error}"
+			raise of_value(frappe.db.OperationalError, message) from None
 	return to_column(value)
+
+
+def of_value(kind: type[Exception], message: str) -> Exception:
+	"""The database's error for a value that its column refuses, whatever words the value has."""
+	error = kind(message)
+	error.is_of_value = True
+	return error
 
 
 def is_too_long(text: str, limit: int) -> bool:
@@ -285,14 +293,15 @@ def to_number(value, fieldtype: str, column: str):
 		try:
 			value = float(value)
 		except ValueError:
-			raise frappe.db.DataError(f"Incorrect number: '{value}' for column `{column}`") from None
+			message = f"Incorrect number: '{value}' for column `{column}`"
+			raise of_value(frappe.db.DataError, message) from None
 		if not abs(value) < EXACT:
-			raise frappe.db.DataError(f"Out of range value for column '{column}'")
+			raise of_value(frappe.db.DataError, f"Out of range value for column '{column}'")
 		value = value if fieldtype in DECIMALS else round(value)
 	if fieldtype not in DECIMALS:
 		return to_column(value)
 	if abs(value) >= 10**12:
-		raise frappe.db.DataError(f"Out of range value for column '{column}'")
+		raise of_value(frappe.db.DataError, f"Out of range value for column '{column}'")
 	return round(float(value), 9)
 
 
@@ -306,7 +315,7 @@ def parse_time_of_day(value, column: str) -> str:
 	"""
 	found = TIME.fullmatch(str(to_column(value)))
 	if not found:
-		raise frappe.db.OperationalError(f"Incorrect time value: '{value}' for column `{column}`")
+		raise of_value(frappe.db.OperationalError, f"Incorrect time value: '{value}' for column `{column}`")
 	*parts, fraction = found.groups(default="")
 	return ":".join(part.zfill(2) for part in parts) + fraction.rstrip("0").rstrip(".")
 
@@ -345,4 +354,5 @@ def parse_moment(value, fieldtype: str, column: str) -> str:
 			return to_column(value)[:10] if fieldtype == "Date" else to_column(value)
 	except (ValueError, TypeError, AttributeError):
 		pass
-	raise frappe.db.OperationalError(f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`")
+	message = f"Incorrect {fieldtype.lower()} value: '{value}' for column `{column}`"
+	raise of_value(frappe.db.OperationalError, message)

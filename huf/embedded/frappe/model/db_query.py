@@ -129,7 +129,7 @@ class DatabaseQuery(MatchConditions):
 
 	def refuse_ambiguous(self, order: str) -> None:
 		"""Frappe 15 does not qualify such columns, and the database refuses them unless they are selected."""
-		columns = {part.split()[0].strip("`") for part in order.split(",")}
+		columns = {part.split()[0].strip("`") for part in order.split(",") if part.strip()}
 		columns -= {column.rsplit(" AS ", 1)[-1].rpartition(".")[2].strip("`") for column in self.columns}
 		for doctype, *link in self.joins:
 			for column in () if link else columns:
