@@ -134,6 +134,7 @@ doc_events = {
 		for name in ("Custom Field", "Property Setter")
 	},
 	"File": {"validate": "huf.ai.knowledge.changes.check_file"},
+	"User": {"on_trash": "huf.ai.storage.users.delete_own_records"},
 	# Mail that Frappe's own Email Accounts receive and send.
 	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},
 }

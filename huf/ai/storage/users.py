@@ -23,6 +23,14 @@ def save_own_user(values: Mapping[str, Any]) -> None:
 	doc.save(ignore_permissions=True)
 
 
+def delete_own_records(doc, method: str | None = None) -> None:
+	"""Document event: delete with an account its settings and the facts kept for its user. A link of the
+	settings would prevent the deletion.
+	"""
+	frappe.db.delete("Huf User Settings", {"user": doc.name})
+	frappe.db.delete("Agent Memory", {"scope": "User", "user": doc.name})
+
+
 def read_deputy(user: str) -> str | None:
 	"""The deputy of a user who is away today, or None."""
 	away = {"user": user, "away_until": [">=", today()]}

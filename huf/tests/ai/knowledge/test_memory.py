@@ -216,6 +216,24 @@ class TestMemory(MemoryTestCase):
 			[frappe.db.exists(MEMORY, name) for name in (agent_fact, shared_fact)], [None, shared_fact]
 		)
 
+	def test_deleting_an_account_deletes_its_settings_and_the_facts_for_its_user_alone(self):
+		user, role = make_user(EDITOR, "Huf User"), make_role()
+		with acting_as(user):
+			make("Huf User Settings", user=user, default_agent=self.agent)
+		own, others, shared = (
+			make(MEMORY, fact="Likes tea", **audience).name
+			for audience in (
+				{"scope": "User", "user": user},
+				{"scope": "User", "user": self.user},
+				{"scope": "Role", "role": role},
+			)
+		)
+		frappe.delete_doc("User", user)
+		self.assertEqual(
+			[frappe.db.exists(MEMORY, name) for name in (own, others, shared)], [None, others, shared]
+		)
+		self.assertFalse(frappe.db.exists("Huf User Settings", user))
+
 	def test_a_fact_that_needs_approval_waits_for_it(self):
 		remember_tool = make_tool("Remember", requires_approval=1)
 		agent = make_agent(make_model(self.server), (remember_tool,))
