@@ -43,6 +43,7 @@ from huf.ai.providers.models import (
 	listed,
 	listed_prices,
 	load_table,
+	read_key,
 	read_model_facts,
 	uses_planner,
 )
@@ -216,12 +217,6 @@ def _setup_api_key(
 			f"AI Provider {provider_name} has no API key. Open it under Models and enter one.",
 			provider=provider_name,
 		)
-
-
-def read_key(provider_name: str) -> str | None:
-	from frappe.utils.password import get_decrypted_password
-
-	return get_decrypted_password("AI Provider", provider_name, "api_key", raise_exception=False)
 
 
 @dataclass(frozen=True)

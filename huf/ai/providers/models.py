@@ -14,7 +14,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.core.attachments import MAX_IMAGE_TOKENS, count_images
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
@@ -293,3 +293,18 @@ def list_provider_models(provider: str) -> list[str]:
 		if row.get("litellm_provider") == prefix and row.get("mode") == "chat" and not name.startswith("ft:")
 	}
 	return sorted(names)
+
+
+def read_key(provider_name: str) -> str | None:
+	"""The stored API key. Raises ModelError if it was encrypted with another key than the site's."""
+	from frappe.utils.password import get_decrypted_password
+
+	try:
+		return get_decrypted_password("AI Provider", provider_name, "api_key", raise_exception=False)
+	except frappe.ValidationError:
+		frappe.clear_last_message()
+		raise ModelError(
+			f"The API key of AI Provider {provider_name} cannot be read with this site's encryption_key. "
+			"Open the provider under Models and enter the key again, or restore the encryption_key.",
+			provider=provider_name,
+		) from None

@@ -10,9 +10,9 @@ from huf.ai.core.secret_text import SecretText
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import known_errors, model_error, read_reason
-from huf.ai.providers.litellm import WHOLE_ANSWER_TIMEOUT_S, _normalize_model_name, _setup_api_key, read_key
+from huf.ai.providers.litellm import WHOLE_ANSWER_TIMEOUT_S, _normalize_model_name, _setup_api_key
 from huf.ai.providers.litellm_module import load
-from huf.ai.providers.models import prices_of, read_model_facts
+from huf.ai.providers.models import prices_of, read_key, read_model_facts
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 

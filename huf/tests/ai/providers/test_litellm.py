@@ -91,6 +91,16 @@ class TestLiteLLM(SiteTestCase):
 		with self.assertRaisesRegex(ModelError, "has no API key"):
 			build_call_arguments(provider, "gpt-4-turbo", {}, True)
 
+	def test_a_run_says_that_the_api_key_was_encrypted_with_another_key(self):
+		with ModelServer() as server:
+			model = make_model(server)
+			provider = frappe.db.get_value("AI Model", model, "provider")
+			unreadable = "update `__Auth` set password = 'gAAAAA' where doctype = 'AI Provider' and name = %s"
+			frappe.db.sql(unreadable, (provider,))
+			frappe.db.commit()
+			result = run_agent_sync(make_agent(model), "Hello")
+		self.assertIn(f"{provider} cannot be read with this site's encryption_key", result["error"])
+
 	def test_long_prompts_are_priced_at_the_long_context_rate(self):
 		prices = listed_prices("gemini/gemini-2.5-pro")
 		self.assertAlmostEqual(prices.cost(200_000, 100, 0), 200_000 * 1.25e-6 + 100 * 1e-5)
