@@ -149,6 +149,9 @@ def check_files(home):
 	for path in databases:
 		with closing(sqlite3.connect(path)) as database:
 			database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+			# The server writes to the queue as it starts. To read all of site.db would take seconds.
+			if path.name == "jobs.db" and database.execute("PRAGMA quick_check").fetchone()[0] != "ok":
+				raise sqlite3.DatabaseError(f"{path} is malformed")
 
 
 def migrate(home) -> list[str]:

@@ -17,6 +17,7 @@ from unittest import mock
 import frappe
 from click.testing import CliRunner
 from frappe.database import connection, idle
+from frappe.utils.jobs_db import SharedConnection
 
 from huf.embedded import site
 from huf.embedded.cli import cli
@@ -192,6 +193,16 @@ class TestStart(unittest.TestCase):
 			(folder / name).write_bytes(b"no database " * 1000)
 			self.assertIn("damaged", self.start(self.home))
 			shutil.rmtree(self.home)
+
+	def test_start_with_a_queue_of_which_only_the_first_page_is_whole_is_refused(self):
+		file = self.make_site() / "jobs.db"
+		jobs = SharedConnection(str(file))
+		jobs.execute("PRAGMA journal_mode = DELETE")
+		jobs.db.close()
+		with file.open("r+b") as content:
+			content.seek(4096)
+			content.write(b"no page " * (file.stat().st_size // 8 - 512))
+		self.assertIn("damaged", self.start(self.home))
 
 	@unittest.skipIf(os.name != "posix", "limits of a process are POSIX")
 	def test_a_disk_without_room_for_the_files_beside_the_database_is_not_called_a_damaged_database(self):
