@@ -1,4 +1,4 @@
-"""Checks a site for an operator: disk, databases, secrets, queue, schedule, mail, models, tools."""
+"""Checks a site for an operator: disk, databases, secrets, queue, schedule, stops, mail, models, tools."""
 
 import platform
 import shutil
@@ -39,6 +39,7 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 	if all(found.is_good for found in databases):
 		yield from check_queue(frappe)
 	yield check_schedule()
+	yield check_stops()
 	yield from check_mail(frappe)
 	yield check_models(frappe)
 	yield check_tools()
@@ -95,6 +96,14 @@ def check_schedule() -> CheckResult:
 	faults = list_unreadable()
 	text = f"scheduler_events that never fire: {', '.join(faults)}" if faults else "all events can be read"
 	return CheckResult("schedule", not faults, text)
+
+
+def check_stops() -> CheckResult:
+	"""Somebody wanted them, so they are not wrong."""
+	from huf.ai.storage.stops import describe_stop, read_stops
+
+	stops = [f"{describe_stop(stop)} (huf release {stop['name']})" for stop in read_stops()]
+	return CheckResult("stops", True, "; ".join(stops) or "nothing is stopped")
 
 
 def check_mail(frappe) -> Iterator[CheckResult]:

@@ -116,7 +116,7 @@ def read_passphrase(encrypted: bool, confirm: bool) -> str | None:
 @cli.command()
 @click.pass_obj
 def doctor(home):
-	"""Check disk, databases, secrets, queue, schedule, mail, models and tools.
+	"""Check disk, databases, secrets, queue, schedule, stops, mail, models and tools.
 
 	Exits with 1 if something is wrong.
 	"""

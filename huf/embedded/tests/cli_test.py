@@ -254,5 +254,8 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(self.run_huf("stop", "--agent", ""), "agent")
 		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
 		self.assertRegex(self.run_huf("stop").output, "^Stopped. `huf release .+` resumes.\n$")
+		self.assertRegex(
+			self.run_huf("doctor").output, r"stops +Everything was stopped.*\(huf release .+\)\n"
+		)
 		self.assert_refused(self.run_huf("release", ""), "There is no stop")
 		self.assertIn("Released", self.run_huf("release").output)
