@@ -91,7 +91,9 @@ def parse_filters(source) -> list[list]:
 	if isinstance(given, dict):
 		pairs = given.items()
 		return [[field, *value] if isinstance(value, list) else [field, "=", value] for field, value in pairs]
-	return given
+	# Lists of the Desk begin with the DocType and end with whether the filter is hidden.
+	doctype = source.reference_doctype
+	return [each[1:4] if len(each) > 3 and each[0] == doctype else each for each in given]
 
 
 # --- text of an item ---

@@ -75,11 +75,14 @@ class KnowledgeSource(Document):
 
 	def check_filters(self):
 		frappe.db.savepoint("check_filters")
+		messages = len(frappe.local.message_log)
 		try:
 			sources.list_document_names(self, "-")
 		except Exception as error:  # each database refuses wrong filters with errors of its own
 			frappe.db.rollback(save_point="check_filters")
-			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
+			del frappe.local.message_log[messages:]
+			reason = str(error.__cause__ or error)
+			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', reason))
 
 	def check_author(self):
 		"""Only a System Manager chooses what others may read: item counts reveal which documents match the

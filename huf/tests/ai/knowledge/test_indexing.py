@@ -195,9 +195,14 @@ class TestDocuments(SiteTestCase):
 		self.assertEqual(len(find(self.word, source)), 1)
 		doc.update({"status": "Closed"}).save()
 		self.assertEqual(find(self.word, source), [])
-		frappe.get_doc(SOURCE, source).update({"filters": '[["status", "=", "Closed"]]'}).save()
-		index_source(source)
-		self.assertEqual(len(find(self.word, source)), 1)
+		for filters in (
+			'[["status", "=", "Closed"]]',
+			f'[["{CASE}", "status", "=", "Closed"]]',
+			f'[["{CASE}", "status", "=", "Closed", false]]',
+		):
+			frappe.get_doc(SOURCE, source).update({"filters": filters}).save()
+			index_source(source)
+			self.assertEqual(len(find(self.word, source)), 1, filters)
 
 	def test_a_renamed_document_is_found_by_its_new_name(self):
 		old, new = unique("Team"), unique("Team")
@@ -358,6 +363,15 @@ class TestDocuments(SiteTestCase):
 		):
 			with self.subTest(values), self.assertRaises(frappe.ValidationError):
 				make_source(**values)
+
+	def test_filters_that_are_refused_are_explained_in_one_message(self):
+		for filters in ('{"no_such": 1}', '{"status": ["~", "Open"]}'):
+			with self.subTest(filters):
+				messages = len(frappe.local.message_log)
+				with self.assertRaisesRegex(frappe.ValidationError, "Filters must be JSON") as raised:
+					make_source(reference_doctype=CASE, filters=filters)
+				self.assertNotIn("cannot be listed", str(raised.exception))
+				self.assertEqual(len(frappe.local.message_log), messages + 1)
 
 	def test_managers_choose_only_documents_and_filters_that_they_may_read(self):
 		hidden = {"reference_doctype": CASE, "filters": '{"fee": ["like", "1%"]}'}
