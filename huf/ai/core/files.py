@@ -7,9 +7,9 @@ from huf.ai.core.errors import UsageError
 
 
 def get_full_file_name(file: Any) -> str:
-	"""The name with its extension; taken from the URL if `file_name` has none."""
-	name = file.file_name or file.file_url or ""
-	return name if PurePath(name).suffix else file.file_url or name
+	"""The name with its extension; taken from the URL if only that has one."""
+	names = [file.file_name or "", PurePath(file.file_url or "").name]
+	return next((name for name in names if PurePath(name).suffix), names[0] or names[1])
 
 
 def get_ending(name: str) -> str:

@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.core.files import read_file_content
+from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, unique
 
@@ -19,3 +19,14 @@ class TestStoredBytes(SiteTestCase):
 				# Frappe 16 guesses the encoding of what is not UTF-8.
 				with patch.object(type(stored), "get_content", lambda file: "a\u0144o"):
 					self.assertEqual(read_file_content(stored), content)
+
+	def test_the_full_name_of_a_file_is_no_path(self):
+		for name, url, full in (
+			("Prices.csv", "/files/Prices.csv", "Prices.csv"),
+			("Prices", "/files/prices.csv", "prices.csv"),
+			("Prices", "/private/files/Prices", "Prices"),
+			(None, "/private/files/Prices", "Prices"),
+		):
+			file = frappe._dict(file_name=name, file_url=url)
+			with self.subTest(name, url=url):
+				self.assertEqual(get_full_file_name(file), full)
