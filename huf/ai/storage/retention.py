@@ -49,7 +49,9 @@ def is_blanked(run) -> bool:
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	"""Apply Huf Settings and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
 	now, settings = now or now_datetime(), get_settings()
-	delete_rows("Agent Memory", {"expires_on": ["<", getdate(now)]})
+	# Not "<": Frappe's lists take an empty date for the year 1.
+	yesterday = add_to_date(getdate(now), days=-1)
+	delete_rows("Agent Memory", {"expires_on": ["between", ["1900-01-01", yesterday]]})
 	if settings.keep_contents_days:
 		before = add_to_date(now, days=-settings.keep_contents_days, as_datetime=True)
 		route_decisions.blank_decisions(before)

@@ -166,8 +166,12 @@ class TestMemory(MemoryTestCase):
 		self.assertEqual(self.facts(self.user), [])
 		frappe.db.commit()
 		self.assertNotIn("tea", self.instructions(self.user))
+		kept = [
+			self.store_fact(self.user, f"Likes jazz ({last}).", expires_on=last) for last in (None, today())
+		]
 		apply_retention(now_datetime())
 		self.assertFalse(frappe.db.exists(MEMORY, first))
+		self.assertTrue(all(frappe.db.exists(MEMORY, fact) for fact in kept))
 
 	def test_facts_offered_to_a_run_are_limited_in_length(self):
 		for number in range(12):
