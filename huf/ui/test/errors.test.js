@@ -18,3 +18,11 @@ test("the name of an exception is not shown to people", async () => {
 	const error = await readError(new Response(JSON.stringify(body), { status: 403 }), async () => true);
 	assert.deepEqual([error.kind, error.message], ["permission", "You do not have permission for this."]);
 });
+
+test("a request that is too large says so, whatever the server answers", async () => {
+	const body = { exception: "werkzeug.exceptions.RequestEntityTooLarge: 413 Request Entity Too Large: The data value" };
+	for (const text of [JSON.stringify(body), "<html><title>413</title></html>"]) {
+		const error = await readError(new Response(text, { status: 413 }), async () => true);
+		assert.deepEqual([error.kind, error.message], ["rejected", "This is larger than the site accepts. Send a smaller file or text."]);
+	}
+});

@@ -55,7 +55,8 @@ export async function readError(response: Response, isSignedIn: () => Promise<bo
 		return new ApiError((await isSignedIn()) ? "permission" : "session", "", status).withDetail(message);
 	if (status === 404) return new ApiError("missing", message, status);
 	if (status >= 500) return new ApiError("server", "", status).withDetail(message);
-	return new ApiError("rejected", message, status);
+	// A web server in front of the site sends no message that people could read.
+	return new ApiError("rejected", status === 413 ? t("error.too_large") : message, status);
 }
 
 /** Frappe encodes messages twice: a JSON list of JSON objects. */
