@@ -30,6 +30,8 @@ class TestFirstSource(PageTestCase):
 			)
 			add_files(page, ("empty.txt", b""), ("broken.pdf", b"no pdf"))
 			page.get_by_text("empty.txt: This file is empty.").wait_for()
+			add_files(page, ("large.txt", b"x" * 27_000_000))
+			page.get_by_text("large.txt: This is larger than the site accepts.").wait_for()
 			page.locator("[data-testid=item][data-state=Failed]").wait_for()
 			page.locator("[data-testid=item][data-state=Ready]").nth(1).wait_for()
 			take_pictures(page, "source")
