@@ -187,9 +187,7 @@ class TestToolFiles(SiteTestCase):
 			registry.register_tool(other, report)
 
 	def test_fault_names_the_line_of_the_file(self):
-		self.write(
-			"huf_tools/typo.py", f'from {REGISTRY} import tool\n\ndef f(): ...\ntool(efect="read")(f)'
-		)
+		self.write("huf_tools/typo.py", f'from {REGISTRY} import tool\n\ndef f(): ...\ntool(efect="read")(f)')
 		self.assertRegex(registry.load_app_tools(self.app).faults[0], r"'efect'.* \(typo.py, line 4\)")
 
 	def test_functions_of_other_modules_methods_and_loops_are_registered(self):
