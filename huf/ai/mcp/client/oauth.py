@@ -156,8 +156,8 @@ class SignInProvider(OAuthClientProvider):
 
 	async def _perform_authorization(self) -> httpx2.Request:
 		"""After a 401: refresh a token that the server has ended early. Raises SignInNeeded."""
-		is_enough = not self.is_sign_in and self.has_needed_scope()
-		self.is_refreshing = is_enough and await self.claim_refresh(lambda: True)
+		may_refresh = not self.is_sign_in and self.has_needed_scope()
+		self.is_refreshing = may_refresh and await self.claim_refresh(lambda: True)
 		return await (self._refresh_token() if self.is_refreshing else super()._perform_authorization())
 
 	def has_needed_scope(self) -> bool:
