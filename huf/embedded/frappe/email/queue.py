@@ -249,11 +249,13 @@ def fail(doc, refusals: list[Exception], moment) -> None:
 
 
 def describe_refusal(refusal: Exception) -> str:
-	"""The words of the server, which smtplib shows as bytes."""
+	"""The words of the server, which smtplib shows as bytes, or what is wrong with an address."""
 	if isinstance(refusal, smtplib.SMTPRecipientsRefused):
 		return "; ".join(f"{to}: {write_answer(*answer)}" for to, answer in refusal.recipients.items())
 	if isinstance(refusal, smtplib.SMTPResponseException):
 		return write_answer(refusal.smtp_code, refusal.smtp_error)
+	if isinstance(refusal, UnicodeError):
+		return f"The SMTP server or a recipient has an address that cannot exist: {refusal}"
 	return str(refusal)
 
 
