@@ -69,7 +69,7 @@ class TestEditedArguments(DraftTestCase):
 			(
 				self.start_change("new"),
 				{"name": self.order.name, "values": {"note": "x" * 70_000}},
-				"too long",
+				"too long|max characters",
 			),
 		):
 			with self.subTest(words), self.assertRaisesRegex(UsageError, words):
