@@ -57,7 +57,7 @@ def refusing(function: Callable) -> Callable:
 
 
 def check_content_type() -> None:
-	"""Raises BadRequest for JSON sent as a form, as curl does unless told otherwise: Frappe finds no field in
+	"""Raises BadRequest for JSON sent as a form, as curl does by default: Frappe finds no field in
 	it.
 	"""
 	request = frappe.local.request

@@ -133,7 +133,7 @@ class TestBrokenServers(SiteTestCase):
 		with BrokenPostman({}) as postman:
 			row = self.send(postman, host="mail..office.example")
 		self.assertEqual((row.status, row.retry), ("Error", 0))
-		self.assertIn("has an address that cannot exist", row.error)
+		self.assertIn("has an address that cannot be used", row.error)
 
 
 class TestSignIn(SiteTestCase):

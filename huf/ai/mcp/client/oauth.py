@@ -161,7 +161,7 @@ class SignInProvider(OAuthClientProvider):
 		return await (self._refresh_token() if self.is_refreshing else super()._perform_authorization())
 
 	def has_needed_scope(self) -> bool:
-		"""Whether a refresh can help; a person grants more."""
+		"""Whether the scope granted so far suffices: only a person can grant more."""
 		needed, tokens = self.context.client_metadata.scope or "", self.context.current_tokens
 		return tokens is not None and set(needed.split()) <= set((tokens.scope or needed).split())
 

@@ -255,7 +255,7 @@ def describe_refusal(refusal: Exception) -> str:
 	if isinstance(refusal, smtplib.SMTPResponseException):
 		return write_answer(refusal.smtp_code, refusal.smtp_error)
 	if isinstance(refusal, UnicodeError):
-		return f"The SMTP server or a recipient has an address that cannot exist: {refusal}"
+		return f"The SMTP server or a recipient has an address that cannot be used: {refusal}"
 	return str(refusal)
 
 
