@@ -145,9 +145,9 @@ before_request = [
 	"huf.api.keys.take_bearer_key",
 	"huf.api.keys.take_access_token",
 	"huf.api.page_language.take_page_language",
-	"huf.ai.core.tool_threads.begin_read_committed",
+	"huf.ai.core.database_connections.begin_read_committed",
 ]
-before_job = ["huf.ai.core.tool_threads.begin_read_committed"]
+before_job = ["huf.ai.core.database_connections.begin_read_committed"]
 after_request = [
 	"huf.api.keys.format_refusal",
 	"huf.api.keys.answer_parse_error",

@@ -11,6 +11,7 @@ from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.refusals import read_refusal
 from huf.ai.runs import admission
 from huf.api.mcp import SIGN_IN
 from huf.api.wire.json_body import NOT_JSON, json_response
@@ -36,7 +37,7 @@ def serve(method=None, **_):
 		name = address.removeprefix(ADDRESS).removesuffix(CARD)
 		agent = admission.admit(name, frappe.session.user, chat=True)
 	except (UsageError, frappe.PermissionError) as error:
-		return json_response({"error": str(error)}, 404)
+		return json_response({"error": read_refusal(error)}, 404)
 	try:
 		# The SDK takes a fraction of a second to import, and is optional.
 		from huf.api.a2a_app import create_a2a_app

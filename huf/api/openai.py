@@ -25,6 +25,7 @@ from huf.ai.chat.external import (
 )
 from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.events import RunEvent
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
@@ -89,7 +90,7 @@ def describe_refusal(error: Exception) -> Response:
 	if isinstance(error, BadRequest):
 		return openai_error(400, str(error), "invalid_value")
 	if isinstance(error, frappe.PermissionError):
-		return openai_error(403, str(error) or "You may not do this.", "permission_denied")
+		return openai_error(403, read_refusal(error) or "You may not do this.", "permission_denied")
 	return openai_error(429 if isinstance(error, TooManyRuns) else 400, str(error))
 
 

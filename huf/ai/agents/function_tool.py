@@ -1,7 +1,6 @@
 """Wraps functions as tools, whose calls are checked, can be abandoned, and return text."""
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import ResultText, to_text, truncate_result
+from huf.ai.core.refusals import read_refusal, remove_tags
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.tools.reads import Reads, tracking_reads
@@ -24,8 +24,6 @@ from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
 
 Label = Callable[[dict, str], Iterable[str]]
 """Where untrusted content in a result comes from: (arguments, result) -> names for people."""
-TAG = re.compile(r"</?([a-z]\w*)\b[^<>]*>", re.IGNORECASE)
-INLINE_TAGS = ("a", "b", "code", "em", "i", "span", "strong", "u")
 
 
 def may_run_concurrently(types: str, effect: Effect) -> bool:
@@ -190,14 +188,6 @@ class ToolFunction:
 			self.admit()
 
 
-def remove_tags(html: str) -> str:
-	"""A message without its tags; a "<" that begins no tag stays, and so does the space between lines and
-	items.
-	"""
-	text = TAG.sub(lambda tag: "" if tag[1].lower() in INLINE_TAGS else " ", html)
-	return " ".join(text.split())
-
-
 COMMITTED = "What it wrote before this error was committed by the tool itself and stays."
 
 
@@ -232,7 +222,7 @@ def messages_dropped() -> Iterator[None]:
 	except SystemExit as error:
 		raise ToolError(f"The function called sys.exit({error.code!r}).") from error
 	except frappe.PermissionError as error:
-		error.args = (remove_tags(str(error) or frappe.flags.error_message or ""),)
+		error.args = (read_refusal(error),)
 		raise
 	except frappe.DuplicateEntryError as error:
 		if len(error.args) < 2:

@@ -75,7 +75,7 @@ def handle_get_report_result(tool, filters=None):
 	return document_tools.get_report_result(tool.report, filters)
 
 
-def find_code(tool) -> Callable:
+def get_code_function(tool) -> Callable:
 	"""The function of a tool in code. Raises ToolError if it is gone."""
 	try:
 		return registry.find_tool_function(tool)
@@ -84,12 +84,12 @@ def find_code(tool) -> Callable:
 
 
 def handle_code(tool, /, **arguments):
-	return custom_functions.call_function(find_code(tool), arguments)
+	return custom_functions.call_function(get_code_function(tool), arguments)
 
 
 def describe_code_call(tool, /, **arguments):
 	"""What a call would get. Raises ToolError for arguments that the function does not take."""
-	custom_functions.check_function_call(find_code(tool), arguments)
+	custom_functions.check_function_call(get_code_function(tool), arguments)
 	return {"tool": tool.tool_name, "arguments": arguments}
 
 

@@ -15,6 +15,7 @@ from frappe.utils import now_datetime
 from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.types import DraftStatus, RunStatus
 from huf.ai.runs.admission import acting_as, admit, check_agent_enabled
 from huf.ai.runs.approvals import mail_approver, propose
@@ -122,7 +123,7 @@ def check_own_rights(row, arguments: dict, text: str) -> None:
 		admit(row.agent, frappe.session.user)
 		propose_again(row, arguments, frappe.session.user)
 	except (UsageError, frappe.PermissionError) as error:
-		raise UsageError(text.format(error)) from None
+		raise UsageError(text.format(read_refusal(error))) from None
 
 
 def check_draft_stops(row) -> None:

@@ -11,13 +11,14 @@ from functools import partial
 
 import frappe
 from frappe import _
-from frappe.utils import now, strip_html
+from frappe.utils import now
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.json_text import parse_json
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -262,9 +263,7 @@ class RecordedModel(FreeModel):
 def fail_attempt(what: str, error: Exception) -> CaseAttempt:
 	"""An attempt that an error ended. Rolls back."""
 	frappe.db.rollback()
-	# Of a missing permission, Frappe says only there which it is.
-	reason = str(error) or strip_html(frappe.flags.error_message or "") or type(error).__name__
-	why = f"{what}: {reason}"
+	why = f"{what}: {read_refusal(error) or type(error).__name__}"
 	return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
 
 

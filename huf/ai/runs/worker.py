@@ -16,7 +16,7 @@ from contextlib import suppress
 
 import frappe
 
-from huf.ai.core.tool_threads import end_first_transaction
+from huf.ai.core.database_connections import end_first_transaction
 from huf.ai.runs.queue import claim_at_once, settle_lost, work_with
 from huf.ai.storage.leases import Lease, read_claimable_runs
 from huf.ai.storage.waiting_runs import WaitingRuns, waiting_runs

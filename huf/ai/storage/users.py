@@ -1,4 +1,4 @@
-"""Reads and writes what concerns a user: the own User record, which Frappe lets only System Managers write,
+"""Reads and writes data about users: their own User records, which Frappe lets only System Managers write,
 deputies, roles and sessions.
 """
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.database_connections import end_first_transaction
 from huf.ai.core.errors import LeaseLost
-from huf.ai.core.tool_threads import end_first_transaction
 from huf.ai.storage.leases import Lease, release_leases, renew_leases
 
 waiting_runs: ContextVar["WaitingRuns | None"] = ContextVar("huf_waiting_runs", default=None)

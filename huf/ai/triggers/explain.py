@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
 from huf.ai.runs import admission
 from huf.ai.triggers.conditions import restrict_snapshot
@@ -78,5 +79,5 @@ def check_runner(agent: str, run_as: str | None) -> ConditionResult:
 	try:
 		admission.admit(agent, run_as or "Guest")
 	except (UsageError, frappe.PermissionError) as error:
-		return ConditionResult(text, False, str(error))
+		return ConditionResult(text, False, read_refusal(error))
 	return ConditionResult(text, True)

@@ -9,6 +9,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.refusals import read_refusal
 
 NOT_JSON = "Send JSON, with the header Content-Type: application/json."
 
@@ -39,7 +40,7 @@ def refusal_response(error: Exception) -> Response:
 			409, "CANNOT_RUN", str(error), "Nothing was started. Correct this and send it again."
 		)
 	suggestion = "Sign in as a user who may do this, or ask a Huf Manager."
-	return json_error(403, "NOT_PERMITTED", str(error), suggestion)
+	return json_error(403, "NOT_PERMITTED", read_refusal(error), suggestion)
 
 
 def refusing(function: Callable) -> Callable:

@@ -23,17 +23,20 @@ class TestFirstSource(PageTestCase):
 			page.get_by_text("This field is required.").wait_for()
 			page.get_by_test_id("field-source_name").fill("Handbook")
 			page.get_by_test_id("save").click()
+			add_files(page, ("broken.pdf", b"no pdf"))
+			page.locator("[data-testid=source][data-state=Failed]").wait_for()
 			add_files(
 				page,
 				("absence.md", HANDBOOK.encode()),
 				("lease.pdf", make_pdf("The flat", "The rent is 900")),
 			)
-			add_files(page, ("empty.txt", b""), ("broken.pdf", b"no pdf"))
+			add_files(page, ("empty.txt", b""))
 			page.get_by_text("empty.txt: This file is empty.").wait_for()
 			add_files(page, ("large.txt", b"x" * 27_000_000))
 			page.get_by_text("large.txt: This is larger than the site accepts.").wait_for()
 			page.locator("[data-testid=item][data-state=Failed]").wait_for()
 			page.locator("[data-testid=item][data-state=Ready]").nth(1).wait_for()
+			page.locator("[data-testid=source][data-state=Ready]").wait_for()
 			take_pictures(page, "source")
 
 			search(page, "muller")

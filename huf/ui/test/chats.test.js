@@ -81,6 +81,23 @@ test("a message that is refused while the chat is read again stays, with its err
 	assert.equal(chat.problem.error.kind, "rejected");
 });
 
+test("messages that were read before one was queued do not remove it", async (context) => {
+	const waiting = [];
+	const answers = {
+		"huf.api.draft.get_drafts": async () => Response.json({ message: [] }),
+		"huf.ai.agent_chat.get_agent_chat_messages": () => new Promise((resolve) => waiting.push(resolve)),
+		"huf.api.chat.stream": async () => events(["run_queued", { run: "R1", conversation: "G", agent: "A" }]),
+	};
+	context.mock.method(globalThis, "fetch", (url) => answers[url.split("/").at(-1).split("?")[0]]());
+
+	const chat = Object.assign(openChat("G"), { isLoaded: true, waiting: "R0" });
+	const reading = loadChat(chat);
+	await sendPrompt(chat, "Two.", "A");
+	waiting[0](Response.json({ message: { conversation: { ...CONVERSATION, name: "G" }, messages: [], runs: {} } }));
+	await reading;
+	assert.deepEqual(saidIn(chat), ["Two."]);
+});
+
 test("a run of a chat that this user can no longer read is not followed", async (context) => {
 	context.mock.method(globalThis, "fetch", async () => Response.json({ exc_type: "DoesNotExistError" }, { status: 404 }));
 	const chat = Object.assign(openChat("E"), { isLoaded: true, ongoing: "R", poll: undefined });

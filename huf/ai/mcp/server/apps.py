@@ -30,6 +30,7 @@ from huf.ai.chat import approvals
 from huf.ai.chat.run_states import continue_run, describe_approval, may_read_run, read_state
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.refusals import read_refusal
 from huf.ai.mcp.server.catalog import Catalog
 from huf.ai.mcp.server.results import describe_result
 from huf.ai.storage import drafts
@@ -99,7 +100,7 @@ class Apps(Catalog):
 			)
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			frappe.db.rollback()
-			return describe_refused_answer(str(given.get("draft")), str(error))
+			return describe_refused_answer(str(given.get("draft")), read_refusal(error))
 		if not may_read_run(run):
 			return CallToolResult(content=[TextContent(text=STORED)])
 		return describe_result(await continue_run(run))

@@ -10,6 +10,7 @@ from frappe import _
 from frappe.utils import get_url, now_datetime
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.refusals import read_refusal
 from huf.ai.mcp.server.servers import DEFAULT_SLUG, SERVER, ServerOffer, find_server
 from huf.ai.mcp.server.tools import list_tools
 from huf.ai.runs import admission
@@ -110,7 +111,7 @@ def explain_no_tools(offer: ServerOffer) -> str:
 		try:
 			admission.admit(offer.agent, frappe.session.user)
 		except (UsageError, frappe.PermissionError) as error:
-			return f"0 tools: {error}"
+			return f"0 tools: {read_refusal(error)}"
 	return _(CLOSED).format(name=offer.name)
 
 

@@ -1,12 +1,12 @@
 """Builds MCP tool results from runs: the agent's answer, or the result of the one tool."""
 
 import frappe
-from frappe.utils import strip_html
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.json_text import read_json_or_text
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.types import DIRECT, CallStatus, RunStatus
 from huf.ai.mcp.server.output_schemas import SHAPES, find_tool_type, structure_result
 from huf.ai.storage import route_decisions
@@ -21,12 +21,9 @@ def describe_result(state: RunState) -> CallToolResult:
 
 
 def build_refusal(error: Exception) -> CallToolResult:
-	"""The result of a call that was refused. Rolls back. Frappe keeps the text of a missing permission, as
-	HTML, outside the error.
-	"""
+	"""The result of a call that was refused. Rolls back."""
 	frappe.db.rollback()
-	text = str(error) or strip_html(frappe.flags.error_message or "")
-	return CallToolResult(content=[TextContent(text=text)], is_error=True)
+	return CallToolResult(content=[TextContent(text=read_refusal(error))], is_error=True)
 
 
 def describe_answer(state: RunState) -> CallToolResult:

@@ -6,7 +6,6 @@ from traceback import format_exc
 from typing import Any, get_args
 
 import frappe
-from frappe.utils import strip_html
 from frappe.utils.password import get_encryption_key
 from mcp.server.apps import EXTENSION_ID as APPS
 from mcp.server.caching import CacheableMethod, CacheHint
@@ -34,6 +33,7 @@ from mcp_types import (
 import huf
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import PropagatedContext
+from huf.ai.core.refusals import read_refusal
 from huf.ai.mcp.server.apps import Apps, offer_cards
 from huf.ai.mcp.server.calls import Tools
 from huf.ai.mcp.server.catalog import load_catalogs
@@ -56,7 +56,7 @@ CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
 )
 CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 """The same for methods of extensions, whose results are plain dicts."""
-NOT_ALLOWED = "You may not do this. A site's agents need the role Huf User."
+NEEDS_ROLE = "You may not do this. A site's agents need the role Huf User."
 STATE_TTL_S = 24 * 3600
 """How long a person's answer may take."""
 
@@ -108,8 +108,9 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 		raise
 	except (UsageError, frappe.PermissionError) as error:
 		frappe.db.rollback()
-		message = strip_html(str(error)) if isinstance(error, frappe.PermissionError) else str(error)
-		raise MCPError(code=INVALID_PARAMS, message=message or NOT_ALLOWED) from None
+		lacks_role = isinstance(error, frappe.PermissionError) and not frappe.has_permission("Agent")
+		message = NEEDS_ROLE if lacks_role else read_refusal(error)
+		raise MCPError(code=INVALID_PARAMS, message=message) from None
 	except Exception:  # the boundary around a request
 		frappe.db.rollback()
 		frappe.log_error(f"MCP request {ctx.method} failed", format_exc())

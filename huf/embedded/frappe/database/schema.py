@@ -275,7 +275,9 @@ def to_field(value, fieldtype: str | None, column: str = "", limit: int | None =
 
 
 def of_value(kind: type[Exception], message: str) -> Exception:
-	"""The database's error for a value that its column refuses, whatever words the value has."""
+	"""The database's error for a value that its column refuses, whatever words the value has. It is marked by
+	an attribute, since clients see the name of its class.
+	"""
 	error = kind(message)
 	error.is_of_value = True
 	return error

@@ -79,6 +79,8 @@ async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]
 	};
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;
+		// Messages that were read before the site stored this one must not replace it.
+		chat.newest = nextNumber();
 		forgetSent(chat.conversation!, chat.conversation!, prompt);
 		// The previous run had ended after all: the message's run is in progress and is followed from there.
 		if (kind !== "run_queued") controller.abort();
