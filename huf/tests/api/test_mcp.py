@@ -143,8 +143,10 @@ class TestTools(McpTestCase):
 	def test_ask_tool_returns_the_answer_and_continues_a_conversation(self):
 		ask = next(name for name in self.names() if name.startswith("ask_"))
 		self.server.script(text("Anna."), text("Anna, I said."))
-		first = self.call(ask, {"message": "Who?", "conversation": None})["structuredContent"]
+		result = self.call(ask, {"message": "Who?", "conversation": None})
+		first = result["structuredContent"]
 		self.assertEqual((first["answer"], first["status"]), ("Anna.", "Success"))
+		self.assertEqual(result["content"][1]["text"], f"Conversation: {first['conversation']}")
 		second = self.call(ask, {"message": "Who?", "conversation": first["conversation"]})
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
 		self.assertEqual(second["content"][0]["text"], "Anna, I said.")

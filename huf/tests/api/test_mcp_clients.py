@@ -70,7 +70,8 @@ class TestClients(OAuthTestCase):
 				self.assertFalse(made.is_error, made)
 				self.assertTrue(exists("ToDo", description=description))
 				self.assertEqual(answer.structured_content["answer"], "Nothing is due.")
-				self.assertEqual(answer.content, [TextContent(text="Nothing is due.")])
+				self.assertEqual(answer.content[0], TextContent(text="Nothing is due."))
+				self.assertIn(answer.structured_content["conversation"], answer.content[1].text)
 				self.assertTrue([each for each in progress if "Step 1" in each], progress)
 				self.assertIn("What is due?", prompt.messages[0].content.text)
 

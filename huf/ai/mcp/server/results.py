@@ -1,7 +1,7 @@
 """Builds MCP tool results from runs: the agent's answer, or the result of the one tool."""
 
 import frappe
-from mcp_types import CallToolResult, TextContent
+from mcp_types import Annotations, CallToolResult, TextContent
 from pydantic import ValidationError
 
 from huf.ai.chat.run_states import RunState, describe_approval
@@ -30,8 +30,12 @@ def describe_answer(state: RunState) -> CallToolResult:
 	"""The answer of an agent. A run stopped by a guard has a partial answer and is not an error."""
 	row = state.row
 	lines = [row.response, row.error_message, state.notice]
+	# Many clients give their model the text only.
+	continuation = TextContent(
+		text=f"Conversation: {row.conversation}", annotations=Annotations(audience=["assistant"])
+	)
 	return CallToolResult(
-		content=[TextContent(text="\n\n".join(filter(None, lines)))],
+		content=[TextContent(text="\n\n".join(filter(None, lines))), continuation],
 		structured_content={
 			"answer": row.response or "",
 			"status": row.status,
