@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import from_runs, history, pending_changes
-from huf.ai.evals.runner import MAX_TIMES
+from huf.ai.evals.runner import MAX_TIMES, check_models
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
@@ -52,6 +52,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	check_manageable(agent)
 	if not 1 <= times <= MAX_TIMES:
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
+	check_models(model, judge)
 	# `begin_eval` waits for a lock, and must read what others have committed until then.
 	frappe.db.commit()
 	record = history.begin_eval(agent, model)

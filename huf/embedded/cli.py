@@ -268,9 +268,12 @@ def set_password(home, user, password):
 		from frappe.utils.password import update_password
 		from frappe.utils.password_strength import check_password_strength
 
+		from huf.ai.setup.people import record_action
+
 		check_password_strength(password, user)
 		update_password(user, password)
 		clear_sessions(user)
+		record_action(user, "The password was set on the server.")
 	click.echo(f"The password of {user} is changed.")
 
 

@@ -166,6 +166,13 @@ def evaluate_agent(
 	return EvalReport(agent, runner.model, times, tuple(results))
 
 
+def check_models(*models: str | None) -> None:
+	"""Raises UsageError for models that do not exist."""
+	for model in models:
+		if model and model not in (RECORDED, OFFLINE) and not frappe.db.exists("AI Model", model):
+			raise UsageError(f"There is no AI Model {model!r}. Add it, or choose another one.")
+
+
 def save_result(name: str, result: CaseResult, model: str) -> None:
 	failure = result.first_failure
 	values = {

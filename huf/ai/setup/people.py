@@ -94,6 +94,12 @@ def change_person(user: str, roles: Sequence[str], is_enabled: bool) -> None:
 		raise UsageError(_("The roles of {0} come from a role profile. Change them on Desk.").format(user))
 
 
+def record_action(user: str, text: str) -> None:
+	"""Add a comment to a user's record, which the audit lists: for actions that change no field."""
+	place = {"reference_doctype": "User", "reference_name": user}
+	frappe.get_doc({"doctype": "Comment", "comment_type": "Info", **place, "content": text}).insert()
+
+
 def make_password_link(user: str) -> str:
 	"""A link with which a person sets a password, once and before it expires; earlier links become invalid.
 
@@ -104,9 +110,7 @@ def make_password_link(user: str) -> str:
 		raise UsageError(_("{0} is disabled. Enable the account first.").format(user))
 	# Frappe 16 has renamed the method.
 	link = (getattr(doc, "_reset_password", None) or doc.reset_password)()
-	text = _("A link for a new password was made.")
-	place = {"reference_doctype": "User", "reference_name": user}
-	frappe.get_doc({"doctype": "Comment", "comment_type": "Info", **place, "content": text}).insert()
+	record_action(user, _("A link for a new password was made."))
 	return link
 
 

@@ -144,6 +144,7 @@ class TestCommandLine(SiteTestCase):
 	def test_set_password_and_login_ignore_the_case_of_the_user_name(self):
 		result = self.run_huf("set-password", "administrator", "--password", "a fine new password 8")
 		self.assertEqual(result.output, "The password of Administrator is changed.\n")
+		self.assertIn("The password was set on the server.", self.run_huf("audit").output)
 		browser = Browser()
 		self.assertEqual(browser.login("administrator", "a fine new password 8").status_code, 200)
 		self.assertEqual(

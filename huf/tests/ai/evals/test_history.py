@@ -112,6 +112,12 @@ class TestHistory(EvalTestCase):
 		self.assertEqual(failed.status, "Failed")
 		self.assertIn("No such model", failed.error)
 
+	def test_an_unknown_model_or_judge_is_refused_before_anything_is_queued(self):
+		for models in ({"model": "gpt-none"}, {"judge": "gpt-none"}):
+			with self.assertRaisesRegex(UsageError, "no AI Model 'gpt-none'"):
+				api.run(self.agent, **models)
+		self.assertEqual(api.get_cases(self.agent)["evals"], [])
+
 	def test_evals_are_deleted_with_their_agent(self):
 		self.run_eval()
 		frappe.delete_doc("Agent", self.agent)
