@@ -13,8 +13,10 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import list_entries
+from huf.ai.packs.entry_checks import check_entries
 from huf.ai.packs.manifest import Pack, PackEntry
 from huf.ai.packs.removing import PACK
+from huf.ai.packs.renaming import Names, find_renamed
 from huf.ai.packs.shipped import PackSource, load_pack
 from huf.ai.runs.admission import acting_as
 
@@ -62,23 +64,28 @@ def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 
 def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	report = InstallReport(pack.name, pack.version)
-	rows = {(row.record_doctype, row.entry): row for row in doc.records}
+	rows = {fold_entry_key(row.record_doctype, row.entry): row for row in doc.records}
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
 	pack_entries = list_entries(pack, source, made)
-	entries.check_entries(pack_entries, is_shipped=bool(source.app))
-	seen = set()
+	check_entries(pack_entries, is_shipped=bool(source.app))
+	renamed, seen = find_renamed(doc.records), set()
 	for entry in pack_entries:
 		with entries.naming_entry(entry):
-			key = entry.doctype, entries.get_entry_key(entry)
+			key = fold_entry_key(entry.doctype, entries.get_entry_key(entry))
 			is_known = key in seen
-			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries))
+			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
 		if is_known:
-			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
+			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} is there twice.")
 		seen.add(key)
-		install_entry(entry, rows.get(key), doc, report)
+		install_entry(entry, rows.get(key), doc, report, renamed)
 	drop_entries([rows[key] for key in reversed(rows) if key not in seen], doc, report)
 	doc.save()
 	return report
+
+
+def fold_entry_key(doctype: str, key: str) -> tuple[str, str]:
+	"""Databases find a name in any case."""
+	return doctype, key.casefold()
 
 
 def open_record(pack: Pack, source: PackSource, has_moved: bool):
@@ -102,16 +109,17 @@ def open_record(pack: Pack, source: PackSource, has_moved: bool):
 	return doc
 
 
-def install_entry(entry: PackEntry, row, doc, report: InstallReport) -> None:
-	label = f"{entry.doctype} {entries.get_entry_key(entry)}"
+def install_entry(entry: PackEntry, row, doc, report: InstallReport, renamed: Names) -> None:
 	if row is None:
-		return create_entry(entry, doc, report)
+		return create_entry(entry, doc, report, renamed)
+	label = f"{entry.doctype} {row.record_name}"
 	if not row.made:
 		return
 	if not frappe.db.exists(entry.doctype, row.record_name):
 		report.kept.append(f"{entry.doctype} {row.record_name}: it was deleted, and stays so.")
 		return
-	merged, digests = entries.update_entry(entry, row.record_name, json.loads(row.digests or "{}"))
+	kept = json.loads(row.digests or "{}")
+	merged, digests = entries.update_entry(entry, row.record_name, kept, renamed)
 	row.digests = json.dumps(digests)
 	if merged.changes:
 		report.changed.append(label)
@@ -119,7 +127,7 @@ def install_entry(entry: PackEntry, row, doc, report: InstallReport) -> None:
 		report.kept.append(f"{label}: {', '.join(merged.edited)} was changed here and is kept.")
 
 
-def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
+def create_entry(entry: PackEntry, doc, report: InstallReport, renamed: Names) -> None:
 	name = entries.get_entry_name(entry)
 	row = {"record_doctype": entry.doctype, "record_name": name, "entry": entries.get_entry_key(entry)}
 	if name and frappe.db.exists(entry.doctype, name):
@@ -135,9 +143,9 @@ def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
 	if entry.doctype == "DocType":
 		# The table is created outside the transaction, so the record must list it first.
 		doc.save()
-	made = entries.insert_entry(entry)
+	made = entries.insert_entry(entry, renamed)
 	row.record_name = made.name
-	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name))
+	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name, renamed))
 	is_off = entry.doctype == "Agent Trigger" and made.disabled and made.lacks_user()
 	note = ", turned off until you choose its Run As" if is_off else ""
 	report.made.append(f"{entry.doctype} {row.record_name}{note}")

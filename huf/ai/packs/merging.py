@@ -56,10 +56,11 @@ def merge_parts(kept: Digests, given: Parts, stored: Parts, changed: Collection[
 		digest = compute_part_digest(select_columns(columns, stored.get(part)))
 		is_changed = digest != was_stored if part in kept else part in changed
 		# What is stored as the pack has it is nobody's, also after the type of its field changed.
-		if is_changed and not (part in given and is_equal_part(given[part], stored.get(part))):
+		is_same = is_equal_part(given.get(part), stored.get(part))
+		if is_changed and not is_same:
 			merged.edited.append(part)
 		elif part not in given:
-			merged.changes[part] = None
+			merged.changes |= {} if is_same else {part: None}
 		elif compute_part_digest(given[part]) != was_given:
 			merged.changes[part] = given[part]
 	return merged

@@ -13,6 +13,7 @@ from frappe.utils import strip_html
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
+from huf.ai.packs.entry_checks import is_site_settings
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.rows import insert_row
 
@@ -170,7 +171,7 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 
 def is_user_record(row) -> bool:
 	"""Whether people made or changed it. The site's settings, which packs could once contain, are theirs."""
-	if row is None or entries.is_site_settings(row.record_doctype):
+	if row is None or is_site_settings(row.record_doctype):
 		return True
 	return entries.is_edited(row.record_doctype, row.record_name, json.loads(row.digests or "{}"))
 

@@ -1,6 +1,5 @@
-"""Updates references to renamed documents in tables that are written by SQL (see `rows.py`).
-
-Since version 16, Frappe caches which DocTypes a Dynamic Link refers to and misses such rows.
+"""Updates references to renamed documents that Frappe does not find: in tables that are written by SQL (see
+`rows.py`), because Frappe caches since version 16 which DocTypes a Dynamic Link refers to; and in packs.
 """
 
 import frappe
@@ -9,9 +8,10 @@ from huf.ai.core.types import OPEN_STATUSES
 from huf.ai.storage.stops import SWITCH, rename_target
 
 TABLES = ("Agent Untrusted Record", "Agent Change", "Agent Draft", "Agent Run", "Agent Trigger Event")
+PACK_RECORD = "Agent Pack Record"
 
 
-def follow_rename(doc, method: str, old: str, new: str, *_merge: bool) -> None:
+def follow_rename(doc, method: str, old: str, new: str, merge: bool = False) -> None:
 	"""Document event: after a rename. Does not commit."""
 	where = "reference_doctype = %s and reference_name = %s"
 	for table in TABLES:
@@ -19,6 +19,10 @@ def follow_rename(doc, method: str, old: str, new: str, *_merge: bool) -> None:
 		if frappe.db.table_exists(table):
 			query = f"update `tab{table}` set reference_name = %s where {where}"
 			frappe.db.sql(query, (str(new), doc.doctype, str(old)))
+	# What is merged into another document is gone, and the other one is not the pack's.
+	if not merge and frappe.db.table_exists(PACK_RECORD):
+		row = {"record_doctype": doc.doctype, "record_name": str(old)}
+		frappe.db.set_value(PACK_RECORD, row, "record_name", str(new), update_modified=False)
 	if frappe.db.table_exists(SWITCH):
 		rename_target(doc.doctype, str(old), str(new))
 	if doc.doctype == "AI Model":

@@ -143,10 +143,9 @@ class TestTools(McpTestCase):
 	def test_ask_tool_returns_the_answer_and_continues_a_conversation(self):
 		ask = next(name for name in self.names() if name.startswith("ask_"))
 		self.server.script(text("Anna."), text("Anna, I said."))
-		result = self.call(ask, {"message": "Who?", "conversation": None})
-		first = result["structuredContent"]
-		self.assertEqual((first["answer"], first["status"]), ("Anna.", "Success"))
-		self.assertEqual(result["content"][1]["text"], f"Conversation: {first['conversation']}")
+		first = (result := self.call(ask, {"message": "Who?", "conversation": None}))["structuredContent"]
+		said = first["answer"], first["status"], result["content"][1]["text"]
+		self.assertEqual(said, ("Anna.", "Success", f"Conversation: {first['conversation']}"))
 		second = self.call(ask, {"message": "Who?", "conversation": first["conversation"]})
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
 		self.assertEqual(second["content"][0]["text"], "Anna, I said.")

@@ -190,6 +190,8 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "Agent Memory", "scope": "Role", "role": "Huf User"}]': "Name an agent",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_key": "x"}]': "api_key is a secret",
+			'[{"doctype": "Agent Tool Function", "headers": [{"header": "X", "value": "x"}]}]': "value is a secret",
+			'[{"doctype": "Agent", "agent_name": "x", "disabled": "no"}]': "disabled must be true or false",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",

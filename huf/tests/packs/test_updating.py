@@ -7,6 +7,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.manifest import PackEntry
+from huf.ai.packs.removing import remove_pack
 from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -106,6 +107,73 @@ class TestUpdating(PackTestCase):
 			_merged, digests = entries.update_entry(entry, doc.name, digests)
 			stored = frappe.get_doc("AI Provider", doc.name)
 			self.assertEqual(stored.get_password("api_key"), "sk-of-a-person-123456")
+
+	def test_keys_that_people_entered_in_a_table_stay_when_the_pack_adds_rows(self):
+		head = {"tool_name": f"stock_{self.key}", "types": "GET", "base_url": "https://stock.example.com"}
+		head |= {"description": "Stock"}
+		first, second = (
+			PackEntry(
+				"Agent Tool Function", {**head, "headers": [{"header": each} for each in names]}, "pack.yaml"
+			)
+			for names in (["X-Key"], ["X-Tenant", "X-Key"])
+		)
+		doc = entries.insert_entry(first)
+		digests = entries.build_first_digests(first, doc.name)
+		doc.headers[0].value = "key-of-a-person-1"
+		doc.save(ignore_version=False)
+		entries.update_entry(second, doc.name, digests)
+		rows = frappe.get_doc(doc.doctype, doc.name).headers
+		self.assertEqual([row.header for row in rows], ["X-Tenant", "X-Key"])
+		self.assertEqual(rows[1].get_password("value"), "key-of-a-person-1")
+
+	def test_what_people_renamed_follows_the_pack_and_is_removed_with_it(self):
+		here = f"Gärtner {self.key}", f"plants_{self.key}"
+		frappe.rename_doc("Agent", self.agent, here[0])
+		frappe.rename_doc("Agent Tool Function", f"list_{self.key}", here[1])
+		frappe.db.set_value("Agent Tool", {"parent": here[0], "tool": here[1]}, "requires_approval", 1)
+		more = f"  - {{agent_name: Helper {self.key}, tools: [list_{self.key}]}}\ntools:\n"
+		text = (self.folder / "pack.yaml").read_text().replace("tools:\n  -", f"{more}  -")
+		self.put("pack.yaml", text.replace("description: List plants", "description: List all plants"))
+		self.put("prompt.md", "Water them twice.")
+		report = self.install()
+		self.assertEqual(frappe.db.get_value("Agent", here[0], "instructions"), "Water them twice.")
+		self.assertEqual(
+			frappe.db.get_value("Agent Tool Function", here[1], "description"), "List all plants"
+		)
+		self.assertEqual(
+			[row.tool for row in frappe.get_doc("Agent", f"Helper {self.key}").agent_tool], [here[1]]
+		)
+		[slot] = [row for row in frappe.get_doc("Agent", here[0]).agent_tool if row.tool == here[1]]
+		self.assertEqual(slot.requires_approval, 1)
+		renamed = [
+			f"Agent Tool Function {here[1]}: tool_name was changed here and is kept.",
+			f"Agent {here[0]}: agent_name was changed here and is kept.",
+		]
+		self.assertEqual(report.kept, renamed)
+		self.assertEqual(self.install().changed, [])
+		remove_pack(self.name)
+		self.assertFalse(
+			frappe.db.exists("Agent", here[0]) or frappe.db.exists("Agent Tool Function", here[1])
+		)
+
+	def test_a_row_that_people_and_then_the_pack_removed_is_not_reported(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.agent_tool = [row for row in agent.agent_tool if row.tool != "extract_text"]
+		agent.save(ignore_version=False)
+		self.put("pack.yaml", (self.folder / "pack.yaml").read_text().replace(", extract_text", ""))
+		report = self.install()
+		self.assertEqual((report.changed, report.kept), ([], []))
+
+	def test_a_name_in_other_case_is_the_same_document(self):
+		text = (self.folder / "pack.yaml").read_text().replace(self.agent, self.agent.upper())
+		self.put("pack.yaml", text)
+		report = self.install()
+		self.assertEqual((report.made, report.left, report.removed), ([], [], []))
+		self.assertTrue(frappe.db.exists("Agent", self.agent))
+		twin = f"agents:\n  - {{agent_name: {self.agent}, instructions: Dig.}}\n"
+		self.put("pack.yaml", text.replace("agents:\n", twin))
+		with self.assertRaisesRegex(UsageError, f"Agent {self.agent.upper()} is there twice"):
+			self.install()
 
 	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
 		model = f"cohere/test-{self.key}"
