@@ -5,6 +5,7 @@ LiteLLM's price table. Calls no provider and does not import LiteLLM.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -299,12 +300,15 @@ def read_key(provider_name: str) -> str | None:
 	"""The stored API key. Raises ModelError if it was encrypted with another key than the site's."""
 	from frappe.utils.password import get_decrypted_password
 
-	try:
-		return get_decrypted_password("AI Provider", provider_name, "api_key", raise_exception=False)
-	except frappe.ValidationError:
-		frappe.clear_last_message()
+	messages, key = len(frappe.local.message_log), None
+	# Frappe 15 raises for what it cannot decrypt; later versions only leave a message.
+	with suppress(frappe.ValidationError):
+		key = get_decrypted_password("AI Provider", provider_name, "api_key", raise_exception=False)
+	del frappe.local.message_log[messages:]
+	if key is None and frappe.db.get_value("AI Provider", provider_name, "api_key"):
 		raise ModelError(
 			f"The API key of AI Provider {provider_name} cannot be read with this site's encryption_key. "
 			"Open the provider under Models and enter the key again, or restore the encryption_key.",
 			provider=provider_name,
-		) from None
+		)
+	return key

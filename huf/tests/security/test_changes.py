@@ -117,4 +117,6 @@ class TestChanges(SiteTestCase):
 		frappe.db.rollback()
 		agent.reload()
 		self.assertEqual([(each.tool, each.max_calls) for each in agent.agent_tool], [(tool, 3)])
-		self.assertTrue(frappe.db.exists("Version", {"ref_doctype": "Agent", "docname": agent.name}))
+		# From version 16 on, Frappe writes no versions during tests, also not in requests.
+		if not getattr(frappe, "in_test", False):
+			self.assertTrue(frappe.db.exists("Version", {"ref_doctype": "Agent", "docname": agent.name}))
