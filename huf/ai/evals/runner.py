@@ -36,6 +36,7 @@ from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import NoJournal, RunContext
+from huf.ai.providers.models import get_model_row
 from huf.ai.providers.sdk_agent import run_sdk_agent
 from huf.ai.runs.admission import check_stops
 from huf.ai.runs.provider import RunProvider
@@ -169,8 +170,8 @@ def evaluate_agent(
 def check_models(*models: str | None) -> None:
 	"""Raises UsageError for models that do not exist."""
 	for model in models:
-		if model and model not in (RECORDED, OFFLINE) and not frappe.db.exists("AI Model", model):
-			raise UsageError(f"There is no AI Model {model!r}. Add it, or choose another one.")
+		if model and model not in (RECORDED, OFFLINE):
+			get_model_row(model)
 
 
 def save_result(name: str, result: CaseResult, model: str) -> None:

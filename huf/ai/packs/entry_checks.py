@@ -95,11 +95,11 @@ def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -
 
 
 def list_table_rows(entry: PackEntry) -> Iterator[tuple[str, Mapping]]:
-	"""(DocType, row) of its tables. Raises UsageError for what is no row."""
+	"""(DocType, row) of its tables. Raises UsageError for a table that is not a list of mappings."""
 	for table in frappe.get_meta(entry.doctype).get_table_fields():
 		rows = entry.values.get(table.fieldname) or ()
 		if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
-			example = next(iter(frappe.get_meta(table.options).fields)).fieldname
+			example = frappe.get_meta(table.options).fields[0].fieldname
 			raise UsageError(
 				f"{entry.place}: {table.fieldname} must be a list of mappings, such as [{{{example}: ...}}]."
 			)
@@ -117,13 +117,9 @@ def check_entry_names(entry: PackEntry, values: Mapping, doctype: str, keys: Col
 		df = meta.get_field(name)
 		if name not in keys and not df:
 			raise UsageError(f"{place}: {doctype} has no field {name!r}.")
-		# A database stores "yes" as 0, which would turn off what a pack wants on, such as an approval.
-		if (
-			df
-			and df.fieldtype == "Check"
-			and isinstance(values[name], str)
-			and values[name] not in CHECK_TEXTS
-		):
+		# A database stores "yes" as 0, which could turn off an approval that the pack requires.
+		is_text = isinstance(values[name], str) and values[name] not in CHECK_TEXTS
+		if df and df.fieldtype == "Check" and is_text:
 			raise UsageError(f"{place}: {name} must be true or false, without quotes.")
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import frappe
 
@@ -101,6 +102,14 @@ class ModelFacts:
 	"""Whether images are sent to the model."""
 
 
+def get_model_row(model: str) -> Any:
+	"""The AI Model of this name. Raises UsageError if there is none."""
+	row = find_cached("AI Model", model)
+	if not row:
+		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose another one.")
+	return row
+
+
 def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
 	"""(provider, model) for a run: those requested, else the agent's, else the default, else (None,
 	"Offline").
@@ -112,9 +121,7 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 	model = model or agent.model or get_settings().default_model
 	if not model:
 		return None, OFFLINE
-	row = find_cached("AI Model", model)
-	if not row:
-		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose another one.")
+	row = get_model_row(model)
 	provider = provider or row.provider
 	if not find_cached("AI Provider", provider):
 		raise UsageError(f"There is no AI Provider {provider!r}. Add it, with its API key.")
@@ -297,7 +304,9 @@ def list_provider_models(provider: str) -> list[str]:
 
 
 def read_key(provider_name: str) -> str | None:
-	"""The stored API key. Raises ModelError if it was encrypted with another key than the site's."""
+	"""The stored API key; None if there is none. Raises ModelError if it was encrypted with another key than
+	the site's.
+	"""
 	from frappe.utils.password import get_decrypted_password
 
 	messages, key = len(frappe.local.message_log), None

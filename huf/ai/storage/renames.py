@@ -1,5 +1,6 @@
-"""Updates references to renamed documents that Frappe does not find: in tables that are written by SQL (see
-`rows.py`), because Frappe caches since version 16 which DocTypes a Dynamic Link refers to; and in packs.
+"""Updates references to renamed documents that Frappe does not update: in the lists of packs, and in tables
+that are written by SQL (see `rows.py`). Since version 16, Frappe caches which DocTypes a Dynamic Link refers
+to, and misses such rows.
 """
 
 import frappe
@@ -19,7 +20,7 @@ def follow_rename(doc, method: str, old: str, new: str, merge: bool = False) -> 
 		if frappe.db.table_exists(table):
 			query = f"update `tab{table}` set reference_name = %s where {where}"
 			frappe.db.sql(query, (str(new), doc.doctype, str(old)))
-	# What is merged into another document is gone, and the other one is not the pack's.
+	# A document that was merged into another is gone, and the other one is not the pack's.
 	if not merge and frappe.db.table_exists(PACK_RECORD):
 		row = {"record_doctype": doc.doctype, "record_name": str(old)}
 		frappe.db.set_value(PACK_RECORD, row, "record_name", str(new), update_modified=False)

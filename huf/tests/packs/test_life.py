@@ -165,6 +165,12 @@ class TestFaults(PackTestCase):
 			("tool_name: list", "tool_name: [a]  #", "Line 12: tool_name must be text"),
 			("types: Get List", "types: [a]", "Line 12 .Agent Tool Function.: "),
 			("agent_name: ", "agent_name: New Agent ", "Line 7 .Agent.: "),
+			(
+				"tools: [list",
+				"roles: [Huf User]\n    tools: [list",
+				"Line 7: roles must be a list of mappings",
+			),
+			("types: ", 'requires_approval: "yes"\n    types: ', "requires_approval must be true or false"),
 		):
 			with self.subTest(after):
 				self.write()
@@ -190,8 +196,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "Agent Memory", "scope": "Role", "role": "Huf User"}]': "Name an agent",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_key": "x"}]': "api_key is a secret",
-			'[{"doctype": "Agent Tool Function", "headers": [{"header": "X", "value": "x"}]}]': "value is a secret",
-			'[{"doctype": "Agent", "agent_name": "x", "disabled": "no"}]': "disabled must be true or false",
+			'[{"doctype": "Agent Tool Function", "headers": [{"value": "x"}]}]': "value is a secret",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
 			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",

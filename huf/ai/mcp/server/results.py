@@ -30,7 +30,7 @@ def describe_answer(state: RunState) -> CallToolResult:
 	"""The answer of an agent. A run stopped by a guard has a partial answer and is not an error."""
 	row = state.row
 	lines = [row.response, row.error_message, state.notice]
-	# Many clients give their model the text only.
+	# Many clients pass only the text to their model.
 	continuation = TextContent(
 		text=f"Conversation: {row.conversation}", annotations=Annotations(audience=["assistant"])
 	)
