@@ -44,15 +44,19 @@ def stream(
 	is_test: bool = False,
 	route: str | None = None,
 	model: str | None = None,
+	idempotency_key: str | None = None,
 ):
 	"""Send a message and stream the run's events (see `huf.ai.core.events.EventKind`).
 
 	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
 	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
-	`model`: one of the models that the agent allows in chats, instead of its own.
+	`model`: one of the models that the agent allows in chats, instead of its own. `idempotency_key`: 16 to 64
+	letters, digits and hyphens; if the same user sends a message again with the same key, the events of its
+	run follow and nothing is run again.
 	"""
 	files = parse_names(attachments)
-	return stream_events(stream_chat(agent, prompt, conversation, files, is_test, route, model))
+	events = stream_chat(agent, prompt, conversation, files, is_test, route, model, idempotency_key)
+	return stream_events(events)
 
 
 @frappe.whitelist(methods=["GET"])

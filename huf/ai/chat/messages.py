@@ -8,7 +8,7 @@ from functools import partial
 import frappe
 from frappe import _
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReason
@@ -17,6 +17,7 @@ from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.entry import parse_names, read_route_choice, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
+from huf.ai.runs.repetition import find_sent_run, follow_sent_run, read_idempotency_key
 
 CHANNEL = "chat"
 TEST_CHANNEL = "test"
@@ -47,8 +48,8 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	content, run, step, tool_name, tool_call_id, creation, attachments: [{name, file_name, file_url, size,
 	kind: image or text}]}], runs: {name: the data of its `run_finished` event, with the router's decision as
 	`route`, if there was one}}. A message about a tool call also has effect, ok, reason, duration_ms and
-	error; one that another user sent has that user's full name as `author`. Raises PermissionError for a
-	conversation the user may not read.
+	error; one that another user sent has that user's full name as `author`, one that this user sent with an
+	`idempotency_key` has that. Raises PermissionError for a conversation the user may not read.
 	"""
 	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
@@ -68,7 +69,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	rows = [row for row in read_page(fields=MESSAGE_FIELDS)[::-1] if not row.run or row.run in names]
 	add_call_details(rows, names)
 	add_reasoning(rows, names)
-	add_authors(rows)
+	add_senders(rows, names)
 	for row in rows:
 		row.attachments = json.loads(row.attachments or "[]")
 	about = {
@@ -105,12 +106,16 @@ def add_reasoning(rows: list, runs: list[str]) -> None:
 			row.reasoning = reasoning
 
 
-def add_authors(rows: list) -> None:
-	"""Name the sender of each message that another user has sent to a shared chat."""
+def add_senders(rows: list, runs: list[str]) -> None:
+	"""Add the name of another user who has sent a message to a shared chat, and the keys of this user's."""
+	fields, own = ["name", "request_key"], {"name": ["in", runs], "owner": frappe.session.user}
+	keys = dict(frappe.get_all("Agent Run", own, fields, order_by="name", as_list=True)) if runs else {}
 	for row in rows:
 		owner = row.pop("owner")
 		if row.role == "user" and owner != frappe.session.user:
 			row.author = frappe.utils.get_fullname(owner)
+		elif row.role == "user" and (key := keys.get(row.run)):
+			row.idempotency_key = key
 
 
 @frappe.whitelist(methods=["POST"])
@@ -139,13 +144,26 @@ def stream_chat(
 	is_test: bool = False,
 	route: str | None = None,
 	model: str | None = None,
+	idempotency_key: str | None = None,
 ) -> Iterator[RunEvent | None]:
-	"""Send a message and follow the run. Raises at once if it cannot start."""
+	"""Send a message and follow the run. Raises at once if it cannot start.
+
+	`idempotency_key`: if the user has sent a message with it before, nothing is sent and its run is followed.
+	"""
+	idempotency_key = read_idempotency_key(idempotency_key)
+	if sent := find_sent_run(idempotency_key):
+		return follow_sent_run(sent)
 	request = build_chat_request(agent, prompt, conversation, attachments, read_route_choice(route), model)
+	request = replace(request, idempotency_key=idempotency_key)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
 	events = stream_agent(request, can_void=True)
-	first = next(events)
+	try:
+		first = next(events)
+	except RunAlreadyOpened:
+		# The same message was sent a moment ago.
+		frappe.db.rollback()
+		return follow_sent_run(find_sent_run(idempotency_key))
 
 	def follow() -> Iterator[RunEvent | None]:
 		if first:

@@ -108,7 +108,7 @@ class RunHeld(Exception):
 
 
 class RunAlreadyOpened(Exception):
-	"""The trigger event already has its run; a second must not be opened."""
+	"""The trigger event, or the request with this idempotency key, already has its run."""
 
 
 def add_details(message: str, details: object) -> str:

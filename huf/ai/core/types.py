@@ -108,7 +108,8 @@ class AgentRequest:
 	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
 	address; `message_files`: their contents. `choice`: the route that the caller chose. `from_chat`: the
 	agent has to take part in chats. `client_fields`: fields of the caller's request that are stored for it.
-	`request_key`: a digest that the caller's request has in common with its repetitions.
+	`request_key`: a digest that the caller's request has in common with its repetitions. `idempotency_key`:
+	of the requests of a user with the same key, only the first gets a run.
 	"""
 
 	agent: str
@@ -133,6 +134,7 @@ class AgentRequest:
 	from_chat: bool = False
 	client_fields: dict[str, Any] | None = None
 	request_key: str | None = None
+	idempotency_key: str | None = None
 
 
 @dataclass(frozen=True)

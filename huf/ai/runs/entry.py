@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import frappe
 
-from huf.ai.core.errors import ConversationBusy, LeaseLost, TooManyRuns, UsageError
+from huf.ai.core.errors import ConversationBusy, LeaseLost, RunAlreadyOpened, TooManyRuns, UsageError
 from huf.ai.core.event_loops import iterate, run_coroutine
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
@@ -21,6 +21,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open, refuse_run
 from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work
+from huf.ai.runs.repetition import read_idempotency_key, wait_for_sent_run
 from huf.ai.runs.routing import (
 	HeldChat,
 	find_takeover,
@@ -46,20 +47,25 @@ def run_agent_sync(
 	conversation_id: str | None = None,
 	attachments: list[str] | str | None = None,
 	route: str | None = None,
+	idempotency_key: str | None = None,
 ):
 	"""Run an agent as the session user and wait for its answer. `attachments`: Files by name or URL, also as
 	JSON. `provider`, `model`: see `admission.admit_model`. `route`: auto, chat or agent (the default), see
 	`docs/router.md`. Commits, also what its caller has written before.
 
 	Calls of a user continue one conversation with the agent, or begin a new one while a run of it is open.
-	With `external_id`, the caller's name of a conversation, a call waits for the open run as `Queued`.
+	With `external_id`, the caller's name of a conversation, a call waits for the open run as `Queued`. A call
+	that a user repeats with its `idempotency_key`, 16 to 64 letters, digits and hyphens, starts nothing, and
+	waits for the run of the first one.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}, in Auto also `route`, the decision. A
 	failed run is returned like any other; only a request that cannot be started raises PermissionError or
 	UsageError.
 	"""
-	user = frappe.session.user
+	user, key = frappe.session.user, read_idempotency_key(idempotency_key)
+	if result := wait_for_sent_run(key):
+		return result
 	if model or provider:
 		admission.admit_model(admission.admit(agent_name, user), user, provider, model)
 	request = AgentRequest(
@@ -73,8 +79,14 @@ def run_agent_sync(
 		model=model,
 		attachments=parse_names(attachments),
 		choice=read_route_choice(route),
+		idempotency_key=key,
 	)
-	return run_agent(request).as_dict()
+	try:
+		return run_agent(request).as_dict()
+	except RunAlreadyOpened:
+		# The same call began a moment ago.
+		frappe.db.rollback()
+		return wait_for_sent_run(key)
 
 
 def parse_names(given: list[str] | str | None) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import Opening, RecordedRun, read_opening, read_recorded
 from huf.ai.storage.route_decisions import link_run
-from huf.ai.storage.run_rows import insert_run, store_opening
+from huf.ai.storage.run_rows import has_twin, insert_run, lock_sender, store_opening
 from huf.ai.storage.untrusted_records import OTHERS, mark_conversations
 from huf.ai.tools.taint import CHANNELS, find_history_origins
 
@@ -66,7 +66,7 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 	A Started run belongs to this worker and is the active run of its conversation; a Queued one waits for
 	`load_run`. If the session's conversation is busy and the request names none, the run gets a new one.
 	Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened for a trigger
-	event that already has a run; then nothing is written.
+	event or an idempotency key that already has a run; then nothing is written.
 	"""
 	try:
 		return write_run(request, status)
@@ -88,6 +88,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	else:
 		conversations.create_chosen()
 	admission.count_run(request, manager.agent_doc)
+	if request.idempotency_key:
+		lock_sender(request.user)
 	lease = insert_run(request, conversation, manager.provider, manager.model, status, opening.stored)
 	try:
 		claim_run(request, conversations, lease, status)
@@ -176,6 +178,8 @@ def claim_run(
 
 	Raises ConversationBusy, TooManyRuns or RunAlreadyOpened.
 	"""
+	if request.idempotency_key and has_twin(request, lease.run):
+		raise RunAlreadyOpened(request.idempotency_key)
 	if status is RunStatus.STARTED:
 		if not conversations.claim(lease.run):
 			raise ConversationBusy(BUSY)

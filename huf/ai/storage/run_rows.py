@@ -61,7 +61,7 @@ def insert_run(
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"client_fields": to_canonical_json(request.client_fields) if request.client_fields else None,
-			"request_key": request.request_key,
+			"request_key": request.idempotency_key or request.request_key,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
 			"lease_until": lease_until if started else None,
@@ -70,6 +70,27 @@ def insert_run(
 		owner=request.user,
 	)
 	return Lease(name, worker)
+
+
+def lock_sender(user: str) -> None:
+	"""Make requests with an idempotency key of one user wait until this transaction ends."""
+	frappe.db.get_value("User", user, "name", for_update=True)
+
+
+def has_twin(request: AgentRequest, run: str) -> bool:
+	"""Whether an earlier request of the user with the same idempotency key has a run. A chat's run that the
+	agent takes over does not count.
+
+	Call it after `lock_sender`, in the transaction that has written `run`.
+	"""
+	taken_over = request.routed.replaces if request.routed else None
+	twins = {
+		"request_key": request.idempotency_key,
+		"owner": request.user,
+		"name": ["not in", [run, taken_over or run]],
+	}
+	# A locking read, because this transaction may see the table as it was before the other one committed.
+	return bool(frappe.db.get_value("Agent Run", twins, "name", for_update=True))
 
 
 def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[dict]:

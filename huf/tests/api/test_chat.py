@@ -4,16 +4,28 @@ import json
 
 import frappe
 
-from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message, stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.runs.repetition import find_sent_run
+from huf.ai.runs.start import start_run
 from huf.api import chat, conversation, run
 from huf.api.agent import get_agents, get_overview
 from huf.tests.base import SiteTestCase
+from huf.tests.contract.connections import together
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.model_server import ModelServer, text
+
+
+def begin_chat(agent: str, user: str, key: str) -> str:
+	"""The run whose events a message with this key gets."""
+	with acting_as(user):
+		events = stream_chat(agent, "Hi", idempotency_key=key)
+		run = next(event.run for event in events if event)
+		events.close()
+		return run
 
 
 class TestChat(SiteTestCase):
@@ -73,6 +85,42 @@ class TestChat(SiteTestCase):
 		llm_calls = frappe.get_all("Agent LLM Call", {"run": opened.name}, pluck="name", order_by="name")
 		self.assertEqual((opened.status, llm_calls), ("Started", []))
 		self.assertIn("event: run_finished", stream.get_data(as_text=True))
+
+	def test_a_message_sent_again_with_its_idempotency_key_runs_once(self):
+		key = frappe.generate_hash(length=32)
+		with ModelServer() as server, acting_as(self.owner):
+			agent = self.make_agent_of(server)
+			server.script(text("Hello you."), text("Hello you too."))
+			first, again = (
+				self.last_event(chat.stream(agent, "Hi", idempotency_key=key)) for _attempt in range(2)
+			)
+			self.assertEqual((again["run"], again["response"]), (first["run"], "Hello you."))
+			sent = get_agent_chat_messages(first["conversation"])["messages"][0]
+			self.assertEqual(sent["idempotency_key"], key)
+			other = self.last_event(chat.stream(agent, "Hi", idempotency_key=frappe.generate_hash(length=32)))
+			self.assertNotEqual(other["run"], first["run"])
+		with acting_as(make_user("Huf User")):
+			self.assertIsNone(find_sent_run(key))
+
+	def test_a_queued_message_sent_again_with_its_idempotency_key_is_queued_once(self):
+		key = frappe.generate_hash(length=32)
+		with ModelServer() as server, acting_as(self.owner):
+			agent = self.make_agent_of(server)
+			waiting = start_run(AgentRequest(agent, "Hi", self.owner, channel="chat", external_id="one"))
+			conversation = waiting.conversation
+			first, again = (
+				self.last_event(chat.stream(agent, "And?", conversation, idempotency_key=key))
+				for _attempt in range(2)
+			)
+		self.assertEqual((again["run"], again["conversation"]), (first["run"], conversation))
+		self.assertEqual(frappe.db.count("Agent Run", {"conversation": conversation}), 2)
+
+	def test_of_requests_with_one_idempotency_key_that_arrive_together_one_runs(self):
+		agent, user, key = make_agent(), make_user("Huf User"), frappe.generate_hash(length=32)
+		frappe.db.commit()
+		begun = together([(begin_chat, agent, user, key)] * 5)
+		runs = frappe.get_all("Agent Run", {"request_key": key}, pluck="name", order_by="name")
+		self.assertEqual([runs, len(begun)], [[*{*begun}], 5])
 
 	def test_stream_of_an_unknown_agent_raises_before_the_response(self):
 		with self.assertRaises(frappe.PermissionError):

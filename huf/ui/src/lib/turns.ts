@@ -48,6 +48,7 @@ export interface ToolPart {
 export type Part = TextPart | ReasoningPart | ToolPart;
 
 export interface UserTurn extends Places {
+	/** Of a message sent from here also its idempotency key: the site takes it once, however often it is sent. */
 	key: string;
 	role: "user";
 	run: string | null;
@@ -126,6 +127,9 @@ export function newToolPart(callId: string, tool: unknown): ToolPart {
 		isOpened: null,
 	};
 }
+
+/** A message sent from here, as long as the site has not said that it has it. */
+export const isUnaccepted = (turn: Turn): turn is UserTurn => turn.role === "user" && !turn.run && turn.first === null;
 
 export const isAgentTurn = (turn: Turn): turn is AgentTurn => turn.role === "agent";
 

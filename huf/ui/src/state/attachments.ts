@@ -98,7 +98,7 @@ async function discard(name: string): Promise<void> {
 	if (!owner) await deleteRecord("File", name);
 }
 
-/** Sent attachments belong to the site and are forgotten here; those added since belong to the conversation. */
+/** A chat has got its conversation: the files that were added since its first message belong to the next one. */
 export function moveAttachments(from: string, to: string): void {
 	const items = attachmentsOf(from);
 	drafts.delete(from);
@@ -115,12 +115,14 @@ export function forgetRemoved(draft: string, name: string, stored: string): void
 	items.splice(0, items.length, ...items.filter((item) => !item.name || !gone.includes(item.name)));
 }
 
-/** Removes and returns the attachments to send. They stay remembered until the site has accepted the message. */
+/** Removes and returns the attachments to send. */
 export function takeAttachments(draft: string): Attachment[] {
-	return attachmentsOf(draft).splice(0).map(described);
+	const taken = attachmentsOf(draft).splice(0).map(described);
+	store(draft);
+	return taken;
 }
 
-/** The site has refused the message. */
+/** Attaches the files of a message that was not sent to the next one. */
 export function returnAttachments(draft: string, files: Attachment[]): void {
 	attachmentsOf(draft).push(...files.map(toItem));
 	store(draft);

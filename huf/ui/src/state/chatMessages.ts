@@ -9,10 +9,11 @@ import type { Run, Timeline } from "../api/types/runs.ts";
 import { joinTurns, keepShown, turnsBefore } from "../lib/joinTurns.ts";
 import { buildTurns } from "../lib/storedTurns.ts";
 import { applyEvent } from "../lib/turnEvents.ts";
-import { type AgentTurn, isOver, newAgentTurn, type Turn } from "../lib/turns.ts";
+import { type AgentTurn, isOver, isUnaccepted, newAgentTurn, type Turn, type UserTurn } from "../lib/turns.ts";
 import { effectOf } from "./agents.ts";
 import { type Chat, nextNumber, openChats } from "./chats.ts";
 import type { RunNews } from "./realtime.ts";
+import { forgetMessage, recallRewording } from "./unsent.ts";
 
 const POLL_MS = 2_500;
 /** A waiting run is loaded again on a realtime event, or after this time. */
@@ -39,7 +40,7 @@ export async function loadChat(chat: Chat): Promise<void> {
 	} catch (error) {
 		if (isFirst) chat.loadError = error as ApiError;
 		else {
-			chat.problem ||= { error: error as ApiError, kind: "not-read", prompt: null };
+			chat.problem ||= { error: error as ApiError, kind: "not-read" };
 			if (isGone(error as ApiError)) Object.assign(chat, { ongoing: null, waiting: null });
 			else if (chat.ongoing || chat.waiting) pollLater(chat);
 		}
@@ -64,16 +65,15 @@ const openRun = (runs: Record<string, Run> = {}) => Object.values(runs).find((ru
 function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline }: Stored): void {
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
-	const unsent = unsentOf(chat.turns, turns);
-	const sending = sendingOf(chat.turns, turns);
+	const unaccepted = dropAccepted(chat.turns.filter(isUnaccepted), messages);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite, may_share: mayShare } = conversation;
-	const all = [...joinTurns(earlier, turns), ...unsent, ...sending];
+	const all = [...joinTurns(earlier, turns), ...unaccepted];
 	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, mayShare, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
-		problem: unsent.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,
+		problem: unaccepted.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,
 		hasOlder: earlier.length ? chat.hasOlder : hasOlder(messages),
 		ongoing: run && !isWaiting ? run.name : null,
 		waiting: run && isWaiting ? run.name : null,
@@ -86,26 +86,11 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 /** Positions begin at 1. */
 const hasOlder = (messages: Message[]) => messages.length >= api.MESSAGE_LIMIT && messages[0].sequence !== 1;
 
-/** An unsent message is not on the site: it stays here with its error, unless it arrived after all. */
-function unsentOf(shown: Turn[], stored: Turn[]): Turn[] {
-	const newest = stored.findLast((turn) => turn.role === "user")?.text;
-	return shown.filter(
-		(turn) => turn.role === "user" && turn.unsent && !(turn.unsent === "unsure" && turn.text === newest),
-	);
-}
-
-/** A queued message that is still being sent, unless the site has stored it already. */
-function sendingOf(shown: Turn[], stored: Turn[]): Turn[] {
-	const known = new Set(shown.map((turn) => turn.run));
-	const arrived = stored.filter((turn) => turn.role === "user" && !known.has(turn.run));
-	return shown.filter(
-		(turn) =>
-			turn.role === "user" &&
-			turn.isQueued &&
-			!turn.run &&
-			!turn.unsent &&
-			!arrived.some((each) => each.role === "user" && each.text === turn.text),
-	);
+/** The messages that are still being sent, or could not be: not those that have reached the site after all. */
+function dropAccepted(turns: UserTurn[], messages: Message[]): UserTurn[] {
+	const accepted = new Set(messages.map((message) => message.idempotency_key));
+	for (const { key } of turns) if (accepted.has(key)) forgetMessage(key);
+	return turns.filter((turn) => !accepted.has(turn.key));
 }
 
 function pollLater(chat: Chat): void {
@@ -124,6 +109,7 @@ function readTurns(
 	for (const part of turns.flatMap((turn) => (turn.role === "agent" ? turn.parts : []))) {
 		if (part.type === "tool") part.effect ||= effectOf(agent, part.tool);
 	}
+	for (const turn of turns) if (turn.role === "user") turn.rewording = recallRewording(turn.run);
 	return turns;
 }
 

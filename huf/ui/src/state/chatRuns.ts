@@ -1,16 +1,16 @@
 /** Runs started by a chat page: sending prompts; streaming, stopping and continuing runs; branches. */
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
-import type { Attachment, EventData } from "../api/types/conversations.ts";
+import type { Attachment, EventData, RunRequest } from "../api/types/conversations.ts";
 import { applyEvent } from "../lib/turnEvents.ts";
 import { type AgentTurn, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/turns.ts";
 import { chosenModel, knownAgent } from "./agents.ts";
-import { moveAttachments } from "./attachments.ts";
+import { showError } from "./notices.ts";
 import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
-import { type Chat, type LiveRun, nameChat, NEW, nextNumber, openChat } from "./chats.ts";
+import { type Chat, isLeft, type LiveRun, nameChat, nextNumber, openChat } from "./chats.ts";
 import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
-import { recall, remember } from "./storage.ts";
+import { forgetMessage, storeMessage, takeBack } from "./unsent.ts";
 
 const CANCEL_GRACE_MS = 4_000;
 const MAX_TITLE_CHARS = 60;
@@ -19,23 +19,27 @@ const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
 
 let nextKey = 1;
 
-/** Sends a prompt and streams the run into the chat. Never throws: an error is stored in chat.problem. */
-export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
-	if (isBusy(chat)) return queuePrompt(chat, prompt, attachments);
-	const live = beginLive(chat, prompt, attachments);
+/** 32 random hexadecimal digits. Not `randomUUID`, which pages without TLS do not have. */
+const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/**
+ * Sends a prompt and streams the run into the chat. Never throws: an error is stored in chat.problem. `key`: of a message
+ * that is sent again.
+ */
+export async function sendPrompt(
+	chat: Chat,
+	prompt: string,
+	agent: string,
+	attachments: Attachment[] = [],
+	key = randomKey(),
+): Promise<void> {
+	const user = newUserTurn(prompt, key, { at: new Date(), attachments });
+	storeMessage(chat.conversation, user);
+	if (isBusy(chat)) return queuePrompt(chat, user);
+	const live = beginLive(chat, user);
 	Object.assign(chat, { live, newest: nextNumber(), phase: "running", problem: null, agent: agent || chat.agent });
-	const request = {
-		agent: chat.agent,
-		prompt,
-		conversation: chat.conversation || undefined,
-		// The chat beside an agent's form is not listed among the chats.
-		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
-		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
-		route: route.value === "agent" ? undefined : route.value,
-		model: chosenModel(knownAgent(chat.agent)) || undefined,
-	};
 	try {
-		await api.streamRun(request, {
+		await api.streamRun(requestOf(chat, user), {
 			signal: live.controller.signal,
 			onEvent: (kind, data) => take(chat, kind, data),
 		});
@@ -54,51 +58,52 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 /** Whether a message to this chat has to wait until the run before it has ended. */
 export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
 
-/** Removes and returns the message that the site has just refused, for editing; null if there is none. */
-export function takeRefused(chat: Chat): UserTurn | null {
-	const newest = chat.turns.at(-1);
-	if (!chat.problem || newest?.role !== "user" || newest.unsent !== "refused") return null;
-	chat.turns.pop();
-	chat.problem.prompt = null;
-	return newest;
-}
-
-/** Sends a message while a run is in progress: the site queues it and answers it in turn. */
-async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]): Promise<void> {
-	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
-	chat.turns.push({ ...user, isQueued: true });
-	const turn = chat.turns.at(-1) as UserTurn;
-	const controller = new AbortController();
-	const request = {
+function requestOf(chat: Chat, { text, attachments, key }: UserTurn): RunRequest {
+	return {
 		agent: chat.agent,
-		prompt,
-		conversation: chat.conversation!,
+		prompt: text,
+		conversation: chat.conversation || undefined,
+		// The chat beside an agent's form is not listed among the chats.
+		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
 		route: route.value === "agent" ? undefined : route.value,
 		model: chosenModel(knownAgent(chat.agent)) || undefined,
+		idempotency_key: key,
 	};
+}
+
+/** Returns a message that the site has just refused to the field, for editing. */
+export function takeRefused(chat: Chat): void {
+	const newest = chat.turns.at(-1);
+	if (chat.problem && newest?.role === "user" && newest.unsent === "refused") takeBack(chat, newest);
+}
+
+/** Sends a message while a run is in progress: the site queues it and answers it in turn. */
+async function queuePrompt(chat: Chat, user: UserTurn): Promise<void> {
+	chat.turns.push({ ...user, isQueued: true });
+	const turn = chat.turns.at(-1) as UserTurn;
+	const controller = new AbortController();
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;
 		// Messages that were read before the site stored this one must not replace it.
 		chat.newest = nextNumber();
-		forgetSent(chat.conversation!, chat.conversation!, prompt);
+		forgetMessage(turn.key);
 		// The previous run had ended after all: the message's run is in progress and is followed from there.
 		if (kind !== "run_queued") controller.abort();
 	};
 	try {
-		await api.streamRun(request, { signal: controller.signal, onEvent });
+		await api.streamRun(requestOf(chat, user), { signal: controller.signal, onEvent });
 	} catch (error) {
 		if (!turn.run) {
 			turn.unsent = REFUSALS.includes((error as ApiError).kind) ? "refused" : "unsure";
-			chat.problem = { error: error as ApiError, prompt, hasStarted: false };
+			chat.problem = { error: error as ApiError, hasStarted: false };
 			return;
 		}
 	}
 	loadChat(chat);
 }
 
-function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveRun {
-	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
+function beginLive(chat: Chat, user: UserTurn): LiveRun {
 	chat.turns.push(user, newAgentTurn(`a${nextKey++}`));
 	return {
 		controller: new AbortController(),
@@ -106,7 +111,6 @@ function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveR
 		// Read from the chat again, because only those objects are reactive.
 		turn: chat.turns.at(-1) as AgentTurn,
 		user: chat.turns.at(-2) as UserTurn,
-		prompt,
 	};
 }
 
@@ -117,24 +121,17 @@ function take(chat: Chat, kind: string, data: EventData): void {
 
 function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventData): void {
 	live.run = run!;
-	const { user, prompt } = live;
-	if (user) user.run = run!;
-	const draft = chat.conversation || NEW;
+	const user = live.user!;
+	user.run = run!;
+	forgetMessage(user.key);
 	if (!chat.conversation) {
-		chat.title = (prompt || user!.attachments[0].file_name).replace(/\s+/g, " ").slice(0, MAX_TITLE_CHARS);
+		chat.title = (user.text || user.attachments[0].file_name).replace(/\s+/g, " ").slice(0, MAX_TITLE_CHARS);
 		nameChat(chat, conversation);
 	}
 	chat.agent = agent || chat.agent;
 	if (chat.isUnlisted) showVersion(conversation);
 	chat.isUnlisted = false;
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
-	forgetSent(draft, conversation, prompt || "");
-}
-
-/** The site has stored the message; until here a reload would have restored it. Text typed since stays. */
-function forgetSent(draft: string, conversation: string, prompt: string): void {
-	if (recall(`draft:${draft}`).trim() === prompt.trim()) remember(`draft:${draft}`, null);
-	moveAttachments(draft, conversation);
 }
 
 /** Before the run has started, the site may not have the prompt; afterwards the run may continue without this page. */
@@ -145,9 +142,13 @@ function fail(chat: Chat, live: LiveRun, error: ApiError): void {
 	if (!hasStarted) {
 		live.user!.unsent = REFUSALS.includes(error.kind) ? "refused" : "unsure";
 		chat.turns = chat.turns.filter((turn) => turn.key !== live.turn.key);
+		if (isLeft(chat)) {
+			takeBack(openChat(null), live.user!);
+			showError(error);
+		}
 	}
 	const kind = live.wasStopped ? (hasStarted ? "stopped" : "stopped-early") : undefined;
-	chat.problem = { error, kind, prompt: live.prompt, hasStarted };
+	chat.problem = { error, kind, hasStarted };
 }
 
 /** Asks the site to cancel, waits a little for the run's own last event, then closes the connection. */
@@ -228,11 +229,11 @@ export async function startVersion(chat: Chat, turn: UserTurn): Promise<Chat> {
 	return version;
 }
 
-/** Sends the same text and files again. An unsent message is replaced; one that reached the site stays in its place. */
-export function sendAgain(chat: Chat, prompt: string): Promise<void> {
-	const last = chat.turns.findLast((turn) => turn.role === "user");
-	const attachments = last?.text === prompt ? last.attachments : [];
-	const newest = chat.turns.at(-1);
-	if (newest?.role === "user" && newest.unsent) chat.turns.pop();
-	return sendPrompt(chat, prompt, chat.agent, attachments);
+/**
+ * Sends the text and files of a message again. An unsent one is replaced, and the site takes it only once; one that reached
+ * the site stays in its place.
+ */
+export function sendAgain(chat: Chat, { key, text, attachments, unsent }: UserTurn, agent: string): Promise<void> {
+	if (unsent) chat.turns = chat.turns.filter((turn) => turn.key !== key);
+	return sendPrompt(chat, text, agent, attachments, unsent ? key : undefined);
 }

@@ -5,7 +5,9 @@
 import { reactive, shallowReactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
 import type { Draft } from "../api/types/drafts.ts";
-import type { AgentTurn, Turn, UserTurn } from "../lib/turns.ts";
+import { type AgentTurn, isUnaccepted, type Turn, type UserTurn } from "../lib/turns.ts";
+import { moveAttachments } from "./attachments.ts";
+import { moveUnsent, recallMessages, recallText, takeBack } from "./unsent.ts";
 
 export const NEW = "new";
 
@@ -14,16 +16,15 @@ export interface LiveRun {
 	controller: AbortController;
 	run: string | null;
 	turn: AgentTurn;
-	/** Set for a prompt that was sent from here. */
+	/** Set for a message that was sent from here. */
 	user?: UserTurn;
-	prompt?: string;
 	wasStopped?: boolean;
 }
 
 export interface Problem {
 	error: ApiError;
 	kind?: string;
-	prompt?: string | null;
+	/** Whether the run has begun: the message is on the site. */
 	hasStarted?: boolean;
 }
 
@@ -31,6 +32,8 @@ export interface Chat {
 	conversation: string | null;
 	title: string;
 	agent: string;
+	/** What is being written, see unsent.ts. */
+	text: string;
 	turns: Turn[];
 	phase: "idle" | "loading" | "running" | "stopping";
 	isLoaded: boolean;
@@ -73,7 +76,8 @@ function createChat(conversation: string | null): Chat {
 		conversation,
 		title: "",
 		agent: "",
-		turns: [],
+		text: recallText(conversation),
+		turns: recallMessages(conversation),
 		phase: "idle",
 		isLoaded: false,
 		loadError: null,
@@ -109,17 +113,31 @@ export const openChats = (): Iterable<Chat> => chats.values();
 /** The chat without a conversation, if there is one; watched by the page that shows it. */
 export const unsentChat = (): Chat | undefined => chats.get(NEW);
 
-/** A fresh "new" chat. One with a sent message keeps running and is listed once its conversation has a name. */
+/**
+ * A fresh "new" chat with what is being written. One with a sent message keeps running and is listed once its conversation
+ * has a name; a message that could not be sent returns to the field.
+ */
 export function startNewChat(): Chat {
 	const last = chats.get(NEW);
-	if (last?.turns.length || last?.problem) chats.delete(NEW);
-	return openChat(null);
+	if (!last?.turns.length && !last?.problem) return openChat(null);
+	chats.delete(NEW);
+	const fresh = openChat(null);
+	if (!last.live) for (const turn of last.turns.filter(isUnaccepted).reverse()) takeBack(fresh, turn);
+	last.text = "";
+	return fresh;
 }
+
+/** Whether another new chat was begun before this one had a conversation. */
+export const isLeft = (chat: Chat): boolean => !chat.conversation && chats.get(NEW) !== chat;
 
 /** Assigns a conversation to a chat that had none. */
 export function nameChat(chat: Chat, conversation: string): void {
+	if (!isLeft(chat)) {
+		chats.delete(NEW);
+		moveUnsent(chat, conversation);
+		moveAttachments(NEW, conversation);
+	}
 	chat.conversation = conversation;
-	if (chats.get(NEW) === chat) chats.delete(NEW);
 	chats.set(conversation, chat);
 }
 

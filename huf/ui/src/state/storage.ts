@@ -21,6 +21,16 @@ export function recall(name: string): string {
 	}
 }
 
+/** The names of the remembered values that begin so. */
+export function namesOf(start: string): string[] {
+	try {
+		const keys = Object.keys(localStorage).filter((key) => key.startsWith(OWN + start));
+		return keys.map((key) => key.slice(OWN.length));
+	} catch {
+		return [];
+	}
+}
+
 /** Calls `react(name, before)` when another page of this user removes a value. Returns a function that ends it. */
 export function onRemoved(react: (name: string, before: string) => void): () => void {
 	const listen = ({ key, oldValue, newValue }: StorageEvent) => {

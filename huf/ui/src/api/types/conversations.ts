@@ -30,6 +30,8 @@ export interface Message {
 	content: string;
 	/** Full name of another user who sent it. */
 	author?: string;
+	/** With which this user sent it from the chat page. */
+	idempotency_key?: string;
 	/** Set on the first message of a step whose model returned its reasoning. */
 	reasoning?: string;
 	run?: string | null;
@@ -66,6 +68,8 @@ export interface RunRequest {
 	is_test?: boolean;
 	/** One of the agent's `models`. */
 	model?: string;
+	/** A message that is sent again with the same key is taken once. */
+	idempotency_key?: string;
 	/** Who answers: see docs/router.md. */
 	route?: RouteChoice;
 }
