@@ -15,7 +15,7 @@ from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReaso
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import parse_names, read_route_choice, run_agent, stream_agent
+from huf.ai.runs.entry import parse_names, read_route_choice, run_once, stream_agent
 from huf.ai.runs.queue import enqueue_run
 from huf.ai.runs.repetition import find_sent_run, follow_sent_run, read_idempotency_key
 
@@ -125,15 +125,17 @@ def send_agent_chat_message(
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
 	route: str | None = None,
+	idempotency_key: str | None = None,
 ):
 	"""Send a message and wait for the answer; returns the same as `run_agent_sync`.
 
 	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `docs/router.md`.
+	`idempotency_key`: see `run_agent_sync`.
 	"""
 	request = build_chat_request(
 		agent, prompt, conversation, parse_names(attachments), read_route_choice(route)
 	)
-	return run_agent(request).as_dict()
+	return run_once(replace(request, idempotency_key=read_idempotency_key(idempotency_key)))
 
 
 def stream_chat(
@@ -163,7 +165,7 @@ def stream_chat(
 	except RunAlreadyOpened:
 		# The same message was sent a moment ago.
 		frappe.db.rollback()
-		return follow_sent_run(find_sent_run(idempotency_key))
+		return stream_chat(agent, prompt, conversation, attachments, is_test, route, model, idempotency_key)
 
 	def follow() -> Iterator[RunEvent | None]:
 		if first:

@@ -63,9 +63,7 @@ def run_agent_sync(
 	failed run is returned like any other; only a request that cannot be started raises PermissionError or
 	UsageError.
 	"""
-	user, key = frappe.session.user, read_idempotency_key(idempotency_key)
-	if result := wait_for_sent_run(key):
-		return result
+	user = frappe.session.user
 	if model or provider:
 		admission.admit_model(admission.admit(agent_name, user), user, provider, model)
 	request = AgentRequest(
@@ -79,14 +77,23 @@ def run_agent_sync(
 		model=model,
 		attachments=parse_names(attachments),
 		choice=read_route_choice(route),
-		idempotency_key=key,
+		idempotency_key=read_idempotency_key(idempotency_key),
 	)
+	return run_once(request)
+
+
+def run_once(request: AgentRequest) -> dict:
+	"""What `run_agent` returns, as a dict, or what it returned for the first request with the same idempotency
+	key of the session user.
+	"""
+	if result := wait_for_sent_run(request.idempotency_key):
+		return result
 	try:
 		return run_agent(request).as_dict()
 	except RunAlreadyOpened:
-		# The same call began a moment ago.
+		# The first one began a moment ago.
 		frappe.db.rollback()
-		return wait_for_sent_run(key)
+		return run_once(request)
 
 
 def parse_names(given: list[str] | str | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
@@ -55,6 +56,14 @@ class TestRepetition(SiteTestCase):
 			[*{*runs}],
 			frappe.get_all("Agent Run", {"request_key": self.key}, pluck="name", order_by="name"),
 		)
+
+	def test_repeated_chat_message_is_sent_once(self):
+		agent = make_agent()
+		first, again = (
+			send_agent_chat_message(agent, "How many users are there?", idempotency_key=self.key)
+			for _call in range(2)
+		)
+		self.assertEqual((again["run"], again["response"]), (first["run"], first["response"]))
 
 	def test_keys_of_other_users_do_not_count(self):
 		agent = make_agent()
