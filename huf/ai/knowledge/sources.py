@@ -4,12 +4,12 @@ It reads with the permissions of the system; each search checks the user's. Erro
 UsageError.
 """
 
-import asyncio
 from collections.abc import Iterator
 
 import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.field_values import split_lines
 from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
@@ -114,7 +114,7 @@ def read_url(url: str) -> tuple[str | None, list[Part]]:
 	from huf.ai.tools import http, web
 
 	try:
-		page = asyncio.run(
+		page = run_coroutine(
 			http.send_request(
 				"GET",
 				url,

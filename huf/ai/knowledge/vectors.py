@@ -5,7 +5,6 @@ query of each search. Similarity depends on the chunk and the query alone, so it
 documents.
 """
 
-import asyncio
 import base64
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import get_vectors_stamp, read_vectors
 from huf.ai.storage.rows import in_batches
@@ -63,7 +63,7 @@ def request_vectors(model: str, texts: list[str]) -> list[list[float]]:
 
 	try:
 		with budgeted_call(services.embedding_worst_case(model, texts)) as used:
-			vectors, used.usage = asyncio.run(services.embed(model, texts))
+			vectors, used.usage = run_coroutine(services.embed(model, texts))
 		if len(vectors) != len(texts):
 			raise ModelError(f"{model} returned {len(vectors)} vectors for {len(texts)} texts.")
 		return vectors

@@ -34,19 +34,17 @@ from huf.ai.providers.models import (
 	CallPath,
 	Prices,
 	UnsavedProvider,
-	clean_provider,
 	estimate_max_tokens,
-	find_prefix,
 	hides_tools,
-	hosts_models_of,
 	list_providers,
-	listed,
+	listed_abilities,
 	listed_prices,
 	load_table,
 	read_key,
 	read_model_facts,
 	uses_planner,
 )
+from huf.ai.providers.models import full_model_name as _normalize_model_name
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter, count_text
 
@@ -135,7 +133,7 @@ def build_call_arguments(
 	if stream:
 		fixed |= STREAMED
 	_setup_api_key(provider, unsaved.api_key if unsaved else read_key(provider), fixed, row)
-	table = listed(name)
+	table = listed_abilities(name)
 	answer_tokens = site.max_answer_tokens or min(
 		settings.answer_tokens, table.get("max_output_tokens") or settings.answer_tokens
 	)
@@ -170,30 +168,6 @@ def request_settings(agent: Any, doc: Any) -> dict[str, Any]:
 		"max_tokens": (doc.max_tokens or None) if doc else fallback.max_tokens,
 	}
 	return {key: value for key, value in wanted.items() if value is not None}
-
-
-def _normalize_model_name(model: str, provider: str | None) -> str:
-	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are
-	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is
-	groq/openai/gpt-oss-120b.
-
-	Raises ModelError for an address: LiteLLM would send the provider's key there.
-	"""
-	# Others are names: vLLM calls a model that it reads from S3 s3://bucket/name.
-	if "http://" in model or "https://" in model:
-		raise ModelError(f"{model} is an address. Enter it as the API Base of an AI Provider.")
-	name = clean_provider(provider)
-	if name == "openrouter":
-		return model if model.startswith("openrouter/") else f"openrouter/{model}"
-	head, slash, rest = model.partition("/")
-	prefix = "ollama_chat" if name == "ollama" else find_prefix(name)
-	if slash and head in list_providers() and not hosts_models_of(prefix, head):
-		return model
-	if prefix not in list_providers():
-		# A self-hosted server; those speak OpenAI's protocol.
-		return f"openai/{model}"
-	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
-	return f"{prefix}/{rest if slash and clean_provider(head) == name else model}"
 
 
 def _setup_api_key(

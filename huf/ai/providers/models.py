@@ -4,7 +4,7 @@ LiteLLM's price table. Calls no provider and does not import LiteLLM.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -228,6 +228,13 @@ def listed(name: str) -> dict:
 	return table.get(name) or table.get(name.partition("/")[2]) or {}
 
 
+def listed_abilities(name: str) -> dict:
+	"""Like `listed`, or the row of the same model at another host: its abilities are the same, its price may
+	differ.
+	"""
+	return listed(name) or load_table().get(name.rpartition("/")[2]) or {}
+
+
 def listed_prices(name: str) -> Prices | None:
 	"""A model's prices in the table; None if it has none."""
 	row = listed(name)
@@ -260,35 +267,56 @@ def find_prefix(provider: str) -> str:
 	return NAMES.get(name, name.replace(" ", "_"))
 
 
-def find_rows(provider: str, model: str) -> Iterator[dict]:
-	model = read_model_facts(model).model_id
-	names = (f"{find_prefix(provider)}/{model}", model, model.partition("/")[2])
-	return (row for name in names if (row := load_table().get(name)))
+def full_model_name(model: str, provider: str | None) -> str:
+	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are
+	kept, unless the provider hosts models of that maker: Groq's openai/gpt-oss-120b is
+	groq/openai/gpt-oss-120b.
+
+	Raises ModelError for an address: LiteLLM would send the provider's key there.
+	"""
+	# Others are names: vLLM calls a model that it reads from S3 s3://bucket/name.
+	if "http://" in model or "https://" in model:
+		raise ModelError(f"{model} is an address. Enter it as the API Base of an AI Provider.")
+	name = clean_provider(provider)
+	if name == "openrouter":
+		return model if model.startswith("openrouter/") else f"openrouter/{model}"
+	head, slash, rest = model.partition("/")
+	prefix = "ollama_chat" if name == "ollama" else find_prefix(name)
+	if slash and head in list_providers() and not hosts_models_of(prefix, head):
+		return model
+	if prefix not in list_providers():
+		# A self-hosted server; those speak OpenAI's protocol.
+		return f"openai/{model}"
+	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
+	return f"{prefix}/{rest if slash and clean_provider(head) == name else model}"
 
 
 def supports_vision(provider: str | None, model: str) -> bool:
 	"""Whether a model accepts images, by its AI Model record, else by the table."""
 	own = read_model_facts(model).supports_vision
-	if own is None and provider:
-		return any(row.get("supports_vision") for row in find_rows(provider, model))
-	return bool(own)
+	return bool(find_abilities(provider, model).get("supports_vision") if own is None else own)
 
 
 def find_context_window(provider: str | None, model: str) -> int:
 	"""A model's context window in tokens; 0 if the table has none."""
-	return next(
-		(row["max_input_tokens"] for row in find_rows(provider or "", model) if row.get("max_input_tokens")),
-		0,
-	)
+	return find_abilities(provider, model).get("max_input_tokens") or 0
+
+
+def find_abilities(provider: str | None, model: str) -> dict:
+	"""The table's row for what a model can do; {} if there is none."""
+	try:
+		return listed_abilities(full_model_name(read_model_facts(model).model_id, provider))
+	except ModelError:
+		return {}
 
 
 def find_price(provider: str, model: str) -> dict | None:
 	"""{input, output, cached} in USD per million tokens; None if the table has no price."""
-	rows = find_rows(provider, model)
-	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
-	if row is None:
+	try:
+		prices = listed_prices(full_model_name(read_model_facts(model).model_id, provider))
+	except ModelError:
 		return None
-	return read_listed_prices(row).per_million()
+	return prices.per_million() if prices else None
 
 
 def list_provider_models(provider: str) -> list[str]:

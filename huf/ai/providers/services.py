@@ -10,9 +10,9 @@ from huf.ai.core.secret_text import SecretText
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import known_errors, model_error, read_reason
-from huf.ai.providers.litellm import WHOLE_ANSWER_TIMEOUT_S, _normalize_model_name, _setup_api_key
+from huf.ai.providers.litellm import WHOLE_ANSWER_TIMEOUT_S, _setup_api_key
 from huf.ai.providers.litellm_module import load
-from huf.ai.providers.models import prices_of, read_key, read_model_facts
+from huf.ai.providers.models import full_model_name, prices_of, read_key, read_model_facts
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 
@@ -52,7 +52,7 @@ def prepare_call(model: str) -> tuple[str, dict[str, Any]]:
 
 def read_full_name(model: str) -> str:
 	"""LiteLLM's name of an AI Model."""
-	return _normalize_model_name(read_model_facts(model).model_id, find_cached("AI Model", model).provider)
+	return full_model_name(read_model_facts(model).model_id, find_cached("AI Model", model).provider)
 
 
 async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:

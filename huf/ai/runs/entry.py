@@ -83,8 +83,8 @@ def run_agent_sync(
 
 
 def run_once(request: AgentRequest) -> dict:
-	"""What `run_agent` returns, as a dict, or what it returned for the first request with the same idempotency
-	key of the session user.
+	"""What `run_agent` returns, as a dict, or returned for the session user's first request with the same
+	idempotency key.
 	"""
 	if result := wait_for_sent_run(request.idempotency_key):
 		return result

@@ -8,8 +8,11 @@ import frappe
 from huf.tests.ai.knowledge.test_canary import KINDS, by_level_in_a_row
 from huf.tests.api.test_mcp import ELICITATION, TASKS, McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.base import enter
 from huf.tests.doctypes import CASE, EDITOR
-from huf.tests.factories import make, make_agent, make_role, make_tool, make_user, unique
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
+from huf.tests.knowledge import make_source
+from huf.tests.model_server import ModelServer
 
 SEARCHES = 2
 """The first N answers of `ask` depend only on the query."""
@@ -30,6 +33,18 @@ class TestMcpCanaries(McpTestCase):
 				unknown = canary[:-4] + "".join(reversed(canary[-4:])) + "7"
 				self.assertEqual(*(self.ask(word)[:SEARCHES] for word in (canary, unknown)))
 				self.assertIn(canary, self.collect(other, canary))
+
+	def test_a_source_with_an_embedding_model_is_searched_by_meaning(self):
+		server = enter(self, ModelServer())
+		files = (("a.txt", "The roof of the house leaks"), ("b.txt", "A bill for gutters"))
+		source = make_source(*files, embedding_model=make_model(server))
+		offers = [{"offer_type": "Knowledge Source", "offer": source}]
+		self.slug = make("MCP Server", server_name=unique("Meaning"), offers=offers).slug
+		frappe.db.commit()
+		before = len(server.requests)
+		found = self.result("resources/read", {"uri": "huf://knowledge/house%20roof%20that%20drips"})
+		self.assertIn("leaks", found["contents"][0]["text"])
+		self.assertEqual(len(server.requests), before + 1)
 
 	def offer_all(self, source: str) -> None:
 		"""Make a server that offers a source, its DocType, and tools that read both."""

@@ -7,11 +7,17 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.providers import learning_process
-from huf.ai.providers.models import find_price, list_provider_models
+from huf.ai.providers.litellm import build_call_arguments
+from huf.ai.providers.models import (
+	find_context_window,
+	find_price,
+	list_provider_models,
+	supports_vision,
+)
 from huf.ai.setup.models import has_known_address
 from huf.api import model
 from huf.tests.base import SiteTestCase, keep_default_model
-from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
+from huf.tests.factories import SECRET, make, make_agent, make_model, make_user, unique
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
 
@@ -193,6 +199,14 @@ class TestModels(SiteTestCase):
 		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)
 		self.assertIsNone(find_price("OpenAI", "no such model"))
 		self.assertIn("gemini-2.5-flash", list_provider_models("Google"))
+
+	def test_a_model_at_another_host_has_the_abilities_of_its_maker_but_not_its_price(self):
+		provider = make("AI Provider", provide_name="OpenRouter", api_key="sk-1").name
+		name = make("AI Model", model_name="openai/gpt-4o", provider=provider).name
+		call = build_call_arguments(provider, name, {}, stream=False)
+		self.assertEqual((find_price(provider, name), call.prices), (None, None))
+		self.assertEqual((supports_vision(provider, name), call.sees), (True, True))
+		self.assertEqual(find_context_window(provider, name), call.window)
 
 	def test_a_provider_under_another_usual_name_has_its_models_and_prices(self):
 		self.assertTrue(list_provider_models("Grok"))
