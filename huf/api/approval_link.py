@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import frappe
-from frappe.sessions import get_csrf_token
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response
 
@@ -22,23 +21,9 @@ from huf.ai.mail.approval_links import PATH, ApprovalLink, read_link
 from huf.ai.runs.admission import acting_as, check_enabled
 from huf.ai.storage import drafts
 from huf.ai.storage.rows import clip
+from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 
 MAX_VALUE_CHARS, MAX_REST_CHARS, MAX_REASON_CHARS = 2_000, 20_000, 1_000
-HEADERS = {
-	"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
-	"frame-ancestors 'none'; base-uri 'none'",
-	"Cache-Control": "no-store",
-	"Referrer-Policy": "no-referrer",
-	"X-Content-Type-Options": "nosniff",
-}
-PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}}
-table{{border-collapse:collapse;width:100%}}td,th{{border-top:1px solid #ccc;padding:.3rem .5rem;
-text-align:left;vertical-align:top;overflow-wrap:anywhere}}
-pre{{white-space:pre-wrap;overflow-wrap:anywhere}}del{{color:#a00}}ins{{color:#070}}
-button,input{{font:inherit;padding:.5rem 1rem;margin:.5rem .5rem 0 0}}</style></head><body>
-<h1>{title}</h1>{body}</body></html>"""
 FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csrf_token}">
 <p><input name="reason" maxlength="1000" placeholder="{reason}"></p>
 <button name="decision" value="approve">{approve}</button>
@@ -65,16 +50,6 @@ def answer(token=None, decision=None, reason=None, **_):
 	with acting_as(link.user):
 		frappe.local.lang = frappe.db.get_value("User", link.user, "language") or frappe.local.lang
 		return handle(link, decision, reason, csrf_token)
-
-
-def read_csrf_token() -> str:
-	"""The CSRF token of the browser's session, which Frappe requires of signed-in users."""
-	if frappe.session.user == "Guest":
-		return ""
-	csrf_token = get_csrf_token()
-	# Frappe rolls back what a GET writes, but the CSRF token must persist.
-	frappe.db.commit()
-	return csrf_token
 
 
 def handle(link: ApprovalLink, decision: Any, reason: Any, csrf_token: str) -> Response:
@@ -130,13 +105,13 @@ def render_concern(concern: dict | None) -> str:
 
 
 def render_form(csrf_token: str) -> str:
-	texts = {
-		"csrf_token": csrf_token,
-		"reason": frappe._("Reason, if you reject it"),
-		"approve": frappe._("Approve"),
-		"reject": frappe._("Reject"),
-	}
-	return FORM.format(**{key: escape(str(value)) for key, value in texts.items()})
+	return fill_template(
+		FORM,
+		csrf_token=csrf_token,
+		reason=frappe._("Reason, if you reject it"),
+		approve=frappe._("Approve"),
+		reject=frappe._("Reject"),
+	)
 
 
 def render_difference(difference: dict) -> Iterator[str]:
@@ -167,8 +142,3 @@ def render_fields(change: dict, above: str = "") -> Iterator[str]:
 
 def render_value(value: Any) -> str:
 	return "" if value is None else escape(clip(str(value), MAX_VALUE_CHARS))
-
-
-def show_page(title: str, body: str, status: int = 200) -> Response:
-	page = PAGE.format(title=escape(title), body=body)
-	return Response(page, status=status, mimetype="text/html", headers=HEADERS)

@@ -4,34 +4,28 @@ A program reads /.well-known/oauth-protected-resource, registers, sends the user
 /mcp-oauth/authorize, and receives tokens that are valid for /mcp only.
 """
 
-from html import escape
 from urllib.parse import quote, urlsplit
 
 import frappe
-from frappe.sessions import get_csrf_token
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response
 
+from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 from huf.api.wire.json_body import json_response
 
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 METHODS = ["GET", "POST", "OPTIONS"]
 OPEN = {"Access-Control-Allow-Origin": "*"}
-PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}}
-button{{font:inherit;padding:.5rem 1rem;margin-right:.5rem}}</style></head><body>
-<h1>{title}</h1><p>{about}</p><p>{returns}</p>
+FORM = """<p>{about}</p><p>{returns}</p>
 <form method="post"><input type="hidden" name="request" value="{request}">
 <input type="hidden" name="csrf_token" value="{csrf_token}">
 <button name="decision" value="allow">{allow}</button>
-<button name="decision" value="deny">{deny}</button></form></body></html>"""
+<button name="decision" value="deny">{deny}</button></form>"""
 ABOUT = (
 	"It will act as {0} at {1}: with your permissions, within the limits of each agent. "
 	"What needs approval still needs it."
 )
 RETURNS = "The access goes to {0}. Programs choose their own names: allow this only if you started it."
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {origin}; frame-ancestors 'none'"
 
 
 @frappe.whitelist(allow_guest=True, methods=["GET"])
@@ -90,21 +84,17 @@ def show_consent_page(sealed: str, asked: dict) -> Response:
 	# A host counts for https only: any program can take another scheme and name any host after it.
 	receiver = target.netloc if target.scheme == "https" else origin
 	name, user = asked["client_name"], frappe.utils.get_fullname(frappe.session.user)
-	texts = {
-		"title": frappe._("Allow {0} to connect?").format(name),
-		"about": frappe._(ABOUT).format(user, asked["resource"]),
-		"returns": frappe._(RETURNS).format(receiver),
-		"allow": frappe._("Allow"),
-		"deny": frappe._("Deny"),
-		"request": sealed,
-		"csrf_token": get_csrf_token(),
-	}
-	# Frappe rolls back what a GET writes, but the CSRF token must persist.
-	frappe.db.commit()
-	page = PAGE.format(**{key: escape(str(value)) for key, value in texts.items()})
+	form = fill_template(
+		FORM,
+		about=frappe._(ABOUT).format(user, asked["resource"]),
+		returns=frappe._(RETURNS).format(receiver),
+		allow=frappe._("Allow"),
+		deny=frappe._("Deny"),
+		request=sealed,
+		csrf_token=read_csrf_token(),
+	)
 	# Browsers apply form-action also to the redirect after the form is sent.
-	policy = {"Content-Security-Policy": POLICY.format(origin=origin)}
-	return Response(page, mimetype="text/html", headers=policy)
+	return show_page(frappe._("Allow {0} to connect?").format(name), form, targets=origin)
 
 
 def with_headers(response: Response) -> Response:

@@ -31,7 +31,6 @@ from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.rows import digest
-from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, check_content_type, json_response, read_flag, read_string
 from huf.api.wire.openai import (
 	NOT_ENDED,
@@ -97,7 +96,7 @@ def describe_refusal(error: Exception) -> Response:
 @frappe.whitelist(methods=["GET"])
 def models():
 	"""The agents the user may chat with, as models. Also at /v1/models, and one at /v1/models/NAME."""
-	names = [each["name"] for each in get_agents()]
+	names = [agent.name for agent in admission.list_usable_agents(frappe.session.user, {"allow_chat": 1})]
 	wanted = frappe.local.request.environ.get("huf.address", MODELS).removeprefix(MODELS).lstrip("/")
 	if not wanted:
 		return json_response({"object": "list", "data": [describe_model(name) for name in names]})

@@ -12,6 +12,7 @@ from frappe.utils import get_url
 
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import ACTIVE_STATUSES, DraftStatus, RunStatus
+from huf.ai.queries.event_stream import read_run_state
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import drafts
 
@@ -36,13 +37,13 @@ class RunState:
 		return RunStatus(self.row.status)
 
 	@property
-	def is_open(self) -> bool:
+	def is_active(self) -> bool:
 		"""Whether a worker has it or will have it."""
 		return self.status in ACTIVE_STATUSES
 
 	@property
 	def has_ended(self) -> bool:
-		return not self.is_open and self.status is not RunStatus.WAITING
+		return not self.is_active and self.status is not RunStatus.WAITING
 
 	@property
 	def created_at(self) -> datetime:
@@ -91,11 +92,11 @@ def read_state(run: str) -> RunState:
 async def continue_run(run: str) -> RunState:
 	"""Execute a run that was resumed, or wait for the worker that does."""
 	deadline = time.monotonic() + WAIT_S
-	if read_state(run).is_open:
+	if read_state(run).is_active:
 		work_on(run)
-	while (state := read_state(run)).is_open and time.monotonic() < deadline:
+	while read_run_state(run)[0] in ACTIVE_STATUSES and time.monotonic() < deadline:
 		await asyncio.sleep(POLL_S)
-	return state
+	return read_state(run)
 
 
 def describe_approval(state: RunState) -> dict | None:

@@ -101,7 +101,7 @@ def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) ->
 def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float = 15) -> Iterator[Any]:
 	"""Run `start(put)` and yield what it puts, as it comes; its exception is raised at the end.
 
-	Yields None after `pause_s` seconds of silence, so that a stream can send a sign of life. A reader who
+	Yields None after `pause_s` seconds of silence, so that a stream can send a keep-alive. A reader who
 	leaves early does not stop the coroutine: it runs to its end.
 	"""
 	items: deque = deque()
@@ -123,9 +123,9 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float 
 		try:
 			while items or not task.done():
 				if not items:
-					sign_of_life = loop.call_later(pause_s, put, None)
+					keep_alive = loop.call_later(pause_s, put, None)
 					loop.run_forever()
-					sign_of_life.cancel()
+					keep_alive.cancel()
 				while items:
 					yield items.popleft()
 			task.result()

@@ -36,7 +36,7 @@ def set_up(process: int) -> None:
 		from huf.ai.core import telemetry_export
 
 		telemetry_export.connect_exporters()
-	except (ImportError, ValueError) as error:
+	except Exception as error:  # whatever an exporter raises, runs go on without it
 		logging.getLogger("huf").warning(
 			"OpenTelemetry is not set up: %s. Its SDK comes with: pip install 'huf[otel]'", error
 		)

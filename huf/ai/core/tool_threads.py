@@ -3,7 +3,7 @@ connection.
 
 A call has its own `frappe.local` (in Frappe 16 a copied context would share it) and uses the run's
 connection, which nothing else may use until it ends: see `is_tool_running`. A call that runs concurrently
-with others is apart: it has a separate connection.
+with others has its own connection.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ goes on.
 THREAD_LOCAL_NAMES = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 CANCEL_GRACE_S = 0.8
-"""How long a call that is apart may take to clean up; less than `loop/waiting.py` waits for it."""
+"""How long a call with its own connection may take to clean up; less than `loop/waiting.py` waits for it."""
 IDLE_S = 10
 """How long a thread without a call is kept."""
 _thread = threading.local()
@@ -175,7 +175,7 @@ def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 def detach(has_own_connection: bool) -> None:
 	"""Give this context a separate `frappe.local`, with the same values but its own session and flags.
 
-	A call that is apart has its own caches and messages as well.
+	A call with its own connection has its own caches and messages as well.
 	"""
 	values = dict(frappe.local)
 	frappe.release_local(frappe.local)

@@ -370,7 +370,7 @@ class RunResult:
 
 	@property
 	def is_open(self) -> bool:
-		"""Whether the run is queued or waiting, so that its answer comes later."""
+		"""Whether the run is queued, working or waiting, so that its answer comes later."""
 		return self.status.value in OPEN_STATUSES
 
 	def as_dict(self) -> dict[str, Any]:

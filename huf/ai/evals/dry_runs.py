@@ -35,6 +35,7 @@ from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import PreparedMail, prepare_mail
 from huf.ai.runs.admission import acting_as
 
+MAX_HIDDEN_RECORDS = 10_000
 MIN_CHARS_TO_REPLACE_IN_TEXT = 8
 """Shorter names are replaced only where they stand alone or in JSON quotes: they could be part of a word."""
 
@@ -158,10 +159,19 @@ class CaseDryRuns:
 			self.insert_mail()
 
 	def hide_site_records(self) -> None:
-		"""Delete, until the rollback, the site's records of custom DocTypes that the case has records of."""
+		"""Delete, until the rollback, the site's records of custom DocTypes that the case has records of.
+
+		Raises UsageError for a large table: others would wait for its rows.
+		"""
 		for doctype in dict.fromkeys(values["doctype"] for values in self.case.records):
-			if frappe.get_meta(doctype).custom:
-				frappe.db.delete(doctype)
+			if not frappe.get_meta(doctype).custom:
+				continue
+			if (count := frappe.db.count(doctype)) > MAX_HIDDEN_RECORDS:
+				raise UsageError(
+					f"{doctype} has {count:,} records here, and a case that brings its own needs a site with "
+					f"{MAX_HIDDEN_RECORDS:,} at most. Run it on a site for tests."
+				)
+			frappe.db.delete(doctype)
 
 	def insert_user(self) -> None:
 		"""Insert the rows alone: saving a User is slow and has effects that a case does not need.

@@ -53,7 +53,7 @@ def apply_changes(agent: str, changes: dict) -> None:
 	doc = frappe.get_doc(AGENT, agent)
 	if read_pending_changes(agent) != changes:
 		raise UsageError(
-			_("The changes of {0} that wait are not those that were tried. Try again.").format(agent)
+			_("The pending changes of {0} were replaced during the eval. Run the cases again.").format(agent)
 		)
 	doc.update({**changes, "pending_changes": None})
 	doc.flags.cases_passed = True

@@ -38,15 +38,15 @@ async def watch(
 	began = clock()
 	try:
 		while True:
-			last_sign = reported.reported_at if reported else began
-			deadline = last_sign + timeout_s if timeout_s else float("inf")
+			last_progress = reported.reported_at if reported else began
+			deadline = last_progress + timeout_s if timeout_s else float("inf")
 			await asyncio.wait({task}, timeout=max(0, min(GUARD_INTERVAL_S, deadline - clock())))
 			if task.done():
 				return task.result()
 			if verdict := first_verdict(guards, progress):
 				raise RunStopped(verdict.reason, verdict.why)
-			if clock() >= deadline and (reported is None or reported.reported_at == last_sign):
-				raise ToolTimeout(describe_timeout(timeout_s or 0, began < last_sign))
+			if clock() >= deadline and (reported is None or reported.reported_at == last_progress):
+				raise ToolTimeout(describe_timeout(timeout_s or 0, began < last_progress))
 	finally:
 		if not task.done():
 			task.cancel()

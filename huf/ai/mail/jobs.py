@@ -109,7 +109,7 @@ def prepare_agent_job(row) -> tuple[str, str]:
 
 def prepare_classification(row) -> tuple[str | None, str]:
 	"""(agent, prompt) of the classification; without a model the mail stays unclassified."""
-	clerk, categories = store.find_clerk(), get_categories()
+	clerk, categories = store.find_mail_agent(), get_categories()
 	if not clerk or not has_model(clerk):
 		store_category(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
 		return None, ""
@@ -117,7 +117,7 @@ def prepare_classification(row) -> tuple[str | None, str]:
 
 
 def prepare_draft(row) -> tuple[str | None, str]:
-	clerk = store.find_clerk()
+	clerk = store.find_mail_agent()
 	if not clerk or not has_model(clerk):
 		end_without_run(row, MailStatus.DONE, "There is no model to draft a reply")
 		return None, ""

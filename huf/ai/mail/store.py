@@ -1,8 +1,8 @@
-"""Stores Agent Mail and Agent Mail Event: received and outgoing mail, and what happened to each. The only
-writer.
+"""Stores Agent Mail and Agent Mail Event: received and outgoing mail, and what happened to each.
 
+Elsewhere, only `storage/outgoing_mail.py` inserts mails, and `storage/trigger_events.py` claims them.
 A mail's row is named by a digest of its mailbox and Message-ID, so the primary key keeps each once. Nothing
-here commits, except `find_clerk` when it creates the agent.
+here commits, except `find_mail_agent` when it creates the agent.
 """
 
 import errno
@@ -372,7 +372,7 @@ def delete_files(mails: list[str]) -> None:
 		frappe.delete_doc("File", name, ignore_permissions=True, delete_permanently=True)
 
 
-def find_clerk() -> str | None:
+def find_mail_agent() -> str | None:
 	"""The agent that classifies mail and drafts replies: that of Huf Settings, or a new one if there is a
 	default model.
 	"""

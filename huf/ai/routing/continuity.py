@@ -2,11 +2,11 @@
 
 The rules, in this order:
 
-1. An explicit request for the agent goes to the agent. 2. While a run of the conversation is waiting or
-working, every message belongs to its task: agent. 3. If the last route was the agent's and the message is a
-short follow-up ("yes, do that", "and in May?"): agent.
-   Thanks, greetings and goodbyes end a task, so they are not follow-ups.
-4. Everything else is decided anew.
+- An explicit request for the agent goes to the agent.
+- While a run of the conversation is waiting or working, every message belongs to its task: agent.
+- A short follow-up ("yes, do that", "and in May?") of a message to the agent: agent. Thanks, greetings and
+  goodbyes end a task, so they are not follow-ups.
+- Everything else is decided anew.
 """
 
 import re

@@ -1,4 +1,5 @@
-"""Checks at entry points, before anything is written, whether this user may run this agent now.
+"""Checks at entry points whether this user may run this agent now. `check_begun_run` checks a run again that
+has begun.
 
 Tools check the documents that they read or change themselves (`tools/document_tools.py`,
 `knowledge/access.py`).

@@ -172,7 +172,9 @@ async def end_here(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		return await end_run(run, listeners)
 	except LeaseLost:
 		frappe.db.rollback()
-		raise UsageError(f"The run {run.name} was deleted, or another worker goes on with it.") from None
+		raise UsageError(
+			f"The run {run.name} was deleted, or another worker goes on with it. Open it to see."
+		) from None
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:

@@ -27,7 +27,7 @@ from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall,
 from huf.ai.loop.run_context import Review, RunContext
 from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.approvals import Approvals
-from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
+from huf.ai.runs.finish import describe_waiting, finish_run, hold_run, settle_broken_run
 from huf.ai.runs.messages import add_file_reader, build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
@@ -46,7 +46,10 @@ from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10
 """How many workers a run may lose, plus one per step it has made."""
-TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
+TOO_MANY_ATTEMPTS = (
+	"Too many workers were lost during this run, so it is not resumed again. Find out in the workers' log "
+	"why they ended, then send the message again."
+)
 FAULT = "The run failed because of an internal error. The details are in the Error Log."
 CUT_TEXTS = [text for _reason, text in CUT_BY.values() if text]
 CHILD_KEYS = ("run", "status", "response", "error")
@@ -76,7 +79,7 @@ async def work_on_run(
 		if waits_for_child(run.name, paused):
 			suspend_with_usage(run.lease)
 			journal.commit(with_messages=True)
-		result = pause_run(run, paused.drafts, elapsed(started))
+		result = describe_waiting(run, paused.drafts, elapsed(started))
 		names = [each["draft"] for each in paused.drafts]
 		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": next(iter(names), None), "drafts": names})
 		return result
@@ -97,7 +100,9 @@ async def work_on_run(
 
 
 def describe_start(run: OpenRun) -> dict:
-	"""`kept_steps` of a resumed run: how many emitted steps remain valid; later ones are void."""
+	"""The data of RUN_STARTED. `kept_steps` of a resumed run: how many emitted steps remain valid; later ones
+	are void.
+	"""
 	model = run.manager.model
 	resumed = {"kept_steps": len(run.recorded.replies)} if run.is_resumed else {}
 	return {

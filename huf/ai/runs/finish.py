@@ -61,7 +61,7 @@ def step_warning(steps: int) -> str:
 	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"
 
 
-def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
+def describe_waiting(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	"""The result of a run that waits for a person; its lease has been released."""
 	result = describe_open(run, RunStatus.WAITING, read_recorded(run.name), duration_ms)
 	result = replace(result, drafts=tuple(drafts))

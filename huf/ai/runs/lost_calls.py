@@ -19,7 +19,7 @@ VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
 
 
 def settle_call(name: str, verdict: str) -> None:
-	"""Record the outcome that a manager found out. Commits. Raises PermissionError, UsageError."""
+	"""Record the outcome that a manager found out. Commits the claim. Raises PermissionError, UsageError."""
 	row = lost_call(name)
 	if verdict not in VERDICTS:
 		raise UsageError(f"{verdict!r} is not a verdict. Use one of: {', '.join(VERDICTS)}.")
@@ -42,7 +42,8 @@ def retry_call(name: str) -> str:
 		tool = find_tool(run.agent, row.tool)
 	if tool is None:
 		raise UsageError(
-			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more."
+			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more. "
+			"Give it back, or settle the call."
 		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)
 	call = prepare_one(request, row.position, {tool.name: to_loop_tool(tool)})

@@ -18,8 +18,8 @@ WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.
 
 
 class RunProvider:
-	"""Routes a run to a module: LiteLLM for its providers, else the module of that name, or one that an app's
-	hook names.
+	"""Routes a run to a module: that of the models Offline and Direct, that of an app for its provider, else
+	LiteLLM's.
 
 	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an
 	async `run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a
@@ -34,8 +34,8 @@ class RunProvider:
 		model: str,
 		context: RunContext | Mapping[str, Any] | None = None,
 	) -> Outcome:
-		"""Run an agent, which may be an SDK agent, until it ends. Raises UsageError if no module supports the
-		provider.
+		"""Run an agent, which may be an SDK agent, until it ends. Raises UsageError if LiteLLM is missing
+		and needed.
 
 		`context` may be a plain dict with some fields of RunContext, or None.
 		"""

@@ -67,7 +67,7 @@ def work_with(lease: Lease, trace: dict | None = None) -> RunResult | None:
 
 
 def claim_at_once(run: str) -> Lease | None:
-	"""Like `claim`; but None, too, while another transaction has locked the run, such as another worker's."""
+	"""Like `claim`, but returns None without waiting if another transaction has locked the run."""
 	return claim(run) if leases.lock_free_runs([run]) else None
 
 

@@ -27,7 +27,7 @@ from huf.ai.storage.run_rows import digest_transcript
 
 
 class RunsDiverged(Exception):
-	"""The other model requested a call that is not recorded, so its result is unknown."""
+	"""The replay, or the other model, requested a call that is not recorded, so its result is unknown."""
 
 	def __init__(self, step: int, call: Call):
 		super().__init__(f"Step {step}: {call.request.name}({call.request.arguments}) is not on record.")
@@ -237,7 +237,7 @@ def read(arguments: str):
 def read_ended_run(run: str):
 	doc = get_permitted("Agent Run", run)
 	if doc.status not in ENDED_STATUSES:
-		raise UsageError(f"Run {run} has not ended yet.")
+		raise UsageError(f"Run {run} has not ended yet. Wait until it has, or cancel it.")
 	if doc.is_undo:
 		raise UsageError(f"Run {run} is an undo, so there are no model calls to replay or compare.")
 	if not doc.opening:

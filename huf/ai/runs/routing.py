@@ -100,10 +100,10 @@ def may_start(request: AgentRequest, provider: str | None) -> bool:
 def route_task(request: AgentRequest) -> AgentRequest:
 	"""The request with a mode and a tier, if the agent chooses by task. What was chosen before is kept."""
 	agent = find_cached("Agent", request.agent)
-	if not agent or not agent.choose_by_task or request.mode or request.model:
+	if not agent or not agent.choose_by_task or request.model or (request.mode and request.tier):
 		return request
 	task = choose_task(request.prompt or "", get_settings().cloud_tasks)
-	return replace(request, mode=task.mode, tier=task.tier)
+	return replace(request, mode=request.mode or task.mode, tier=request.tier or task.tier)
 
 
 def decide_and_record(

@@ -15,6 +15,7 @@ from huf.ai.core.routed import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.messages import build_messages, read_attached_files
+from huf.ai.runs.routing import route_task
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import Lease
@@ -114,6 +115,8 @@ def admit_request(request: AgentRequest, status: RunStatus) -> tuple[AgentReques
 	agent = admission.admit(request.agent, request.user, request.from_chat)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	request = replace(request, agent=agent.name, mode=mode, prompt=make_encodable(request.prompt or ""))
+	# Entry points that leave the mode to the task have chosen the tier with it.
+	request = route_task(request)
 	return request, build_manager(request)
 
 

@@ -1,7 +1,7 @@
 """Finds, creates and extends conversations, and reads them back as messages for a model.
 
-The only writer of Agent Conversation and Agent Message rows during a run. Nothing here commits, except
-`create_chosen` and `persist_conversation`.
+The only writer of Agent Message rows during a run. Nothing here commits, except `create_chosen` and
+`persist_conversation`.
 """
 
 import json

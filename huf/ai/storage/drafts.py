@@ -255,7 +255,8 @@ def pass_on_draft(row, approver: str | None, now: datetime) -> bool:
 	"""Ask somebody else; False if the draft was answered meanwhile. `approver` None: any Huf Manager."""
 	passed = {"approver": approver, "passed_on_from": row.approver, "passed_on_at": now}
 	update_row(DRAFT, row.name, passed, status=PENDING)
-	return is_pending(row.name)
+	# A locking read: this transaction may have begun before the answer.
+	return frappe.db.get_value(DRAFT, row.name, "status", for_update=True) == PENDING
 
 
 def describe_draft(row: Mapping[str, Any]) -> dict:

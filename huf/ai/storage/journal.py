@@ -1,4 +1,4 @@
-"""Writes the journal of a run: Agent Run, Agent LLM Call and Agent Tool Call rows, as each step happens.
+"""Writes the journal of a run: Agent LLM Call and Agent Tool Call rows, as each step happens.
 
 Every step is on record before the next begins. No write transaction is open while a run waits for a model, a
 network or a person: each method of RunJournal after which the run may wait commits before it returns. What a

@@ -18,7 +18,7 @@ from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import ModelReply, Usage
-from huf.ai.storage.budgets import reserve_budget, settle_reservation
+from huf.ai.storage.budgets import Reservation, reserve_budget, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
 from huf.ai.storage.recorded_run import to_usage_fields
 from huf.ai.storage.rows import insert_row, update_row
@@ -30,20 +30,31 @@ OUTSIDE = "outside"
 
 
 @dataclass
-class CallUsage:
-	"""A call's usage and the grant for its answer. While `usage` is None, the whole reservation counts."""
+class OpenCall:
+	"""A model call that has begun. Set `usage` before `end`; without one the whole reservation counts."""
 
+	name: str
+	reservation: Reservation | None
 	usage: Usage | None = None
-	grant: Grant | None = None
 	has_failed: bool = False
 
+	@property
+	def grant(self) -> Grant | None:
+		return self.reservation.grant if self.reservation else None
 
-@contextmanager
-def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
-	"""Reserve the worst case of a call, and settle it afterwards with the usage the caller sets.
+	def end(self) -> None:
+		"""Settle the call and record how it ended. Commits."""
+		if self.reservation:
+			settle_reservation(self.name, self.reservation, self.usage)
+		update_row(CALL, self.name, build_end_values(self))
+		frappe.db.commit()
+
+
+def begin_call(worst: WorstCase | None) -> OpenCall:
+	"""Reserve the worst case of a call.
 
 	Commits, so that no transaction is open during the call. The row lets `settle_abandoned_calls` find the
-	reservation of a lost process, and managers whom the site has contacted. Raises RunStopped,
+	reservation of a call that is never ended, and managers whom the site has contacted. Raises RunStopped,
 	BudgetReserved, and UsageError while a stop covers the user or the model's provider.
 	"""
 	row = build_start_values(worst)
@@ -51,19 +62,22 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	refuse_if_stopped(covered, _("No model is called until it is released."))
 	limits = read_limits_outside_runs(frappe.session.user)
 	reservation = reserve_budget(limits, worst) if limits else None
-	used = CallUsage(grant=reservation.grant if reservation else None)
 	name = insert_row(CALL, row | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
+	return OpenCall(name, reservation)
+
+
+@contextmanager
+def budgeted_call(worst: WorstCase | None) -> Iterator[OpenCall]:
+	"""Begin a call as `begin_call`, and end it with the usage that the caller sets."""
+	call = begin_call(worst)
 	try:
-		yield used
+		yield call
 	except ModelError as error:
-		used.usage, used.has_failed = error.usage, True
+		call.usage, call.has_failed = error.usage, True
 		raise
 	finally:
-		if reservation:
-			settle_reservation(name, reservation, used.usage)
-		update_row(CALL, name, build_end_values(used))
-		frappe.db.commit()
+		call.end()
 
 
 def complete_within_budget(
@@ -89,7 +103,7 @@ def build_start_values(worst: WorstCase | None) -> dict:
 	}
 
 
-def build_end_values(used: CallUsage) -> dict:
+def build_end_values(call: OpenCall) -> dict:
 	"""Fields of an Agent LLM Call row when it ends; without usage it has failed."""
-	status = "Failed" if used.has_failed or used.usage is None else "Success"
-	return {"status": status, **(to_usage_fields(used.usage) if used.usage else {})}
+	status = "Failed" if call.has_failed or call.usage is None else "Success"
+	return {"status": status, **(to_usage_fields(call.usage) if call.usage else {})}

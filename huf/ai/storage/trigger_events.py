@@ -1,4 +1,5 @@
-"""Stores Agent Trigger Event: one row per event and trigger. The only writer of these rows.
+"""Stores Agent Trigger Event: one row per event and trigger. The only writer of these rows. Also claims the
+mail that begins a run.
 
 Nothing here commits, except the functions that clear old rows.
 """

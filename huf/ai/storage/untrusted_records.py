@@ -154,6 +154,10 @@ def mark_trigger_runs(trigger: str) -> None:
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
 	"""Record that conversations contain untrusted content that none of their recorded calls has read."""
 	for name in filter(None, names) if origins else ():
-		known = (frappe.db.get_value("Agent Conversation", name, "origin") or "").splitlines()
+		# Locked, because another transaction may add its origins to the same text.
+		stored = frappe.db.get_value("Agent Conversation", name, "origin", for_update=True)
+		known = (stored or "").splitlines()
+		if {*origins} <= {*known}:
+			continue
 		text = clip("\n".join(dict.fromkeys([*known, *origins])), 1000)
 		update_cached_row("Agent Conversation", name, {"origin": text})

@@ -60,7 +60,7 @@ class WaitingRuns:
 			self.slots.acquire()
 			with self.lock:
 				self.waits.discard(wait)
-		end_first_transaction()
+			end_first_transaction()
 		wait.check_cancelled()
 
 	def free_slot(self) -> None:

@@ -1,4 +1,4 @@
-"""The only module in which tools read and change documents. Every function checks the user's permissions.
+"""Reads and changes documents for tools. Every function checks the user's permissions.
 
 `fields.py` decides which fields they may see. All act as `frappe.session.user`, return plain JSON values, and
 raise ToolError (or Frappe's own PermissionError, ValidationError ...) with words the model can act on. None

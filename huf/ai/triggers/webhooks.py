@@ -72,7 +72,7 @@ def accept_delivery(delivery: Delivery) -> dict:
 	"""
 	trigger, key = authenticate(delivery)
 	if trigger.disabled:
-		raise UsageError("This webhook is disabled.")
+		raise UsageError("This webhook is disabled. Enable its trigger, then send the delivery again.")
 	payload = parse_body(delivery)
 	source = SourceEvent(
 		event=WEBHOOK,

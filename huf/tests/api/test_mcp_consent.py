@@ -18,5 +18,8 @@ class TestConsentPage(OAuthTestCase):
 			client = requests.post(f"{self.base}/mcp-oauth/register", json=values).json()["client_id"]
 			asked = {"client_id": client, "redirect_uri": uri, "response_type": "code"}
 			asked |= {"code_challenge": "c" * 43, "code_challenge_method": "S256"}
-			page = browser.get(f"{self.base}/mcp-oauth/authorize", params=asked).text
-			self.assertIn(f"The access goes to{shown}", page)
+			page = browser.get(f"{self.base}/mcp-oauth/authorize", params=asked)
+			self.assertIn(f"The access goes to{shown}", page.text)
+			# The address holds the program's request.
+			self.assertEqual(page.headers["Referrer-Policy"], "no-referrer")
+			self.assertEqual(page.headers["Cache-Control"], "no-store")

@@ -1,4 +1,6 @@
-"""Writes servers' answers to MCP Server Connection rows, even for users who may not change them."""
+"""Writes servers' answers and OAuth tokens to MCP Server Connection rows, even for users who may not change
+them.
+"""
 
 import json
 import time

@@ -1,8 +1,11 @@
 """Eval cases run with real records and a model over HTTP, and leave nothing behind."""
 
+from unittest import mock
+
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.evals import dry_runs
 from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, evaluate_agent
 from huf.ai.mail.store import insert_mail
@@ -98,6 +101,15 @@ class TestCases(EvalTestCase):
 			(fault,) = self.faults()
 		self.assertIn("not permitted", fault)
 		self.assertIn(TEAM, fault)
+
+	def test_a_case_with_records_is_refused_where_the_site_has_too_many_of_them_to_lock(self):
+		make_doctypes()
+		for _place in range(3):
+			make(TEAM, title=unique("Team"))
+		self.case({"says": "x"}, records=[{"doctype": TEAM, "title": "A"}], answers=[{"say": "x"}])
+		with mock.patch.object(dry_runs, "MAX_HIDDEN_RECORDS", 2):
+			(fault,) = self.faults()
+		self.assertIn("Run it on a site for tests", fault)
 
 	def test_a_case_that_calls_a_tool_the_agent_no_longer_has_says_so(self):
 		self.case({"calls": "renamed"}, answers=[{"call": "renamed", "with": {}}, {"say": "Done."}])

@@ -6,10 +6,11 @@ from huf.ai.agents.manager import ModelTiers
 from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, Mode
 from huf.ai.queries.reports import sum_costs
 from huf.ai.queries.runs import describe_runs
-from huf.ai.runs.entry import run_agent_sync
-from huf.ai.runs.queue import work_on
+from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.replay import replay
 from huf.ai.runs.stopping import stop
 from huf.tests.ai.routing.test_tiers import MULTI_STEP
@@ -135,6 +136,16 @@ class TestRunsByTask(SiteTestCase):
 		)
 		self.assertEqual(work_on(events[0].run).response, "Done.")
 		self.assertEqual(frappe.db.get_value("Agent Run", events[0].run, "mode"), "Background")
+
+	def test_a_run_whose_mode_is_fixed_has_the_tier_of_its_task_too(self):
+		self.small.script(text("A paper."), text("A paper."))
+		queued = enqueue_run(AgentRequest(self.agent, "What is a delivery note?", "Administrator"))
+		history = AgentRequest(
+			self.agent, "What is a delivery note?", "Administrator", mode=Mode.INLINE, history=()
+		)
+		for run in (work_on(queued.name).run, run_agent(history).run):
+			self.assertEqual(self.models_of(run), [self.models[0]])
+			self.assertEqual(frappe.db.get_value("Agent Run", run, "tier"), 1)
 
 	def test_run_stopped_at_its_step_limit_can_continue_in_the_background(self):
 		self.set_settings(inline_steps=1)
