@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import frappe
 from frappe import _
+from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
@@ -174,7 +175,7 @@ def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dic
 
 	Raises UsageError if somebody else has changed its status since `doc` was read.
 	"""
-	if not store.change_status(doc.name, MailStatus(doc.status), status, **values):
+	if not store.change_status(doc.name, MailStatus(doc.status), status, modified=now(), **values):
 		raise not_a_draft_error(frappe.db.get_value(store.MAIL, doc.name, "status"))
 	store.write_event(doc, event, f"By {frappe.session.user}", run=doc.run)
 	modified = frappe.db.get_value(store.MAIL, doc.name, "modified")

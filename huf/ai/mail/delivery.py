@@ -27,7 +27,7 @@ def follow_queue() -> list[str]:
 	queued = frappe.get_all(
 		store.MAIL,
 		{"status": MailStatus.QUEUED.value, "direction": Direction.OUTGOING.value},
-		["*"],
+		["name", "thread", "mailbox", "run_as", "run", "recipients", "reason", "email_queue"],
 		order_by="creation asc",
 		limit=500,
 	)

@@ -5,6 +5,7 @@ nothing.
 from dataclasses import dataclass
 
 import frappe
+from frappe.utils import now
 
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.mail import store
@@ -46,7 +47,7 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
 		store.write_event(answers, MailEvent.DRAFT_KEPT, "A person is editing the draft", run=run, draft=name)
 		return "kept", name
-	store.update_mail(name, **reply.as_row(), run=run)
+	store.update_mail(name, **reply.as_row(), run=run, modified=now())
 	store.write_event(answers, MailEvent.DRAFT_CHANGED, reply.subject, run=run, draft=name)
 	return "changed", name
 

@@ -118,9 +118,10 @@ def is_with_person(thread: str) -> bool:
 
 
 def list_mails_for_people(thread: str) -> list:
-	"""The rows of the mails of a thread that a person has to answer."""
+	"""[{name, status, thread, creation, date, message_id}] of a thread's mails that a person has to answer."""
 	filters = {"direction": Direction.INCOMING.value, "status": ["in", [each.value for each in FOR_PEOPLE]]}
-	return frappe.get_all(MAIL, {"thread": thread, **filters}, ["*"], order_by="creation asc")
+	fields = ["name", "status", "thread", "creation", "date", "message_id"]
+	return frappe.get_all(MAIL, {"thread": thread, **filters}, fields, order_by="creation asc")
 
 
 def find_answerer(answered, known_until: datetime | None = None) -> str | None:

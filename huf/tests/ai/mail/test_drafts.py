@@ -133,12 +133,14 @@ class TestDrafts(DraftingTestCase):
 	def test_agents_do_not_overwrite_a_draft_edited_by_a_user(self):
 		name, later = self.draft("By the agent")["draft"], self.take(answer_to(self.mail, to=self.address))
 		frappe.set_user(self.user)
-		api.save_draft(name, "By a person")
+		seen = api.save_draft(name, "By a person")["modified"]
 		frappe.set_user("Administrator")
 		self.assertEqual({self.draft("Again", later)["status"], self.reply(mail=later)["status"]}, {"kept"})
 		self.assertEqual((row(name).text, row(name).status), ("By a person", "Draft"))
 		self.assert_answers(name, later)
 		self.assertIn("draft_kept", self.kinds(later))
+		frappe.set_user(self.user)
+		self.assertEqual(api.save_draft(name, "By a person, again", modified=str(seen))["status"], "Draft")
 
 	def test_a_draft_is_approved_once_and_only_by_users_who_may_read_it(self):
 		name = self.draft("Hello")["draft"]
