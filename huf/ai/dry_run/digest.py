@@ -33,7 +33,7 @@ class DryRunResult:
 	before: Mapping[Key, dict | None]
 	after: Mapping[Key, dict | None]
 	tables: tuple[str, ...]
-	kept: Mapping[str, int]
+	suppressed: Mapping[str, int]
 	began: datetime.datetime
 	ended: datetime.datetime
 	repeated: Collection[Key] | None = None
@@ -95,7 +95,7 @@ def to_comparable_text(outcome: DryRunResult) -> str:
 	changes = outcome.changes()
 	new = find_provisional_names(changes)
 	comparable = [to_comparable_change(each, new) | describe_whole(each, outcome) for each in changes]
-	mails = [outcome.kept["mails"]] if "mails" in outcome.kept else []
+	mails = [outcome.suppressed["mails"]] if "mails" in outcome.suppressed else []
 	text = to_canonical_json([comparable, sorted(outcome.tables), *mails])
 	for name, stand_in in new.items():
 		if len(name) >= MIN_REPLACED_NAME_CHARS:

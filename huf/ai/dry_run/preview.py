@@ -45,13 +45,13 @@ class Preview:
 	"""(DocType, name, modified) of the documents that existed before."""
 	tables: tuple[str, ...] = ()
 	"""DocTypes with writes that cannot be shown row by row."""
-	kept: Mapping[str, int] = field(default_factory=dict)
+	suppressed: Mapping[str, int] = field(default_factory=dict)
 	"""Number of suppressed jobs, messages and mails, by kind."""
 	unfiltered: tuple[dict, ...] = ()
 	"""The changes with what the user may not see, for rules about them. Secrets are masked here too."""
 
 	def as_dict(self) -> dict:
-		return {"changes": list(self.changes), "tables": list(self.tables), "kept": dict(self.kept)}
+		return {"changes": list(self.changes), "tables": list(self.tables), "kept": dict(self.suppressed)}
 
 
 class PreviewChanged(Exception):
@@ -94,7 +94,7 @@ def apply_approved(work: Callable[[], Any], approved: str | None, own: str | Non
 		outcome.before,
 		read_states(tracker),
 		find_untracked_tables(tracker),
-		outcome.kept,
+		outcome.suppressed,
 		began,
 		now_datetime(),
 		outcome.after.keys(),
@@ -156,7 +156,7 @@ def to_preview(outcome: DryRunResult) -> Preview:
 		compute_digest(outcome),
 		tuple((*key, state["modified"]) for key, state in outcome.before.items() if state),
 		outcome.tables,
-		outcome.kept,
+		outcome.suppressed,
 		tuple(changes),
 	)
 

@@ -118,7 +118,7 @@ def is_with_person(thread: str) -> bool:
 
 
 def list_mails_for_people(thread: str) -> list:
-	"""[{name, status, thread, creation, date, message_id}] of a thread's mails that a person has to answer."""
+	"""A thread's mails for a person: [{name, status, thread, creation, date, message_id}]."""
 	filters = {"direction": Direction.INCOMING.value, "status": ["in", [each.value for each in FOR_PEOPLE]]}
 	fields = ["name", "status", "thread", "creation", "date", "message_id"]
 	return frappe.get_all(MAIL, {"thread": thread, **filters}, fields, order_by="creation asc")

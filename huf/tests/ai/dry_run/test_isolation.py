@@ -64,8 +64,8 @@ class TestLeaks(PreviewTestCase):
 			frappe.db.commit()
 			self.assertEqual((self.count_effects(), messages.sent), (no_effects, []))
 			# One runtime queues another job for the mail.
-			self.assertGreaterEqual(preview.kept["jobs"], 2)
-			self.assertEqual(preview.kept["messages"], 1)
+			self.assertGreaterEqual(preview.suppressed["jobs"], 2)
+			self.assertEqual(preview.suppressed["messages"], 1)
 			# Rollback hooks run, so that changes outside the database can be undone.
 			self.assertEqual(self.hooks_run["after_rollback"], 1)
 			frappe.publish_realtime("huf_test", {"a": 3}, after_commit=True)
@@ -142,7 +142,7 @@ class TestLeaks(PreviewTestCase):
 		file = make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 		frappe.db.commit()
 		preview = self.preview(lambda: tools.delete_document("File", file.name))
-		self.assertLessEqual(set(preview.kept), {"jobs", "messages", "mails"})  # kinds that the page can name
+		self.assertLessEqual(set(preview.suppressed), {"jobs", "messages", "mails"})  # kinds that the page can name
 		self.assertEqual(frappe.get_doc("File", file.name).get_content(), self.job)
 
 	def test_enqueue_and_database_methods_are_restored_after_a_dry_run(self):

@@ -369,7 +369,7 @@ class TestSame(PreviewTestCase):
 		with controller(ORDER, on_update=on_update):
 			work = lambda: tools.set_value(ORDER, order.name, "note", "x")  # noqa: E731
 			preview = self.preview(work)
-			self.assertEqual(preview.kept["mails"], 1)
+			self.assertEqual(preview.suppressed["mails"], 1)
 			recipients.append("c@example.com")
 			with self.assertRaises(PreviewChanged) as changed:
 				apply_approved(work, preview.digest)
