@@ -32,7 +32,9 @@ def get_pack(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def install(name: str):
-	"""Install a shipped pack: {pack, version, made, changed, kept, left, removed}, lists of lines."""
+	"""Install a shipped pack: {pack, version, made, changed, kept, left, removed, to_enter}, lists of lines;
+	`to_enter`: secrets that a person has to enter.
+	"""
 	check_pack_manager()
 	return install_pack(find_pack(name)).as_dict()
 
@@ -66,9 +68,10 @@ def export(
 	"""
 	check_pack_manager()
 	agents, doctypes = read_text_list(agents or [], "agents"), read_text_list(doctypes or [], "doctypes")
-	if not (agents or doctypes):
-		agents, doctypes = exporting.read_pack_contents(name)
-	return exporting.export_pack(name, agents, doctypes, with_records)
+	if agents or doctypes:
+		return exporting.export_pack(name, agents, doctypes, with_records)
+	contents = exporting.read_pack_contents(name)
+	return exporting.export_pack(name, *contents, with_records, exporting.read_about(name))
 
 
 def check_pack_manager() -> None:

@@ -154,7 +154,7 @@ def split_entry(entry: PackEntry) -> Parts:
 
 
 def read_stored_parts(doctype: str, name: str, parts: Iterable[str], names: Names = NO_NAMES) -> Parts:
-	"""The stored values of these parts, without passwords, with the links that `names` has replaced."""
+	"""The stored values of these parts, without passwords, with the names that `names` replaces."""
 	doc = frappe.get_doc(doctype, name)
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
 	secret = list_secret_fields(doctype)
@@ -261,6 +261,7 @@ def write_table(doc, table: str, rows: list[dict]) -> None:
 		doc.append(table, {**same, "idx": None} if same else row)
 
 
-def is_edited(doctype: str, name: str, kept: Digests) -> bool:
-	"""Whether a person has changed the installed document."""
-	return bool(merge_parts(kept, {}, read_stored_parts(doctype, name, kept)).edited)
+def is_edited(doctype: str, name: str, kept: Digests, renamed: Names = NO_NAMES) -> bool:
+	"""Whether a person has changed the installed document, other than by renaming documents of the pack."""
+	stored = read_stored_parts(doctype, name, kept, reverse_names(renamed))
+	return bool(merge_parts(kept, {}, stored).edited)

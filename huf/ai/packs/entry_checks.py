@@ -1,42 +1,113 @@
 """Checks the documents of a pack before any of them is created."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import LineMapping
+from huf.ai.knowledge.store import SOURCE
 from huf.ai.packs.manifest import PackEntry
+from huf.ai.tools.schemas import TABLE_TYPES
 from huf.permissions import MEMORY
 
 CHECK_TEXTS = ("", "0", "1")
 ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
+NAME_KEYS = (
+	"name",
+	"agent_name",
+	"tool_name",
+	"trigger_name",
+	"role_name",
+	"rule_name",
+	"case_name",
+	"provide_name",
+	"model_name",
+	"source_name",
+)
+HIDDEN_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, line breaks, and characters that reverse the text around them."""
 
 
-def check_entries(pack_entries: Iterable[PackEntry], is_shipped: bool) -> None:
-	"""Raise UsageError for unknown DocTypes, fields that a DocType lacks, settings of the site, and for what
-	only a pack of an app may bring. Fields of DocTypes that do not exist yet are not checked.
+class PackSchema:
+	"""Fields of DocTypes. `own`: the pack's DocTypes by name; the site may lack them, or some of their
+	fields.
 	"""
-	doctypes = [entry.values for entry in pack_entries if entry.doctype == "DocType"]
-	added = {
-		each["name"]: ["docstatus", *(row.get("fieldname") for row in each.get("fields") or ())]
-		for each in doctypes
-	}
+
+	def __init__(self, own: Mapping[str, Mapping[str, Any]]):
+		self.own = own
+		self._fields: dict[str, list] = {}
+
+	def list_fields(self, doctype: str) -> list:
+		"""The fields of a DocType on the site and in the pack."""
+		name = str(doctype)
+		if name not in self._fields:
+			here = frappe.get_meta(name).fields if has_doctype(name) else ()
+			rows = self.own.get(name, {}).get("fields") or ()
+			given = (build_field(row) for row in rows if isinstance(row.get("fieldname"), str))
+			self._fields[name] = [*here, *given]
+		return self._fields[name]
+
+
+def build_field(row: Mapping[str, Any]) -> SimpleNamespace:
+	return SimpleNamespace(**{key: row.get(key) for key in ("fieldname", "fieldtype", "options")})
+
+
+def check_entries(pack_entries: Collection[PackEntry], is_shipped: bool) -> None:
+	"""Raise UsageError for unknown DocTypes, fields that a DocType lacks, names with hidden characters,
+	settings of the site, and for what only a pack of an app may bring.
+	"""
+	own = {entry.values["name"]: entry.values for entry in pack_entries if entry.doctype == "DocType"}
+	schema = PackSchema(own)
 	agents = {
 		str(entry.values.get("agent_name")).casefold() for entry in pack_entries if entry.doctype == "Agent"
 	}
+	sources = {
+		str(entry.values.get("source_name")).casefold() for entry in pack_entries if entry.doctype == SOURCE
+	}
 	for entry in pack_entries:
-		# As it is stored: databases find a name in any case.
-		if frappe.db.get_value("DocType", entry.doctype, "name") == entry.doctype:
-			check_entry_fields(entry, added)
-			if not is_shipped:
-				check_entry_rights(entry, agents)
-		elif entry.doctype not in added:
+		check_name_chars(entry)
+		if not has_doctype(entry.doctype) and entry.doctype not in schema.own:
 			raise UsageError(f"{entry.place}: there is no DocType {entry.doctype}.")
+		check_entry_fields(entry, schema)
+		check_knowledge(entry, sources)
+		if not is_shipped:
+			check_entry_rights(entry, agents, schema)
 
 
-def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
+def has_doctype(name: str) -> bool:
+	"""Whether the site has it under exactly this name: databases find a name in any case."""
+	return frappe.db.get_value("DocType", name, "name") == name
+
+
+def check_name_chars(entry: PackEntry) -> None:
+	"""Raise UsageError for a name that lists and logs would show as another one."""
+	for key in NAME_KEYS:
+		value = entry.values.get(key)
+		if isinstance(value, str) and (found := HIDDEN_CHARS.search(value)):
+			raise UsageError(
+				f"{find_place(entry, entry.values, key)}: {key} has a line break or an invisible character "
+				f"(U+{ord(found[0]):04X}). Leave it out."
+			)
+
+
+def check_knowledge(entry: PackEntry, sources: Collection[str]) -> None:
+	"""Raise UsageError for a new agent's Knowledge Source that neither the site has nor the pack. `sources`:
+	those of the pack, casefolded.
+	"""
+	is_new = entry.doctype == "Agent" and not frappe.db.exists("Agent", str(entry.values.get("agent_name")))
+	for name in [str(row.get("source")) for row in (entry.values.get("knowledge") or ()) if is_new]:
+		if name.casefold() not in sources and not frappe.db.exists(SOURCE, name):
+			raise UsageError(
+				f"{entry.place}: there is no Knowledge Source {name} for the agent "
+				f"{entry.values.get('agent_name')}. Make it on this site first."
+			)
+
+
+def check_entry_rights(entry: PackEntry, agents: Collection[str], schema: PackSchema) -> None:
 	"""Raise UsageError for an entry that could gain rights, take secrets or reach other agents. For packs
 	that no app ships. `agents`: names of the pack's own agents, casefolded.
 	"""
@@ -60,8 +131,10 @@ def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
 			f"{entry.place}: keys are sent to the address of an AI Provider. Leave api_base out, and enter "
 			"it on the site."
 		)
-	for doctype, values in (entry.doctype, entry.values), *list_table_rows(entry):
-		for name in sorted(list_secret_fields(doctype)):
+	if entry.doctype == SOURCE:
+		check_source(entry, schema)
+	for doctype, values in (entry.doctype, entry.values), *list_table_rows(entry, schema):
+		for name in sorted(df.fieldname for df in schema.list_fields(doctype) if df.fieldtype == "Password"):
 			if values.get(name):
 				raise UsageError(
 					f"{entry.place}: {name} is a secret. Leave it out, and enter it on the site."
@@ -73,48 +146,66 @@ def check_entry_rights(entry: PackEntry, agents: Collection[str]) -> None:
 		)
 
 
+def check_source(entry: PackEntry, schema: PackSchema) -> None:
+	"""Raise UsageError for a Knowledge Source that shows agents documents which are not of the pack, or sends
+	texts to the provider of an embedding model.
+	"""
+	doctype = entry.values.get("reference_doctype")
+	if doctype and str(doctype) not in schema.own:
+		raise UsageError(
+			f"{entry.place}: the pack's agents would read {doctype}, which is not a DocType of the pack. "
+			"Leave the Knowledge Source out, and make it on the site."
+		)
+	if entry.values.get("embedding_model"):
+		raise UsageError(
+			f"{entry.place}: the provider of an embedding model receives all texts. Leave embedding_model "
+			"out, and choose it on the site."
+		)
+
+
 def is_reserved(doctype: str) -> bool:
 	"""Whether records of an app's DocType, such as users, are created by nobody but System Managers."""
+	if not has_doctype(doctype):
+		return False
 	meta = frappe.get_meta(doctype)
 	creators = {rule.role for rule in meta.permissions if rule.create and not rule.permlevel}
 	return not meta.custom and creators <= {"System Manager", "Administrator"}
 
 
-def check_entry_fields(entry: PackEntry, added: Mapping[str, Collection[str]]) -> None:
-	"""`added`: by DocType of this pack, the fields that it gets, and `docstatus`: it may be submittable."""
-	if is_site_settings(entry.doctype):
+def check_entry_fields(entry: PackEntry, schema: PackSchema) -> None:
+	if has_doctype(entry.doctype) and is_site_settings(entry.doctype):
 		raise UsageError(
 			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
 		)
-	check_entry_names(
-		entry, entry.values, entry.doctype, [*get_builtin_keys(entry), *added.get(entry.doctype, ())]
-	)
+	check_entry_names(entry, entry.values, entry.doctype, get_builtin_keys(entry, schema), schema)
 	# Rows of an exported DocType have fields of other versions of Frappe.
-	for doctype, row in list_table_rows(entry) if entry.doctype != "DocType" else ():
-		check_entry_names(entry, row, doctype, [*ROW_KEYS, *added.get(doctype, ())])
+	for doctype, row in list_table_rows(entry, schema) if entry.doctype != "DocType" else ():
+		check_entry_names(entry, row, doctype, ROW_KEYS, schema)
 
 
-def list_table_rows(entry: PackEntry) -> Iterator[tuple[str, Mapping]]:
+def list_table_rows(entry: PackEntry, schema: PackSchema) -> Iterator[tuple[str, Mapping]]:
 	"""(DocType, row) of its tables. Raises UsageError for a table that is not a list of mappings."""
-	for table in frappe.get_meta(entry.doctype).get_table_fields():
+	for table in schema.list_fields(entry.doctype):
+		if table.fieldtype not in TABLE_TYPES:
+			continue
 		rows = entry.values.get(table.fieldname) or ()
 		if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
-			example = frappe.get_meta(table.options).fields[0].fieldname
+			example = next((df.fieldname for df in schema.list_fields(table.options)), "field")
 			raise UsageError(
 				f"{entry.place}: {table.fieldname} must be a list of mappings, such as [{{{example}: ...}}]."
 			)
 		yield from ((table.options, row) for row in rows)
 
 
-def check_entry_names(entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str]) -> None:
+def check_entry_names(
+	entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str], schema: PackSchema
+) -> None:
 	"""Raise UsageError for a name that is neither a field of the DocType nor one of these keys, and for a
 	text in a field of the type Check.
 	"""
-	meta = frappe.get_meta(doctype)
+	fields = {df.fieldname: df for df in schema.list_fields(doctype)}
 	for name in values:
-		line = values.lines.get(name) if isinstance(values, LineMapping) else None
-		place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
-		df = meta.get_field(name)
+		place, df = find_place(entry, values, name), fields.get(name)
 		if name not in keys and not df:
 			raise UsageError(f"{place}: {doctype} has no field {name!r}.")
 		# A database stores "yes" as 0, which could turn off an approval that the pack requires.
@@ -123,16 +214,27 @@ def check_entry_names(entry: PackEntry, values: Mapping, doctype: str, keys: Col
 			raise UsageError(f"{place}: {name} must be true or false, without quotes.")
 
 
+def find_place(entry: PackEntry, values: Mapping, key: str) -> str:
+	"""The entry's place, with the line of this key if it is known."""
+	line = values.lines.get(key) if isinstance(values, LineMapping) else None
+	return re.sub(r"\d+$", str(line), entry.place) if line else entry.place
+
+
 def is_site_settings(doctype: str) -> bool:
 	"""Whether it is a Single of an app."""
 	meta = frappe.get_meta(doctype)
 	return bool(meta.issingle and not meta.custom)
 
 
-def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:
-	"""Keys that are not fields; those of an exported DocType are fields on a bench only."""
-	more = ("actions", "links", "states") if entry.doctype == "DocType" else ()
-	return ("name", "doctype", *more)
+def get_builtin_keys(entry: PackEntry, schema: PackSchema) -> tuple[str, ...]:
+	"""Keys that are not listed as fields; those of an exported DocType are fields on a bench only."""
+	if entry.doctype == "DocType":
+		return ("name", "doctype", "actions", "links", "states")
+	if not (definition := schema.own.get(entry.doctype)):
+		return ("name", "doctype")
+	submitting = ("docstatus", "amended_from")
+	tree = ("lft", "rgt", "is_group", "old_parent", f"parent_{frappe.scrub(entry.doctype)}")
+	return ("name", "doctype", *submitting, *(tree if definition.get("is_tree") else ()))
 
 
 def list_secret_fields(doctype: str) -> set[str]:

@@ -15,6 +15,7 @@ from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import list_entries
 from huf.ai.packs.entry_checks import check_entries
 from huf.ai.packs.manifest import Pack, PackEntry
+from huf.ai.packs.missing_secrets import list_missing_secrets
 from huf.ai.packs.removing import PACK
 from huf.ai.packs.renaming import Names, find_renamed
 from huf.ai.packs.shipped import PackSource, load_pack
@@ -32,6 +33,7 @@ class InstallReport:
 	kept: list[str] = field(default_factory=list)
 	left: list[str] = field(default_factory=list)
 	removed: list[str] = field(default_factory=list)
+	to_enter: list[str] = field(default_factory=list)
 
 	def as_dict(self) -> dict:
 		return vars(self)
@@ -78,8 +80,9 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} is there twice.")
 		seen.add(key)
 		install_entry(entry, rows.get(key), doc, report, renamed)
-	drop_entries([rows[key] for key in reversed(rows) if key not in seen], doc, report)
+	drop_entries([rows[key] for key in reversed(rows) if key not in seen], doc, report, renamed)
 	doc.save()
+	report.to_enter += list_missing_secrets(doc.records)
 	return report
 
 
@@ -124,7 +127,9 @@ def install_entry(entry: PackEntry, row, doc, report: InstallReport, renamed: Na
 	if merged.changes:
 		report.changed.append(label)
 	if merged.edited:
-		report.kept.append(f"{label}: {', '.join(merged.edited)} was changed here and is kept.")
+		what = ", ".join(merged.edited[:-1]) + " and " if merged.edited[1:] else ""
+		verbs = ("were", "are") if what else ("was", "is")
+		report.kept.append(f"{label}: {what}{merged.edited[-1]} {verbs[0]} changed here and {verbs[1]} kept.")
 
 
 def create_entry(entry: PackEntry, doc, report: InstallReport, renamed: Names) -> None:
@@ -159,12 +164,12 @@ def has_same_fields(entry: PackEntry, name: str) -> bool:
 	return bool(frappe.db.get_value("DocType", name, "custom")) and wanted.items() <= known.items()
 
 
-def drop_entries(rows: list, doc, report: InstallReport) -> None:
+def drop_entries(rows: list, doc, report: InstallReport, renamed: Names) -> None:
 	"""Delete documents that the pack no longer contains, unless people have changed them or use them. Those
 	that need each other need more than one attempt.
 	"""
 	while rows:
-		used = [row for row in rows if not drop_entry(row, doc, report)]
+		used = [row for row in rows if not drop_entry(row, doc, report, renamed)]
 		if len(used) == len(rows):
 			break
 		rows = used
@@ -174,11 +179,11 @@ def drop_entries(rows: list, doc, report: InstallReport) -> None:
 		doc.remove(row)
 
 
-def drop_entry(row, doc, report: InstallReport) -> bool:
+def drop_entry(row, doc, report: InstallReport, renamed: Names) -> bool:
 	"""False if the document stays because something uses it."""
 	label = f"{row.record_doctype} {row.record_name}"
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
-		if removing.is_user_record(row) or removing.find_user_records([row]):
+		if removing.is_user_record(row, renamed) or removing.find_user_records([row], renamed):
 			report.kept.append(f"{label}: the pack no longer has it, but it was changed here and is kept.")
 		elif not removing.delete_unless_used(row):
 			return False
@@ -190,7 +195,14 @@ def drop_entry(row, doc, report: InstallReport) -> bool:
 
 def format_report(report: InstallReport) -> Iterable[str]:
 	"""The report as lines for people."""
-	words = {"made": "New", "changed": "Changed", "removed": "Removed", "left": "Left alone", "kept": "Kept"}
+	words = {
+		"made": "New",
+		"changed": "Changed",
+		"removed": "Removed",
+		"left": "Left alone",
+		"kept": "Kept",
+		"to_enter": "To enter here",
+	}
 	for key, word in words.items():
 		for line in getattr(report, key):
 			yield f"{word}: {line}"

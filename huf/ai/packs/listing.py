@@ -7,6 +7,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import removing
 from huf.ai.packs.contents import preview_contents
+from huf.ai.packs.renaming import find_renamed
 from huf.ai.packs.shipped import find_shipped_packs, load_pack
 
 FIELDS = ["name", "title", "version", "description", "app"]
@@ -50,8 +51,9 @@ def describe_pack(name: str) -> dict:
 			"brings": group_by_doctype(preview_contents(load_pack(find_shipped_packs()[name]))),
 			"people": {},
 		}
-	rows = [each for each in frappe.get_doc("Agent Pack", name).records if each.made]
-	people = removing.find_user_records(rows)
+	records = frappe.get_doc("Agent Pack", name).records
+	rows = [each for each in records if each.made]
+	people = removing.find_user_records(rows, find_renamed(records))
 	brings = group_by_doctype((each.record_doctype, each.record_name) for each in rows)
 	return {**row, "brings": brings, "people": {doctype: len(names) for doctype, names in people.items()}}
 

@@ -68,11 +68,11 @@ class Pack:
 
 @contextmanager
 def naming_file(name: str) -> Iterator[None]:
-	"""Prefix UsageErrors with a file name."""
+	"""Prefix UsageErrors with a file name, unless they begin with it."""
 	try:
 		yield
 	except UsageError as error:
-		raise UsageError(f"{name}: {error}") from None
+		raise UsageError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
 
 
 TEXT_KEYS = {"agent_name", "instructions_file", "model", "tool_name", "trigger_name"}
@@ -110,11 +110,8 @@ A pack grants only what it lists; Frappe's defaults would grant most rights.
 
 def read_pack(folder: Path) -> Pack:
 	"""Parse the pack in a folder. Raises UsageError."""
+	top = read_manifest(folder)
 	with naming_file(MANIFEST_FILE):
-		given = load_yaml(read_pack_file(folder, MANIFEST_FILE))
-		top = check_mapping(given, MANIFEST_KEYS, "a pack", 1, ("pack", "title", "version"))
-		if not PACK_NAME.fullmatch(top["pack"]):
-			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
 		listed = [*read_manifest_roles(top), *read_manifest_entries(top, folder)]
 	entries = (
 		*listed,
@@ -125,6 +122,16 @@ def read_pack(folder: Path) -> Pack:
 	return Pack(top["pack"], **about, folder=folder, entries=entries, mail=top.get("mail"))
 
 
+def read_manifest(folder: Path) -> LineMapping:
+	"""The keys of a folder's pack.yaml. Raises UsageError."""
+	with naming_file(MANIFEST_FILE):
+		given = load_yaml(read_pack_file(folder, MANIFEST_FILE))
+		top = check_mapping(given, MANIFEST_KEYS, "a pack", 1, ("pack", "title", "version"))
+		if not PACK_NAME.fullmatch(top["pack"]):
+			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
+	return top
+
+
 def read_pack_file(folder: Path, name: str) -> str:
 	"""The text of a file in the pack's folder; paths that lead outside are refused."""
 	path = (folder / name).resolve()
@@ -132,8 +139,10 @@ def read_pack_file(folder: Path, name: str) -> str:
 		raise UsageError(f"{name} is not in the pack's folder.")
 	try:
 		return path.read_text(encoding="utf-8")
-	except (OSError, UnicodeDecodeError) as error:
-		raise UsageError(f"{name} cannot be read: {error}") from None
+	except OSError as error:
+		raise UsageError(f"{name} cannot be read: {error.strerror}.") from None
+	except UnicodeDecodeError:
+		raise UsageError(f"{name} cannot be read: it is not UTF-8.") from None
 
 
 def read_manifest_roles(top: LineMapping) -> Iterable[PackEntry]:

@@ -7,6 +7,7 @@ of rows to compare.
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ ROW_KEYS = {
 	("Agent", "agent_tool"): ("tool",),
 }
 """Key columns of the tables that are merged row by row; other tables are one part."""
+
+PART_DIGEST = re.compile(r"[0-9a-f]{16}")
 
 Parts = dict[str, Any]
 Digests = dict[str, list]

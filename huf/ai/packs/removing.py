@@ -14,6 +14,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.packs.entry_checks import is_site_settings
+from huf.ai.packs.renaming import Names, find_renamed
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.rows import insert_row
 
@@ -34,6 +35,7 @@ SATELLITES = {
 DEPENDENTS = {
 	"Agent Trigger": "reference_doctype",
 	"Agent Tool Function": "reference_doctype",
+	"Knowledge Source": "reference_doctype",
 	"Server Script": "reference_doctype",
 	"Report": "ref_doctype",
 	"Notification": "document_type",
@@ -62,17 +64,19 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 		# What an update created is listed last, whatever needs it.
 		rows = sorted(made, key=lambda row: -INSTALL_ORDER.get(row.record_doctype, RECORDS))
 		check_needed(rows)
-		people = find_user_records(rows)
+		renamed = find_renamed(doc.records)
+		people = find_user_records(rows, renamed)
 		if people and not with_records:
 			raise UsageError(
 				f"People made records with this pack: {format_counts(people)}. "
 				"Confirm if these are to be deleted too."
 			)
-		lines = delete_pack_documents(rows, people)
+		lines = delete_pack_documents(rows, people, renamed)
 		doctypes = [row.record_name for row in rows if row.record_doctype == "DocType"]
 		lines += [f"Removed: DocType {name}" for name in doctypes if frappe.db.exists("DocType", name)]
 		drop_doctypes(doctypes)
-		lines += [line for row in rows if row.record_doctype == "Role" for line in delete_row(row, set())]
+		roles = [row for row in rows if row.record_doctype == "Role"]
+		lines += [line for row in roles for line in delete_row(row, set(), renamed)]
 		frappe.delete_doc(PACK, name, delete_permanently=True)
 		insert_row("Deleted Document", {"deleted_doctype": PACK, "deleted_name": name}, user)
 		frappe.db.commit()
@@ -148,9 +152,9 @@ def check_needed(rows: list) -> None:
 		)
 
 
-def find_user_records(rows: list) -> dict[str, list[str]]:
+def find_user_records(rows: list, renamed: Names) -> dict[str, list[str]]:
 	"""{DocType: names} of records that people created or changed in its DocTypes, and conversations with its
-	agents.
+	agents. `renamed`: documents of the pack with their names here.
 	"""
 	found = {}
 	own = {(row.record_doctype, row.record_name): row for row in rows}
@@ -160,7 +164,7 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 		meta = frappe.get_meta(doctype)
 		if not (meta.istable or meta.issingle or meta.is_virtual):
 			names = frappe.get_all(doctype, pluck="name", order_by="creation desc")
-			found[doctype] = [name for name in names if is_user_record(own.get((doctype, name)))]
+			found[doctype] = [name for name in names if is_user_record(own.get((doctype, name)), renamed)]
 	agents = [name for kind, name in own if kind == "Agent"]
 	if agents:
 		found[CONVERSATION] = frappe.get_all(
@@ -169,18 +173,19 @@ def find_user_records(rows: list) -> dict[str, list[str]]:
 	return {doctype: names for doctype, names in found.items() if names}
 
 
-def is_user_record(row) -> bool:
+def is_user_record(row, renamed: Names) -> bool:
 	"""Whether people made or changed it. The site's settings, which packs could once contain, are theirs."""
 	if row is None or is_site_settings(row.record_doctype):
 		return True
-	return entries.is_edited(row.record_doctype, row.record_name, json.loads(row.digests or "{}"))
+	kept = json.loads(row.digests or "{}")
+	return entries.is_edited(row.record_doctype, row.record_name, kept, renamed)
 
 
 def format_counts(people: dict[str, list[str]]) -> str:
 	return ", ".join(f"{len(names)} {doctype}" for doctype, names in people.items())
 
 
-def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]:
+def delete_pack_documents(rows: list, people: dict[str, list[str]], renamed: Names) -> list[str]:
 	"""Delete all documents but DocTypes and roles in one transaction.
 
 	After a UsageError nothing is deleted.
@@ -196,7 +201,7 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 				delete_record(doctype, name, force=True)
 		for row in rows:
 			if row.record_doctype not in DELETED_LAST:
-				lines += delete_row(row, own)
+				lines += delete_row(row, own, renamed)
 	except frappe.LinkExistsError as error:
 		frappe.db.rollback()
 		# Of what can be disabled, Frappe says only that; its first error names the link.
@@ -206,23 +211,23 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]
 	return lines
 
 
-def delete_row(row, doctypes: set[str]) -> Iterable[str]:
+def delete_row(row, doctypes: set[str], renamed: Names) -> Iterable[str]:
 	doctype, name = row.record_doctype, row.record_name
 	# The table of a DocType that a person deleted still has its records.
 	if not frappe.db.exists("DocType", doctype) or not frappe.db.exists(doctype, name):
 		return
 	if doctype in SHARED:
 		gone, why = delete_shared(doctype, name), "is in use"
-	elif gone := not is_foreign(row, doctypes):
+	elif gone := not is_foreign(row, doctypes, renamed):
 		delete_record(doctype, name, force=doctype in doctypes)
 	else:
 		why = "was changed here"
 	yield f"Removed: {doctype} {name}" if gone else f"Stays: {doctype} {name} {why}."
 
 
-def is_foreign(row, doctypes: set[str]) -> bool:
+def is_foreign(row, doctypes: set[str], renamed: Names) -> bool:
 	"""Whether it is a sample record in another app's DocType that people have changed."""
-	return row.record_doctype not in (*doctypes, *INSTALL_ORDER) and is_user_record(row)
+	return row.record_doctype not in (*doctypes, *INSTALL_ORDER) and is_user_record(row, renamed)
 
 
 def delete_unless_used(row) -> bool:

@@ -6,10 +6,11 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
+from huf.ai.packs.listing import describe_pack
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.packs.removing import remove_pack
 from huf.tests.factories import make, make_user, unique
-from huf.tests.packs.samples import PackTestCase, what_there_is
+from huf.tests.packs.samples import MANAGER, PackTestCase, what_there_is
 
 
 class TestUpdating(PackTestCase):
@@ -91,7 +92,8 @@ class TestUpdating(PackTestCase):
 		self.assertEqual([row.role for row in agent.roles], ["Huf Manager"])
 		tools = {row.tool: row.requires_approval for row in agent.agent_tool}
 		self.assertEqual((tools["web_search"], tools["open_url"]), (1, 0))
-		self.assertRegex(report.kept[0], "roles.*was changed here and is kept")
+		what = "roles and agent_tool[web_search] were changed here and are kept."
+		self.assertEqual(report.kept, [f"Agent {self.agent}: {what}"])
 
 	def test_an_update_neither_replaces_nor_clears_a_secret(self):
 		about = {"provide_name": unique("Provider")}
@@ -145,16 +147,45 @@ class TestUpdating(PackTestCase):
 		)
 		[slot] = [row for row in frappe.get_doc("Agent", here[0]).agent_tool if row.tool == here[1]]
 		self.assertEqual(slot.requires_approval, 1)
-		renamed = [
-			f"Agent Tool Function {here[1]}: tool_name was changed here and is kept.",
-			f"Agent {here[0]}: agent_name was changed here and is kept.",
-		]
-		self.assertEqual(report.kept, renamed)
+		self.assertEqual(report.kept, [])
 		self.assertEqual(self.install().changed, [])
 		remove_pack(self.name)
 		self.assertFalse(
 			frappe.db.exists("Agent", here[0]) or frappe.db.exists("Agent Tool Function", here[1])
 		)
+
+	def test_renamed_records_that_the_pack_drops_are_deleted_unless_people_changed_more(self):
+		self.write("2.0", plants=("Rose", "Fern"))
+		nightly = f"{{trigger_name: Go {self.key}, agent: {self.agent}, trigger_type: Manual, prompt: Water}}"
+		self.put("pack.yaml", (self.folder / "pack.yaml").read_text() + f"triggers:\n  - {nightly}\n")
+		self.install()
+		frappe.rename_doc(self.plant, f"Rose {self.key}", f"Róża {self.key}")
+		frappe.rename_doc(self.plant, f"Fern {self.key}", f"Paproć {self.key}")
+		frappe.rename_doc("Agent", self.agent, f"Gärtner {self.key}")
+		frappe.db.set_value(self.plant, f"Paproć {self.key}", "height", 9)
+		self.write("3.0", plants=())
+		report = self.install()
+		self.assertEqual(report.removed, [f"Agent Trigger Go {self.key}", f"{self.plant} Róża {self.key}"])
+		changed = "the pack no longer has it, but it was changed here and is kept."
+		self.assertEqual(report.kept, [f"{self.plant} Paproć {self.key}: {changed}"])
+
+	def test_records_that_were_only_renamed_are_not_counted_as_those_of_people(self):
+		frappe.rename_doc(self.plant, f"Rose {self.key}", f"Róża {self.key}")
+		self.assertEqual(describe_pack(self.name)["people"], {})
+		remove_pack(self.name)
+		self.assertFalse(frappe.db.exists("DocType", self.plant))
+
+	def test_links_to_records_that_the_site_names_are_not_taken_for_changes(self):
+		visit = f"Visit {self.key}"
+		first = {"fieldname": "first", "fieldtype": "Link", "label": "First", "options": visit}
+		values = {"doctype": "DocType", "name": visit, "module": "Huf", "custom": 1, "permissions": [MANAGER]}
+		values |= {"autoname": f"V-{self.key}-.####", "fields": [first]}
+		doctypes = json.loads((self.folder / "doctypes.json").read_text())
+		self.put("doctypes.json", json.dumps([*doctypes, values]))
+		rows = [{"doctype": visit}, {"doctype": visit, "first": f"V-{self.key}-0001"}]
+		self.put("records.json", json.dumps(rows))
+		self.install()
+		self.assertEqual(self.install().kept, [])
 
 	def test_a_row_that_people_and_then_the_pack_removed_is_not_reported(self):
 		agent = frappe.get_doc("Agent", self.agent)
