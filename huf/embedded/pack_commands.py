@@ -77,25 +77,52 @@ def packs(home):
 @click.option("--doctype", "doctypes", multiple=True, help="A DocType made on this site.")
 @click.option("--pack", help="The documents of an installed pack, as they are now.")
 @click.option("--records", is_flag=True, help="Include the records of the DocTypes.")
+@click.option("--version", help="The pack's version. Default: that of the folder or of --pack, else 1.0.")
 @click.pass_obj
-def export_things(home, target, agents, doctypes, pack, records):
+def export_things(home, target, agents, doctypes, pack, records, version):
 	"""Write agents, DocTypes or an installed pack to the folder TARGET.
+
+	Name, title, description, version and roles of a pack.yaml that is there are kept.
 
 	With none of these, TARGET is a file for the mail rules and their agents; without it, the rules are shown.
 	"""
 	with connected(home) as frappe:
 		if not (agents or doctypes or pack):
 			return click.echo(export_rules(target), nl=bool(target))
-		from huf.ai.packs.exporting import export_pack, read_pack_contents
+		from huf.ai.packs.exporting import export_pack, read_about, read_pack_contents
 
 		if not target:
 			raise click.ClickException("Name the folder to write to.")
 		more = read_pack_contents(pack) if pack else ((), ())
 		wanted = [*agents, *more[0]], [*doctypes, *more[1]]
-		files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
+		known = read_known_manifest(target)
+		about = known or (read_about(pack) if pack else {})
+		name = about.get("pack") or frappe.scrub(target.resolve().name)
+		chosen = {"version": version} if version else {}
+		files = export_pack(name, *wanted, records, {**about, **chosen})
 		refuse_left_files(target, files)
 		write_files(target, files)
 		click.echo(f"Wrote {', '.join(sorted(files))} to {target}.")
+		if known and not version:
+			click.echo(f"The version is still {known['version']}. Set a new one with --version.")
+
+
+def read_known_manifest(target: Path) -> dict:
+	"""What people may have written in the pack.yaml that an export replaces; {} if there is none."""
+	from huf.ai.core.errors import UsageError
+	from huf.ai.packs.manifest import MANIFEST_FILE, read_manifest
+
+	if not (target / MANIFEST_FILE).exists():
+		return {}
+	try:
+		top = read_manifest(target)
+	except UsageError as error:
+		raise click.ClickException(
+			f"{target} has a pack.yaml that cannot be read, and its title and version would be lost. "
+			f"Correct or delete it. {error}"
+		) from None
+	kept = ("pack", "title", "version", "description", "roles")
+	return {key: top[key] for key in kept if top.get(key)}
 
 
 def refuse_left_files(target: Path, files: Collection[str]) -> None:

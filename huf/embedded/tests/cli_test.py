@@ -7,6 +7,7 @@ from contextlib import closing
 from unittest import mock
 
 import frappe
+import yaml
 from click.testing import CliRunner
 
 import huf
@@ -14,7 +15,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.embedded import site
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
-from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user
 from huf.tests.model_server import ModelServer, error, tool_call
 from huf.tests.ports import find_free_port
 
@@ -197,6 +198,25 @@ class TestCommandLine(SiteTestCase):
 		self.assertIn("huf.localhost: set host_name", self.run_huf("doctor").output)
 		site.write_config(folder, {**before, "host_name": "https://huf.example.com"})
 		self.assertIn("lead to https://huf.example.com\n", self.run_huf("doctor").output)
+
+	def test_a_second_export_keeps_what_people_wrote_in_the_manifest(self):
+		folder = self.home / "second_export"
+		words, role = ("export", str(folder), "--agent", make_agent()), make_role()
+		frappe.db.commit()
+		self.assertNotIn("still", self.run_huf(*words).stdout)
+		manifest = folder / "pack.yaml"
+		head = {"pack": "my_garden", "title": "Garden", "version": "1.4", "description": "For all: of us"}
+		head |= {"roles": [role, "No Such Role"]}
+		manifest.write_text(yaml.safe_dump({**yaml.safe_load(manifest.read_text()), **head}))
+		self.assertIn("The version is still 1.4. Set a new one with --version.", self.run_huf(*words).stdout)
+		found = yaml.safe_load(manifest.read_text())
+		head["roles"].pop()
+		self.assertEqual({key: found[key] for key in head}, head)
+		self.assertNotIn("still", self.run_huf(*words, "--version", "1.5").stdout)
+		self.assertEqual(yaml.safe_load(manifest.read_text()), {**found, "version": "1.5"})
+		manifest.write_text("pack: [")
+		self.assert_refused(self.run_huf(*words), "Correct or delete it. pack.yaml: Line 1")
+		self.assertEqual(manifest.read_text(), "pack: [")
 
 	def test_an_export_refuses_a_folder_with_records_of_another_export(self):
 		agent, folder = make_agent(), self.home / "my_pack"

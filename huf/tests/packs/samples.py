@@ -7,7 +7,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.packs.install import install_pack
+from huf.ai.packs.install import InstallReport, install_pack
 from huf.ai.packs.removing import remove_pack
 from huf.ai.packs.shipped import PackSource, find_pack
 from huf.tests.base import SiteTestCase
@@ -74,6 +74,14 @@ tools:
 
 	def install(self):
 		return install_pack(PackSource(self.folder))
+
+	def install_files(self, files: dict[str, str]) -> InstallReport:
+		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, folder)
+		for path, content in files.items():
+			(folder / path).parent.mkdir(exist_ok=True)
+			(folder / path).write_text(content, encoding="utf-8")
+		return install_pack(PackSource(folder), has_moved=True)
 
 	def clear(self) -> None:
 		frappe.set_user("Administrator")

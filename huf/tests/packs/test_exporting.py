@@ -1,19 +1,15 @@
 """Records of a site are exported as a pack that restores them elsewhere."""
 
 import json
-import shutil
-import tempfile
-from pathlib import Path
 
 import frappe
 import yaml
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs.exporting import export_pack, read_pack_contents
-from huf.ai.packs.install import InstallReport, install_pack
 from huf.ai.packs.removing import drop_doctypes, remove_pack
-from huf.ai.packs.shipped import PackSource
 from huf.ai.runs.admission import acting_as
+from huf.api import pack
 from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import MANAGER, PackTestCase, what_there_is
 
@@ -49,14 +45,6 @@ class TestExporting(PackTestCase):
 			),
 			"tool": frappe.db.get_value("Agent Tool Function", f"list_{self.key}", ["types", "description"]),
 		}
-
-	def install_files(self, files: dict[str, str]) -> InstallReport:
-		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		self.addCleanup(shutil.rmtree, folder)
-		for path, content in files.items():
-			(folder / path).parent.mkdir(exist_ok=True)
-			(folder / path).write_text(content, encoding="utf-8")
-		return install_pack(PackSource(folder), has_moved=True)
 
 	def test_an_exported_pack_restores_the_same_records(self):
 		make(
@@ -155,6 +143,12 @@ class TestExporting(PackTestCase):
 		report = self.install_files(export_pack(self.name, agents=[self.agent]))
 		self.assertEqual(frappe.db.get_value("Agent Trigger", name, "disabled"), 0)
 		self.assertTrue([line for line in report.kept if name in line and "disabled" in line])
+
+	def test_an_installed_pack_is_exported_with_its_title_version_and_description(self):
+		about = {"title": "Our Garden", "version": "2.3", "description": "For all."}
+		frappe.db.set_value("Agent Pack", self.name, about)
+		manifest = yaml.safe_load(pack.export(self.name)["pack.yaml"])
+		self.assertEqual(about.items() & manifest.items(), about.items())
 
 	def test_each_agent_has_its_own_file_of_instructions(self):
 		names = [f"Sales {self.key}", f"sales-{self.key}", f"sales/{self.key}"]
