@@ -16,15 +16,26 @@ def to_canonical_json(value: Any) -> str:
 	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def parse_json(text: str | bytes) -> Any:
-	"""Parse JSON from outside. Raises ValueError, also for values nested deeper than MAX_JSON_LEVELS."""
+def parse_json(text: str | bytes, has_unique_keys: bool = False) -> Any:
+	"""Parse JSON from outside. Raises ValueError, also for values nested deeper than MAX_JSON_LEVELS.
+
+	`has_unique_keys`: also for an object that has a key twice; otherwise its last value counts.
+	"""
 	try:
-		value = json.loads(text)
+		value = json.loads(text, object_pairs_hook=build_object if has_unique_keys else None)
 	except RecursionError:
 		raise ValueError("it is nested too deep") from None
 	if is_deeper(value, MAX_JSON_LEVELS):
 		raise ValueError(f"it is nested more than {MAX_JSON_LEVELS} levels deep")
 	return value
+
+
+def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+	found = dict(pairs)
+	if len(found) < len(pairs):
+		keys = [key for key, _value in pairs]
+		raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+	return found
 
 
 def is_deeper(value: Any, levels: int) -> bool:

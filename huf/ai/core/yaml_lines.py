@@ -1,5 +1,6 @@
 """YAML with source lines: mappings know the line of each key, so that error messages can name it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 from huf.ai.core.errors import UsageError
 
 MAX_VALUES = 200_000
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 TEXT_TAG, DATE_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 TYPE_NAMES = {
@@ -72,11 +74,15 @@ def load_yaml(text: str) -> Any:
 
 
 def check_value_count(value: Any) -> None:
-	"""Raises UsageError for more than MAX_VALUES; a few lines of aliases (*name) can stand for billions."""
+	"""Raises UsageError for more than MAX_VALUES; a few lines of aliases (*name) can stand for billions. Also
+	for a text that cannot be stored, such as "\\ud800".
+	"""
 	left, count = [value], 0
 	while left:
 		each = left.pop()
 		count += 1
+		if isinstance(each, str) and SURROGATE.search(each):
+			raise line_error(1, f"{each[:40]!a} has half of a character.")
 		left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
 		if count + len(left) > MAX_VALUES:
 			raise line_error(1, f"this has more than {MAX_VALUES:,} values.")

@@ -1,8 +1,7 @@
 """Creates and updates one document of a pack on this site. Does not commit."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 
@@ -11,7 +10,7 @@ from frappe.model.naming import NamingSeries
 from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
-from huf.ai.packs.entry_checks import list_secret_fields
+from huf.ai.packs.entry_checks import ROW_KEYS, list_secret_fields
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.packs.merging import (
 	Digests,
@@ -23,11 +22,10 @@ from huf.ai.packs.merging import (
 	merge_parts,
 	split_document_parts,
 )
-from huf.ai.packs.renaming import Names, rename_links, reverse_names
+from huf.ai.packs.renaming import FORMAT_FIELD, Names, list_naming_fields, rename_links, reverse_names
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.schemas import TABLE_TYPES
 
-FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 NO_NAMES: Names = {}
 LINK_TYPES = ("Link", *TABLE_TYPES)
 
@@ -37,18 +35,26 @@ def get_entry_name(entry: PackEntry) -> str | None:
 	if "name" in entry.values:
 		return entry.values["name"]
 	rule = frappe.get_meta(entry.doctype).autoname or ""
-	kind, _, what = rule.partition(":")
-	if kind == "field":
-		return entry.values.get(what)
-	names = FORMAT_FIELD.findall(what) if kind == "format" else ()
-	if names and all(entry.values.get(each) for each in names):
-		return FORMAT_FIELD.sub(lambda found: str(entry.values[found[1]]), what)
-	return None
+	names = list_naming_fields(rule)
+	if not (names and all(entry.values.get(each) for each in names)):
+		return None
+	if rule.startswith("field:"):
+		return entry.values[names[0]]
+	return FORMAT_FIELD.sub(lambda found: str(entry.values[found[1]]), rule.removeprefix("format:"))
 
 
 def get_entry_key(entry: PackEntry) -> str:
 	"""Identifies the entry within its pack: its name, else a digest of its values."""
 	return str(get_entry_name(entry) or compute_part_digest(entry.values))
+
+
+def drop_row_keys(doctype: str, values: Mapping) -> dict:
+	"""The values, with rows that are new ones of this document, whatever document and name they claim."""
+	found = dict(values)
+	for df in frappe.get_meta(doctype).get_table_fields():
+		if rows := values.get(df.fieldname):
+			found[df.fieldname] = [{k: v for k, v in row.items() if k not in ROW_KEYS} for row in rows]
+	return found
 
 
 def links_ahead(entry: PackEntry, pack_entries: Iterable[PackEntry], renamed: Names = NO_NAMES) -> bool:

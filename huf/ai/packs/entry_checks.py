@@ -1,5 +1,6 @@
 """Checks the documents of a pack before any of them is created."""
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from types import SimpleNamespace
@@ -8,26 +9,15 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.yaml_lines import LineMapping
+from huf.ai.core.yaml_lines import SURROGATE, LineMapping
 from huf.ai.knowledge.store import SOURCE
 from huf.ai.packs.manifest import PackEntry
+from huf.ai.packs.renaming import list_naming_fields
 from huf.ai.tools.schemas import TABLE_TYPES
 from huf.permissions import MEMORY
 
 CHECK_TEXTS = ("", "0", "1")
 ROW_KEYS = ("name", "doctype", "idx", "parent", "parenttype", "parentfield")
-NAME_KEYS = (
-	"name",
-	"agent_name",
-	"tool_name",
-	"trigger_name",
-	"role_name",
-	"rule_name",
-	"case_name",
-	"provide_name",
-	"model_name",
-	"source_name",
-)
 HIDDEN_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, line breaks, and characters that reverse the text around them."""
 
@@ -51,6 +41,10 @@ class PackSchema:
 			self._fields[name] = [*here, *given]
 		return self._fields[name]
 
+	def get_autoname(self, doctype: str) -> str:
+		given = self.own[doctype].get("autoname") if doctype in self.own else None
+		return str(given or (has_doctype(doctype) and frappe.get_meta(doctype).autoname) or "")
+
 
 def build_field(row: Mapping[str, Any]) -> SimpleNamespace:
 	return SimpleNamespace(**{key: row.get(key) for key in ("fieldname", "fieldtype", "options")})
@@ -69,10 +63,10 @@ def check_entries(pack_entries: Collection[PackEntry], is_shipped: bool) -> None
 		str(entry.values.get("source_name")).casefold() for entry in pack_entries if entry.doctype == SOURCE
 	}
 	for entry in pack_entries:
-		check_name_chars(entry)
 		if not has_doctype(entry.doctype) and entry.doctype not in schema.own:
 			raise UsageError(f"{entry.place}: there is no DocType {entry.doctype}.")
 		check_entry_fields(entry, schema)
+		check_name_chars(entry, schema)
 		check_knowledge(entry, sources)
 		if not is_shipped:
 			check_entry_rights(entry, agents, schema)
@@ -83,9 +77,9 @@ def has_doctype(name: str) -> bool:
 	return frappe.db.get_value("DocType", name, "name") == name
 
 
-def check_name_chars(entry: PackEntry) -> None:
+def check_name_chars(entry: PackEntry, schema: PackSchema) -> None:
 	"""Raise UsageError for a name that lists and logs would show as another one."""
-	for key in NAME_KEYS:
+	for key in ("name", *list_naming_fields(schema.get_autoname(entry.doctype))):
 		value = entry.values.get(key)
 		if isinstance(value, str) and (found := HIDDEN_CHARS.search(value)):
 			raise UsageError(
@@ -200,18 +194,33 @@ def list_table_rows(entry: PackEntry, schema: PackSchema) -> Iterator[tuple[str,
 def check_entry_names(
 	entry: PackEntry, values: Mapping, doctype: str, keys: Collection[str], schema: PackSchema
 ) -> None:
-	"""Raise UsageError for a name that is neither a field of the DocType nor one of these keys, and for a
-	text in a field of the type Check.
+	"""Raise UsageError for a name that is neither a field of the DocType nor one of these keys, for a value
+	that no field can have, and for a text in a field of the type Check.
 	"""
 	fields = {df.fieldname: df for df in schema.list_fields(doctype)}
 	for name in values:
 		place, df = find_place(entry, values, name), fields.get(name)
 		if name not in keys and not df:
 			raise UsageError(f"{place}: {doctype} has no field {name!r}.")
+		if df or name in ("name", "docstatus"):
+			check_value(place, name, values[name], df)
 		# A database stores "yes" as 0, which could turn off an approval that the pack requires.
 		is_text = isinstance(values[name], str) and values[name] not in CHECK_TEXTS
 		if df and df.fieldtype == "Check" and is_text:
 			raise UsageError(f"{place}: {name} must be true or false, without quotes.")
+
+
+def check_value(place: str, name: str, value: Any, df: Any) -> None:
+	is_table = df and df.fieldtype in TABLE_TYPES
+	is_value = value is None or isinstance(value, str | int | float) or (df and df.fieldtype == "JSON")
+	if not (is_table or is_value):
+		raise UsageError(f"{place}: {name} must be text or a number.")
+	if isinstance(value, float) and not math.isfinite(value):
+		raise UsageError(f"{place}: {name} must be a number.")
+	if isinstance(value, str) and SURROGATE.search(value):
+		raise UsageError(f"{place}: {name} has half of a character.")
+	if name == "docstatus" and value not in (0, 1):
+		raise UsageError(f"{place}: docstatus must be 0 or 1.")
 
 
 def find_place(entry: PackEntry, values: Mapping, key: str) -> str:
@@ -229,12 +238,12 @@ def is_site_settings(doctype: str) -> bool:
 def get_builtin_keys(entry: PackEntry, schema: PackSchema) -> tuple[str, ...]:
 	"""Keys that are not listed as fields; those of an exported DocType are fields on a bench only."""
 	if entry.doctype == "DocType":
-		return ("name", "doctype", "actions", "links", "states")
+		return ("name", "actions", "links", "states")
 	if not (definition := schema.own.get(entry.doctype)):
-		return ("name", "doctype")
+		return ("name",)
 	submitting = ("docstatus", "amended_from")
 	tree = ("lft", "rgt", "is_group", "old_parent", f"parent_{frappe.scrub(entry.doctype)}")
-	return ("name", "doctype", *submitting, *(tree if definition.get("is_tree") else ()))
+	return ("name", *submitting, *(tree if definition.get("is_tree") else ()))
 
 
 def list_secret_fields(doctype: str) -> set[str]:

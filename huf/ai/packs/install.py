@@ -73,6 +73,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	renamed, seen = find_renamed(doc.records), set()
 	for entry in pack_entries:
 		with entries.naming_entry(entry):
+			entry = replace(entry, values=entries.drop_row_keys(entry.doctype, entry.values))
 			key = fold_entry_key(entry.doctype, entries.get_entry_key(entry))
 			is_known = key in seen
 			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
@@ -147,7 +148,8 @@ def create_entry(entry: PackEntry, doc, report: InstallReport, renamed: Names) -
 	row = doc.append("records", {**row, "made": 1})
 	if entry.doctype == "DocType":
 		# The table is created outside the transaction, so the record must list it first.
-		doc.save()
+		with entries.naming_entry(entry):
+			doc.save()
 	made = entries.insert_entry(entry, renamed)
 	row.record_name = made.name
 	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name, renamed))

@@ -33,6 +33,8 @@ MANIFEST_KEYS = {
 	"agents": list,
 	"triggers": list,
 }
+MAX_CHARS = {"title": 140, "version": 140, "description": 10_000}
+MAX_DOCTYPE_CHARS = 61
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,18 @@ def read_manifest(folder: Path) -> LineMapping:
 		top = check_mapping(given, MANIFEST_KEYS, "a pack", 1, ("pack", "title", "version"))
 		if not PACK_NAME.fullmatch(top["pack"]):
 			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
+		for key, limit in MAX_CHARS.items():
+			if len(top.get(key, "")) > limit:
+				raise line_error(top.lines[key], f"{key} can have at most {limit:,} characters.")
 	return top
 
 
 def read_pack_file(folder: Path, name: str) -> str:
 	"""The text of a file in the pack's folder; paths that lead outside are refused."""
-	path = (folder / name).resolve()
+	try:
+		path = (folder / name).resolve()
+	except ValueError:
+		raise UsageError(f"{name!a} cannot be the name of a file.") from None
 	if not path.is_relative_to(folder.resolve()):
 		raise UsageError(f"{name} is not in the pack's folder.")
 	try:
@@ -198,18 +206,18 @@ def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> It
 	if not (folder / name).is_file():
 		return
 	try:
-		documents = parse_json(read_pack_file(folder, name))
+		documents = parse_json(read_pack_file(folder, name), has_unique_keys=True)
 	except json.JSONDecodeError as error:
 		raise UsageError(f"{name}: Line {error.lineno}: this is not JSON: {error.msg}.") from None
-	except ValueError:
-		raise UsageError(f"{name}: this is nested too deeply.") from None
+	except ValueError as error:
+		raise UsageError(f"{name}: this cannot be read: {error}.") from None
 	if not isinstance(documents, list):
 		raise UsageError(f"{name}: this must be a list of documents.")
 	for number, values in enumerate(documents, 1):
 		place = f"{name}: document {number}"
 		check_document(values, place, doctype)
 		if values["doctype"] == "DocType":
-			values["permissions"] = [NO_RIGHTS | rule for rule in values.get("permissions", ())]
+			values["permissions"] = [NO_RIGHTS | rule for rule in values.get("permissions") or ()]
 		untrusted = None if values["doctype"] == "DocType" else values.pop(UNTRUSTED, None)
 		own = {k: v for k, v in values.items() if k != "doctype"}
 		yield PackEntry(values["doctype"], own, place, untrusted=untrusted and str(untrusted))
@@ -222,12 +230,24 @@ def check_document(values: Any, place: str, doctype: str | None) -> None:
 		raise UsageError(f"{place}: its name must be text.")
 	if doctype and values["doctype"] != doctype:
 		raise UsageError(f"{place}: it must be a {doctype}, and is a {values['doctype']}.")
-	if doctype == "DocType" and not (values.get("name") and values.get("custom") == 1):
-		raise UsageError(f'{place}: a DocType of a pack needs a name, and "custom": 1.')
-	if values["doctype"] == "DocType" and values.get("is_virtual"):
-		raise UsageError(f"{place}: a virtual DocType needs an app's code. Leave is_virtual out.")
+	if values["doctype"] == "DocType":
+		check_definition(values, place)
 	for key, required in TABLES.get(values["doctype"], {}).items():
 		if not is_list_of_rows(values.get(key) or [], *required):
 			raise UsageError(
 				f"{place}: {key} must be a list of objects{''.join(f' with a {each}' for each in required)}."
 			)
+
+
+def check_definition(values: dict, place: str) -> None:
+	"""Raise UsageError for a DocType that no pack can have."""
+	name = values.get("name")
+	if not (name and values.get("custom") == 1):
+		raise UsageError(f'{place}: a DocType of a pack needs a name, and "custom": 1.')
+	# Frappe would remove the spaces, and the pack could not find its DocType.
+	if name != name.strip() or len(name) > MAX_DOCTYPE_CHARS:
+		raise UsageError(
+			f"{place}: a DocType's name has at most {MAX_DOCTYPE_CHARS} characters, and no spaces around it."
+		)
+	if values.get("is_virtual"):
+		raise UsageError(f"{place}: a virtual DocType needs an app's code. Leave is_virtual out.")

@@ -2,12 +2,15 @@
 in the field that names them.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 import frappe
 
 from huf.ai.packs.merging import PART_DIGEST
 from huf.ai.tools.schemas import TABLE_TYPES
+
+FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 
 Names = Mapping[tuple[str, str], str]
 """{(DocType, name): the name to put in its place}."""
@@ -44,3 +47,9 @@ def rename_links(doctype: str, values: Mapping, names: Names) -> dict:
 		elif df and df.fieldtype in TABLE_TYPES and isinstance(value, list):
 			found[key] = [rename_links(df.options, row, names) for row in value]
 	return found
+
+
+def list_naming_fields(autoname: str) -> list[str]:
+	"""The fields that a DocType's documents are named by."""
+	kind, _, what = autoname.partition(":")
+	return [what] if kind == "field" else FORMAT_FIELD.findall(what) if kind == "format" else []

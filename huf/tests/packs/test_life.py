@@ -163,7 +163,7 @@ class TestFaults(PackTestCase):
 			("tools: [list", "chat_models: [x]\n    tools: [list", "Line 10: chat_models must be a list of"),
 			("prompt.md", "[x]", "Line 8: instructions_file must be text"),
 			("tool_name: list", "tool_name: [a]  #", "Line 12: tool_name must be text"),
-			("types: Get List", "types: [a]", "Line 12 .Agent Tool Function.: "),
+			("types: Get List", "types: [a]", "Line 13: types must be text or a number"),
 			("agent_name: ", "agent_name: New Agent ", "Line 7 .Agent.: "),
 			(
 				"tools: [list",
@@ -199,11 +199,11 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "Agent Tool Function", "headers": [{"value": "x"}]}]': "value is a secret",
 			'[{"doctype": "MCP Grant", "user": "Administrator"}]': "create records of MCP Grant",
 			'[{"doctype": "ToDo", "description": "x", "name": 5}]': "document 1: its name must be text",
-			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1 .ToDo.: ",
+			'[{"doctype": "ToDo", "description": ["x"]}]': "document 1: description must be text or a number",
 			'[{"doctype": "ToDo", "description": "x", "date": "never"}]': "document 1 .ToDo.: .*ncorrect date",
 			'[{"doctype": "Huf Settings", "max_steps": 3}]': "document 1: Huf Settings are settings of the site",
 			'[{"doctype": "Agent", "agent_name": "x", "agent_tool": "x"}]': "document 1: agent_tool must be a list",
-			"[" * 200 + "]" * 200: "records.json: this is nested too deeply",
+			"[" * 200 + "]" * 200: "records.json: this cannot be read: it is nested more than 100",
 		}.items():
 			with self.subTest(text):
 				self.put("records.json", text)
