@@ -14,6 +14,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import list_entries
 from huf.ai.packs.entry_checks import check_entries
+from huf.ai.packs.locking import changing_packs
 from huf.ai.packs.manifest import Pack, PackEntry
 from huf.ai.packs.missing_secrets import list_missing_secrets
 from huf.ai.packs.removing import PACK
@@ -46,7 +47,7 @@ def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 	`has_moved`: update the pack even if it was imported from another folder.
 	"""
 	pack, done, user = load_pack(source), False, frappe.session.user
-	with acting_as("Administrator"):
+	with changing_packs(), acting_as("Administrator"):
 		known = frappe.get_doc(PACK, pack.name) if frappe.db.exists(PACK, pack.name) else None
 		doc = open_record(pack, source, has_moved)
 		if not known:

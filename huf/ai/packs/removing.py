@@ -14,6 +14,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.packs.entry_checks import is_site_settings
+from huf.ai.packs.locking import changing_packs
 from huf.ai.packs.renaming import Names, find_renamed
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.rows import insert_row
@@ -55,8 +56,12 @@ def remove_pack(name: str, with_records: bool = False, user: str | None = None) 
 	Raises UsageError if people created records with it and `with_records` is False, or if something else
 	depends on it.
 	"""
+	with changing_packs():
+		return remove_installed(name, with_records, user or frappe.session.user)
+
+
+def remove_installed(name: str, with_records: bool, user: str) -> list[str]:
 	check_installed(name)
-	user = user or frappe.session.user
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
 		transfer_shared_records(doc)
@@ -92,7 +97,7 @@ def check_installed(name: str) -> None:
 def undo_install(name: str, user: str) -> None:
 	"""Clean up after a failed installation by `user`: remove what was created outside its transaction."""
 	if frappe.db.exists(PACK, name):
-		remove_pack(name, with_records=True, user=user)
+		remove_installed(name, with_records=True, user=user)
 
 
 def undo_update(known) -> None:

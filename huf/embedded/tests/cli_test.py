@@ -1,7 +1,10 @@
 """The command `huf`: help, errors for wrong input, and output about waiting and failed runs."""
 
+import json
 import re
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from contextlib import closing
 from unittest import mock
@@ -198,6 +201,21 @@ class TestCommandLine(SiteTestCase):
 		self.assertIn("huf.localhost: set host_name", self.run_huf("doctor").output)
 		site.write_config(folder, {**before, "host_name": "https://huf.example.com"})
 		self.assertIn("lead to https://huf.example.com\n", self.run_huf("doctor").output)
+
+	def test_two_imports_of_a_pack_at_once_follow_one_another(self):
+		folder = self.home / "twin"
+		folder.mkdir()
+		(folder / "pack.yaml").write_text('pack: twin\ntitle: Twin\nversion: "1"\nroles: [Twin]\n')
+		plant = {"doctype": "DocType", "name": "Twin Plant", "module": "Huf", "custom": 1}
+		plant |= {"fields": [{"fieldname": "height", "fieldtype": "Int", "label": "Height"}]}
+		(folder / "doctypes.json").write_text(json.dumps([plant]))
+		(folder / "records.json").write_text(json.dumps([{"doctype": "Twin Plant", "height": 1}]))
+		command = [sys.executable, "-m", "huf.embedded", "--home", str(self.home), "import", str(folder)]
+		both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+		told = sorted(process.communicate(timeout=120)[0] for process in both)
+		self.assertIn("New: Role Twin\nNew: DocType Twin Plant\nNew: Twin Plant ", told[0])
+		self.assertEqual(told[1], "twin 1 is as it was: nothing to change.\n")
+		self.assertEqual(self.run_huf("remove", "twin").exit_code, 0)
 
 	def test_a_second_export_keeps_what_people_wrote_in_the_manifest(self):
 		folder = self.home / "second_export"
