@@ -79,14 +79,20 @@ def dump_document(doc) -> dict:
 		elif isinstance(value, int | float):
 			found |= {df.fieldname: value} if value != flt(df.default) else {}
 		elif str(value) != str(df.default or ""):
-			found[df.fieldname] = indent_json(df, str(value))
+			found[df.fieldname] = str(value)
 	return found
 
 
-def indent_json(df, text: str) -> str:
-	"""The text, with line breaks if it is the JSON of a field for JSON."""
-	if df.fieldtype != "JSON" and (df.fieldtype, df.options) != ("Code", "JSON"):
-		return text
+def dump_tool(tool) -> dict:
+	"""A tool, with the JSON of its fields in lines."""
+	found = dump_document(tool)
+	for df in tool.meta.fields:
+		if df.fieldname in found and (df.fieldtype, df.options) == ("Code", "JSON"):
+			found[df.fieldname] = indent_json(found[df.fieldname])
+	return found
+
+
+def indent_json(text: str) -> str:
 	try:
 		return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
 	except (ValueError, RecursionError):

@@ -19,9 +19,9 @@ from huf.ai.packs.dumping import (
 	dump_agent,
 	dump_cases,
 	dump_doctypes,
-	dump_document,
 	dump_records,
 	dump_source,
+	dump_tool,
 	dump_trigger,
 	get_readable_doc,
 	is_custom,
@@ -71,7 +71,7 @@ def export_pack(
 		"roles": sorted(
 			collect_roles([*docs, *own_tools, *sources], definitions) | list_kept_roles(about or {})
 		),
-		"tools": [dump_document(tool) for tool in own_tools],
+		"tools": [dump_tool(tool) for tool in own_tools],
 		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in docs],
 		"triggers": [dump_trigger(each) for each in triggers],
 		"mail": RULES_FILE if rules else None,

@@ -19,6 +19,7 @@ class TestKnowledgeSources(PackTestCase):
 		self.install()
 		self.manuals = f"Manuals {self.key}"
 		values = {"source_type": "DocType", "reference_doctype": self.plant, "description": "About plants"}
+		values |= {"filters": '{"height": 3}'}
 		self.reader = make_role()
 		make("Knowledge Source", source_name=self.manuals, roles=[{"role": self.reader}], **values)
 		frappe.db.commit()
@@ -49,7 +50,11 @@ class TestKnowledgeSources(PackTestCase):
 			each for each in json.loads(files["records.json"]) if each["doctype"] == "Knowledge Source"
 		)
 		about = {"source_name": self.manuals, "description": "About plants", "source_type": "DocType"}
-		about |= {"reference_doctype": self.plant, "roles": [{"role": self.reader}]}
+		about |= {
+			"reference_doctype": self.plant,
+			"filters": '{"height": 3}',
+			"roles": [{"role": self.reader}],
+		}
 		self.assertEqual(own, {"doctype": "Knowledge Source", **about})
 		self.forget(agent, self.manuals)
 		remove_pack(self.name, with_records=True)
