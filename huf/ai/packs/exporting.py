@@ -31,6 +31,7 @@ from huf.ai.packs.dumping import (
 )
 from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, PACK_NAME
 from huf.ai.tools.schemas import TABLE_TYPES
+from huf.ai.tools.types import KNOWLEDGE
 
 RULES_FILE = "mail.yaml"
 BUILT_IN = {"Administrator", "All", "Guest", "Desk User", "System Manager", "Huf Manager", "Huf User"}
@@ -58,9 +59,9 @@ def export_pack(
 	prompt_files = name_prompt_files(agent_names)
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
-	sources = read_exported_sources(docs)
-	custom_doctypes = list_custom_doctypes(own_tools, [*triggers, *sources])
-	definitions = dump_doctypes(add_linked_doctypes([*doctypes, *custom_doctypes]))
+	named = add_linked_doctypes([*doctypes, *list_custom_doctypes(own_tools, triggers)])
+	sources = read_exported_sources(docs, own_tools, named)
+	definitions = dump_doctypes(add_linked_doctypes([*named, *(each.reference_doctype for each in sources)]))
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -106,23 +107,27 @@ def read_agents(names: Iterable[str]) -> tuple[list, list]:
 	return [*agents.values()], [*tools.values()]
 
 
-def read_exported_sources(agents: list) -> list:
-	"""The Knowledge Sources of the agents on the site's own DocTypes, which the pack contains as well.
+def read_exported_sources(agents: list, tools: list, doctypes: list[str]) -> list:
+	"""The Knowledge Sources of the agents on the site's own DocTypes, which the pack contains as well. Of an
+	agent that searches all sources, those on the exported `doctypes`.
 
 	Files and addresses stay here, because they are contents of this site, and so do sources on the documents
 	of an app, which a pack may not open to agents.
 	"""
 	if not frappe.has_permission("DocType", "read"):
 		return []
-	names = dict.fromkeys(row.source for agent in agents for row in agent.knowledge)
-	docs = [get_readable_doc(SOURCE, name) for name in names]
+	names = [row.source for agent in agents for row in agent.knowledge]
+	searching = {tool.name for tool in tools if tool.types == KNOWLEDGE}
+	if any(not agent.knowledge and searching & {row.tool for row in agent.agent_tool} for agent in agents):
+		names += list_exported_names(SOURCE, {"reference_doctype": ["in", doctypes]})
+	docs = [get_readable_doc(SOURCE, name) for name in dict.fromkeys(names)]
 	return [doc for doc in docs if doc.source_type == "DocType" and is_custom(doc.reference_doctype)]
 
 
-def list_custom_doctypes(tools: list, watching: list) -> list[str]:
-	"""The site's own DocTypes that the tools concern, and those that triggers and sources read."""
+def list_custom_doctypes(tools: list, triggers: list) -> list[str]:
+	"""The site's own DocTypes that the tools concern and the triggers watch."""
 	# Users who may not read DocTypes export triggers without the DocTypes that they watch.
-	watched = watching if frappe.has_permission("DocType", "read") else ()
+	watched = triggers if frappe.has_permission("DocType", "read") else ()
 	return [*filter(is_custom, (each.reference_doctype for each in (*tools, *watched)))]
 
 

@@ -84,6 +84,14 @@ class TestKnowledgeSources(PackTestCase):
 		with acting_as(make_user("Huf Manager")):
 			self.assertNotIn("records.json", export_pack(self.pack, agents=[agent]))
 
+	def test_an_agent_that_searches_all_sources_is_exported_with_those_on_the_doctypes_of_the_pack(self):
+		tool = {"tool": "search_knowledge"}
+		agent = make("Agent", agent_name=f"Knower {self.key}", instructions="x", agent_tool=[tool]).name
+		self.assertNotIn("records.json", export_pack(self.pack, agents=[agent]))
+		files = export_pack(self.pack, agents=[agent], doctypes=[self.plant])
+		self.assertEqual([row["source_name"] for row in json.loads(files["records.json"])], [self.manuals])
+		self.forget(agent)
+
 	def test_files_addresses_and_documents_of_apps_are_not_exported_and_missed_by_name(self):
 		names = [f"{word} {self.key}" for word in ("Files", "Pages", "Tasks")]
 		make("Knowledge Source", source_name=names[0], source_type="Files")
