@@ -32,14 +32,14 @@ LINK_TYPES = ("Link", *TABLE_TYPES)
 
 def get_entry_name(entry: PackEntry) -> str | None:
 	"""The name that the document has or will get; None if it depends on the site (series, hash)."""
-	if "name" in entry.values:
-		return entry.values["name"]
+	if name := entry.values.get("name"):
+		return str(name)
 	rule = frappe.get_meta(entry.doctype).autoname or ""
 	names = list_naming_fields(rule)
 	if not (names and all(entry.values.get(each) for each in names)):
 		return None
 	if rule.startswith("field:"):
-		return entry.values[names[0]]
+		return str(entry.values[names[0]])
 	return FORMAT_FIELD.sub(lambda found: str(entry.values[found[1]]), rule.removeprefix("format:"))
 
 

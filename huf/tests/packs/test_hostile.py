@@ -92,6 +92,11 @@ class TestHostile(PackTestCase):
 		self.put("doctypes.json", json.dumps([{**doctype, "permissions": None, "links": [], "states": []}]))
 		self.install()
 
+	def test_a_name_that_is_a_number_is_that_of_the_record(self):
+		self.put("records.json", json.dumps([{"doctype": self.plant, "plant_name": 1.5}]))
+		self.assertIn(f"{self.plant} 1.5", self.install().made)
+		self.assertEqual(self.install().made, [])
+
 	def test_rows_of_an_update_do_not_take_the_place_of_rows_of_other_documents(self):
 		other = make("Agent", agent_name=f"Other {self.key}", agent_tool=[{"tool": "web_search"}])
 		self.addCleanup(frappe.delete_doc, "Agent", other.name)
