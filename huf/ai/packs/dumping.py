@@ -68,7 +68,8 @@ def dump_document(doc) -> dict:
 	found: dict[str, Any] = {}
 	for df in doc.meta.fields:
 		is_hidden = df.fieldname not in vars(doc)  # above the user's permission level
-		if is_hidden or df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields:
+		is_added = df.get("is_custom_field")  # by this site, and the other one lacks it
+		if is_hidden or is_added or df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields:
 			continue
 		value = doc.get(df.fieldname)
 		if value in (None, "", []):

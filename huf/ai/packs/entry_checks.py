@@ -11,6 +11,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import SURROGATE, LineMapping
 from huf.ai.knowledge.store import SOURCE
+from huf.ai.packs.contents import INSTALL_ORDER
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.packs.renaming import list_naming_fields
 from huf.ai.tools.schemas import TABLE_TYPES
@@ -78,7 +79,11 @@ def has_doctype(name: str) -> bool:
 
 
 def check_name_chars(entry: PackEntry, schema: PackSchema) -> None:
-	"""Raise UsageError for a name that lists and logs would show as another one."""
+	"""Raise UsageError for a name that lists and logs would show as another one. Not for sample records, into
+	whose names people may have pasted anything.
+	"""
+	if entry.doctype not in (*INSTALL_ORDER, SOURCE):
+		return
 	for key in ("name", *list_naming_fields(schema.get_autoname(entry.doctype))):
 		value = entry.values.get(key)
 		if isinstance(value, str) and (found := HIDDEN_CHARS.search(value)):

@@ -29,6 +29,7 @@ from huf.ai.packs.dumping import (
 	to_json,
 	to_yaml,
 )
+from huf.ai.packs.entry_checks import HIDDEN_CHARS
 from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, PACK_NAME
 from huf.ai.tools.schemas import TABLE_TYPES
 from huf.ai.tools.types import KNOWLEDGE
@@ -62,6 +63,7 @@ def export_pack(
 	named = add_linked_doctypes([*doctypes, *list_custom_doctypes(own_tools, triggers)])
 	sources = read_exported_sources(docs, own_tools, named)
 	definitions = dump_doctypes(add_linked_doctypes([*named, *(each.reference_doctype for each in sources)]))
+	check_exported_names([*docs, *own_tools, *triggers, *sources])
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -122,6 +124,15 @@ def read_exported_sources(agents: list, tools: list, doctypes: list[str]) -> lis
 		names += list_exported_names(SOURCE, {"reference_doctype": ["in", doctypes]})
 	docs = [get_readable_doc(SOURCE, name) for name in dict.fromkeys(names)]
 	return [doc for doc in docs if doc.source_type == "DocType" and is_custom(doc.reference_doctype)]
+
+
+def check_exported_names(docs: list) -> None:
+	for doc in docs:
+		if HIDDEN_CHARS.search(doc.name):
+			raise UsageError(
+				f"The name of {doc.doctype} {doc.name!a} has a line break or an invisible character, which "
+				"no pack may have. Rename it."
+			)
 
 
 def list_custom_doctypes(tools: list, triggers: list) -> list[str]:

@@ -38,6 +38,14 @@ class TestDumping(PackTestCase):
 		self.assertEqual(stored.description, values["description"])
 		self.assertEqual(export_pack(f"stock_{self.key}", agents=[agent]), files)
 
+	def test_values_of_custom_fields_are_left_out(self):
+		self.install()
+		field = frappe.get_meta(self.plant).get_field("height")
+		self.addCleanup(frappe.clear_cache, doctype=self.plant)
+		field.is_custom_field = 1  # as Frappe marks them
+		(record,) = json.loads(export_pack(self.name, (), [self.plant], True)["records.json"])
+		self.assertEqual(record, {"doctype": self.plant, "plant_name": f"Rose {self.key}"})
+
 	def test_texts_of_any_characters_are_read_back_as_they_were(self):
 		chars = " \n\t\r:#-{}[]'\"|>a\u2028\x85é*&!%@0,\ufeff"
 		for text in (

@@ -3,6 +3,8 @@
 import json
 
 from huf.ai.core.errors import UsageError
+from huf.ai.packs.exporting import export_pack
+from huf.tests.factories import make
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
 
@@ -61,3 +63,11 @@ class TestNames(PackTestCase):
 		self.put("doctypes.json", doctype.replace(f'"{self.plant}"', f'"{self.plant}\\u202e"'))
 		with self.assertRaisesRegex(UsageError, "doctypes.json: document 1: name has"):
 			self.install()
+		self.put("doctypes.json", doctype)
+		self.put("records.json", json.dumps([{"doctype": self.plant, "plant_name": "\u2066Rose\u2069"}]))
+		self.install()
+
+	def test_an_agent_that_no_site_could_import_is_not_exported(self):
+		name = make("Agent", agent_name=f"Gardener\u202e {self.key}", instructions="Dig.").name
+		with self.assertRaisesRegex(UsageError, r"'Gardener\\u202e .*' has a line break or .*Rename it"):
+			export_pack("mine", agents=[name])

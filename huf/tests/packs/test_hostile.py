@@ -67,7 +67,6 @@ class TestHostile(PackTestCase):
 			(f'{{{plant}, "docstatus": [1]}}', "docstatus must be text or a number"),
 			(f'{{{plant}, "docstatus": "a"}}', "docstatus must be 0 or 1"),
 			(f'{{"doctype": "{self.plant}", "plant_name": "x\\ud800"}}', "has half of a character"),
-			(f'{{"doctype": "{self.plant}", "plant_name": "x\\u0000"}}', r"plant_name has .*U\+0000"),
 			('{"doctype": "DocType", "name": "x", "custom": 0}', 'needs a name, and "custom": 1'),
 		):
 			with self.subTest(text):
