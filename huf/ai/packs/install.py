@@ -5,7 +5,7 @@ left alone and do not become the pack's.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import frappe
@@ -71,7 +71,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
 	pack_entries = list_entries(pack, source, made)
 	check_entries(pack_entries, is_shipped=bool(source.app))
-	renamed, seen = find_renamed(doc.records), set()
+	renamed, seen = find_renamed_entries(pack_entries, rows), set()
 	for entry in pack_entries:
 		with entries.naming_entry(entry):
 			entry = replace(entry, values=entries.drop_row_keys(entry.doctype, entry.values))
@@ -86,6 +86,18 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	doc.save()
 	report.to_enter += list_missing_secrets(doc.records)
 	return report
+
+
+def find_renamed_entries(pack_entries: Iterable[PackEntry], rows: Mapping) -> Names:
+	"""Documents that people have renamed, under the names that the pack had for them and has now."""
+	names = find_renamed(rows.values())
+	for entry in pack_entries:
+		if frappe.db.exists("DocType", entry.doctype):
+			key = entries.get_entry_key(entry)
+			row = rows.get(fold_entry_key(entry.doctype, key))
+			if row and (entry.doctype, row.entry) in names:
+				names[entry.doctype, key] = row.record_name
+	return names
 
 
 def fold_entry_key(doctype: str, key: str) -> tuple[str, str]:

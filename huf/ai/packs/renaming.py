@@ -16,7 +16,7 @@ Names = Mapping[tuple[str, str], str]
 """{(DocType, name): the name to put in its place}."""
 
 
-def find_renamed(rows: Iterable) -> Names:
+def find_renamed(rows: Iterable) -> dict[tuple[str, str], str]:
 	"""{(DocType, name in the pack): name here}, of the rows of an Agent Pack."""
 	# What the site names, the pack knows by a digest, and nothing in the pack links to it.
 	return {

@@ -206,6 +206,17 @@ class TestUpdating(PackTestCase):
 		with self.assertRaisesRegex(UsageError, f"Agent {self.agent.upper()} is there twice"):
 			self.install()
 
+	def test_a_renamed_document_is_found_under_its_name_in_other_case(self):
+		tool, here = f"list_{self.key}", f"plants_{self.key}"
+		frappe.rename_doc("Agent Tool Function", tool, here)
+		self.put("pack.yaml", (self.folder / "pack.yaml").read_text().replace(tool, tool.upper()))
+		report = self.install()
+		self.assertEqual((report.made, report.kept, report.removed), ([], [], []))
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", here, "tool_name"), here)
+		tools = [row.tool for row in frappe.get_doc("Agent", self.agent).agent_tool]
+		self.assertEqual(sorted(tools), ["extract_text", here])
+		self.assertEqual(self.install().changed, [])
+
 	def test_records_dropped_from_the_pack_are_kept_while_in_use(self):
 		model = f"cohere/test-{self.key}"
 		text = (self.folder / "pack.yaml").read_text()
