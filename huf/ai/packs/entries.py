@@ -1,9 +1,10 @@
 """Creates and updates one document of a pack on this site. Does not commit."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 
 import frappe
 from frappe.model.naming import NamingSeries
@@ -48,13 +49,29 @@ def get_entry_key(entry: PackEntry) -> str:
 	return str(get_entry_name(entry) or compute_part_digest(entry.values))
 
 
-def drop_row_keys(doctype: str, values: Mapping) -> dict:
-	"""The values, with rows that are new ones of this document, whatever document and name they claim."""
-	found = dict(values)
-	for df in frappe.get_meta(doctype).get_table_fields():
-		if rows := values.get(df.fieldname):
-			found[df.fieldname] = [{k: v for k, v in row.items() if k not in ROW_KEYS} for row in rows]
-	return found
+def clean_rows(entry: PackEntry, gone: Collection[tuple[str, str]]) -> PackEntry:
+	"""The entry with rows that are new ones of its document, whatever document and name they claim; without
+	rows, such as an agent's tool, that link to documents which are `gone`: (DocType, name).
+	"""
+	values = dict(entry.values)
+	# What has no name is known by its values.
+	gone = gone if get_entry_name(entry) else ()
+	for table in frappe.get_meta(entry.doctype).get_table_fields():
+		if not (rows := values.get(table.fieldname)):
+			continue
+		links = {df.fieldname: df.options for df in frappe.get_meta(table.options).get_link_fields()}
+		values[table.fieldname] = [
+			{key: value for key, value in row.items() if key not in ROW_KEYS}
+			for row in rows
+			if not any((options, row.get(field)) in gone for field, options in links.items())
+		]
+	return replace(entry, values=values)
+
+
+def list_missing_links(entry: PackEntry, gone: Collection[tuple[str, str]]) -> list[str]:
+	"""What the document links to and is `gone`, as texts."""
+	links = list_links(entry) if gone and entry.doctype != "DocType" else ()
+	return [f"{doctype} {name}" for doctype, name in links if (doctype, name) in gone]
 
 
 def links_ahead(entry: PackEntry, pack_entries: Iterable[PackEntry], renamed: Names = NO_NAMES) -> bool:

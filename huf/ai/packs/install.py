@@ -72,16 +72,22 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	pack_entries = list_entries(pack, source, made)
 	check_entries(pack_entries, is_shipped=bool(source.app))
 	renamed, seen = find_renamed_entries(pack_entries, rows), set()
+	gone = find_deleted(doc.records)
 	for entry in pack_entries:
 		with entries.naming_entry(entry):
-			entry = replace(entry, values=entries.drop_row_keys(entry.doctype, entry.values))
+			entry = entries.clean_rows(entry, gone)
 			key = fold_entry_key(entry.doctype, entries.get_entry_key(entry))
 			is_known = key in seen
+			missing = entries.list_missing_links(entry, gone)
 			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
 		if is_known:
 			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} is there twice.")
 		seen.add(key)
-		install_entry(entry, rows.get(key), doc, report, renamed)
+		if missing and key not in rows:
+			name = entries.get_entry_key(entry)
+			report.kept.append(f"{entry.doctype} {name}: it needs {missing[0]}, which was deleted here.")
+		else:
+			install_entry(entry, rows.get(key), doc, report, renamed)
 	drop_entries([rows[key] for key in reversed(rows) if key not in seen], doc, report, renamed)
 	doc.save()
 	report.to_enter += list_missing_secrets(doc.records)
@@ -98,6 +104,15 @@ def find_renamed_entries(pack_entries: Iterable[PackEntry], rows: Mapping) -> Na
 			if row and (entry.doctype, row.entry) in names:
 				names[entry.doctype, key] = row.record_name
 	return names
+
+
+def find_deleted(rows: Iterable) -> set[tuple[str, str]]:
+	"""(DocType, name in the pack) of documents that the pack has created and people have deleted."""
+	return {
+		(row.record_doctype, row.entry)
+		for row in rows
+		if row.made and not frappe.db.exists(row.record_doctype, row.record_name)
+	}
 
 
 def fold_entry_key(doctype: str, key: str) -> tuple[str, str]:

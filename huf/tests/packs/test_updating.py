@@ -268,6 +268,30 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.kept, [f"{self.plant} Rose {self.key}: it was deleted, and stays so."])
 		self.assertFalse(frappe.db.exists(self.plant, f"Rose {self.key}"))
 
+	def test_what_an_update_adds_does_not_link_to_records_that_people_deleted(self):
+		agent, helper, tool = (frappe.get_doc("Agent", self.agent), f"Helper {self.key}", f"list_{self.key}")
+		agent.agent_tool = [row for row in agent.agent_tool if row.tool != tool]
+		agent.save(ignore_version=False)
+		frappe.delete_doc("Agent Tool Function", tool)
+		frappe.db.commit()
+		more = f"  - {{agent_name: {helper}, tools: [{tool}, extract_text]}}\ntools:\n"
+		text = (self.folder / "pack.yaml").read_text().replace("tools:\n  -", f"{more}  -")
+		self.put("pack.yaml", text)
+		report = self.install()
+		deleted = f"Agent Tool Function {tool}: it was deleted, and stays so."
+		self.assertEqual((report.made, report.kept), ([f"Agent {helper}"], [deleted]))
+		self.assertEqual([row.tool for row in frappe.get_doc("Agent", helper).agent_tool], ["extract_text"])
+		self.assertEqual(self.install().changed, [])
+		frappe.delete_doc("Agent", helper)
+		frappe.db.commit()
+		trigger = f"{{trigger_name: Go {self.key}, agent: {helper}, trigger_type: Manual, prompt: Go}}"
+		self.put("pack.yaml", f"{text}triggers:\n  - {trigger}\n")
+		for _ in range(2):
+			report = self.install()
+			self.assertEqual(report.made, [])
+			needed = f"Agent Trigger Go {self.key}: it needs Agent {helper}, which was deleted here."
+			self.assertIn(needed, report.kept)
+
 	def test_records_dropped_from_the_pack_are_deleted_if_unchanged(self):
 		self.write("2.0", plants=("Rose", "Fern"))
 		self.install()
