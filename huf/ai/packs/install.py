@@ -74,6 +74,9 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	renamed, seen = find_renamed_entries(pack_entries, rows), set()
 	gone = find_deleted(doc.records)
 	for entry in pack_entries:
+		if ("DocType", entry.doctype) in gone:
+			seen |= {key for key in rows if key[0] == entry.doctype}
+			continue
 		with entries.naming_entry(entry):
 			entry = entries.clean_rows(entry, gone)
 			key = fold_entry_key(entry.doctype, entries.get_entry_key(entry))

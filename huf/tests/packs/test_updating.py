@@ -268,6 +268,26 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.kept, [f"{self.plant} Rose {self.key}: it was deleted, and stays so."])
 		self.assertFalse(frappe.db.exists(self.plant, f"Rose {self.key}"))
 
+	def test_a_pack_whose_doctype_people_deleted_is_updated_and_removed(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.agent_tool = []
+		agent.save(ignore_version=False)
+		for doctype, name in (
+			("Agent Tool Function", f"list_{self.key}"),
+			(self.plant, f"Rose {self.key}"),
+			("DocType", self.plant),
+		):
+			frappe.delete_doc(doctype, name)
+		frappe.db.commit()
+		self.write("2.0", "Water them twice.", plants=("Rose", "Fern"))
+		for _ in range(2):
+			report = self.install()
+			self.assertEqual(report.made, [])
+			self.assertIn(f"DocType {self.plant}: it was deleted, and stays so.", report.kept)
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+		remove_pack(self.name)
+		frappe.db.sql_ddl(f"drop table if exists `tab{self.plant}`")
+
 	def test_what_an_update_adds_does_not_link_to_records_that_people_deleted(self):
 		agent, helper, tool = (frappe.get_doc("Agent", self.agent), f"Helper {self.key}", f"list_{self.key}")
 		agent.agent_tool = [row for row in agent.agent_tool if row.tool != tool]
