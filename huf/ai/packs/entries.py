@@ -79,7 +79,7 @@ def links_ahead(entry: PackEntry, pack_entries: Iterable[PackEntry], renamed: Na
 	links = {link for link in list_links(entry) if link not in renamed}
 	missing = {(doctype, name) for doctype, name in links if not frappe.db.exists(doctype, name)}
 	doctypes = {doctype for doctype, _name in missing}
-	return any(
+	return bool(missing) and any(
 		(each.doctype, get_entry_name(each)) in missing for each in pack_entries if each.doctype in doctypes
 	)
 
@@ -116,13 +116,13 @@ def insert_entry(entry: PackEntry, renamed: Names = NO_NAMES):
 		with linking_ahead(entry):
 			doc = doc.insert(set_name=given)
 		if given:
-			count_in_series(doc)
+			advance_naming_series(doc)
 	if entry.untrusted:
 		mark_record(doc.doctype, doc.name, [entry.untrusted], None)
 	return doc
 
 
-def count_in_series(doc) -> None:
+def advance_naming_series(doc) -> None:
 	"""Advance the DocType's series past an installed document's name, which no new document could take."""
 	rule = doc.meta.autoname or ""
 	key = doc.naming_series if rule == "naming_series:" else rule

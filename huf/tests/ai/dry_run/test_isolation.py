@@ -142,7 +142,9 @@ class TestLeaks(PreviewTestCase):
 		file = make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 		frappe.db.commit()
 		preview = self.preview(lambda: tools.delete_document("File", file.name))
-		self.assertLessEqual(set(preview.suppressed), {"jobs", "messages", "mails"})  # kinds that the page can name
+		self.assertLessEqual(
+			set(preview.suppressed), {"jobs", "messages", "mails"}
+		)  # kinds that the page can name
 		self.assertEqual(frappe.get_doc("File", file.name).get_content(), self.job)
 
 	def test_enqueue_and_database_methods_are_restored_after_a_dry_run(self):
