@@ -9,7 +9,8 @@ from urllib.parse import urljoin, urlsplit
 from frappe import _
 
 from huf.ai.core.types import Effect
-from huf.ai.mcp.client.definitions import (
+from huf.ai.tools.operations import METHODS, RESERVED_HEADERS, Operation
+from huf.ai.tools.schema_cleaning import (
 	SchemaCleaner,
 	UnusableTool,
 	clean_schema,
@@ -17,7 +18,6 @@ from huf.ai.mcp.client.definitions import (
 	make_tool_name,
 	strip_invisible,
 )
-from huf.ai.tools.operations import METHODS, RESERVED_HEADERS, Operation
 from huf.ai.tools.schemas import closed_object
 
 MAX_OPERATIONS = 1_000

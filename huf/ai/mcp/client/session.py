@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from huf.ai.core.errors import OutcomeUnknown, ToolError
 from huf.ai.core.progress import report_progress
-from huf.ai.mcp.client.definitions import MAX_TOOLS, ToolDefinition, UnusableTool, strip_invisible
+from huf.ai.mcp.client.call_results import read_call_result
+from huf.ai.mcp.client.definitions import MAX_TOOLS, ToolDefinition
+from huf.ai.tools.schema_cleaning import UnusableTool, strip_invisible
 
 if TYPE_CHECKING:
 	import httpx2  # importing it with the SDK takes a second
@@ -132,8 +134,6 @@ class ServerCall:
 		self.is_unanswered = False
 
 	async def make(self, client: "Client", renew: Renew) -> dict:
-		from huf.ai.mcp.client.definitions import read_call_result
-
 		offered = await find_server_tool(client, self.accepted.name)
 		if offered != self.accepted:
 			raise ToolChanged(offered)

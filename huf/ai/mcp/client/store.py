@@ -10,7 +10,8 @@ import frappe
 from frappe.utils import now
 from frappe.utils.password import get_decrypted_password, set_encrypted_password
 
-from huf.ai.mcp.client.definitions import ToolDefinition, strip_invisible_json
+from huf.ai.mcp.client.definitions import ToolDefinition
+from huf.ai.tools.schema_cleaning import strip_invisible_json
 
 CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
 GRANT = "oauth_grant"

@@ -9,9 +9,10 @@ from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
-from huf.ai.mcp.client.definitions import ToolDefinition, diff_definitions, make_tool_name
+from huf.ai.mcp.client.definitions import ToolDefinition, diff_definitions
 from huf.ai.mcp.client.store import clear_grant, read_offered
 from huf.ai.storage.jobs import enqueue_job
+from huf.ai.tools.schema_cleaning import make_tool_name
 
 STATE_FIELDS = ("state", "server", "checked_at", "error", "offered")
 CONNECTED_BY = ("transport", "url", "command", "auth", "allow_private_hosts", "disabled")

@@ -8,13 +8,9 @@ from mcp_types import CallToolResult, TextContent
 
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError
-from huf.ai.mcp.client.definitions import (
-	ToolDefinition,
-	UnusableTool,
-	clean_schema,
-	make_tool_name,
-	read_call_result,
-)
+from huf.ai.mcp.client.call_results import read_call_result
+from huf.ai.mcp.client.definitions import ToolDefinition
+from huf.ai.tools.schema_cleaning import UnusableTool, clean_schema, make_tool_name
 from huf.tests.measuring import time_thread
 
 
