@@ -60,7 +60,7 @@ class TriggerEvent:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RunCause:
 	"""What started a run that no person asked for: a trigger event or a mail.
 
 	`depth` counts the runs that led to it. `event` names a row of `doctype`, which is Queued until its run is

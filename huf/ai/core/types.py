@@ -13,7 +13,7 @@ from typing import Any
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.json_text import is_empty_result, shorten, to_canonical_json
 from huf.ai.core.routed import RouteChoice, Routed
-from huf.ai.core.trigger_types import Origin
+from huf.ai.core.trigger_types import RunCause
 
 OFFLINE = "Offline"
 """The model's name if none is configured."""
@@ -123,7 +123,7 @@ class AgentRequest:
 	parent_run: str | None = None
 	parent_call: str | None = None
 	shared: bool = False
-	origin: Origin | None = None
+	cause: RunCause | None = None
 	mode: Mode | None = None
 	tier: int | None = None
 	choice: RouteChoice | None = None

@@ -14,7 +14,7 @@ import frappe
 from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
-from huf.ai.core.trigger_types import Origin
+from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
@@ -73,8 +73,8 @@ def open_mail_run(row) -> str | None:
 
 
 def open_run_for(row, agent: str, prompt: str) -> str:
-	origin = Origin(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
-	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, origin=origin)
+	cause = RunCause(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
+	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, cause=cause)
 	with acting_as(row.run_as):
 		run = start_run(request, RunStatus.QUEUED).name
 	store.write_event(row, MailEvent.RUN_STARTED, f"{row.job}: {agent}", run=run)

@@ -110,7 +110,7 @@ def admit_chat_model(agent, model: str) -> None:
 
 def check_stops(request: AgentRequest, provider: str | None) -> None:
 	"""Raises UsageError if a stop covers a new run. Queued runs wait instead."""
-	trigger = request.origin.trigger if request.origin else None
+	trigger = request.cause.trigger if request.cause else None
 	run = {"agent": request.agent, "provider": provider, "run_as": request.user, "trigger": trigger}
 	stops.refuse_if_stopped(run, _("A Huf Manager can release it."))
 
@@ -123,7 +123,7 @@ def count_run(request: AgentRequest, agent) -> None:
 	"""
 	doc = agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings")
 	is_takeover = bool(request.routed and request.routed.is_escalated)
-	if doc.runs_per_hour and not (request.origin or request.parent_run or is_takeover):
+	if doc.runs_per_hour and not (request.cause or request.parent_run or is_takeover):
 		budgets.count_run_start(request.user, request.agent, build_cap(doc, "runs_per_hour"))
 
 
@@ -158,7 +158,7 @@ def check_begun_run(request: AgentRequest) -> None:
 
 def read_runs_at_once(request: AgentRequest) -> int:
 	"""The limit that applies to a run; 0 if none does."""
-	if request.origin or request.parent_run:
+	if request.cause or request.parent_run:
 		return 0
 	return frappe.get_cached_doc("Huf Settings").runs_at_once or 0
 

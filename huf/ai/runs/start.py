@@ -165,8 +165,8 @@ def check_channel(request: AgentRequest) -> None:
 def open_messages(
 	request: AgentRequest, manager: AgentManager, conversations: ConversationManager
 ) -> Opening:
-	origin, holder = request.origin, None
-	record = (origin.reference_doctype, origin.reference_name) if origin else ()
+	cause, holder = request.cause, None
+	record = (cause.reference_doctype, cause.reference_name) if cause else ()
 	if conversations.is_new:
 		# A new conversation has no history and no row yet.
 		request = replace(request, history=request.history or ())
@@ -187,8 +187,8 @@ def claim_run(
 		if not conversations.claim(lease.run):
 			raise ConversationBusy(BUSY)
 		admission.check_runs_at_once(request)
-	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
-		raise RunAlreadyOpened(request.origin.event)
+	if request.cause and not trigger_events.claim_cause(request.cause, lease.run):
+		raise RunAlreadyOpened(request.cause.event)
 
 
 def load_run(lease: Lease) -> OpenRun:

@@ -9,7 +9,7 @@ from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.trigger_types import Origin
+from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus, Usage
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
@@ -36,7 +36,7 @@ def insert_run(
 	"""
 	started = status is RunStatus.STARTED
 	worker, lease_until = new_worker(), lease_expiry()
-	origin, routed = request.origin or Origin(""), request.routed
+	cause, routed = request.cause or RunCause(""), request.routed
 	name = insert_row(
 		"Agent Run",
 		{
@@ -52,11 +52,11 @@ def insert_run(
 			"run_as": request.user,
 			"parent_run": request.parent_run,
 			"parent_call": request.parent_call,
-			"trigger": origin.trigger,
-			"caused_by": origin.caused_by,
-			"depth": origin.depth,
-			"reference_doctype": origin.reference_doctype,
-			"reference_name": origin.reference_name,
+			"trigger": cause.trigger,
+			"caused_by": cause.caused_by,
+			"depth": cause.depth,
+			"reference_doctype": cause.reference_doctype,
+			"reference_name": cause.reference_name,
 			"route": routed.route if routed else None,
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,

@@ -14,7 +14,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import MailStatus
-from huf.ai.core.trigger_types import Origin, TriggerEvent, TriggerEventStatus
+from huf.ai.core.trigger_types import RunCause, TriggerEvent, TriggerEventStatus
 from huf.ai.storage.rows import (
 	blank_rows,
 	clip,
@@ -94,18 +94,18 @@ def read_trigger_event(name: str):
 	return frappe.db.get_value(EVENT, name, "*", as_dict=True)
 
 
-def claim_origin(origin: Origin, run: str) -> bool:
+def claim_cause(cause: RunCause, run: str) -> bool:
 	"""Make `run` the run of a queued event or mail; False if it has a run already or is not queued.
 
 	The caller commits this together with the new run, so that an event never gets two runs.
 	"""
 	frappe.db.sql(
-		f"""update `tab{origin.doctype}` set status = %s, run = %s, modified = %s
+		f"""update `tab{cause.doctype}` set status = %s, run = %s, modified = %s
 		where name = %s and status = %s""",
-		(CLAIMED_STATUS[origin.doctype], run, now(), origin.event, TriggerEventStatus.QUEUED.value),
+		(CLAIMED_STATUS[cause.doctype], run, now(), cause.event, TriggerEventStatus.QUEUED.value),
 	)
 	# The update locks the row, so this read stays true until the commit.
-	return frappe.db.get_value(origin.doctype, origin.event, "run") == run
+	return frappe.db.get_value(cause.doctype, cause.event, "run") == run
 
 
 def fail_trigger_event(name: str, reason: str) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
-from huf.ai.core.trigger_types import Origin, TriggerEventStatus, TriggerType
+from huf.ai.core.trigger_types import RunCause, TriggerEventStatus, TriggerType
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
@@ -75,7 +75,7 @@ def build_event_request(row) -> AgentRequest:
 		channel=frappe.scrub(trigger_type or "trigger"),
 		external_id=choose_session(row, trigger_type, per_user),
 		shared=not per_user,
-		origin=Origin(
+		cause=RunCause(
 			row.name, row.trigger, row.caused_by_run, row.depth, row.reference_doctype, row.reference_name
 		),
 	)
