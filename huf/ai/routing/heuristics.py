@@ -4,17 +4,19 @@ Case and accents are ignored. A built-in pattern for the chat does not count if 
 something that only tools can do (`BLOCKING_CONCEPTS`), unless the pattern is sure enough.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from huf.ai.core.timed_pattern import TimedPattern, compile_pattern
 from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts, remove_accents
 from huf.ai.routing.lexicon import Concept
 from huf.ai.routing.patterns import PATTERNS, SURE, Pattern
-from huf.ai.routing.safe_pattern import MAX_MATCHED_CHARS
 from huf.ai.routing.types import Route
 
+PATTERN_TIMEOUT_S = 0.1
+MAX_OWN_CHARS = 300
+"""The site's patterns are matched against this much of a message: even quadratic ones take little time."""
 BLOCKING_CONCEPTS = {
 	Concept.OWN,
 	Concept.NOW,
@@ -43,13 +45,21 @@ def find_match(message: str, own: Iterable[Pattern] = ()) -> PatternMatch | None
 	None if nothing matches, or if two rows of equal confidence contradict each other.
 	"""
 	text = remove_accents(message.strip()[:MAX_MESSAGE_CHARS])
-	return select_strongest(match_patterns(own, text[:MAX_MATCHED_CHARS])) or select_strongest(
+	return select_strongest(match_patterns(own, text[:MAX_OWN_CHARS])) or select_strongest(
 		drop_blocked(match_patterns(PATTERNS, text), message)
 	)
 
 
 def match_patterns(rows: Iterable[Pattern], text: str) -> list[Pattern]:
-	return [row for row in rows if compile_unaccented(row.pattern).search(text)]
+	return [row for row in rows if occurs_in_time(row.pattern, text)]
+
+
+def occurs_in_time(pattern: str, text: str) -> bool:
+	"""Whether a pattern occurs in a text; False if the search takes too long."""
+	try:
+		return compile_unaccented(pattern).occurs_in(text)
+	except TimeoutError:
+		return False
 
 
 def drop_blocked(rows: list[Pattern], message: str) -> list[Pattern]:
@@ -74,5 +84,7 @@ def is_blocked(message: str) -> bool:
 
 
 @lru_cache(maxsize=1_000)
-def compile_unaccented(pattern: str) -> re.Pattern:
-	return re.compile(remove_accents(pattern), re.IGNORECASE | re.DOTALL)
+def compile_unaccented(pattern: str) -> TimedPattern:
+	return compile_pattern(
+		remove_accents(pattern), ignore_case=True, dot_all=True, timeout_s=PATTERN_TIMEOUT_S
+	)

@@ -14,10 +14,7 @@ AGENT, CHAT = Route.AGENT, Route.CHAT
 
 @dataclass(frozen=True)
 class Pattern:
-	"""`language` is a code or "" for all, `reason` a key of `texts.json` or a text, `need` a tool or "".
-
-	A `pattern` from outside this module must pass `safe_pattern.check_safe_pattern`.
-	"""
+	"""`language` is a code or "" for all, `reason` a key of `texts.json` or a text, `need` a tool or ""."""
 
 	language: str
 	pattern: str

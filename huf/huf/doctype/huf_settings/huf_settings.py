@@ -3,12 +3,11 @@ from frappe import _
 from frappe.model.document import Document
 from frappe.utils import flt
 
-from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values, throwing
 from huf.ai.core.stored_secrets import require_secret_again
+from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_personal_fields
-from huf.ai.routing.safe_pattern import check_safe_pattern
 from huf.ai.storage.budgets import recount_budgets
 from huf.ai.tools.call_policy import check_allowed_hosts
 
@@ -58,9 +57,9 @@ class HufSettings(Document):
 			if not 0 <= flt(row.confidence) <= 1:
 				frappe.throw(_("Row {0}: the confidence must be between 0 and 1.").format(row.idx))
 			try:
-				check_safe_pattern(row.pattern or "")
-			except UsageError as error:
-				frappe.throw(_("Row {0}: {1}").format(row.idx, error))
+				compile_pattern(row.pattern or "")
+			except PatternError as error:
+				frappe.throw(_("Row {0}: the pattern cannot be read: {1}.").format(row.idx, error))
 
 	def keep_triggers_changed(self):
 		"""Triggers write this time; a form that was opened earlier must not reset it."""

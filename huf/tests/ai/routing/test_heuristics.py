@@ -158,6 +158,10 @@ class TestPatterns(unittest.TestCase):
 		rows = [Pattern("", "x", route, "", 0.9, "r") for route in Route]
 		self.assertIsNone(select_strongest(rows))
 
+	def test_pattern_of_the_site_that_searches_too_long_does_not_match_and_the_others_decide(self):
+		slow, quick = (Pattern("", each, Route.AGENT, "", 0.9, "r") for each in ("^(a|aa)+$", "a!"))
+		self.assertEqual(find_match("a" * 60 + "!", (slow, quick)).rows, (quick,))
+
 	def test_patterns_of_eight_reasons_cover_four_languages(self):
 		for reason in ("web", "file", "code", "attachment", "explicit", "talk", "definition", "howto"):
 			languages = {row.language for row in PATTERNS if row.reason == reason} - {""}
