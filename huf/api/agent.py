@@ -11,7 +11,7 @@ from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.field_values import split_lines
-from huf.ai.core.request_values import read_json, read_text_list
+from huf.ai.core.request_values import read_json_object, read_text_list
 from huf.ai.core.types import OFFLINE, AgentRequest, RunResult, RunStatus
 from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider, supports_vision
@@ -137,10 +137,9 @@ def create(
 	`doctypes` such as {"ToDo": ["list", "create"]}; `agents`: names of agents that it may call. See
 	`huf.ai.setup.agents.make_agent`.
 	"""
-	values, by_doctype = read_json(values, "values"), read_json(doctypes or {}, "doctypes")
+	values = read_json_object(values, "values")
+	by_doctype = read_json_object(doctypes or {}, "doctypes")
 	names = read_text_list(agents or [], "agents")
-	if not (isinstance(values, dict) and isinstance(by_doctype, dict)):
-		raise UsageError("values and doctypes must be JSON objects.")
 	for table in frappe.get_meta("Agent").get_table_fields():
 		rows = values.get(table.fieldname) or []
 		if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
@@ -158,10 +157,7 @@ def propose(sentence: str):
 @frappe.whitelist(methods=["POST"])
 def create_from_proposal(proposal: dict | str):
 	"""Create the accepted parts of a proposal: {name, tools, trigger, cases}."""
-	accepted = read_json(proposal, "proposal")
-	if not isinstance(accepted, dict):
-		raise UsageError("proposal must be a JSON object.")
-	return create_proposed(accepted)
+	return create_proposed(read_json_object(proposal, "proposal"))
 
 
 @frappe.whitelist(methods=["POST"])

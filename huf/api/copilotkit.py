@@ -25,9 +25,10 @@ from huf.ai.chat.external import (
 	store_image,
 )
 from huf.ai.chat.run_states import may_read_run
+from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.json_text import parse_json
-from huf.ai.core.request_values import parse_request_json
+from huf.ai.core.request_values import read_json_object
 from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
@@ -103,14 +104,10 @@ def read_message(message, messages) -> str:
 
 def read_arguments(arguments) -> dict:
 	"""The arguments of an action, from an object or its JSON. Raises BadRequest."""
-	if isinstance(arguments, str):
-		try:
-			arguments = parse_request_json(arguments)
-		except ValueError:
-			raise BadRequest("arguments is not JSON.") from None
-	if not isinstance(arguments or {}, dict):
-		raise BadRequest("arguments must be an object.")
-	return arguments or {}
+	try:
+		return read_json_object(arguments or {}, "arguments")
+	except UsageError as error:
+		raise BadRequest(str(error)) from None
 
 
 @frappe.whitelist(methods=["POST"])

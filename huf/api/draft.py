@@ -9,8 +9,7 @@ import frappe
 from frappe import _
 
 from huf.ai.chat import approvals
-from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_start, parse_request_json
+from huf.ai.core.request_values import clamp_start, read_json_object
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.actions import list_waiting_mails
 from huf.ai.storage import drafts
@@ -103,7 +102,8 @@ def approve(draft: str, digest: str, arguments: dict | str | None = None):
 
 	Edited arguments are previewed again, and that preview is approved.
 	"""
-	return approvals.approve_call(draft, digest, read_edited_arguments(arguments))
+	edited = None if arguments is None else read_json_object(arguments, "arguments")
+	return approvals.approve_call(draft, digest, edited)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -118,15 +118,3 @@ def describe_for_user(row) -> dict:
 	if described["difference"]:
 		described["difference"] = translate_labels(described["difference"])
 	return {**described, "user": row.owner, "may_answer": may_answer}
-
-
-def read_edited_arguments(arguments: dict | str | None) -> dict | None:
-	if not isinstance(arguments, str):
-		return arguments
-	try:
-		value = parse_request_json(arguments)
-	except ValueError:
-		value = None
-	if not isinstance(value, dict):
-		raise UsageError("The arguments must be one JSON object.")
-	return value

@@ -7,7 +7,7 @@ import frappe
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
-from huf.ai.core.request_values import clamp_start, read_json
+from huf.ai.core.request_values import clamp_start, read_json_object
 from huf.ai.mail import actions, delivery, oauth, review
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
@@ -92,10 +92,7 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 
 
 def read_rule_values(values: dict | str | None) -> dict | None:
-	read = read_json(values, "values") if values else None
-	if read and not isinstance(read, dict):
-		raise UsageError("values must be an object with the fields of a rule.")
-	return read
+	return read_json_object(values, "values") if values else None
 
 
 @frappe.whitelist(methods=["POST"])

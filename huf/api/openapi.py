@@ -5,7 +5,7 @@ from frappe import _
 from frappe.utils import cint
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import read_json, read_text_list
+from huf.ai.core.request_values import read_text_list, read_text_map
 from huf.ai.setup import openapi_document, openapi_import
 
 TOOL = "Agent Tool Function"
@@ -47,7 +47,7 @@ def create(
 		base_url=base_url,
 		prefix=prefix,
 		digest=digest,
-		headers=read_given_headers(headers),
+		headers=read_text_map(headers or {}, "headers"),
 		replace=read_text_list(replace or [], "replace"),
 		allow_private=bool(cint(allow_private)),
 	)
@@ -60,10 +60,3 @@ def read_document(url: str, content: str, allow_private: bool | int | str) -> di
 		raise UsageError(_("Enter the URL of an OpenAPI document, or its text."))
 	text = content or openapi_document.fetch_text(url, bool(cint(allow_private)))
 	return openapi_document.parse_document(text)
-
-
-def read_given_headers(given: dict | str | None) -> dict[str, str]:
-	headers = read_json(given or {}, "headers")
-	if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
-		raise UsageError("headers must be an object whose values are texts.")
-	return headers

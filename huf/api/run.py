@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_start, clip_search
+from huf.ai.core.request_values import clamp_start, clip_search, read_text_map
 from huf.ai.evals import reruns
 from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, model_input, replay
@@ -98,7 +98,7 @@ def replay_run(run: str):
 @frappe.whitelist(methods=["POST"])
 def rerun(run: str, step: int, edits: dict | str):
 	"""Run an ended run again from a step with edited messages, as dry runs: see `huf.ai.evals.reruns`."""
-	return reruns.rerun(run, step, reruns.read_edits(edits))
+	return reruns.rerun(run, step, read_text_map(edits, "edits"))
 
 
 @frappe.whitelist(methods=["POST"])

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.core.request_values import read_json, read_text_list
+from huf.ai.core.request_values import read_json_object, read_text_list
 from huf.ai.setup import doctype_requests
 from huf.ai.setup.tool_check import try_tool
 from huf.ai.setup.tool_templates import make_tools
@@ -64,4 +64,4 @@ def ask_for_doctype(request: str):
 @frappe.whitelist(methods=["POST"])
 def try_it(tool: str, user: str, arguments: dict | str | None = None, send: bool = False):
 	"""Dry-run a tool as another user, for System Managers. See `huf.ai.setup.tool_check.try_tool`."""
-	return try_tool(tool, user, read_json(arguments or "{}", "arguments"), send)
+	return try_tool(tool, user, read_json_object(arguments or {}, "arguments"), send)

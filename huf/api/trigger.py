@@ -1,13 +1,11 @@
 """Endpoints about triggers, for people who configure them and for buttons that fire them."""
 
-from typing import Any
-
 import frappe
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
-from huf.ai.core.request_values import clamp_start, parse_request_json, read_json
+from huf.ai.core.request_values import clamp_start, parse_request_json, read_json_object
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
@@ -111,7 +109,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
 	`huf.ai.triggers.backtest.backtest_trigger`.
 	"""
-	doc = get_permitted(TRIGGER, trigger) if trigger else unsaved(read_json(values, "values") or {})
+	doc = get_permitted(TRIGGER, trigger) if trigger else unsaved(read_json_object(values or {}, "values"))
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
 	return backtest_trigger(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
@@ -153,11 +151,11 @@ def parse_payload(payload):
 		return payload
 
 
-def unsaved(values: Any):
+def unsaved(values: dict):
 	"""An unsaved trigger, validated as far as a backtest needs it."""
 	frappe.has_permission(TRIGGER, "create", throw=True)
 	links = ("reference_doctype", "run_as")
-	if not isinstance(values, dict) or not all(isinstance(values.get(name), str | None) for name in links):
+	if not all(isinstance(values.get(name), str | None) for name in links):
 		raise UsageError("values must be an object with the fields of a trigger.")
 	doc = frappe.get_doc({**values, "doctype": TRIGGER})
 	check_field_values(doc)

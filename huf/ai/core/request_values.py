@@ -32,6 +32,22 @@ def read_json(given: Any, name: str) -> Any:
 	return value if isinstance(value, str) else frappe.parse_json(value)
 
 
+def read_json_object(given: Any, name: str) -> dict:
+	"""An object, which may be JSON. Raises UsageError."""
+	value = read_json(given, name)
+	if not isinstance(value, dict):
+		raise UsageError(f"{name} must be a JSON object.")
+	return value
+
+
+def read_text_map(given: Any, name: str) -> dict[str, str]:
+	"""An object whose values are texts, which may be JSON. Raises UsageError."""
+	values = read_json_object(given, name)
+	if not all(isinstance(each, str) for each in values.values()):
+		raise UsageError(f"The values of {name} must be texts.")
+	return values
+
+
 def read_text_list(given: Any, name: str) -> list[str]:
 	"""A list of texts, which may be JSON. Raises UsageError."""
 	values = read_json(given, name)

@@ -1,7 +1,6 @@
 """Runs a run again from one of its steps, with edited messages: the model is called, tools run dry."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import frappe
 from frappe import _
@@ -11,7 +10,6 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.json_text import to_text
-from huf.ai.core.request_values import parse_request_json
 from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult
 from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.cases import EvalCase
@@ -159,14 +157,3 @@ def summarize_step(step: dict | None) -> dict | None:
 		for call in step["tool_calls"]
 	]
 	return {"text": step["model_calls"][0]["text"], "calls": calls}
-
-
-def read_edits(edits: Any) -> dict[str, str]:
-	"""Edits as they come from outside. Raises UsageError."""
-	try:
-		values = parse_request_json(edits) if isinstance(edits, str) else edits
-	except ValueError:
-		values = None
-	if not isinstance(values, dict) or not all(isinstance(text, str) for text in values.values()):
-		raise UsageError(_("The edits must be an object whose values are texts."))
-	return {str(place): text for place, text in values.items()}

@@ -14,7 +14,7 @@ from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
-from huf.ai.core.request_values import read_json
+from huf.ai.core.request_values import read_json_object
 from huf.ai.dry_run.diff import DOCSTATUS_LABELS, translate_labels
 from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
@@ -233,8 +233,8 @@ def list_targets(plans: list[DocumentPlan]) -> list[Target]:
 
 def check_decisions(decisions: Decisions | str | None) -> Decisions:
 	"""Raises UsageError for invalid decisions."""
-	read = read_json(decisions or {}, "decisions")
-	if not isinstance(read, dict) or not all(each in (KEEP, RESTORE) for each in read.values()):
+	read = read_json_object(decisions or {}, "decisions")
+	if not all(each in (KEEP, RESTORE) for each in read.values()):
 		raise UsageError(f"decisions must map keys of conflicts to {KEEP} or {RESTORE}.")
 	return read
 

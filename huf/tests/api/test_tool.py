@@ -106,6 +106,8 @@ class TestTrying(SiteTestCase):
 		result = tool.try_it(name, user)
 		self.assertEqual((result["ok"], result["difference"]), (False, None))
 		self.assertIn("fit the tool", tool.try_it(name, user, {"limit": "many"})["text"])
+		with self.assertRaisesRegex(UsageError, "arguments must be a JSON object"):
+			tool.try_it(name, user, "[1]")
 
 	def test_a_tried_external_request_is_previewed_and_sent_only_on_demand(self):
 		with ModelServer(strict=False) as server:
