@@ -23,6 +23,7 @@ from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, MessageRe
 from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
+from huf.ai.storage.outgoing_mail import mail_job_id
 from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
@@ -203,10 +204,6 @@ def enqueue_mail(name: str, attempt: int = 0, after_commit: bool = True) -> bool
 		after_commit=after_commit,
 		mail=name,
 	)
-
-
-def mail_job_id(name: str, attempt: int = 0) -> str:
-	return f"huf-mail-{name}-{attempt}"
 
 
 # --- IMAP ---

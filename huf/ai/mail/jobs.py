@@ -18,7 +18,7 @@ from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
-from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses, mail_job_id
+from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses
 from huf.ai.mail.message import Attachment, MailMessage, parse_headers, parse_message
 from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
@@ -35,7 +35,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage.jobs import is_job_waiting
-from huf.ai.storage.outgoing_mail import enqueue_sending
+from huf.ai.storage.outgoing_mail import enqueue_sending, mail_job_id
 
 MAX_REPLY_RECIPIENTS = 10
 """Limit for Reply-To, which may name any number of addresses."""

@@ -39,7 +39,7 @@ def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms:
 	journal.write_reply()
 	manager = run.manager
 	result = store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
-	return add_decision(run, result) if run.request.routed else result
+	return add_decision(run, result)
 
 
 def check_claims(run: OpenRun, answer: str) -> list[dict]:
@@ -52,7 +52,9 @@ def check_claims(run: OpenRun, answer: str) -> list[dict]:
 
 
 def add_decision(run: OpenRun, result: RunResult) -> RunResult:
-	"""The result of a routed run, with the router's decision if there was one."""
+	"""The result, with the router's decision if there was one."""
+	if not run.request.routed:
+		return result
 	return replace(result, route=read_decisions([run.name]).get(run.name))
 
 
@@ -65,7 +67,7 @@ def describe_waiting(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunR
 	"""The result of a run that waits for a person; its lease has been released."""
 	result = describe_open(run, RunStatus.WAITING, read_recorded(run.name), duration_ms)
 	result = replace(result, drafts=tuple(drafts))
-	return add_decision(run, result) if run.request.routed else result
+	return add_decision(run, result)
 
 
 def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) -> RunResult:

@@ -9,7 +9,6 @@ here must survive a worker that is killed at any commit (tests/crash).
 """
 
 import asyncio
-import hashlib
 import json
 import time
 from collections import Counter
@@ -45,6 +44,7 @@ from huf.ai.storage.rows import (
 	MAX_ID_CHARS,
 	clip,
 	commit_before_effect,
+	digest,
 	insert_row,
 	log_unexpected_error,
 	shorten_id,
@@ -132,7 +132,7 @@ class RunJournal:
 		here.
 		"""
 		identity = f"{self.run}\n{call.key}\n{self.call_counts[call.key]}"
-		self.keys[call.position] = hashlib.sha256(identity.encode()).hexdigest()[:32]
+		self.keys[call.position] = digest(identity)
 		self.call_counts[call.key] += 1
 		return self.recorded.tool_result(step, call) if self.recorded.calls else None
 

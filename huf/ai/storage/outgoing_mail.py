@@ -67,7 +67,12 @@ def enqueue_sending(name: str, attempt: int = 0, after_commit: bool = True) -> b
 		"huf.ai.mail.outbox.send_approved_mail",
 		queue="short",
 		timeout=SENDING_TIMEOUT_S,
-		job_id=f"huf-mail-{name}-{attempt}",
+		job_id=mail_job_id(name, attempt),
 		after_commit=after_commit,
 		mail=name,
 	)
+
+
+def mail_job_id(name: str, attempt: int = 0) -> str:
+	"""The ID of the job that answers or sends a mail."""
+	return f"huf-mail-{name}-{attempt}"

@@ -116,7 +116,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> list[
 			"ended_at": ended,
 			"modified": ended,
 			"lease_until": None,
-			"transcript_digest": digest(recorded.transcript()),
+			"transcript_digest": digest_transcript(outcome),
 			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
 			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
 		},

@@ -11,6 +11,8 @@ import frappe
 from frappe.sessions import delete_session
 from frappe.utils import today
 
+from huf.ai.storage.rows import digest
+
 ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
 """Finds the address in a session's data, which is JSON or, on a bench, the repr of a dict."""
 OWN_FIELDS = ("first_name", "last_name", "language", "new_password")
@@ -81,7 +83,7 @@ def list_sessions(user: str) -> list:
 
 def name_session(sid: str) -> str:
 	"""An ID of a session that pages may see, because it cannot be used to sign in."""
-	return hashlib.sha256(f"name of {sid}".encode()).hexdigest()[:32]
+	return digest(f"name of {sid}")
 
 
 def read_session_address(sessiondata: str | None) -> str | None:
