@@ -24,6 +24,18 @@ MESSAGES_AFTER_S = 1.0
 """How long the messages of a step may wait to be written with the next step's. Until then the journal has
 them.
 """
+MESSAGE_FIELDS = [
+	"sequence",
+	"role",
+	"kind",
+	"content",
+	"run",
+	"step",
+	"tool_name",
+	"tool_call_id",
+	"attachments",
+	"attached_text",
+]
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 SHARED_OWNER = "Administrator"
 """Owner of shared conversations, so that only users who may see every conversation see them."""
@@ -223,19 +235,9 @@ class ConversationManager:
 
 		Tool calls are kept together with their results.
 		"""
-		# Errors are for people: a model that reads about its failures keeps mentioning them.
-		filters: dict = {"conversation": self.conversation, "kind": ["!=", "Error"]}
-		if without:
-			filters["run"] = ["not in", list(without)]
-		rows = frappe.get_all(
-			"Agent Message",
-			filters=filters,
-			fields=["role", "kind", "content", "run", "step", "tool_call_id"],
-			order_by="sequence desc",
-			limit=limit,
-		)
+		rows = read_message_rows(self.conversation or "", 0, without, "sequence desc", limit)[::-1]
 		# Leave out messages that the retention policy has blanked.
-		return to_model_messages(sort_by_run([row for row in rows[::-1] if row.content is not None]))
+		return to_model_messages(sort_by_run([row for row in rows if row.content is not None]))
 
 	def persist_conversation(self) -> None:
 		"""Commit, so that other connections and open pages see the messages."""
@@ -252,6 +254,31 @@ def build_message_row(role: str, content: str, kind: str = "Message", step: int 
 		"tool_name": None,
 		"tool_call_id": None,
 	}
+
+
+def read_message_rows(
+	conversation: str, after: int, without: Sequence[str], order_by: str, limit: int
+) -> list:
+	"""Agent Message rows after a sequence number, without those of the runs `without`."""
+	return frappe.get_all(
+		"Agent Message",
+		message_filters(conversation, after, without),
+		MESSAGE_FIELDS,
+		order_by=order_by,
+		limit=limit,
+	)
+
+
+def message_filters(conversation: str, after: int, without: Sequence[str]) -> list[list]:
+	"""Filters for messages after a sequence number. Excludes errors: a model that reads about its failures
+	keeps mentioning them.
+	"""
+	filters: list[list] = [
+		["conversation", "=", conversation],
+		["kind", "!=", "Error"],
+		["sequence", ">", after],
+	]
+	return [*filters, ["run", "not in", list(without)]] if without else filters
 
 
 def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:

@@ -13,22 +13,15 @@ import frappe
 
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.types import PAST
-from huf.ai.storage.conversations import sort_by_run, to_model_messages
+from huf.ai.storage.conversations import (
+	message_filters,
+	read_message_rows,
+	sort_by_run,
+	to_model_messages,
+)
 from huf.ai.storage.rows import clip_line, update_row
 
 SUMMARY_GONE = "The beginning of the conversation is no longer stored."
-MESSAGE_FIELDS = [
-	"sequence",
-	"role",
-	"kind",
-	"content",
-	"run",
-	"step",
-	"tool_name",
-	"tool_call_id",
-	"attachments",
-	"attached_text",
-]
 MAX_QUOTED_MESSAGES = 5
 MAX_QUOTE_CHARS = 60
 MIN_MESSAGE_CHARS = 80
@@ -80,31 +73,6 @@ def read_summary(conversation: str) -> tuple[str | None, int]:
 	"""(summary of the earlier messages, sequence number of the last one it covers)."""
 	row = frappe.db.get_value("Agent Conversation", conversation, ["summary", "summarised_until"])
 	return (row[0], row[1] or 0) if row else (None, 0)
-
-
-def read_message_rows(
-	conversation: str, after: int, without: Sequence[str], order_by: str, limit: int
-) -> list:
-	"""Agent Message rows after a sequence number, without those of the runs `without`."""
-	return frappe.get_all(
-		"Agent Message",
-		message_filters(conversation, after, without),
-		MESSAGE_FIELDS,
-		order_by=order_by,
-		limit=limit,
-	)
-
-
-def message_filters(conversation: str, after: int, without: Sequence[str]) -> list[list]:
-	"""Filters for messages after a sequence number. Excludes errors: a model that reads about its failures
-	keeps mentioning them.
-	"""
-	filters: list[list] = [
-		["conversation", "=", conversation],
-		["kind", "!=", "Error"],
-		["sequence", ">", after],
-	]
-	return [*filters, ["run", "not in", list(without)]] if without else filters
 
 
 def find_cut(rows: list, max_place: int) -> int:
