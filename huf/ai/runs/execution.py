@@ -59,17 +59,14 @@ MAX_DEPTH = 3
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run until it ends, waits for a person, or is held by a stop. Raises LeaseLost."""
-	if not telemetry.is_on():
-		return await work_on_run(run, listeners, RunJournal)
-	return await trace_run(run, work_on_run(run, listeners, TracedJournal))
+	work = work_on_run(run, listeners)
+	return await (trace_run(run, work) if telemetry.is_on() else work)
 
 
-async def work_on_run(
-	run: OpenRun, listeners: Iterable[Listener], journal_type: type[RunJournal]
-) -> RunResult:
+async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
-	started, journal = time.monotonic(), make_journal(run, journal_type)
+	started, journal = time.monotonic(), make_journal(run)
 	# From here on changes belong to this run, and its lease is renewed together with its caller's.
 	caller, run.lease.caller = frappe.flags.huf_run, frappe.flags.huf_lease
 	frappe.flags.huf_run, frappe.flags.huf_lease = run.name, run.lease
@@ -195,10 +192,10 @@ def choose_review(run: OpenRun) -> Review | None:
 	return lambda step, answer: build_correction(run.name, answer, run.messages, step, step in sent_back)
 
 
-def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:
+def make_journal(run: OpenRun) -> RunJournal:
 	manager = run.manager
 	limits = read_limits(run.name, run.request.agent, run.request.user, run.request.parent_run)
-	journal = journal_type(
+	parts = (
 		run.lease,
 		manager.provider,
 		manager.model,
@@ -207,9 +204,7 @@ def make_journal(run: OpenRun, journal_type: type[RunJournal]) -> RunJournal:
 		limits,
 		CallChanges(),
 	)
-	if isinstance(journal, TracedJournal):
-		journal.has_contents = keeps_contents(run)
-	return journal
+	return TracedJournal(keeps_contents(run), *parts) if telemetry.is_on() else RunJournal(*parts)
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:

@@ -119,10 +119,9 @@ def in_trace(context: Context | None) -> Iterator[None]:
 class TracedJournal(RunJournal):
 	"""A journal that also traces each model call and tool call."""
 
-	has_contents = False
-
-	def __init__(self, *args: Any):
+	def __init__(self, has_contents: bool, *args: Any):
 		super().__init__(*args)
+		self.has_contents = has_contents
 		self.spans: dict[int | str, OpenSpan] = {}
 		"""Those of open calls: of tools by their position, and MODEL."""
 
