@@ -131,11 +131,22 @@ class AgentManager:
 		model = self.tiers and self.tiers.next(is_unreachable)
 		return choose_model(self.agent_doc, None, model) if model else None
 
-	def make_guards(self, timeout_s: float, steps: int | None = None) -> list[Guard]:
-		"""The guards of a loop that begins now and is no run of its own, such as an eval."""
+	def make_guards(
+		self,
+		timeout_s: float,
+		steps: int | None = None,
+		*others: Guard,
+		nudge: str | None = None,
+		spent_s: float = 0,
+	) -> list[Guard]:
+		"""The guards of a loop that begins now, in the order in which they are checked.
+
+		`nudge`: what the model reads after its last step. `spent_s`: how much of the time is over already.
+		"""
 		return [
-			StepCap(steps or self.steps),
-			Deadline(timeout_s, time.monotonic()),
+			StepCap(steps or self.steps, nudge),
+			*others,
+			Deadline(timeout_s, time.monotonic() - spent_s),
 			ToolFailures(self.settings.max_tool_failures),
 			Stall(self.agent_doc.stall_message or NUDGE),
 		]

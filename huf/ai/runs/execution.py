@@ -23,7 +23,7 @@ from huf.ai.core.types import (
 	Usage,
 )
 from huf.ai.loop.engine import CUT_BY
-from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
+from huf.ai.loop.guards import SUM_UP, Cancelled, Deadline, Guard
 from huf.ai.loop.run_context import Review, RunContext
 from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.approvals import Approvals
@@ -160,7 +160,8 @@ async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter
 	manager, messages, spent = run.manager, run.messages, run.recorded.spent
 	agent = manager.prepare_agent(run_child)
 	emit.tools = agent.tools
-	guards, review = make_guards(run, journal), choose_review(run)
+	cancelled, spent_s = Cancelled(journal.cancel_requested), run.recorded.seconds
+	guards = manager.make_guards(timeout_of(run), None, cancelled, nudge=SUM_UP, spent_s=spent_s)
 	approvals = Approvals(agent.tools, journal, guards, emit, run.is_resumed)
 	if manager.model != OFFLINE:
 		agent = add_file_reader(agent, messages, run.conversation)
@@ -175,7 +176,7 @@ async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter
 		approve=approvals.approve,
 		is_streamed=emit.is_watched,
 		larger_model=manager.escalate,
-		review=review,
+		review=choose_review(run),
 	)
 	outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
 	outcome.usage = outcome.usage + spent
@@ -228,18 +229,6 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	mark_conversations([run.conversation], opening.origins)
 	store_opening(run.name, opening.stored)
 	return opening.messages, usage
-
-
-def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
-	"""The guards of a run, in the order in which they are checked."""
-	manager = run.manager
-	return [
-		StepCap(manager.steps, SUM_UP),
-		Cancelled(journal.cancel_requested),
-		Deadline(timeout_of(run), time.monotonic() - run.recorded.seconds),
-		ToolFailures(manager.settings.max_tool_failures),
-		Stall(manager.agent_doc.stall_message or NUDGE),
-	]
 
 
 def timeout_of(run: OpenRun) -> int:
