@@ -10,7 +10,6 @@ is ignored. So are sampling parameters, which the agent sets.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import wraps
 from typing import Any
 
 import frappe
@@ -31,7 +30,7 @@ from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.rows import digest
-from huf.api.wire.json_body import BadRequest, check_content_type, json_response, read_flag, read_string
+from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string, refusing_with
 from huf.api.wire.openai import (
 	NOT_ENDED,
 	ONLY_TEXT_AND_IMAGES,
@@ -63,24 +62,6 @@ class NotFound(Exception):
 	"""The user has no such response or conversation."""
 
 
-def refusing_as_openai(function):
-	"""Convert refusals to OpenAI's errors.
-
-	Each rolls back first: Frappe commits the writes of a request that ends with a response.
-	"""
-
-	@wraps(function)
-	def answer(*args, **kwargs):
-		try:
-			check_content_type()
-			return function(*args, **kwargs)
-		except (BadRequest, NotFound, frappe.DoesNotExistError, frappe.PermissionError, UsageError) as error:
-			frappe.db.rollback()
-			return describe_refusal(error)
-
-	return answer
-
-
 def describe_refusal(error: Exception) -> Response:
 	if isinstance(error, ModelNotFound):
 		return openai_error(404, str(error), "model_not_found")
@@ -91,6 +72,11 @@ def describe_refusal(error: Exception) -> Response:
 	if isinstance(error, frappe.PermissionError):
 		return openai_error(403, read_refusal(error) or "You may not do this.", "permission_denied")
 	return openai_error(429 if isinstance(error, TooManyRuns) else 400, str(error))
+
+
+refusing_as_openai = refusing_with(
+	describe_refusal, BadRequest, NotFound, frappe.DoesNotExistError, frappe.PermissionError, UsageError
+)
 
 
 @frappe.whitelist(methods=["GET"])

@@ -28,11 +28,7 @@ def json_error(status: int, code: str, error: str, suggestion: str) -> Response:
 
 
 def refusal_response(error: Exception) -> Response:
-	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else.
-
-	Rolls back: Frappe commits what was written before the refusal, because the request ends with a response.
-	"""
-	frappe.db.rollback()
+	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else."""
 	if isinstance(error, BadRequest):
 		return json_error(400, "BAD_REQUEST", str(error), "Send a JSON body as the endpoint describes it.")
 	if isinstance(error, UsageError):
@@ -43,18 +39,28 @@ def refusal_response(error: Exception) -> Response:
 	return json_error(403, "NOT_PERMITTED", read_refusal(error), suggestion)
 
 
-def refusing(function: Callable) -> Callable:
-	"""An endpoint that answers requests it refuses with `refusal_response`."""
+def refusing_with(respond: Callable[[Exception], Response], *errors: type[Exception]) -> Callable:
+	"""A decorator for an endpoint that refuses a request by one of these errors, with its response.
 
-	@wraps(function)
-	def answer(*args, **kwargs):
-		try:
-			check_content_type()
-			return function(*args, **kwargs)
-		except (BadRequest, UsageError, frappe.PermissionError) as error:
-			return refusal_response(error)
+	It rolls back first: Frappe commits the writes of a request that ends with a response.
+	"""
 
-	return answer
+	def decorate(function: Callable) -> Callable:
+		@wraps(function)
+		def answer(*args, **kwargs):
+			try:
+				check_content_type()
+				return function(*args, **kwargs)
+			except errors as error:
+				frappe.db.rollback()
+				return respond(error)
+
+		return answer
+
+	return decorate
+
+
+refusing = refusing_with(refusal_response, BadRequest, UsageError, frappe.PermissionError)
 
 
 def check_content_type() -> None:
