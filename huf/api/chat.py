@@ -65,7 +65,7 @@ def rejoin(run: str, after: int = 0):
 
 	After a `run_started` with `kept_steps`, drop the text of later steps: those steps run again.
 	"""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	get_permitted("Agent Run", run)
 	return stream_events(follow_run_events(run, read_last_event_id() or after))
 
 

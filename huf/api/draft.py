@@ -9,6 +9,7 @@ import frappe
 from frappe import _
 
 from huf.ai.chat import approvals
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.request_values import clamp_start, read_json_object
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.actions import list_waiting_mails
@@ -50,7 +51,7 @@ def get_draft(draft: str):
 	`user` is the user the call acts as. `text`: the model's text beside the call. `turn`: the drafts of the
 	same turn that the user may read, including this one, in the order of the calls.
 	"""
-	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
+	get_permitted(drafts.DRAFT, draft)
 	row = drafts.read_draft(draft)
 	turn = [each for each in drafts.read_drafts(row.run).values() if each.step == row.step]
 	readable = [each for each in turn if frappe.has_permission(drafts.DRAFT, "read", doc=each.name)]

@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import from_runs, history, pending_changes
 from huf.ai.evals.runner import MAX_TIMES, check_models
@@ -71,5 +72,5 @@ def discard_changes(agent: str):
 
 
 def check_manageable(agent: str) -> None:
-	frappe.get_doc("Agent", agent).check_permission("write")
+	get_permitted("Agent", agent, "write")
 	frappe.has_permission(CASE, "read", throw=True)

@@ -5,6 +5,7 @@ Files are uploaded by Frappe's API.
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.request_values import clamp_start, read_json
 from huf.ai.knowledge import overview
 from huf.ai.knowledge.indexing import request_index
@@ -22,7 +23,7 @@ def get_sources():
 @frappe.whitelist(methods=["GET"])
 def get_items(source: str, start: int = 0, limit: int = 50):
 	"""The items of a source that the user may read: see `huf.ai.knowledge.overview.list_items`."""
-	frappe.get_doc(SOURCE, source).check_permission("write")
+	get_permitted(SOURCE, source, "write")
 	return overview.list_items(source, clamp_start(start), max(1, limit))
 
 
@@ -40,7 +41,7 @@ def search(query: str, sources: list | str | None = None, limit: int = 6):
 @frappe.whitelist(methods=["POST"])
 def index(source: str, again: bool = False):
 	"""Queue a job that indexes a source; with `again`, unchanged items as well."""
-	frappe.get_doc(SOURCE, source).check_permission("write")
+	get_permitted(SOURCE, source, "write")
 	request_index(source, again)
 	return {"enqueued": True}
 

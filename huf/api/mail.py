@@ -128,7 +128,7 @@ def finish_sign_in(mailbox: str):
 @frappe.whitelist(methods=["POST"])
 def sync_mailbox(mailbox: str):
 	"""Queue a job that fetches a mailbox's new mail."""
-	frappe.get_doc(MAILBOX, mailbox).check_permission("write")
+	get_permitted(MAILBOX, mailbox, "write")
 	frappe.enqueue("huf.ai.agent_email.sync_mailbox", queue="long", mailbox=mailbox)
 	return {"enqueued": True}
 
@@ -211,7 +211,7 @@ def run_again(mail: str):
 @frappe.whitelist(methods=["GET"])
 def get_tool_calls_log(run: str):
 	"""The tool calls of a run: [{tool, arguments, result, iteration}]."""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	get_permitted("Agent Run", run)
 	return read_tool_log(run)
 
 

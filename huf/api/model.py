@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.providers.local_servers import fetch_server_models, find_local_servers
 from huf.ai.providers.models import list_provider_models
 from huf.ai.setup import models
@@ -48,5 +49,5 @@ def connect(
 @frappe.whitelist(methods=["POST"])
 def check(model: str):
 	"""Test a model and how it calls tools; see `huf.ai.setup.model_check.try_model`."""
-	frappe.get_doc(MODEL, model).check_permission("write")
+	get_permitted(MODEL, model, "write")
 	return try_model(model)

@@ -5,6 +5,7 @@ from datetime import date, datetime, time
 import frappe
 
 from huf.ai.chat import approvals, messages
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start, clip_search, read_text_map
 from huf.ai.evals import reruns
@@ -104,14 +105,14 @@ def rerun(run: str, step: int, edits: dict | str):
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
 	"""Request a run's cancellation, at its next step or, while it waits, at once."""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	get_permitted("Agent Run", run)
 	approvals.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
 	"""Continue a run that reached its step or time limit as a new background run: {run, conversation}."""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	get_permitted("Agent Run", run)
 	return messages.continue_in_background(run)
 
 

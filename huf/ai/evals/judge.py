@@ -6,16 +6,16 @@ from typing import Any
 
 from huf.ai.agents.runnable import RunnableAgent
 from huf.ai.core.attachments import opening_messages
-from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.settings import get_settings
 from huf.ai.core.types import RunStatus
 from huf.ai.evals.budgeted_journal import BudgetedJournal
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.masking import make_masker, masks_for
-from huf.ai.providers.models import is_local_provider
+from huf.ai.providers.models import get_model_row, is_local_provider
 from huf.ai.runs.provider import RunProvider
 
 INSTRUCTIONS = (
@@ -39,9 +39,7 @@ def judge_answer(
 	model = model or get_settings().default_model
 	if not model:
 		return NO_JUDGE.format(question=question)
-	row = find_cached("AI Model", model)
-	if not row:
-		raise UsageError(f"There is no AI Model {model!r} to judge by.")
+	row = get_model_row(model)
 	calls = [{"tool": each.tool, "arguments": each.arguments, "ok": each.ok} for each in trace.calls]
 	subject = {"question": question, "asked": prompt, "calls": calls, "answer": trace.answer}
 	message = json.dumps(subject, ensure_ascii=False, default=str)

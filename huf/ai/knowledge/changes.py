@@ -6,6 +6,7 @@ Every save of every document comes through here; for a DocType without a source 
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import is_installing
 from huf.ai.dry_run.isolation import is_dry_run
@@ -70,7 +71,7 @@ def check_file(doc, method: str | None = None) -> None:
 	is_trusted = doc.flags.ignore_permissions or frappe.flags.in_web_form
 	is_searched = doctype == SOURCE or (not is_trusted and covers_files_of(doctype))
 	if name and is_new_place and is_searched and frappe.db.exists(doctype, name):
-		frappe.get_doc(doctype, name).check_permission("write")
+		get_permitted(doctype, name, "write")
 
 
 def covers_files_of(doctype: str) -> bool:

@@ -9,6 +9,7 @@ messages of others.
 import frappe
 from frappe.utils import getdate, today
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import FACTS
 from huf.ai.knowledge import fulltext, ranking
@@ -79,7 +80,7 @@ def extend_fact(row: dict, expires_on: str | None) -> str:
 	may not create such a fact.
 	"""
 	if row["expires_on"] and (not expires_on or getdate(expires_on) > getdate(row["expires_on"])):
-		frappe.get_doc(MEMORY, row["name"]).check_permission("create")
+		get_permitted(MEMORY, row["name"], "create")
 		update_cached_row(MEMORY, row["name"], {"expires_on": expires_on})
 	return row["name"]
 

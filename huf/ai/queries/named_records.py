@@ -8,6 +8,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.json_text import parse_result
 from huf.ai.queries.runs import read_call_rows
 
@@ -22,7 +23,7 @@ def list_named_records(run: str) -> list[dict]:
 
 	Raises PermissionError for a run that the user may not read.
 	"""
-	frappe.get_doc("Agent Run", run).check_permission("read")
+	get_permitted("Agent Run", run)
 	title_fields: dict[str, str | None] = {}
 	found: dict[tuple[str, str], str | None] = {}
 	for doctype, name, row in read_names(run):

@@ -10,6 +10,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import ENDED_STATUSES, CallStatus, RunStatus
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
@@ -75,7 +76,7 @@ class RunStore:
 			"error_message": clip(record.error),
 		}
 		if frappe.db.exists("Agent Run", record.run_id):
-			frappe.get_doc("Agent Run", record.run_id).check_permission("read")
+			get_permitted("Agent Run", record.run_id)
 			update_row("Agent Run", record.run_id, values)
 			return
 		user = frappe.session.user

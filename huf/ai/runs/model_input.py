@@ -5,10 +5,10 @@ tool.
 import json
 from typing import Any
 
-import frappe
 from frappe import _
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.types import ModelReply
 from huf.ai.loop.model import FreeModel
@@ -39,7 +39,7 @@ def read_model_input(run: str, step: int) -> dict:
 	Raises UsageError if the record does not reach that step, PermissionError.
 	"""
 	row = read_ended_run(run)
-	frappe.get_doc("Agent", row.agent).check_permission("write")
+	get_permitted("Agent", row.agent, "write")
 	recorded = read_recorded(run)
 	journal = ReplayJournal(recorded, replies=False)
 	model = InputRecorder(recorded, journal)

@@ -14,8 +14,9 @@ from frappe import _
 
 from huf.ai.core.arguments import parse_arguments, strip_fence
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError, UsageError
-from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.settings import get_settings
 from huf.ai.providers import litellm
+from huf.ai.providers.models import get_model_row
 from huf.ai.setup.proposal_doctypes import RIGHTS, Candidate, find_candidates
 from huf.ai.setup.proposal_templates import write_template
 from huf.ai.storage.standalone_calls import complete_within_budget
@@ -75,9 +76,7 @@ def propose_agent(sentence: str) -> dict:
 
 def propose_by_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dict:
 	"""The model's proposal, unchecked. Raises ModelError, UsageError for an answer that is not JSON."""
-	row = find_cached("AI Model", model)
-	if not row:
-		raise UsageError(_("There is no AI Model {0}.").format(model))
+	row = get_model_row(model)
 	call = litellm.build_call_arguments(row.provider, model, {"max_tokens": MAX_ANSWER_TOKENS}, False)
 	doctypes = [{"doctype": each.name, "label": each.label, "kinds": list(each.kinds)} for each in candidates]
 	prompt = json.dumps({"request": sentence, "doctypes": doctypes}, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.storage.untrusted_records import clear_record, is_outsider
 
 NOT_FOR_OUTSIDERS = "Portal users cannot trust a record. Ask a user of the site to look at it."
@@ -16,7 +17,7 @@ def trust_record(doctype: str, name: str) -> bool:
 	if is_outsider(frappe.session.user):
 		raise frappe.PermissionError(NOT_FOR_OUTSIDERS)
 	frappe.get_meta(doctype)  # get_doc raises ImportError for a DocType that is gone
-	frappe.get_doc(doctype, name).check_permission("write")
+	get_permitted(doctype, name, "write")
 	is_cleared = clear_record(doctype, name, frappe.session.user)
 	frappe.db.commit()
 	return is_cleared

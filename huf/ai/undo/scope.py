@@ -9,6 +9,7 @@ import frappe
 from frappe import _
 from frappe.utils import get_datetime
 
+from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import parse_result
 from huf.ai.core.request_values import read_json
@@ -157,7 +158,7 @@ def find_runs(scope: UndoSelection) -> list[str]:
 		for name in names:
 			if not frappe.db.exists("Agent Run", name):
 				raise UsageError(_("There is no run {0}.").format(name))
-			frappe.get_doc("Agent Run", name).check_permission("read")
+			get_permitted("Agent Run", name)
 	else:
 		chosen = {**choose_runs(scope), "is_undo": 0}
 		still = list_run_names({**chosen, "status": ["in", OPEN_STATUSES]})
