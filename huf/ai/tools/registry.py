@@ -311,7 +311,7 @@ def load_tools(app: str, entry: str | dict) -> CodeTools:
 	"""The tools of a module, or the function that a dict of the hook describes."""
 	found = CodeTools()
 	try:
-		tools = find_marked_functions(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
+		tools = import_tools_of(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
 	except Exception as error:  # the boundary around an app's code, which an import runs
 		label = entry if isinstance(entry, str) else entry.get("tool_name")
 		reason = f"{type(error).__name__}: {error}{describe_place(error, str(label))}"
@@ -329,15 +329,9 @@ def describe_place(error: Exception, module: str) -> str:
 	return f" ({os.path.basename(end)}, line {lines[-1]})" if lines else ""
 
 
-def find_marked_functions(module: str) -> list[CodeTool]:
-	"""The functions of a module that are marked as tools."""
-	importlib.import_module(module)
-	return find_marked_tools(module)
-
-
-def find_marked_tools(module: str) -> list[CodeTool]:
-	"""The tools that a module registers or defines; [] if it is not imported."""
-	return [*getattr(sys.modules.get(module), MARKS, {}).values()]
+def import_tools_of(module: str) -> list[CodeTool]:
+	"""The tools that a module registers or defines."""
+	return [*getattr(importlib.import_module(module), MARKS, {}).values()]
 
 
 def build_hook_tool(app: str, entry: dict) -> CodeTool:

@@ -5,8 +5,10 @@ import json
 from agents import Agent, FunctionTool
 
 from huf.ai.agent_manager import AgentManager
+from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect
+from huf.ai.providers.litellm import _execute_tool_call, _find_tool
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.sdk_tools import create_agent_tools, create_function_tool
 from huf.tests.base import SiteTestCase
@@ -34,3 +36,11 @@ class TestSdkObjects(SiteTestCase):
 		self.assertIsInstance(tool, FunctionTool)
 		self.assertFalse(tool.strict_json_schema)
 		self.assertEqual(run_coroutine(tool.on_invoke_tool(None, json.dumps({"n": 4}))), "8")
+
+	def test_a_tool_of_an_agent_is_found_by_its_name_and_called_with_raw_arguments(self):
+		agent = Agent("Test", tools=[create_function_tool("double", "Doubles n", {}, lambda n: 2 * n)])
+		found = _find_tool(agent, "double")
+		self.assertEqual(run_coroutine(_execute_tool_call(found, '{"n": 4}')), "8")
+		for tool, arguments in ((_find_tool(agent, "halve"), "{}"), (found, "[4]"), (found, "{")):
+			with self.assertRaises(ToolError):
+				run_coroutine(_execute_tool_call(tool, arguments))
