@@ -9,9 +9,10 @@ from frappe import _
 from frappe.share import add_docshare, remove
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.conversations import MESSAGE_FIELDS, ConversationManager, sort_by_run
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import read_open_runs
 from huf.ai.storage.message_files import copy_files
+from huf.ai.storage.message_rows import MESSAGE_FIELDS, sort_by_run
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.untrusted_records import OTHERS, mark_conversations
 

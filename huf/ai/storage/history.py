@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.types import PAST
-from huf.ai.storage.conversations import (
+from huf.ai.storage.message_rows import (
 	message_filters,
 	read_message_rows,
 	sort_by_run,

@@ -21,8 +21,8 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
-from huf.ai.storage.conversations import read_message_rows, sort_by_run, to_model_messages
 from huf.ai.storage.history import History
+from huf.ai.storage.message_rows import read_message_rows, sort_by_run, to_model_messages
 
 STEP_CALL_TYPE = "agent"
 """`call_type` of the model call of a step. A mail's runs have other types for theirs."""

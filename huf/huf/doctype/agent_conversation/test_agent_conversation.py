@@ -3,8 +3,9 @@ import frappe.client
 import frappe.share
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.conversations import ConversationManager, sort_by_run, to_model_messages
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import claim_conversation
+from huf.ai.storage.message_rows import sort_by_run, to_model_messages
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_user
