@@ -145,7 +145,7 @@ def update_mail(name: str, **values: Any) -> None:
 def change_status(name: str, before: MailStatus, after: MailStatus, **values: Any) -> bool:
 	"""Change a mail's status if it still is `before`; the row stays locked until the commit.
 
-	`modified` changes with the status. Pass it for another change that a person at work on the mail must see.
+	`modified` changes with the status. Pass it for another change that a person who edits the mail must see.
 	"""
 	# The update locks the row, so this read stays true until the commit.
 	frappe.db.sql(f"update `tab{MAIL}` set status = status where name = %s", (name,))
