@@ -8,14 +8,12 @@ from huf.ai.core.errors import UsageError
 from huf.ai.evals import dry_runs
 from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, evaluate_agent
-from huf.ai.mail.store import insert_mail
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.stops import add_stop, remove_stop
 from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CASE, CUSTOMER, ORDER, READER, TEAM, controller, make_case, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
-from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.samples import what_there_is
 
@@ -364,42 +362,6 @@ class TestModels(EvalTestCase):
 			report = self.run_cases(model, times=4)
 		self.assertEqual(report.results[0].passed, 3)
 		self.assertEqual(report.pass_rates(), [0.75, 0.5, 0.25, 0.0])
-
-
-class TestMails(EvalTestCase):
-	def test_a_case_with_a_mail_drafts_a_reply_and_leaves_nothing_behind(self):
-		agent = frappe.get_doc("Agent", self.agent)
-		agent.append("agent_tool", {"tool": "create_draft"})
-		agent.save()
-		draft = {"to": "anna@customer.example", "subject": "Question", "body": "Yes."}
-		self.case(
-			{
-				"record": "Agent Mail",
-				"where": {"direction": "Outgoing", "recipients": "anna@customer.example"},
-				"values": {"status": "Draft", "text": "Yes."},
-				"count": 1,
-			},
-			prompt="",
-			mail="From: Anna <anna@customer.example>\nTo: office@example.com\nSubject: Question\n\nDo you?",
-			answers=[{"call": "create_draft", "with": draft}, {"say": "Drafted."}],
-		)
-		self.insert_draft_in_another_thread()
-		before = what_there_is()
-		self.assertEqual(self.faults(), [])
-		self.assertEqual(what_there_is(), before)
-
-	def insert_draft_in_another_thread(self):
-		name, address = make_mailbox("Administrator")
-		row = {
-			"mailbox": name,
-			"direction": "Outgoing",
-			"status": "Draft",
-			"thread": "another",
-			"sender": address,
-		}
-		row |= {"recipients": "anna@customer.example", "text": "No.", "message_id": unique("id")}
-		insert_mail(frappe.generate_hash(length=10), row, "Administrator")
-		frappe.db.commit()
 
 
 def read_created_name(body: dict) -> str:
