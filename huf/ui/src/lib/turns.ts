@@ -58,6 +58,8 @@ export interface UserTurn extends Places {
 	attachments: Attachment[];
 	at: Date | string | null;
 	unsent: "refused" | "unsure" | null;
+	/** It is sent again, and an earlier attempt may have reached the site. */
+	mayBeSent: boolean;
 	/** The edited text that the reader is about to send. */
 	rewording: string | null;
 	/** It waits for the run before it. */
@@ -97,7 +99,7 @@ export function newUserTurn(
 		Pick<UserTurn, "at" | "run" | "author" | "attachments">
 	> = {},
 ): UserTurn {
-	const state = { unsent: null, first: null, last: null, rewording: null, isQueued: false };
+	const state = { unsent: null, mayBeSent: false, first: null, last: null, rewording: null, isQueued: false };
 	return { key, role: "user", run, text, author, attachments, at, ...state };
 }
 

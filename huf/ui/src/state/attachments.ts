@@ -47,6 +47,16 @@ function store(draft: string): void {
 	remember(place(draft), kept.length ? JSON.stringify(kept.map(described)) : null);
 }
 
+/** Removes files of this page from what is stored: those of another page stay. */
+function forget(draft: string, files: { name: string | null }[]): void {
+	const stored: Attachment[] = parseJson(recall(place(draft)) || "[]") || [];
+	const left = stored.filter(({ name }) => !files.some((file) => file.name === name));
+	remember(place(draft), left.length ? JSON.stringify(left) : null);
+}
+
+/** A new chat may have got its conversation during an upload. */
+const draftOf = (items: Item[]): string | undefined => [...drafts].find(([, each]) => each === items)?.[0];
+
 export function attach(draft: string, files: Iterable<File>): void {
 	for (const file of files) attachOne(draft, file);
 }
@@ -66,7 +76,7 @@ async function attachOne(draft: string, file: File): Promise<void> {
 		const onProgress = (share: number) => void (item.share = share);
 		const { name, file_url } = await uploadFile(wanted, { onProgress, signal: controller.signal });
 		Object.assign(item, { name, file_url, file_name: wanted.name, size: wanted.size, share: 1 });
-		store(draft);
+		store(draftOf(items) ?? draft);
 	} catch (error) {
 		if (error instanceof Error && error.name !== "AbortError") item.error = error.message;
 	} finally {
@@ -85,7 +95,7 @@ export function detach(draft: string, item: Item): void {
 	const items = attachmentsOf(draft);
 	items.splice(items.indexOf(item), 1);
 	uploads.get(item.key)?.abort();
-	store(draft);
+	forget(draft, [item]);
 	if (item.name) discard(item.name).catch(() => {});
 }
 
@@ -102,7 +112,7 @@ async function discard(name: string): Promise<void> {
 export function moveAttachments(from: string, to: string): void {
 	const items = attachmentsOf(from);
 	drafts.delete(from);
-	remember(place(from), null);
+	forget(from, items);
 	drafts.set(to, items);
 	store(to);
 }
@@ -118,7 +128,7 @@ export function forgetRemoved(draft: string, name: string, stored: string): void
 /** Removes and returns the attachments to send. */
 export function takeAttachments(draft: string): Attachment[] {
 	const taken = attachmentsOf(draft).splice(0).map(described);
-	store(draft);
+	forget(draft, taken);
 	return taken;
 }
 

@@ -11,9 +11,10 @@ import { buildTurns } from "../lib/storedTurns.ts";
 import { applyEvent } from "../lib/turnEvents.ts";
 import { type AgentTurn, isOver, isUnaccepted, newAgentTurn, type Turn, type UserTurn } from "../lib/turns.ts";
 import { effectOf } from "./agents.ts";
-import { type Chat, nextNumber, openChats } from "./chats.ts";
+import { type Chat, nextNumber, openChat, openChats } from "./chats.ts";
+import { listVersion } from "./conversations.ts";
 import type { RunNews } from "./realtime.ts";
-import { forgetMessage, recallRewording } from "./unsent.ts";
+import { dropUnsent, forgetMessage, moveToNew, recallRewording } from "./unsent.ts";
 
 const POLL_MS = 2_500;
 /** A waiting run is loaded again on a realtime event, or after this time. */
@@ -38,8 +39,10 @@ export async function loadChat(chat: Chat): Promise<void> {
 		chat.newest = asked;
 		takeStored(chat, stored);
 	} catch (error) {
-		if (isFirst) chat.loadError = error as ApiError;
-		else {
+		if (isFirst) {
+			chat.loadError = error as ApiError;
+			if (isGone(error as ApiError)) moveToNew(chat, openChat(null));
+		} else {
 			chat.problem ||= { error: error as ApiError, kind: "not-read" };
 			if (isGone(error as ApiError)) Object.assign(chat, { ongoing: null, waiting: null });
 			else if (chat.ongoing || chat.waiting) pollLater(chat);
@@ -65,15 +68,18 @@ const openRun = (runs: Record<string, Run> = {}) => Object.values(runs).find((ru
 function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline }: Stored): void {
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
-	const unaccepted = dropAccepted(chat.turns.filter(isUnaccepted), messages);
+	const sent = chat.turns.filter(isUnaccepted);
+	const unaccepted = dropAccepted(sent, messages);
+	if (unaccepted.length < sent.length) listVersion(chat);
 	const run = openRun(runs);
+	const isTold = unaccepted.length ? chat.problem?.kind !== "not-read" : run && chat.problem?.kind === "not-stopped";
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite, may_share: mayShare } = conversation;
 	const all = [...joinTurns(earlier, turns), ...unaccepted];
 	Object.assign(chat, { turns: all, drafts, title, agent, mayWrite, mayShare, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
-		problem: unaccepted.length || (run && chat.problem?.kind === "not-stopped") ? chat.problem : null,
+		problem: isTold ? chat.problem : null,
 		hasOlder: earlier.length ? chat.hasOlder : hasOlder(messages),
 		ongoing: run && !isWaiting ? run.name : null,
 		waiting: run && isWaiting ? run.name : null,
@@ -89,7 +95,9 @@ const hasOlder = (messages: Message[]) => messages.length >= api.MESSAGE_LIMIT &
 /** The messages that are still being sent, or could not be: not those that have reached the site after all. */
 function dropAccepted(turns: UserTurn[], messages: Message[]): UserTurn[] {
 	const accepted = new Set(messages.map((message) => message.idempotency_key));
-	for (const { key } of turns) if (accepted.has(key)) forgetMessage(key);
+	for (const key of accepted) if (key) forgetMessage(key);
+	// The first message of this chat may still be in a new one, or was sent from there in another.
+	for (const chat of openChats()) dropUnsent(chat, accepted);
 	return turns.filter((turn) => !accepted.has(turn.key));
 }
 

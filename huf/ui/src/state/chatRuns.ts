@@ -2,20 +2,23 @@
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData, RunRequest } from "../api/types/conversations.ts";
+import { t } from "../i18n/index.ts";
 import { applyEvent } from "../lib/turnEvents.ts";
 import { type AgentTurn, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/turns.ts";
 import { chosenModel, knownAgent } from "./agents.ts";
 import { showError } from "./notices.ts";
 import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
-import { type Chat, isLeft, type LiveRun, nameChat, nextNumber, openChat } from "./chats.ts";
-import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
-import { forgetMessage, storeMessage, takeBack } from "./unsent.ts";
+import { type Chat, isLeft, type LiveRun, markUnlisted, nameChat, nextNumber, openChat } from "./chats.ts";
+import { listVersion, refreshHistory, touchConversation } from "./conversations.ts";
+import { forgetMessage, type Sent, storeMessage, takeBack } from "./unsent.ts";
 
 const CANCEL_GRACE_MS = 4_000;
 const MAX_TITLE_CHARS = 60;
 /** Errors that mean for certain that the site did not accept the message. */
 const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
+/** Those of them that come before the site looks for an earlier attempt. */
+const BLIND_REFUSALS = ["session", "stale"];
 
 let nextKey = 1;
 
@@ -23,7 +26,7 @@ let nextKey = 1;
 const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /**
- * Sends a prompt and streams the run into the chat. Never throws: an error is stored in chat.problem. `key`: of a message
+ * Sends a prompt and streams the run into the chat. Never throws: an error is stored in chat.problem. `earlier`: of a message
  * that is sent again.
  */
 export async function sendPrompt(
@@ -31,9 +34,10 @@ export async function sendPrompt(
 	prompt: string,
 	agent: string,
 	attachments: Attachment[] = [],
-	key = randomKey(),
+	earlier?: Sent,
 ): Promise<void> {
-	const user = newUserTurn(prompt, key, { at: new Date(), attachments });
+	const user = newUserTurn(prompt, earlier?.key || randomKey(), { at: new Date(), attachments });
+	user.mayBeSent = earlier?.unsent === "unsure";
 	storeMessage(chat.conversation, user);
 	if (isBusy(chat)) return queuePrompt(chat, user);
 	const live = beginLive(chat, user);
@@ -83,7 +87,8 @@ async function queuePrompt(chat: Chat, user: UserTurn): Promise<void> {
 	chat.turns.push({ ...user, isQueued: true });
 	const turn = chat.turns.at(-1) as UserTurn;
 	const controller = new AbortController();
-	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
+	const onEvent: api.StreamOptions["onEvent"] = (kind, { run, conversation }) => {
+		if (conversation && conversation !== chat.conversation) reportElsewhere(chat, turn);
 		turn.run = run!;
 		// Messages that were read before the site stored this one must not replace it.
 		chat.newest = nextNumber();
@@ -95,7 +100,7 @@ async function queuePrompt(chat: Chat, user: UserTurn): Promise<void> {
 		await api.streamRun(requestOf(chat, user), { signal: controller.signal, onEvent });
 	} catch (error) {
 		if (!turn.run) {
-			turn.unsent = REFUSALS.includes((error as ApiError).kind) ? "refused" : "unsure";
+			turn.unsent = unsentAfter(turn, error as ApiError);
 			chat.problem = { error: error as ApiError, hasStarted: false };
 			return;
 		}
@@ -116,7 +121,23 @@ function beginLive(chat: Chat, user: UserTurn): LiveRun {
 
 function take(chat: Chat, kind: string, data: EventData): void {
 	applyEvent(chat.live!.turn, kind, data);
-	if (kind === "run_started" || kind === "run_queued") begin(chat, chat.live!, data);
+	if (kind !== "run_started" && kind !== "run_queued") return;
+	const { live, conversation } = chat;
+	if (!conversation || conversation === data.conversation) return begin(chat, live!, data);
+	live!.isElsewhere = true;
+	reportElsewhere(chat, live!.user!);
+	chat.turns = chat.turns.filter((turn) => turn.key !== live!.turn.key);
+	live!.controller.abort();
+}
+
+/** The message had begun a chat of its own, and was moved here because the response was lost. */
+function reportElsewhere(chat: Chat, { key, text }: UserTurn): void {
+	const others = chat.turns.filter((turn) => turn.key !== key);
+	if (others.length === chat.turns.length) return;
+	chat.turns = others;
+	forgetMessage(key);
+	refreshHistory();
+	showError({ message: t("turn.unsent.elsewhere", { text: text.slice(0, MAX_TITLE_CHARS) }) });
 }
 
 function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventData): void {
@@ -129,18 +150,20 @@ function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventDat
 		nameChat(chat, conversation);
 	}
 	chat.agent = agent || chat.agent;
-	if (chat.isUnlisted) showVersion(conversation);
-	chat.isUnlisted = false;
+	listVersion(chat);
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
 }
+
+const unsentAfter = ({ mayBeSent }: UserTurn, { kind }: ApiError): UserTurn["unsent"] =>
+	REFUSALS.includes(kind) && !(mayBeSent && BLIND_REFUSALS.includes(kind)) ? "refused" : "unsure";
 
 /** Before the run has started, the site may not have the prompt; afterwards the run may continue without this page. */
 function fail(chat: Chat, live: LiveRun, error: ApiError): void {
 	markInterrupted(live.turn);
-	if (live.turn.outcome) return;
+	if (live.turn.outcome || live.isElsewhere) return;
 	const hasStarted = Boolean(live.run);
 	if (!hasStarted) {
-		live.user!.unsent = REFUSALS.includes(error.kind) ? "refused" : "unsure";
+		live.user!.unsent = unsentAfter(live.user!, error);
 		chat.turns = chat.turns.filter((turn) => turn.key !== live.turn.key);
 		if (isLeft(chat)) {
 			takeBack(openChat(null), live.user!);
@@ -224,7 +247,7 @@ export async function startVersion(chat: Chat, turn: UserTurn): Promise<Chat> {
 		await api.cancelRun(turn.run!);
 		loadChat(chat);
 	}
-	version.isUnlisted = true;
+	markUnlisted(version);
 	await loadChat(version);
 	return version;
 }
@@ -235,5 +258,5 @@ export async function startVersion(chat: Chat, turn: UserTurn): Promise<Chat> {
  */
 export function sendAgain(chat: Chat, { key, text, attachments, unsent }: UserTurn, agent: string): Promise<void> {
 	if (unsent) chat.turns = chat.turns.filter((turn) => turn.key !== key);
-	return sendPrompt(chat, text, agent, attachments, unsent ? key : undefined);
+	return sendPrompt(chat, text, agent, attachments, unsent ? { key, unsent } : undefined);
 }

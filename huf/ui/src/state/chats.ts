@@ -7,9 +7,8 @@ import type { ApiError } from "../api/errors.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import { type AgentTurn, isUnaccepted, type Turn, type UserTurn } from "../lib/turns.ts";
 import { moveAttachments } from "./attachments.ts";
-import { moveUnsent, recallMessages, recallText, takeBack } from "./unsent.ts";
-
-export const NEW = "new";
+import { recall, remember } from "./storage.ts";
+import { moveUnsent, NEW, recallMessages, recallText, release, takeBack } from "./unsent.ts";
 
 /** A run that this page streams. */
 export interface LiveRun {
@@ -19,6 +18,8 @@ export interface LiveRun {
 	/** Set for a message that was sent from here. */
 	user?: UserTurn;
 	wasStopped?: boolean;
+	/** The message had reached the site before, in another chat. */
+	isElsewhere?: boolean;
 }
 
 export interface Problem {
@@ -89,7 +90,7 @@ function createChat(conversation: string | null): Chat {
 		mayShare: true,
 		problem: null,
 		live: null,
-		isUnlisted: false,
+		isUnlisted: Boolean(conversation && recall(unlisted(conversation))),
 		newest: 0,
 		isBehind: false,
 		ongoing: null,
@@ -100,6 +101,14 @@ function createChat(conversation: string | null): Chat {
 	};
 	// The type of a reactive chat is too deep for the compiler.
 	return reactive(chat as object) as Chat;
+}
+
+const unlisted = (conversation: string) => `unlisted:${conversation}`;
+
+/** Whether it is a version that is not listed yet; over a reload too, because its message may be sent after it. */
+export function markUnlisted(chat: Chat, is = true): void {
+	chat.isUnlisted = is;
+	remember(unlisted(chat.conversation!), is ? "1" : null);
 }
 
 export function openChat(conversation: string | null | undefined): Chat {
@@ -122,6 +131,8 @@ export function startNewChat(): Chat {
 	if (!last?.turns.length && !last?.problem) return openChat(null);
 	chats.delete(NEW);
 	const fresh = openChat(null);
+	// Nothing may have been stored.
+	fresh.text ||= last.text;
 	if (!last.live) for (const turn of last.turns.filter(isUnaccepted).reverse()) takeBack(fresh, turn);
 	last.text = "";
 	return fresh;
@@ -142,8 +153,11 @@ export function nameChat(chat: Chat, conversation: string): void {
 }
 
 export function closeChat(conversation: string): void {
-	chats.get(conversation)?.live?.controller.abort();
+	const chat = chats.get(conversation);
 	chats.delete(conversation);
+	if (!chat) return;
+	chat.live?.controller.abort();
+	release(chat);
 }
 
 export function isRunning(conversation: string): boolean {

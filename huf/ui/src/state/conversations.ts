@@ -5,7 +5,7 @@ import * as api from "../api/chat.ts";
 import type { ConversationItem } from "../api/types/conversations.ts";
 import { t } from "../i18n/index.ts";
 import { parseSiteTime } from "../lib/time.ts";
-import { openChats } from "./chats.ts";
+import { type Chat, markUnlisted, openChats } from "./chats.ts";
 import { deleteLater } from "./deletions.ts";
 import { showError } from "./notices.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
@@ -26,6 +26,13 @@ export const useVersions = (name: Ref<string | null>) =>
 export async function showVersion(name: string): Promise<void> {
 	await api.showVersion(name).catch(() => {});
 	refreshHistory();
+}
+
+/** A version has got its message, so it replaces the other one in the list. */
+export function listVersion(chat: Chat): void {
+	if (!chat.isUnlisted) return;
+	markUnlisted(chat, false);
+	showVersion(chat.conversation!);
 }
 
 export type HistoryItem = ConversationItem & { at: Date | null };

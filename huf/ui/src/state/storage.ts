@@ -4,12 +4,15 @@ import { boot } from "./session.ts";
 const PREFIX = "huf:";
 const OWN = `${PREFIX}${boot.user}:`;
 
-export function remember(name: string, value: string | null): void {
+/** -> whether nothing is lost with the page */
+export function remember(name: string, value: string | null): boolean {
 	try {
 		if (value === null || value === "") localStorage.removeItem(OWN + name);
 		else localStorage.setItem(OWN + name, value);
+		return true;
 	} catch {
 		// Private windows may refuse storage; the page works without it.
+		return !value;
 	}
 }
 
