@@ -202,13 +202,13 @@ class TestUnsentPage(PageTestCase):
 	def test_lost_first_message_is_not_shown_in_the_chat_that_a_second_one_began(self):
 		with ModelServer() as model, self.open_page("about:blank") as page:
 			model.script(text("One."), text("Two."))
-			self.lose_first(page, model, "First")
+			self.lose_first(page, model, "Find Bob")
 			self.send(page, "Second")
 			page.get_by_text("Two.", exact=True).wait_for()
 			page.get_by_test_id("retry").click()
-			page.get_by_text("“First” had arrived before").wait_for()
+			page.get_by_text("“Find Bob” had arrived before").wait_for()
 			self.assertEqual(self.read_messages(page), ["Second"])
-			page.get_by_role("link", name="First", exact=True).click()
+			page.get_by_role("link", name="Find Bob", exact=True).click()
 			page.get_by_text("One.", exact=True).wait_for()
 
 	def test_lost_first_message_is_no_longer_unsent_once_its_chat_was_read(self):

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadChat } from "../src/state/chatMessages.ts";
 import { sendPrompt } from "../src/state/chatRuns.ts";
+import { newUserTurn } from "../src/lib/turns.ts";
 import { openChat } from "../src/state/chats.ts";
 
 const events = (...list) =>
@@ -103,4 +104,22 @@ test("a run of a chat that this user can no longer read is not followed", async 
 	const chat = Object.assign(openChat("E"), { isLoaded: true, ongoing: "R", poll: undefined });
 	await loadChat(chat);
 	assert.deepEqual([chat.problem.kind, chat.ongoing, chat.poll], ["not-read", null, undefined]);
+});
+
+test("an interrupted answer is no longer reported once the chat was read, also beside an unsent message", async (context) => {
+	const message = { name: "M1", sequence: 1, role: "user", content: "One.", run: "R1" };
+	const stored = { conversation: { ...CONVERSATION, name: "I" }, messages: [message], runs: {} };
+	const answers = {
+		"huf.api.draft.get_drafts": async () => Response.json({ message: [] }),
+		"huf.ai.agent_chat.get_agent_chat_messages": async () => Response.json({ message: stored }),
+	};
+	context.mock.method(globalThis, "fetch", (url) => answers[url.split("/").at(-1).split("?")[0]]());
+	const chat = openChat("I");
+	chat.turns.push({ ...newUserTurn("Two.", "key"), unsent: "unsure" });
+	for (const [hasStarted, isTold] of [[true, false], [false, true]]) {
+		chat.problem = { error: { kind: "cut" }, hasStarted };
+		await loadChat(chat);
+		assert.deepEqual(saidIn(chat), ["One.", "Two."]);
+		assert.equal(Boolean(chat.problem), isTold);
+	}
 });

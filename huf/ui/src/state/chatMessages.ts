@@ -72,7 +72,8 @@ function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline
 	const unaccepted = dropAccepted(sent, messages);
 	if (unaccepted.length < sent.length) listVersion(chat);
 	const run = openRun(runs);
-	const isTold = unaccepted.length ? chat.problem?.kind !== "not-read" : run && chat.problem?.kind === "not-stopped";
+	const isUnsent = unaccepted.length > 0 && chat.problem?.hasStarted === false;
+	const isTold = isUnsent || (run && chat.problem?.kind === "not-stopped");
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite, may_share: mayShare } = conversation;
 	const all = [...joinTurns(earlier, turns), ...unaccepted];
