@@ -153,6 +153,7 @@ KINDS = (
 class TestCanaries(SiteTestCase):
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		frappe.set_user("Administrator")
 		make_doctypes()
 

@@ -31,6 +31,7 @@ RULES = [
 class TestTieredReading(SiteTestCase):
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		frappe.set_user("Administrator")
 		for role in (CLERK, PARTNER):
 			if not frappe.db.exists("Role", role):

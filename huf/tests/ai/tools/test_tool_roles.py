@@ -22,6 +22,7 @@ TOOLS = ("read", "create_deadline", "create_note", "delete", "web")
 class TestToolRoles(SiteTestCase):
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		frappe.set_user("Administrator")
 		for role in FIRM:
 			if not frappe.db.exists("Role", role):

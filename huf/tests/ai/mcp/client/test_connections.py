@@ -64,6 +64,7 @@ class ConnectionTestCase(SiteTestCase):
 class TestRefresh(ConnectionTestCase):
 	@classmethod
 	def setUpClass(cls):
+		super().setUpClass()
 		cls.server = enter(cls, McpServer())
 
 	def setUp(self):
