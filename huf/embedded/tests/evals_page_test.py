@@ -50,7 +50,7 @@ class TestEvalsPage(PageTestCase):
 			self.call("/api/resource/Agent/Followed", {"instructions": "Be kind."}, "PUT")
 			last.open()
 			failed = page.locator("[data-testid=eval-row][data-status=Failed]")
-			failed.filter(has_text="100%").filter(has_text="Try again").wait_for()
+			failed.filter(has_text="100%").filter(has_text="Run the cases again").wait_for()
 
 	def test_changes_held_for_evals_are_shown_and_discarded(self):
 		with self.open_page("/huf/agents/Tested") as page:
