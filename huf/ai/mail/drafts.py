@@ -41,10 +41,10 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	name, is_new = find_or_insert_draft(answers, reply, run)
 	if is_new:
 		return "created", name
-	# The update locks the row: a person who saves it now either came first and is seen, or waits.
+	# The row is locked: a person who saves it now either came first and is seen, or waits.
 	answered = store.name_answered(answers)
 	is_open = store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT, **answered)
-	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
+	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by", for_update=True):
 		store.write_event(answers, MailEvent.DRAFT_KEPT, "A person is editing the draft", run=run, draft=name)
 		return "kept", name
 	store.update_mail(name, **reply.as_row(), run=run, modified=now())
@@ -74,7 +74,7 @@ def write_reply(answers, reply: Reply, run: str | None) -> str | None:
 	store.lock_mail(answers.name)
 	draft = store.read_open_draft(answers.thread)
 	if draft and store.change_status(draft.name, MailStatus.DRAFT, MailStatus.DRAFT):
-		if frappe.db.get_value(store.MAIL, draft.name, "edited_by"):
+		if frappe.db.get_value(store.MAIL, draft.name, "edited_by", for_update=True):
 			return None
 		values = {**reply.as_row(), **store.name_answered(answers), "run": run}
 		store.change_status(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **values)

@@ -147,9 +147,10 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 
 	`modified` changes with the status. Pass it for another change that a person who edits the mail must see.
 	"""
-	# The update locks the row, so this read stays true until the commit.
+	# The update locks the row on databases without locking reads. On the others the read must be one:
+	# after an update that changes nothing, this transaction sees the row as it was when it began.
 	frappe.db.sql(f"update `tab{MAIL}` set status = status where name = %s", (name,))
-	if frappe.db.get_value(MAIL, name, "status") != before.value:
+	if frappe.db.get_value(MAIL, name, "status", for_update=True) != before.value:
 		return False
 	changed = {} if after is before else {"modified": now()}
 	update_row(MAIL, name, {"status": after.value, **changed, **values})
