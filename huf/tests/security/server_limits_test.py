@@ -58,7 +58,10 @@ class TestSlowClients(unittest.TestCase):
 
 	def measure_answer(self) -> float:
 		began = time.perf_counter()
-		answer = self.server.call("/api/method/frappe.auth.get_logged_user", cookie=self.cookie)
+		try:
+			answer = self.server.call("/api/method/frappe.auth.get_logged_user", cookie=self.cookie)
+		except TimeoutError:
+			return time.perf_counter() - began
 		self.assertEqual(json.load(answer)["message"], "Administrator")
 		return time.perf_counter() - began
 
@@ -110,8 +113,8 @@ class TestSlowClients(unittest.TestCase):
 		url = json.load(self.server.call("/api/resource/File", file, self.cookie))["data"]["file_url"]
 		request = f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 		for client in [self.connect(request, receive_bytes=4096) for _client in range(390)]:
-			# Of each response the beginning is read, unless the server has cut the connection already.
-			with suppress(ConnectionResetError):
+			# Of each response the beginning is read, unless the server has cut the connection or is busy.
+			with suppress(ConnectionResetError, TimeoutError):
 				client.recv(1)
 		self.assert_answers()
 
