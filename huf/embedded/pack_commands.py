@@ -108,7 +108,7 @@ def export_things(home, target, agents, doctypes, pack, records, version):
 
 
 def read_known_manifest(target: Path) -> dict:
-	"""What people may have written in the pack.yaml that an export replaces; {} if there is none."""
+	"""The keys of the target's pack.yaml that an export keeps, or {} without such a file."""
 	from huf.ai.core.errors import UsageError
 	from huf.ai.packs.manifest import MANIFEST_FILE, read_manifest
 

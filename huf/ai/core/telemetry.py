@@ -37,9 +37,8 @@ def set_up(process: int) -> None:
 
 		telemetry_export.connect_exporters()
 	except Exception as error:  # whatever an exporter raises, runs go on without it
-		logging.getLogger("huf").warning(
-			"OpenTelemetry is not set up: %s. Its SDK comes with: pip install 'huf[otel]'", error
-		)
+		advice = " Its SDK comes with: pip install 'huf[otel]'" if isinstance(error, ImportError) else ""
+		logging.getLogger("huf").warning("OpenTelemetry is not set up: %s.%s", error, advice)
 
 
 def get_tracer() -> trace.Tracer:

@@ -109,19 +109,19 @@ def prepare_agent_job(row) -> tuple[str, str]:
 
 def prepare_classification(row) -> tuple[str | None, str]:
 	"""(agent, prompt) of the classification; without a model the mail stays unclassified."""
-	clerk, categories = store.find_mail_agent(), get_categories()
-	if not clerk or not has_model(clerk):
+	agent, categories = store.find_mail_agent(), get_categories()
+	if not agent or not has_model(agent):
 		store_category(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
 		return None, ""
-	return clerk, classify_prompt(message_from_row(row), categories)
+	return agent, classify_prompt(message_from_row(row), categories)
 
 
 def prepare_draft(row) -> tuple[str | None, str]:
-	clerk = store.find_mail_agent()
-	if not clerk or not has_model(clerk):
+	agent = store.find_mail_agent()
+	if not agent or not has_model(agent):
 		end_without_run(row, MailStatus.DONE, "There is no model to draft a reply")
 		return None, ""
-	return clerk, draft_prompt(message_from_row(row), row.category or UNCLASSIFIED)
+	return agent, draft_prompt(message_from_row(row), row.category or UNCLASSIFIED)
 
 
 PREPARE = {

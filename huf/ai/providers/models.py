@@ -303,7 +303,7 @@ def find_context_window(provider: str | None, model: str) -> int:
 
 
 def find_abilities(provider: str | None, model: str) -> dict:
-	"""The table's row for what a model can do; {} if there is none."""
+	"""The table's row that tells a model's abilities, or {}."""
 	try:
 		return listed_abilities(full_model_name(read_model_facts(model).model_id, provider))
 	except ModelError:

@@ -11,7 +11,7 @@ import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
 import { type Chat, isLeft, type LiveRun, markUnlisted, nameChat, nextNumber, openChat } from "./chats.ts";
 import { listVersion, refreshHistory, touchConversation } from "./conversations.ts";
-import { forgetMessage, type Sent, storeMessage, takeBack } from "./unsent.ts";
+import { forgetMessage, IS_TEST, type Sent, storeMessage, takeBack } from "./unsent.ts";
 
 const CANCEL_GRACE_MS = 4_000;
 const MAX_TITLE_CHARS = 60;
@@ -67,8 +67,7 @@ function requestOf(chat: Chat, { text, attachments, key }: UserTurn): RunRequest
 		agent: chat.agent,
 		prompt: text,
 		conversation: chat.conversation || undefined,
-		// The chat beside an agent's form is not listed among the chats.
-		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
+		is_test: IS_TEST || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
 		route: route.value === "agent" ? undefined : route.value,
 		model: chosenModel(knownAgent(chat.agent)) || undefined,

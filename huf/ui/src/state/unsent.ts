@@ -37,8 +37,10 @@ globalThis.addEventListener?.("beforeunload", (event) => unstored.size && event.
 const shown = new Set<string>();
 
 const address = new URLSearchParams(globalThis.location?.search);
+/** Whether this is the chat beside an agent's form, which is not listed among the chats. */
+export const IS_TEST = address.has("test");
 /** The chat without a conversation. What is written beside an agent's form is meant for that agent only. */
-export const NEW = address.has("test") ? `test:${address.get("agent")}` : "new";
+export const NEW = IS_TEST ? `test:${address.get("agent")}` : "new";
 const place = (conversation: string | null) => conversation || NEW;
 const draft = (conversation: string | null) => `draft:${place(conversation)}`;
 
