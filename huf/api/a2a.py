@@ -13,8 +13,7 @@ from werkzeug.wrappers import Response
 from huf.ai.core.errors import UsageError
 from huf.ai.core.refusals import read_refusal
 from huf.ai.runs import admission
-from huf.api.mcp import SIGN_IN
-from huf.api.wire.json_body import NOT_JSON, json_response
+from huf.api.wire.json_body import NOT_JSON, SIGN_IN, json_response
 
 ADDRESS = "/a2a/"
 CARD = "/.well-known/agent-card.json"

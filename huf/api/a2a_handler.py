@@ -41,6 +41,7 @@ from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.core.events import RunEvent
+from huf.ai.core.stored_text import MAX_ID_CHARS
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
@@ -49,7 +50,6 @@ from huf.ai.runs.queue import end_run, enqueue_run
 from huf.ai.runs.routing import route_task
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import drafts
-from huf.ai.storage.rows import MAX_ID_CHARS
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
 
 CHANNEL = "a2a"

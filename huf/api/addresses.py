@@ -38,8 +38,7 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 )
 """(path, function); the first match counts.
 
-A path that ends in /* matches everything below it; its function finds the original path in the request
-environment, as `huf.address`.
+A path that ends in /* matches everything below it; `read_subpath` returns what was below.
 """
 
 
@@ -59,6 +58,11 @@ def rewrite_path() -> None:
 		request.environ["huf.address"] = request.path.rstrip("/")
 		request.path = f"/api/method/{function}"
 		request.environ["PATH_INFO"] = request.path
+
+
+def read_subpath(prefix: str) -> str:
+	"""The original address of the request below `prefix`, without slashes at its ends."""
+	return frappe.local.request.environ.get("huf.address", prefix).removeprefix(prefix).strip("/")
 
 
 def find_function(path: str) -> str | None:

@@ -16,11 +16,11 @@ from werkzeug.wrappers import Response
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
+from huf.ai.core.stored_text import clip
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.approval_links import PATH, ApprovalLink, read_link
 from huf.ai.runs.admission import acting_as, check_enabled
 from huf.ai.storage import drafts
-from huf.ai.storage.rows import clip
 from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 
 MAX_VALUE_CHARS, MAX_REST_CHARS, MAX_REASON_CHARS = 2_000, 20_000, 1_000

@@ -34,8 +34,13 @@ from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import describe_draft, notice_below, read_pending_drafts
-from huf.api.agent import describe_finished
-from huf.api.wire.agui import RunEncoder, encode_event, encode_history, encode_message
+from huf.api.wire.agui import (
+	RunEncoder,
+	describe_finished,
+	encode_event,
+	encode_history,
+	encode_message,
+)
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusing
 from huf.api.wire.sse import stream_data
 

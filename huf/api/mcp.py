@@ -13,11 +13,11 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mcp.server.servers import find_server
-from huf.api.wire.json_body import json_response
+from huf.api.addresses import read_subpath
+from huf.api.wire.json_body import SIGN_IN, json_response
 
 ADDRESS = "/mcp"
 METHODS = ["GET", "POST", "DELETE"]
-SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
 FOREIGN_HOST = "This is not the site's address. Set host_name in site_config.json to the public address."
 
 
@@ -33,7 +33,7 @@ def serve(**_):
 		# There are no streams without a request, and no sessions to end.
 		return Response(status=405, headers={"Allow": "POST"})
 	try:
-		offer = find_server(find_slug(request))
+		offer = find_server(read_subpath(ADDRESS))
 	except UsageError as error:
 		return json_response({"error": str(error)}, 404)
 	# The SDK takes a fraction of a second to import.
@@ -42,10 +42,6 @@ def serve(**_):
 
 	app = create_mcp_app(offer, list_trusted_hosts(request), wants_progress(request))
 	return respond(app, request, request.environ.get("huf.address", ADDRESS), threading.Event())
-
-
-def find_slug(request) -> str:
-	return request.environ.get("huf.address", ADDRESS).removeprefix(ADDRESS).strip("/")
 
 
 def list_trusted_hosts(request) -> list[str]:

@@ -5,7 +5,7 @@ from werkzeug.wrappers import Response
 
 from huf.ai.mcp.server import diagnosis
 from huf.ai.mcp.server.servers import list_servers
-from huf.api.mcp import find_slug
+from huf.api.addresses import read_subpath
 
 
 @frappe.whitelist(methods=["GET"])
@@ -22,7 +22,7 @@ def get_servers():
 
 def record_exchange(request, response: Response) -> None:
 	user = frappe.session.user or diagnosis.GUEST
-	diagnosis.record_request(find_slug(request), user, describe_exchange(request, response))
+	diagnosis.record_request(read_subpath("/mcp"), user, describe_exchange(request, response))
 
 
 def describe_exchange(request, response: Response) -> dict:

@@ -5,10 +5,10 @@ from frappe import _
 from frappe.sessions import clear_sessions
 from frappe.utils.password import check_password
 
+from huf.ai.chat.agents import USER_SETTINGS
 from huf.ai.core.errors import UsageError
 from huf.ai.queries.records import LANGUAGES
 from huf.ai.storage import users
-from huf.api.agent import USER_SETTINGS
 
 FIELDS = ["first_name", "last_name", "language"]
 CHOSEN = ["default_agent", "deputy", "away_until"]

@@ -8,12 +8,19 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.chat import approvals
+from huf.ai.core.stored_text import shorten_id
 from huf.ai.core.times import to_utc
 from huf.ai.queries.event_stream import replay_events
-from huf.ai.storage.rows import shorten_id
-from huf.api.openai import CHANNEL, NotFound, refusing_as_openai
-from huf.api.responses import CONVERSATION, read_metadata, read_response_run
+from huf.api.addresses import read_subpath
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
+from huf.api.wire.openai_requests import (
+	CHANNEL,
+	CONVERSATION,
+	NotFound,
+	read_metadata,
+	read_response_run,
+	refusing_as_openai,
+)
 from huf.api.wire.response_input import APPROVAL, MESSAGE, PROMPT
 from huf.api.wire.responses import STATUSES, ResponseBuilder
 
@@ -79,8 +86,7 @@ def encode_list(items: list[dict], has_more: bool = False) -> dict:
 
 def read_path(prefix: str) -> tuple[str, str]:
 	"""(ID, rest of the path) of the request."""
-	path = frappe.local.request.environ.get("huf.address", "").removeprefix(prefix)
-	name, _, action = path.partition("/")
+	name, _, action = read_subpath(prefix).partition("/")
 	return name, action
 
 

@@ -18,28 +18,26 @@ from huf.ai.chat.external import (
 	follow_queued,
 	follow_request,
 )
-from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.events import RunEvent
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.queue import enqueue_run
-from huf.api.openai import (
+from huf.api.wire.json_body import BadRequest, json_response, read_flag
+from huf.api.wire.openai_errors import failure_status, openai_error
+from huf.api.wire.openai_requests import (
+	CONVERSATION,
 	OWN_TOOLS,
-	NotFound,
 	admit_as_model,
 	build_openai_request,
 	check_format,
 	digest_request,
 	find_begun_run,
+	read_metadata,
+	read_response_run,
 	refusing_as_openai,
 )
-from huf.api.wire.json_body import BadRequest, json_response, read_flag
-from huf.api.wire.openai_errors import failure_status, openai_error
 from huf.api.wire.response_input import Input, find_referenced, read_input
 from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import stream_texts
-
-CONVERSATION = "conv_"
-MAX_METADATA = 16
 
 
 @frappe.whitelist(methods=["POST"])
@@ -133,15 +131,6 @@ def read_can_approve(tools: Any) -> bool:
 	return bool(tools)
 
 
-def read_metadata(metadata: Any) -> dict[str, str]:
-	"""Metadata as strings, truncated to OpenAI's limits. Raises BadRequest."""
-	if metadata is None:
-		return {}
-	if not isinstance(metadata, dict) or len(metadata) > MAX_METADATA:
-		raise BadRequest(f"metadata must be an object of at most {MAX_METADATA} texts.")
-	return {str(key)[:64]: str(value)[:512] for key, value in metadata.items()}
-
-
 def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Iterator[RunEvent | None]]:
 	"""Answer the drafts named by approval responses. The continued run becomes the response.
 
@@ -153,14 +142,6 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 	agent = frappe.db.get_value("Agent Run", run, "agent")
 	skipped = frozenset((call.step, call.call_id) for call in made)
 	return ResponseBuilder(agent, run=run, asks=True, skipped=skipped, fields=fields), events
-
-
-def read_response_run(response: str) -> Any:
-	"""The Agent Run of a response, if the user may read it. Raises NotFound."""
-	name = response.removeprefix(RESPONSE)
-	if not response.startswith(RESPONSE) or not may_read_run(name):
-		raise NotFound(f"There is no response {response!r}.")
-	return frappe.get_doc("Agent Run", name)
 
 
 def replace_references(items: Any) -> Any:

@@ -162,7 +162,7 @@ def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dic
 
 
 def restore_beside(unpacked: Path, home: Path, sites: Path) -> None:
-	"""Move apps and the common configuration to their places. What is there already stays."""
+	"""Move apps and the common configuration to their places. Existing ones stay."""
 	moves = [(path, home / APPS / path.name) for path in (unpacked / APPS).glob("*")]
 	for path, target in [*moves, (unpacked / COMMON, sites / COMMON)]:
 		if path.exists() and not target.exists():

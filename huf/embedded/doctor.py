@@ -99,7 +99,7 @@ def check_schedule() -> CheckResult:
 
 
 def check_stops() -> CheckResult:
-	"""Somebody wanted them, so they are not wrong."""
+	"""Active stops. A person set them, so they are not a fault."""
 	from huf.ai.storage.stops import describe_stop, read_stops
 
 	stops = [f"{describe_stop(stop)} (huf release {stop['name']})" for stop in read_stops()]

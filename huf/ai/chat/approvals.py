@@ -34,7 +34,7 @@ EDITED_ALONE = (
 	"asked for, or reject it with a reason."
 )
 OF_OTHERS = "The run has read messages of others, so you can approve only what you may do yourself. {0}"
-EXPIRED = "This draft has expired and cannot be answered any more."
+EXPIRED = "This draft has expired and can no longer be answered."
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 REFUSALS = (
 	ToolError,
@@ -231,7 +231,7 @@ def propose_again(row, arguments: dict, user: str | None = None) -> Proposal:
 		with acting_as(user):
 			tool = find_tool(row.agent, row.tool)
 			if tool is None:
-				text = _("{0} cannot use the tool {1} any more. Reject the draft.")
+				text = _("{0} can no longer use the tool {1}. Reject the draft.")
 				raise UsageError(text.format(user, row.tool))
 			return propose(tool, arguments)
 	except (*REFUSALS, frappe.db.DataError) as error:

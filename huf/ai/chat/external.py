@@ -20,6 +20,7 @@ from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.stored_text import shorten_id
 from huf.ai.core.types import DIRECT, OPEN_STATUSES, AgentRequest, Mode, RunResult
 from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
@@ -28,7 +29,6 @@ from huf.ai.runs import admission
 from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
 from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
-from huf.ai.storage.rows import shorten_id
 
 QUEUED_S = 100
 """How long a request waits until its run begins. A bench's web server closes it after 120 seconds, and then

@@ -207,7 +207,7 @@ def get_background_loop(name: str, process: int) -> asyncio.AbstractEventLoop:
 	key = (name, process)
 	if key not in _background_loops:
 		loop = make_loop()
-		# Of threads that come here at once, the first one's loop is everybody's.
+		# Threads that arrive at the same time share the loop of the first one.
 		if _background_loops.setdefault(key, loop) is loop:
 			threading.Thread(target=loop.run_forever, name=f"huf-{name}", daemon=True).start()
 		else:

@@ -24,7 +24,7 @@ def parse_json(text: str | bytes, has_unique_keys: bool = False) -> Any:
 	try:
 		value = json.loads(text, object_pairs_hook=build_object if has_unique_keys else None)
 	except RecursionError:
-		raise ValueError("it is nested too deep") from None
+		raise ValueError("it is nested too deeply") from None
 	if is_deeper(value, MAX_JSON_LEVELS):
 		raise ValueError(f"it is nested more than {MAX_JSON_LEVELS} levels deep")
 	return value
@@ -34,7 +34,7 @@ def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 	found = dict(pairs)
 	if len(found) < len(pairs):
 		keys = [key for key, _value in pairs]
-		raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+		raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} appears twice")
 	return found
 
 

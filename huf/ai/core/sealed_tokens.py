@@ -19,7 +19,7 @@ def seal(kind: str, lifetime_s: float | None, **claims: Any) -> str:
 
 
 def unseal(kind: str, token: str) -> dict | None:
-	"""The claims of a token of this kind, unless it is not one, or not valid any more."""
+	"""The claims of a valid token of this kind; None for any other."""
 	codec = create_codec()
 	from mcp.server.request_state import InvalidRequestState
 

@@ -19,5 +19,5 @@ def from_utc(moment: datetime) -> datetime:
 
 
 def subtract_seconds(recorded: datetime, seconds: float) -> datetime:
-	"""The stored time that many seconds earlier, also where clocks were set forward or back in between."""
+	"""The stored time `seconds` earlier, also across a change of the clocks."""
 	return from_utc(to_utc(recorded) - timedelta(seconds=seconds))

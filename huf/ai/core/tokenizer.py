@@ -33,7 +33,10 @@ class Term:
 
 def strip_accents(text: str) -> str:
 	"""Lower case without accents."""
-	text = text.casefold()
+	return remove_accents(text.casefold())
+
+
+def remove_accents(text: str) -> str:
 	return text if text.isascii() else MARKS.sub("", unicodedata.normalize("NFKD", text))
 
 

@@ -169,7 +169,7 @@ def abandon(call: RunningCall) -> None:
 
 
 def raise_abandoned(*args: Any, **kwargs: Any) -> None:
-	raise ToolError("This call was abandoned; it can change nothing any more.")
+	raise ToolError("This call was abandoned and can no longer change anything.")
 
 
 def detach(has_own_connection: bool) -> None:

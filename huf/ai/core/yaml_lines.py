@@ -48,7 +48,7 @@ def construct_mapping(loader: LineLoader, node: yaml.MappingNode) -> LineMapping
 		if not isinstance(key, str):
 			raise line_error(line, f"{key!r} is not a name.")
 		if key in mapping:
-			raise line_error(line, f"{key} is there twice.")
+			raise line_error(line, f"{key} appears twice.")
 		mapping[key], mapping.lines[key] = loader.construct_object(value_node, deep=True), line
 	return mapping
 

@@ -13,7 +13,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.secret_text import HIDDEN
-from huf.ai.storage.rows import digest
+from huf.ai.core.stored_text import digest
 from huf.ai.tools.fields import SECRET_FIELDTYPE, is_secret
 from huf.ai.tools.schemas import TABLE_TYPES
 

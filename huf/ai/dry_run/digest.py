@@ -13,8 +13,8 @@ import frappe
 from frappe.utils import get_datetime
 
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.stored_text import digest
 from huf.ai.dry_run.diff import compare_states
-from huf.ai.storage.rows import digest
 from huf.ai.tools.workflows import find_workflow
 
 Key = tuple[str, str]

@@ -13,11 +13,11 @@ import frappe
 from frappe.utils import now_datetime, strip_html
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.stored_text import clip_line
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.diff import read_document_state
 from huf.ai.dry_run.digest import DryRunResult, Key, compute_digest, find_differences
 from huf.ai.dry_run.isolation import isolated
-from huf.ai.storage.rows import clip_line
 from huf.ai.tools.fields import list_readable_fields
 
 MAX_TITLE_CHARS = 80

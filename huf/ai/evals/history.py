@@ -9,10 +9,11 @@ from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_text import clip
 from huf.ai.core.times import subtract_seconds
 from huf.ai.evals.runner import CASE, CaseResult
 from huf.ai.queries.versions import list_instruction_versions
-from huf.ai.storage.rows import clip, insert_row, update_row
+from huf.ai.storage.rows import insert_row, update_row
 
 EVAL = "Agent Eval Run"
 RUNNING = ("Queued", "Started")

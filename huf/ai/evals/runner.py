@@ -19,6 +19,7 @@ from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.json_text import parse_json
 from huf.ai.core.refusals import read_refusal
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -40,7 +41,6 @@ from huf.ai.providers.models import get_model_row
 from huf.ai.providers.sdk_agent import run_sdk_agent
 from huf.ai.runs.admission import check_stops
 from huf.ai.runs.provider import RunProvider
-from huf.ai.storage.rows import clip
 
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"

@@ -15,11 +15,12 @@ from frappe.utils import now
 
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState, ItemContent
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import clip, digest, in_batches
+from huf.ai.storage.rows import in_batches
 
 INDEX_VERSION = 1
 """Version of reading and chunking; a new one re-indexes everything."""

@@ -65,7 +65,7 @@ def remove_source_item(item: str) -> None:
 		store.ITEM, item, ["source", "reference_doctype", "reference_name", "url"], as_dict=True
 	)
 	if not row:
-		raise UsageError(_("That is not in the source any more."))
+		raise UsageError(_("That is no longer in the source."))
 	source = get_permitted(SOURCE, row.source, "write")
 	if row.url:
 		source.urls = "\n".join(url for url in parse_urls(source) if url != row.url)

@@ -28,7 +28,7 @@ MAX_HEAD_CHARS = 50_000
 """How much of a page is searched for its title."""
 QUOTE_TAG = re.compile(r"<(/?)(blockquote|pre)\b[^<>]*>?", re.IGNORECASE)
 EMBEDDED_PICTURE = re.compile(r"!\[([^\[\]\n]{0,300})\]\(<?data:[^()]*\)")
-"""A picture in Markdown whose content is in its address, as thousands of letters."""
+"""A picture in Markdown with its content in the URL (data:), which fills thousands of characters."""
 MAX_QUOTES = 200
 """More quotes than this, or code blocks that do not end, are read as plain paragraphs: nested, they multiply
 the text, and 13 KB of them would take 650 MB.

@@ -47,7 +47,7 @@ def list_references(source) -> Iterator[Reference]:
 	elif source.source_type == "URLs":
 		yield from (Reference(url=url) for url in parse_urls(source))
 	elif not frappe.db.exists("DocType", source.reference_doctype):
-		raise UsageError(f"There is no DocType {source.reference_doctype} any more.")
+		raise UsageError(f"The DocType {source.reference_doctype} no longer exists.")
 	else:
 		names = list_document_names(source)
 		yield from (Reference(source.reference_doctype, str(name)) for name in names)

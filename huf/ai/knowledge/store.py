@@ -13,10 +13,11 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.tokenizer import split_spelled_words
 from huf.ai.knowledge import fulltext, terms
 from huf.ai.knowledge.chunking import Part
-from huf.ai.storage.rows import clip, digest, in_batches, insert_rows, update_cached_row, update_row
+from huf.ai.storage.rows import in_batches, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 SYNC, READ_AGAIN = "Sync", "Read Again"

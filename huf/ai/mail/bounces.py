@@ -10,11 +10,11 @@ from frappe import _
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import MailEvent, MailStatus
+from huf.ai.core.stored_text import clip
 from huf.ai.mail import store
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.delivery import MAX_ERROR_CHARS, describe_partial_delivery, forget_reached
 from huf.ai.mail.message import MailMessage, first_id
-from huf.ai.storage.rows import clip
 
 ORIGINALS = ("message/rfc822", "text/rfc822-headers", "message/rfc822-headers")
 """Content types of the part with the returned mail."""

@@ -11,8 +11,8 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.core.stored_text import clip
 from huf.ai.mail import store
-from huf.ai.storage.rows import clip
 
 FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
 LOST_AFTER_S = 3600

@@ -8,9 +8,9 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.mail_types import MailEvent, MailStatus
+from huf.ai.core.stored_text import clip
 from huf.ai.mail import store
 from huf.ai.mail.compose import build_reply_subject
-from huf.ai.storage.rows import clip
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
 	draft).
 
 	The outcome is "created", "changed", or "kept" if a person has edited the draft, which then answers this
-	mail all the same.
+	mail too.
 	"""
 	name, is_new = find_or_insert_draft(answers, reply, run)
 	if is_new:

@@ -15,6 +15,7 @@ from frappe import _
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.bounces import find_bounced_mail, record_bounce
 from huf.ai.mail.colleagues import is_colleague
@@ -24,7 +25,6 @@ from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.outgoing_mail import mail_job_id
-from huf.ai.storage.rows import clip, digest
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 BOUNCE = "It reports that a mail did not arrive"

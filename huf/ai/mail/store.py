@@ -18,9 +18,10 @@ from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.storage.outgoing_mail import mail_name
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
-from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
+from huf.ai.storage.rows import insert_row, update_cached_row, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
 DEFAULT_AGENT = "Mail Clerk"
@@ -158,7 +159,7 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 
 
 def end_mails(rows: Iterable) -> None:
-	"""Mark received mails (their rows) as done: nobody has to answer them any more."""
+	"""Mark received mails (their rows) as done: nobody has to answer them."""
 	for row in rows:
 		change_status(row.name, MailStatus(row.status), MailStatus.DONE, reason=None)
 
@@ -365,7 +366,7 @@ def save_email_account(mailbox, password: str | None) -> None:
 
 
 def disable_email_account(mailbox: str) -> None:
-	"""Stop sending by the Email Account of a mailbox that has no SMTP settings any more."""
+	"""Stop sending by the Email Account of a mailbox whose SMTP settings were removed."""
 	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):
 		update_cached_row("Email Account", name, {"enable_outgoing": 0})
 

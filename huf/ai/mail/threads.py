@@ -6,10 +6,10 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.core.stored_text import digest
 from huf.ai.mail.automated import WEAK_SIGNS
 from huf.ai.mail.colleagues import is_colleague, is_of_same_domain
 from huf.ai.mail.store import EVENT, MAIL, mail_name, split_addresses
-from huf.ai.storage.rows import digest
 
 MAX_REPLIES_PER_DAY = 5
 """Replies that agents may send into one thread in a day; more means that two machines answer each other."""

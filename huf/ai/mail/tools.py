@@ -9,13 +9,13 @@ import frappe
 from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import MailEvent
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
 from huf.ai.receipts.claims import list_unconfirmed_claims
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
-from huf.ai.storage.rows import clip
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_mail
 

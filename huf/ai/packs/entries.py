@@ -274,7 +274,7 @@ def write_row_part(doc, table: str, part: str, value: dict | None, renamed: Name
 
 
 def write_table(doc, table: str, rows: list[dict]) -> None:
-	"""Replace the rows. One that is there already stays, with the secret that was entered in it."""
+	"""Replace the rows. An existing one stays, with the secret that was entered in it."""
 	there = [row.as_dict() for row in doc.get(table)]
 	doc.set(table, [])
 	for row in rows:

@@ -84,7 +84,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 			missing = entries.list_missing_links(entry, gone)
 			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
 		if is_known:
-			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} is there twice.")
+			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} appears twice.")
 		seen.add(key)
 		if missing and key not in rows:
 			name = entries.get_entry_key(entry)

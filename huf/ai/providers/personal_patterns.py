@@ -279,7 +279,7 @@ def read_patterns(text: str | None) -> tuple[PersonalKind, ...]:
 			raise ValueError(f"{line!r} is not NAME: regular expression, with NAME in capitals.")
 		name, expression = parts.groups()
 		if name in kinds or any(name == kind.name for kind in KINDS):
-			raise ValueError(f"{line!r}: {name} is there already. Choose another name.")
+			raise ValueError(f"{line!r}: the name {name} is taken. Choose another one.")
 		try:
 			kinds[name] = compile_pattern(expression)
 		except PatternError as error:

@@ -9,12 +9,12 @@ import frappe
 
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import read_json_or_text
+from huf.ai.core.stored_text import shorten_id
 from huf.ai.core.types import ACTIVE_STATUSES, CallRequest, RunResult, RunStatus, StopReason, Usage
 from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.drafts import describe_draft, read_pending_drafts
 from huf.ai.storage.events import find_live_event, first_event_number
 from huf.ai.storage.recorded_run import read_recorded
-from huf.ai.storage.rows import shorten_id
 
 POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """Intervals for the next event and the run's row, and how long the stream may be silent."""

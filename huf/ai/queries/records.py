@@ -12,7 +12,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.rows import clip_line
+from huf.ai.core.stored_text import clip_line
 from huf.ai.storage.untrusted_records import find_outsider, read_origin
 from huf.ai.tools.schemas import FIELDTYPES_NOT_OFFERED, TABLE_TYPES
 

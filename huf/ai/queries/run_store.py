@@ -12,9 +12,10 @@ import frappe
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.json_text import read_json_or_text
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import ENDED_STATUSES, CallStatus, RunStatus
 from huf.ai.storage.events import EXTERNAL_FAILED, EXTERNAL_STATUSES
-from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
+from huf.ai.storage.rows import insert_row, insert_rows, update_row
 
 RUN_STATUSES = {
 	"completed": RunStatus.SUCCESS,

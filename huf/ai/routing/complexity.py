@@ -1,11 +1,11 @@
 """Measures what a message asks for in several dimensions, by its words and their form. Pure."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from huf.ai.core.tokenizer import remove_accents, strip_accents
 from huf.ai.routing.lexicon import Concept, read_lexicon
 
 MAX_MESSAGE_CHARS = 1_000
@@ -158,17 +158,10 @@ def normalize_text(text: str) -> str:
 	"""Lower case without accents, and 0 for every digit: people omit accents, and figures carry no meaning
 	here.
 	"""
-	return re.sub(r"\d", "0", remove_accents(text.lower().replace("ß", "ss")))
+	return re.sub(r"\d", "0", strip_accents(text))
 
 
 def is_mostly_latin(text: str) -> bool:
 	"""Whether at least half of the letters are Latin, as in all languages that the router knows."""
 	alphabetic = [each for each in remove_accents(text[:MAX_MESSAGE_CHARS]) if each.isalpha()]
 	return 2 * sum(each <= LAST_LATIN_LETTER for each in alphabetic) >= len(alphabetic)
-
-
-def remove_accents(text: str) -> str:
-	if text.isascii():
-		return text
-	decomposed = unicodedata.normalize("NFKD", text)
-	return "".join(each for each in decomposed if not unicodedata.combining(each))

@@ -12,7 +12,7 @@ The rules, in this order:
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import remove_accents
+from huf.ai.core.tokenizer import remove_accents
 from huf.ai.routing.types import Route
 
 MAX_FOLLOW_UP_WORDS = 6

@@ -7,7 +7,8 @@ Whether the agent then takes over is the caller's decision.
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import read_concepts, remove_accents
+from huf.ai.core.tokenizer import remove_accents
+from huf.ai.routing.complexity import read_concepts
 from huf.ai.routing.languages import detect_language, get_text
 from huf.ai.routing.lexicon import Concept
 

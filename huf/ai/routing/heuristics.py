@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from huf.ai.core.timed_pattern import TimedPattern, compile_pattern
-from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts, remove_accents
+from huf.ai.core.tokenizer import remove_accents
+from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts
 from huf.ai.routing.lexicon import Concept
 from huf.ai.routing.patterns import PATTERNS, SURE, Pattern
 from huf.ai.routing.types import Route

@@ -147,7 +147,7 @@ def check_runs_at_once(request: AgentRequest) -> None:
 def check_begun_run(request: AgentRequest) -> None:
 	"""Check a committed run again, because runs that start together have not seen each other.
 
-	They come here one after the other; of too many, the first ones are refused. After TooManyRuns, end the
+	They are checked one after the other; of too many, the first ones are refused. After TooManyRuns, end the
 	run and commit.
 	"""
 	if read_runs_at_once(request):

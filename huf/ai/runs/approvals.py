@@ -17,6 +17,7 @@ from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import ResultText, to_canonical_json, to_text
 from huf.ai.core.settings import find_cached
+from huf.ai.core.stored_text import digest
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Call, DraftStatus, Effect, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
@@ -26,7 +27,7 @@ from huf.ai.storage import drafts
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
-from huf.ai.storage.rows import digest, log_unexpected_error
+from huf.ai.storage.rows import log_unexpected_error
 from huf.ai.storage.run_rows import suspend_with_usage
 from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.storage.users import read_deputy

@@ -42,7 +42,7 @@ def retry_call(name: str) -> str:
 		tool = find_tool(run.agent, row.tool)
 	if tool is None:
 		raise UsageError(
-			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more. "
+			f"{run.run_as} can no longer use the tool {row.tool} of the agent {run.agent}. "
 			"Give it back, or settle the call."
 		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)

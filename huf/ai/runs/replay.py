@@ -216,7 +216,7 @@ def compare(left: dict | None, right: dict | None) -> dict:
 	"""{same, left, right, differences} of one step of two runs; None stands for a missing step."""
 	differences = []
 	if left is None or right is None:
-		differences.append(_("only one of the runs came so far"))
+		differences.append(_("only one of the runs got this far"))
 	else:
 		if left["text"] != right["text"]:
 			differences.append(_("the models said different things"))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import opening_messages
 from huf.ai.core.costs import Grant
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import Call, ModelReply, RunStatus, ToolResult, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
@@ -24,7 +25,6 @@ from huf.ai.storage.history import (
 )
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
-from huf.ai.storage.rows import clip
 
 MAX_SUMMARY_CHARS, MAX_READ = 4_000, 24_000
 """Limits for a summary, and for the messages it is made from; lower for models with small windows."""

@@ -68,7 +68,7 @@ def parse_text(text: str) -> Any:
 	try:
 		return parse_json(text)
 	except ValueError:
-		pass  # JSON that is nested too deep is YAML that is
+		pass  # JSON that is nested too deeply is YAML that is
 	loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 	try:
 		check_events(yaml.parse(text, Loader=loader))
@@ -92,7 +92,7 @@ def check_events(events: Iterable[Any]) -> None:
 			)
 		depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
 		if depth > MAX_JSON_LEVELS:
-			raise UsageError(_("The document is nested too deep."))
+			raise UsageError(_("The document is nested too deeply."))
 
 
 def digest_document(document: Mapping) -> str:

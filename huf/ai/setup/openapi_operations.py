@@ -25,7 +25,7 @@ MAX_SCHEMA_CHARS = 5_000_000
 """Limit for the schemas of all operations together, references resolved: checking them takes seconds."""
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_REFERENCES = 10
-"""References that lead to references."""
+"""How many references may follow one another."""
 HTTP_METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 KNOWN_METHODS = {method.lower() for methods in METHODS.values() for method in methods}
 ANNOTATIONS = {"example", "examples", "xml", "externalDocs", "discriminator"}

@@ -14,9 +14,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
+from huf.ai.core.stored_text import digest
 from huf.ai.core.types import StopReason, Usage
 from huf.ai.storage.limits import RUN, Cap, Limit, list_changed_scopes, translate
-from huf.ai.storage.rows import digest, insert_rows
+from huf.ai.storage.rows import insert_rows
 
 BUDGET = "Agent Budget"
 MIN_ANSWER_TOKENS = 128

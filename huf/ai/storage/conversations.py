@@ -15,10 +15,11 @@ from frappe.utils import now
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_text import MAX_ID_CHARS, clip, clip_line, digest, shorten_id
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.leases import claim_conversation, read_active_run
 from huf.ai.storage.message_rows import ROLES, read_message_rows, sort_by_run, to_model_messages
-from huf.ai.storage.rows import MAX_ID_CHARS, clip, clip_line, digest, insert_row, insert_rows, shorten_id
+from huf.ai.storage.rows import insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
 MESSAGES_AFTER_S = 1.0

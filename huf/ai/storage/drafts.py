@@ -18,9 +18,10 @@ from frappe.utils import add_to_date, get_url, now, now_datetime
 from huf.ai.core.flow import Concern
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.settings import get_settings
+from huf.ai.core.stored_text import clip, shorten_id
 from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.limits import translate
-from huf.ai.storage.rows import clip, insert_row, shorten_id, update_row
+from huf.ai.storage.rows import insert_row, update_row
 
 DRAFT = "Agent Draft"
 WAITING = "This waits until a person approves {tool}: {url}"

@@ -19,8 +19,8 @@ import frappe
 
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.json_text import to_text
+from huf.ai.core.stored_text import clip_line, shorten_id
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
-from huf.ai.storage.rows import clip_line, shorten_id
 
 LIFETIME_S = 3600
 NUMBERS_PER_ATTEMPT = 1_000_000

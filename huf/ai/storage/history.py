@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import frappe
 
 from huf.ai.core.attachments import read_message_files
+from huf.ai.core.stored_text import clip_line
 from huf.ai.core.types import PAST
 from huf.ai.storage.message_rows import (
 	message_filters,
@@ -19,7 +20,7 @@ from huf.ai.storage.message_rows import (
 	sort_by_run,
 	to_model_messages,
 )
-from huf.ai.storage.rows import clip_line, update_row
+from huf.ai.storage.rows import update_row
 
 SUMMARY_GONE = "The beginning of the conversation is no longer stored."
 MAX_QUOTED_MESSAGES = 5

@@ -23,6 +23,7 @@ from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.contacts import CONTACTS, list_refused
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import RunStopped
+from huf.ai.core.stored_text import MAX_ID_CHARS, clip, digest, shorten_id
 from huf.ai.core.tool_threads import is_tool_running, run_in_thread
 from huf.ai.core.types import (
 	Call,
@@ -40,16 +41,7 @@ from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun, to_usage_fields
-from huf.ai.storage.rows import (
-	MAX_ID_CHARS,
-	clip,
-	commit_before_effect,
-	digest,
-	insert_row,
-	log_unexpected_error,
-	shorten_id,
-	update_row,
-)
+from huf.ai.storage.rows import commit_before_effect, insert_row, log_unexpected_error, update_row
 from huf.ai.storage.run_rows import is_cancel_cached
 from huf.ai.storage.waiting_runs import Wait, waiting_runs
 
@@ -370,7 +362,7 @@ class HeldReply:
 	is_written: bool = False
 
 	def write(self) -> None:
-		# If the lease was lost, the row is not Started any more: drop this late answer.
+		# If the lease was lost, the row is no longer Started: drop this late answer.
 		update_row("Agent LLM Call", self.call, self.values, status="Started")
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import frappe
 
-from huf.ai.storage.rows import digest
+from huf.ai.core.stored_text import digest
 
 
 class LimitScope(NamedTuple):

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.storage.rows import clip
+from huf.ai.core.stored_text import clip
 
 NOTIFICATION = "Notification Log"
 MAX_SUBJECT_CHARS = 500

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import frappe
 from frappe import _
 
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import clip, digest, insert_row
+from huf.ai.storage.rows import insert_row
 
 SENDING_TIMEOUT_S = 300
 

@@ -12,8 +12,9 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.types import OPEN_STATUSES
-from huf.ai.storage.rows import blank_rows, clip, delete_rows, digest, insert_row, update_row
+from huf.ai.storage.rows import blank_rows, delete_rows, insert_row, update_row
 
 DECISION = "Agent Route Decision"
 AGENT = "agent"

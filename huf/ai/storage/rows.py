@@ -3,21 +3,15 @@
 `update_cached_row` is for DocTypes that people save as well: it also clears Frappe's cached copy.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import frappe
 from frappe.utils import now
 
 from huf.ai.core.json_text import make_encodable
+from huf.ai.core.stored_text import clip
 
-MAX_TEXT_CHARS = 20_000
-"""Limit of a text field in these tables; Agent Message has the whole text."""
-MAX_TEXT_BYTES = 2**16 - 1
-"""Limit of a field of type Small Text on MariaDB."""
-MAX_ID_CHARS = 140
-"""Limit of a field of type Data."""
 BATCH_ROWS = 500
 T = TypeVar("T")
 
@@ -62,17 +56,6 @@ def insert_row(
 	doctype: str, row: Mapping[str, Any], owner: str | None = None, name: str | None = None
 ) -> str:
 	return insert_rows(doctype, [row], owner, [name] if name else None)[0]
-
-
-def digest(*parts: Any) -> str:
-	"""A name derived from the given parts, so that equal parts yield equal names. 32 hexadecimal digits."""
-	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
-
-
-def shorten_id(value: object) -> str:
-	"""An ID from outside as a field of type Data holds it: a longer one is replaced by its digest."""
-	text = str(value)
-	return text if len(text) <= MAX_ID_CHARS else digest(text)
 
 
 def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: Any) -> None:
@@ -162,26 +145,6 @@ def blank_rows(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) 
 def blank_fields(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) -> None:
 	"""Set `fields` of all matching rows to NULL with one statement. Does not commit."""
 	frappe.db.set_value(doctype, filters, dict.fromkeys(fields), update_modified=False)
-
-
-@overload
-def clip(text: str, max_chars: int = MAX_TEXT_CHARS) -> str: ...
-@overload
-def clip(text: None, max_chars: int = MAX_TEXT_CHARS) -> None: ...
-def clip(text: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
-	"""The text, cut to `max_chars` with an ellipsis if it is longer, and so that it fits into the field."""
-	if text is None or len(text) <= min(max_chars, MAX_TEXT_BYTES // 4):
-		return text
-	cut = text if len(text) <= max_chars else text[: max_chars - 1] + "…"
-	encoded = cut.encode("utf-8", "replace")
-	if max_chars > MAX_TEXT_CHARS or len(encoded) <= MAX_TEXT_BYTES:
-		return cut
-	return encoded[: MAX_TEXT_BYTES - 3].decode("utf-8", "ignore") + "…"
-
-
-def clip_line(text: str, max_chars: int) -> str:
-	"""The text on one line, cut to `max_chars`."""
-	return clip(" ".join(text.split()), max_chars)
 
 
 def log_unexpected_error(tool: str, traceback: str, run: str | None = None) -> None:

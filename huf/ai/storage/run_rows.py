@@ -9,13 +9,14 @@ from frappe.utils import now
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import OPEN_STATUSES, AgentRequest, Outcome, RunStatus, Usage
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.recorded_run import read_recorded
-from huf.ai.storage.rows import clip, digest, insert_row, update_row
+from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.shared_values import share_value
 
 CANCEL_LIFETIME_S = 3600

@@ -14,16 +14,9 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import MailStatus
+from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.trigger_types import RunCause, TriggerEvent, TriggerEventStatus
-from huf.ai.storage.rows import (
-	blank_rows,
-	clip,
-	delete_rows,
-	digest,
-	insert_rows,
-	update_cached_row,
-	update_row,
-)
+from huf.ai.storage.rows import blank_rows, delete_rows, insert_rows, update_cached_row, update_row
 
 EVENT = "Agent Trigger Event"
 CHANGED = "on_change"

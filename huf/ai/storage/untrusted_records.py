@@ -10,7 +10,8 @@ from frappe.model.document import Document
 from frappe.utils import now
 
 from huf.ai.core.settings import find_cached
-from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
+from huf.ai.core.stored_text import clip, digest
+from huf.ai.storage.rows import insert_row, update_cached_row, update_row
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500

@@ -11,7 +11,7 @@ import frappe
 from frappe.sessions import delete_session
 from frappe.utils import today
 
-from huf.ai.storage.rows import digest
+from huf.ai.core.stored_text import digest
 
 ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
 """Finds the address in a session's data, which is JSON or, on a bench, the repr of a dict."""

@@ -11,9 +11,9 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import TYPED, ReadText, Text, TextsByAuthor, index_text
+from huf.ai.core.stored_text import clip
 from huf.ai.storage.drafts import is_waiting_notice
 from huf.ai.storage.recorded_run import read_opening, read_recorded
-from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import OTHERS, find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
 
@@ -209,7 +209,7 @@ def find_outside_author(message, run, start: str | None) -> str | None:
 	"""
 	if message.by_person:
 		return OTHERS if message.author != run.run_as else None
-	# Who wrote a message whose run was deleted is not known any more.
+	# The author of a message whose run was deleted is no longer known.
 	return start or (next(iter(run.origins), None) if message.is_orphan else None)
 
 

@@ -54,7 +54,7 @@ async def web_search(query: str, limit: int = 5) -> dict:
 
 	Args:
 		query: What to look for, in a few words
-		limit: How many results at most
+		limit: The maximum number of results
 	"""
 	from huf.ai.providers import services
 

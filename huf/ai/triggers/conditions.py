@@ -16,9 +16,9 @@ from jinja2.nodes import Extends, FromImport, Import, Include
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import Limits, evaluate_expression, parse_expression
+from huf.ai.core.stored_text import clip
 from huf.ai.core.templates import render_template
 from huf.ai.core.trigger_types import ConditionResult
-from huf.ai.storage.rows import clip
 from huf.ai.triggers.condition_fields import find_field_names
 from huf.ai.triggers.moments import parse_moments, wrap_moment
 

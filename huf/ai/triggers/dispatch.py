@@ -14,10 +14,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
+from huf.ai.core.stored_text import digest
 from huf.ai.core.trigger_types import ConditionResult, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import digest
 from huf.ai.triggers.conditions import (
 	Snapshot,
 	evaluate_condition,

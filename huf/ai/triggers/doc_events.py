@@ -12,10 +12,10 @@ import frappe
 from frappe.utils import get_datetime, now_datetime
 
 from huf.ai.core.settings import is_installing
+from huf.ai.core.stored_text import clip
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
-from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import (
 	find_outsider,
 	is_outsider,

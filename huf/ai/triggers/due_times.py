@@ -72,7 +72,7 @@ class Plan:
 		return self.start + relativedelta(months=number * self.count * MONTHS[self.interval])
 
 	def find_number(self, moment: datetime) -> int:
-		"""The number of the due time at a moment, or of the one just before or after it."""
+		"""The number of a due time at, or next to, a moment."""
 		if moment < self.start:
 			return 0
 		if self.interval in STEPS:

@@ -11,9 +11,10 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import CallStatus, Effect, RunStatus, StopReason
 from huf.ai.storage.agent_changes import insert_changes, mark_redone, mark_undone
-from huf.ai.storage.rows import clip, insert_row
+from huf.ai.storage.rows import insert_row
 from huf.ai.undo.restoring import Restored
 from huf.ai.undo.scope import UndoScope
 

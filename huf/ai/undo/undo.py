@@ -15,11 +15,11 @@ from frappe import _
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json_object
+from huf.ai.core.stored_text import digest
 from huf.ai.dry_run.diff import DOCSTATUS_LABELS, translate_labels
 from huf.ai.dry_run.isolation import ADVICE
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
-from huf.ai.storage.rows import digest
 from huf.ai.tools.schemas import TABLE_TYPES
 from huf.ai.undo.capture import CallChanges, read_stored_image, to_key
 from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, revert_changes

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 from huf.ai.core.errors import UsageError
 from huf.ai.core.refusals import read_refusal
 
+SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
 NOT_JSON = "Send JSON, with the header Content-Type: application/json."
 
 

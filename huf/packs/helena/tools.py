@@ -53,7 +53,7 @@ def read_dokumente(akte: str, typ: str | None = None, limit: int = 20) -> dict:
 	Args:
 		akte: Aktenzeichen of the Akte
 		typ: Only this kind: Schriftsatz, Schreiben, Vertrag, Bescheid, Entscheidung or Sonstiges
-		limit: Dokumente at most
+		limit: The maximum number of documents
 	"""
 	filters = {"akte": cases.check_case(akte), **({"typ": typ} if typ else {})}
 	return cases.list_rows(cases.DOCUMENT, filters, cases.DOCUMENT_FIELDS, "datum desc", limit)
@@ -99,7 +99,7 @@ def search_gesetze(query: str, gesetz: str | None = None, limit: int = 5) -> dic
 	Args:
 		query: Words, or a paragraph such as § 536 BGB
 		gesetz: Only this statute, such as BGB
-		limit: Citations at most
+		limit: The maximum number of citations
 	"""
 	return citations.find_citations([STATUTES], query, limit, {"gesetz": gesetz} if gesetz else None)
 
@@ -111,7 +111,7 @@ def search_urteile(query: str, gericht: str | None = None, limit: int = 5) -> di
 	Args:
 		query: Words, a statute, or an Aktenzeichen such as VIII ZR 185/14
 		gericht: Only this court, such as BGH
-		limit: Citations at most
+		limit: The maximum number of citations
 	"""
 	return citations.find_citations([JUDGMENTS], query, limit, {"gericht": gericht} if gericht else None)
 
@@ -123,7 +123,7 @@ def search_muster(query: str, limit: int = 5) -> dict:
 
 	Args:
 		query: What is to be written, in a few words
-		limit: Citations at most
+		limit: The maximum number of citations
 	"""
 	return citations.find_citations([TEMPLATES], query, limit)
 
@@ -156,7 +156,7 @@ def search_alle_akten(query: str, limit: int = 10) -> dict:
 
 	Args:
 		query: Names, words or an Aktenzeichen
-		limit: Citations at most
+		limit: The maximum number of citations
 	"""
 	return citations.find_citations(CASE_TARGETS, query, limit)
 

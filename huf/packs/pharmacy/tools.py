@@ -18,11 +18,11 @@ OPEN = "Open"
 
 @tool(effect=Effect.READ)
 def search_drugs(query: str, limit: int = 5) -> dict:
-	"""Search drugs by name or substance, with what each branch has of them
+	"""Search drugs by name or substance, with their stock in each branch
 
 	Args:
 		query: Part of the drug's name, or of its substance
-		limit: Drugs at most
+		limit: The maximum number of drugs
 	"""
 	like = ["like", f"%{query.strip()}%"]
 	drugs = frappe.get_list(

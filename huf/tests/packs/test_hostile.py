@@ -61,7 +61,7 @@ class TestHostile(PackTestCase):
 				f'{{"doctype": "{self.plant}", "plant_name": {{"a": 1}}}}',
 				"plant_name must be text or a number",
 			),
-			(f'{{{plant}, "plant_name": "y"}}', "records.json: .*'plant_name' is there twice"),
+			(f'{{{plant}, "plant_name": "y"}}', "records.json: .*'plant_name' appears twice"),
 			(f'{{{plant}, "height": NaN}}', "height must be a number"),
 			(f'{{{plant}, "height": 1e999}}', "height must be a number"),
 			(f'{{{plant}, "docstatus": [1]}}', "docstatus must be text or a number"),

@@ -138,7 +138,7 @@ class TestFaults(PackTestCase):
 		faults = {
 			"  color: red": "pack.yaml: Line 16: Agent Tool Function has no field 'color'",
 			"colour: red": "pack.yaml: Line 16: 'colour' is not known in a pack",
-			"title: Again": "pack.yaml: Line 16: title is there twice",
+			"title: Again": "pack.yaml: Line 16: title appears twice",
 			"mail: no.yaml": "^no.yaml cannot be read: No such file or directory.$",
 			"mail: ../../secret": "is not in the pack's folder",
 			"triggers: [3]": "pack.yaml: Line 16: triggers must be a list of mappings",

@@ -203,7 +203,7 @@ class TestUpdating(PackTestCase):
 		self.assertTrue(frappe.db.exists("Agent", self.agent))
 		twin = f"agents:\n  - {{agent_name: {self.agent}, instructions: Dig.}}\n"
 		self.put("pack.yaml", text.replace("agents:\n", twin))
-		with self.assertRaisesRegex(UsageError, f"Agent {self.agent.upper()} is there twice"):
+		with self.assertRaisesRegex(UsageError, f"Agent {self.agent.upper()} appears twice"):
 			self.install()
 
 	def test_a_renamed_document_is_found_under_its_name_in_other_case(self):

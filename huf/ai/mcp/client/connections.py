@@ -13,11 +13,11 @@ from huf.ai.core.contacts import record_contact
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import OutcomeUnknown, ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client import session, session_pool, store
 from huf.ai.mcp.client.definitions import ToolDefinition
 from huf.ai.mcp.client.session import ServerTarget, ToolChanged
-from huf.ai.storage.rows import clip
 
 CONNECTION = store.CONNECTION
 COMMANDS_KEY = "huf_mcp_servers"

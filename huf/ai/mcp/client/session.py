@@ -171,7 +171,7 @@ class ToolChanged(ToolError):
 	"""
 
 	def __init__(self, offered: ToolDefinition | None):
-		what = "changed the description of this tool" if offered else "does not offer this tool any more"
+		what = "changed the description of this tool" if offered else "no longer offers this tool"
 		super().__init__(f"The server {what}, so it was not called. A Huf Manager has to accept the change.")
 		self.offered = offered
 

@@ -13,7 +13,8 @@ import frappe
 from huf.ai.core import sealed_tokens
 from huf.ai.core.sealed_tokens import unseal
 from huf.ai.core.settings import find_cached
-from huf.ai.storage.rows import digest, insert_row, update_row
+from huf.ai.core.stored_text import digest
+from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.shared_values import share_value
 
 GRANT = "MCP Grant"

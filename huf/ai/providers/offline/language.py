@@ -3,12 +3,13 @@ cs.yaml).
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import yaml
+
+from huf.ai.core.tokenizer import strip_accents
 
 CODES = ("en", "de", "es", "cs")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}")
@@ -49,8 +50,7 @@ class Token:
 
 def fold_key(text: str) -> str:
 	"""Lower case without accents, so that typed and listed words meet."""
-	text = text.lower().replace("ß", "ss").replace("’", "'")
-	return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+	return strip_accents(text.replace("’", "'"))
 
 
 def singular(key: str) -> str:

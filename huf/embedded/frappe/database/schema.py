@@ -222,7 +222,7 @@ def field_type(doctype: str, fieldname: str) -> str | None:
 
 
 def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
-	"""The type of each field, for one look at the DocType."""
+	"""The type of each field; None for a name that is not a field."""
 	has_meta = not doctype.startswith("__") and doctype not in ("Singles", "Series")
 	types = frappe.get_meta(doctype).types if has_meta else STANDARD_TYPES
 	return [types.get(name) for name in fieldnames]

@@ -47,7 +47,7 @@ class Transfer(smtplib.SMTP):
 		return answer
 
 	def __exit__(self, *_):
-		# A server that refuses to say goodbye has its mails all the same.
+		# A server that fails to answer QUIT has accepted the mails.
 		with contextlib.suppress(OSError, smtplib.SMTPException):
 			self.quit()
 		self.close()

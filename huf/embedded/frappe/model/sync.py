@@ -63,7 +63,7 @@ def import_report(values: dict):
 
 @contextmanager
 def naming_file(file: Path):
-	"""Say which file of an app an error comes from."""
+	"""Print the file that an error in the block comes from."""
 	try:
 		yield
 	except Exception:  # re-raised: whatever is wrong with the file

@@ -65,8 +65,8 @@ class TestMasker(unittest.TestCase):
 			("CUSTOMER", "'CUSTOMER' is not NAME"),
 			("CUSTOMER: [", "not a regular expression"),
 			("CUSTOMER: x*", "empty text"),
-			("EMAIL: x", "there already"),
-			("CUSTOMER: x\nCUSTOMER: y", "there already"),
+			("EMAIL: x", "is taken"),
+			("CUSTOMER: x\nCUSTOMER: y", "is taken"),
 		):
 			with self.subTest(line), self.assertRaisesRegex(ValueError, reason):
 				read_patterns(line)

@@ -167,14 +167,14 @@ class TestPreview(ImportTestCase):
 			({"content": "openapi: 3.1.0"}, "paths"),
 			({"content": "openapi: 3.1.0\npaths: {a: &a [1], b: [*a, *a]}"}, "aliases"),
 			({"content": "x" * 2_000_001}, "more than 2,000,000"),
-			({"content": "[" * 100_000}, "not an OpenAPI document|nested too deep"),
+			({"content": "[" * 100_000}, "not an OpenAPI document|nested too deeply"),
 			(
 				{"content": '{"openapi": "3.0.0", "paths": ' + '{"a":' * 200 + "1" + "}" * 201},
-				"nested too deep",
+				"nested too deeply",
 			),
 			# Nodes nested this deep would crash the process in PyYAML's C loader.
-			({"content": "- " * 900_000}, "nested too deep"),
-			({"content": "a: " + "[" * 900_000}, "not an OpenAPI document|nested too deep"),
+			({"content": "- " * 900_000}, "nested too deeply"),
+			({"content": "a: " + "[" * 900_000}, "not an OpenAPI document|nested too deeply"),
 			({}, "Enter the URL"),
 		):
 			with self.subTest(str(values)[:60]), self.assertRaisesRegex(UsageError, reason):

@@ -3,8 +3,9 @@
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.stored_text import clip
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
-from huf.ai.storage.rows import clip, insert_row, update_row
+from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
 from huf.ai.tools.filters import clean_filters
 from huf.tests.base import SiteTestCase
