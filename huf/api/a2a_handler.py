@@ -47,7 +47,7 @@ from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run, enqueue_run
-from huf.ai.runs.routing import route_task
+from huf.ai.runs.routing import route_request
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import drafts
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_message_parts
@@ -100,7 +100,7 @@ class Handler(RequestHandler):
 		request = self.build_request(params.message)
 		if params.configuration.return_immediately:
 			return read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name)
-		run = open_run(route_task(request))
+		run = open_run(route_request(request))
 		if run.manager.mode is Mode.BACKGROUND:
 			return await continue_run(run.name)
 		await end_run(run)
@@ -113,7 +113,7 @@ class Handler(RequestHandler):
 			if params.message.task_id:
 				run, events = self.answer_task(params.message), None
 			else:
-				opened = open_run(route_task(self.build_request(params.message)))
+				opened = open_run(route_request(self.build_request(params.message)))
 				run = opened.name
 				events = None if opened.manager.mode is Mode.BACKGROUND else self.execute(opened)
 			state = read_state(run)

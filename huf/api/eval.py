@@ -3,9 +3,7 @@
 import frappe
 
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.errors import UsageError
 from huf.ai.evals import from_runs, history, pending_changes
-from huf.ai.evals.runner import MAX_TIMES, check_models
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
@@ -51,16 +49,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	own. Returns {enqueued, eval}; the Agent Eval Run `eval` shows the progress.
 	"""
 	check_manageable(agent)
-	if not 1 <= times <= MAX_TIMES:
-		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
-	check_models(model, judge)
-	# `begin_eval` waits for a lock, and must read what others have committed until then.
-	frappe.db.commit()
-	record = history.begin_eval(agent, model)
-	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
-	job, job_id = "huf.ai.evals.pending_changes.run_job", history.eval_job_id(record)
-	frappe.enqueue(job, queue="long", timeout=3600, enqueue_after_commit=True, job_id=job_id, **values)
-	return {"enqueued": True, "eval": record}
+	return {"enqueued": True, "eval": pending_changes.enqueue_eval(agent, times, model, judge)}
 
 
 @frappe.whitelist(methods=["POST"])

@@ -12,9 +12,10 @@ from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import history
-from huf.ai.evals.runner import EvalReport, evaluate_agent
+from huf.ai.evals.runner import MAX_TIMES, EvalReport, check_models, evaluate_agent
 
 AGENT = "Agent"
+JOB = "huf.ai.evals.pending_changes.run_job"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,23 @@ def discard_pending_changes(agent: str) -> None:
 	doc = frappe.get_doc(AGENT, agent)
 	doc.pending_changes = None
 	doc.save()
+
+
+def enqueue_eval(agent: str, times: int, model: str | None, judge: str | None) -> str:
+	"""Queue the job that runs the agent's cases, and return the name of its Agent Eval Run. Commits.
+
+	Raises UsageError for what cannot be evaluated, and while another eval of the agent runs.
+	"""
+	if not 1 <= times <= MAX_TIMES:
+		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
+	check_models(model, judge)
+	# `begin_eval` waits for a lock, and must read what others have committed before it gets it.
+	frappe.db.commit()
+	record = history.begin_eval(agent, model)
+	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
+	job_id = history.eval_job_id(record)
+	frappe.enqueue(JOB, queue="long", timeout=3600, enqueue_after_commit=True, job_id=job_id, **values)
+	return record
 
 
 def run_job(agent: str, times: int, model: str | None, judge: str | None, record: str | None = None) -> None:

@@ -81,7 +81,8 @@ class AnswerBuilder:
 
 	@property
 	def text(self) -> str:
-		return make_encodable(self.guard.text if self.guard else "".join(self.parts))
+		"""The text so far, in which a character may be in two halves."""
+		return self.guard.text if self.guard else "".join(self.parts)
 
 	@property
 	def fault(self) -> str | None:
@@ -186,9 +187,9 @@ class AnswerBuilder:
 
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(self.list_calls())
-		reasoning = make_encodable(self.reasoning).strip()
+		text, reasoning = map(make_encodable, (self.text, self.reasoning.strip()))
 		took_s, reason = time.perf_counter() - self.began, self.finish_reason
-		reply = ModelReply(self.text, calls, usage, reason, model, reasoning=reasoning, took_s=took_s)
+		reply = ModelReply(text, calls, usage, reason, model, reasoning=reasoning, took_s=took_s)
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 

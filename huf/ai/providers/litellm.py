@@ -42,7 +42,6 @@ from huf.ai.providers.models import (
 	load_table,
 	read_key,
 	read_model_facts,
-	uses_planner,
 )
 from huf.ai.providers.models import full_model_name as _normalize_model_name
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
@@ -93,7 +92,7 @@ async def run(
 
 	def connect_model(provider: str | None, model: str) -> Model:
 		call = build_call_arguments(provider or "", model, settings, context.is_streamed)
-		return PlanningModel(call) if uses_planner(doc, model) else call
+		return PlanningModel(call) if uses_planner(doc, call) else call
 
 	def escalate(is_unreachable: bool) -> Model | None:
 		larger = context.larger_model(is_unreachable) if context.larger_model else None
@@ -154,7 +153,14 @@ def build_call_arguments(
 		is_local=bool(row.is_local),
 		call_path=CallPath(row.call_way or CallPath.AUTOMATIC),
 		sees=bool(sees),
+		calls_tools=site.calls_tools,
 	)
+
+
+def uses_planner(agent: Any, model: "ModelCall") -> bool:
+	"""Whether the Agent writes plans instead of tool calls: by its setting, else by its model's."""
+	chosen = agent.tool_mode if agent else None
+	return chosen == "Planner" or (chosen != "Native" and not model.calls_tools)
 
 
 def request_settings(agent: Any, doc: Any) -> dict[str, Any]:
@@ -210,7 +216,7 @@ class ModelCall:
 	call_path: CallPath
 	sees: bool = False
 	"""Whether images are sent to it."""
-
+	calls_tools: bool = True
 	reports_prompt_tokens: bool = True
 	refused_schemas: list[str] = field(default_factory=list, compare=False)
 	"""Errors with which the server rejected JSON schemas in this run; empty if it accepts them."""

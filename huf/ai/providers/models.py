@@ -100,6 +100,8 @@ class ModelFacts:
 	"""Largest answer in tokens."""
 	supports_vision: bool | None = None
 	"""Whether images are sent to the model."""
+	calls_tools: bool = True
+	"""False for a model that writes plans instead of tool calls."""
 
 
 def get_model_row(model: str) -> Any:
@@ -136,15 +138,6 @@ def find_listed_model(agent) -> tuple[str | None, str]:
 		return None, agent.model or get_settings().default_model or ""
 
 
-def uses_planner(agent, model: str) -> bool:
-	"""Whether the Agent writes plans instead of tool calls: by its setting, else by its model's."""
-	chosen = agent.tool_mode if agent else None
-	if chosen in ("Planner", "Native"):
-		return chosen == "Planner"
-	row = find_cached("AI Model", model)
-	return bool(row and row.without_tool_calls)
-
-
 def is_local_provider(provider: str | None) -> bool:
 	row = find_cached("AI Provider", provider)
 	return bool(row and row.is_local)
@@ -161,6 +154,7 @@ def read_model_facts(model: str) -> ModelFacts:
 		doc.context_window or 0,
 		doc.max_output_tokens or 0,
 		supports_vision,
+		not doc.without_tool_calls,
 	)
 
 

@@ -27,7 +27,6 @@ from huf.ai.runs.routing import (
 	find_takeover,
 	may_escalate,
 	route_request,
-	route_task,
 )
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.storage.events import publish_new_run
@@ -86,7 +85,7 @@ def run_once(request: AgentRequest) -> dict:
 	"""What `run_agent` returns, as a dict, or returned for the session user's first request with the same
 	idempotency key.
 	"""
-	if result := wait_for_sent_run(request.idempotency_key):
+	if request.idempotency_key and (result := wait_for_sent_run(request.idempotency_key)):
 		return result
 	try:
 		return run_agent(request).as_dict()
@@ -121,7 +120,7 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 	starting.
 	"""
 	with acting_as(request.user):
-		request = route_task(route_request(request))
+		request = route_request(request)
 		result = end_or_describe(*start_or_queue(request), listeners)
 		agent = take_over(request, result.as_dict(), start_or_queue)
 		return end_or_describe(*agent, listeners) if agent else result
@@ -181,7 +180,7 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	"""Like `run_agent`, on the running event loop and as the session user. Raises ConversationBusy instead of
 	queueing the run.
 	"""
-	request = route_task(route_request(request))
+	request = route_request(request)
 	try:
 		run = start_inline(request)
 	except ConversationBusy:
@@ -203,7 +202,7 @@ def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[Run
 	`text_void` (`can_void`), otherwise nothing before it has ended.
 	"""
 	with acting_as(request.user):
-		request = route_task(route_request(request))
+		request = route_request(request)
 		yield from stream_chat_run(request, can_void) if may_escalate(request) else stream_run(request)
 
 

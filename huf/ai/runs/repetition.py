@@ -38,7 +38,7 @@ def follow_sent_run(run) -> Iterator[RunEvent | None]:
 		yield from follow_run_events(run.name)
 
 
-def wait_for_sent_run(idempotency_key: str | None) -> dict | None:
+def wait_for_sent_run(idempotency_key: str) -> dict | None:
 	"""What `run_agent_sync` returned for the session user's request with this key, once its run has ended,
 	waits or is queued; None if there was no such request.
 	"""

@@ -40,10 +40,10 @@ SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 
 
 def route_request(request: AgentRequest) -> AgentRequest:
-	"""The request with its route. In Auto the router decides, and its decision is stored before anything
-	else.
+	"""The request with its route, and the mode and tier of its task. In Auto the router decides, and its
+	decision is stored before anything else.
 	"""
-	choice, request = request.choice, replace(request, choice=None)
+	request, choice = route_task(replace(request, choice=None)), request.choice
 	if choice is RouteChoice.CHAT:
 		return replace(request, routed=Routed(0, is_chat=True))
 	if choice is not RouteChoice.AUTO:

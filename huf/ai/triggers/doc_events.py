@@ -6,25 +6,17 @@ agent runs in a worker, after the commit.
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 
 import frappe
-from frappe.utils import get_datetime, now_datetime
+from frappe.utils import get_datetime
 
 from huf.ai.core.settings import is_installing
 from huf.ai.core.stored_text import clip
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
-from huf.ai.storage.untrusted_records import (
-	find_outsider,
-	is_outsider,
-	mark_outsider_change,
-	mark_outsider_document,
-	mark_record,
-	read_origin,
-)
-from huf.ai.tools.taint import find_origins
+from huf.ai.storage.untrusted_records import mark_outsider_document
+from huf.ai.tools.tainted_writes import MARKED_EVENTS, mark_saved
 from huf.ai.triggers.conditions import (
 	Snapshot,
 	loggable_values,
@@ -47,7 +39,6 @@ EVENTS = {
 	"after_delete": "deleted",
 }
 """The document events that a trigger can watch, each with its verb in the prompt."""
-MAILED_WITHIN = timedelta(minutes=1)
 DELETE_EVENTS = ("on_trash", "after_delete")
 UNWATCHED = frozenset(
 	(
@@ -126,12 +117,8 @@ def run_hooked_agents(doc, method: str) -> None:
 	note_change(doc, method)
 	if doc.doctype in UNWATCHED:
 		return
-	if method == "on_change":
-		mark_written(doc)
-	if method == "after_insert" and doc.get("amended_from"):
-		mark_amended(doc)
-	if method == "after_insert" and doc.doctype == "Communication":
-		mark_mailed(doc)
+	if method in MARKED_EVENTS:
+		mark_saved(doc, method)
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")
 	if cached is None or cached[0] != modified:
@@ -142,48 +129,6 @@ def run_hooked_agents(doc, method: str) -> None:
 	if cached[1] and (triggers := cached[1].get(method)):
 		mark_outsider_document(doc)
 		dispatch_events(evaluate_triggers(doc, method, triggers))
-
-
-def mark_written(doc) -> None:
-	"""Mark what a run writes after it has read untrusted content, and what outsiders change."""
-	run, user = frappe.flags.huf_run, frappe.session.user
-	if run and (origins := find_writer_origins(run)):
-		mark_record(doc.doctype, doc.name, origins, run, list_changed_fields(doc))
-	elif not run and is_outsider(user):
-		mark_outsider_change(doc, user, list_changed_fields(doc))
-
-
-def find_writer_origins(run: str) -> tuple[str, ...]:
-	"""`find_origins`, once for all documents that a call writes: it may write hundreds."""
-	capture = frappe.flags.huf_changes
-	known = capture.origins if capture else {}
-	if run not in known:
-		known[run] = find_origins(run)
-	return known[run]
-
-
-def list_changed_fields(doc) -> list[str] | None:
-	"""The fields that a save has changed; None: any, as in a new document."""
-	if not (before := doc.get_doc_before_save()):
-		return None
-	return [df.fieldname for df in doc.meta.fields if before.get(df.fieldname) != doc.get(df.fieldname)]
-
-
-def mark_amended(doc) -> None:
-	"""An amended document has the contents of the cancelled one."""
-	doctype, cancelled = doc.doctype, doc.amended_from
-	if origin := read_origin(doctype, cancelled) or find_outsider(doctype, [cancelled]):
-		mark_record(doc.doctype, doc.name, origin.splitlines(), None)
-
-
-def mark_mailed(communication) -> None:
-	"""Mark the document that a mail to an Email Account has made; Frappe inserts both at once."""
-	doctype, name = communication.reference_doctype, communication.reference_name
-	if communication.sent_or_received != "Received" or not (doctype and name):
-		return
-	made = frappe.db.get_value(doctype, name, "creation")
-	if made and now_datetime() - get_datetime(made) < MAILED_WITHIN:
-		mark_record(doctype, name, ["mail"], None)
 
 
 def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:
