@@ -69,7 +69,7 @@ def export(
 	check_pack_manager()
 	agents, doctypes = read_text_list(agents or [], "agents"), read_text_list(doctypes or [], "doctypes")
 	if agents or doctypes:
-		return exporting.export_pack(name, agents, doctypes, with_records)
+		return exporting.export_pack(name, agents, doctypes, with_records=with_records)
 	contents = exporting.read_pack_contents(name)
 	return exporting.export_pack(name, *contents, with_records, exporting.read_about(name))
 

@@ -93,8 +93,8 @@ def export_things(home, target, agents, doctypes, pack, records, version):
 
 		if not target:
 			raise click.ClickException("Name the folder to write to.")
-		more = read_pack_contents(pack) if pack else ((), ())
-		wanted = [*agents, *more[0]], [*doctypes, *more[1]]
+		more = read_pack_contents(pack) if pack else ((), (), ())
+		wanted = [*agents, *more[0]], [*doctypes, *more[1]], more[2]
 		known = read_known_manifest(target)
 		about = known or (read_about(pack) if pack else {})
 		name = about.get("pack") or frappe.scrub(target.resolve().name)

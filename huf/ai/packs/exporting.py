@@ -42,10 +42,12 @@ def export_pack(
 	name: str,
 	agents: Iterable[str] = (),
 	doctypes: Iterable[str] = (),
+	sources: Iterable[str] = (),
 	with_records: bool = False,
 	about: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-	"""The files of a pack as {path: text}, with the agents that these agents call.
+	"""The files of a pack as {path: text}, with the agents that these agents call and their Knowledge
+	Sources.
 
 	`about`: keys of the manifest that the export does not determine: title, version, description, and roles
 	to add. Raises UsageError for what a pack cannot contain, PermissionError for what the user may not read.
@@ -61,9 +63,9 @@ def export_pack(
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
 	named = add_linked_doctypes([*doctypes, *list_custom_doctypes(own_tools, triggers)])
-	sources = read_exported_sources(docs, own_tools, named)
-	definitions = dump_doctypes(add_linked_doctypes([*named, *(each.reference_doctype for each in sources)]))
-	check_exported_names([*docs, *own_tools, *triggers, *sources])
+	found = read_exported_sources(docs, own_tools, named, sources)
+	definitions = dump_doctypes(add_linked_doctypes([*named, *(each.reference_doctype for each in found)]))
+	check_exported_names([*docs, *own_tools, *triggers, *found])
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
 	manifest = {
 		"pack": name,
@@ -72,7 +74,7 @@ def export_pack(
 		"description": None,
 		**(about or {}),
 		"roles": sorted(
-			collect_roles([*docs, *own_tools, *sources], definitions) | list_kept_roles(about or {})
+			collect_roles([*docs, *own_tools, *found], definitions) | list_kept_roles(about or {})
 		),
 		"tools": [dump_tool(tool) for tool in own_tools],
 		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in docs],
@@ -86,7 +88,7 @@ def export_pack(
 	if definitions:
 		files["doctypes.json"] = to_json(definitions)
 	records = [each for d in definitions if with_records for each in dump_records(d["name"])]
-	records += map(dump_source, sources)
+	records += map(dump_source, found)
 	if records or (with_records and definitions):
 		files["records.json"] = to_json(records)
 	if cases := [case for each in agent_names for case in dump_cases(each)]:
@@ -109,16 +111,16 @@ def read_agents(names: Iterable[str]) -> tuple[list, list]:
 	return [*agents.values()], [*tools.values()]
 
 
-def read_exported_sources(agents: list, tools: list, doctypes: list[str]) -> list:
-	"""The Knowledge Sources of the agents on the site's own DocTypes, which the pack contains as well. Of an
-	agent that searches all sources, those on the exported `doctypes`.
+def read_exported_sources(agents: list, tools: list, doctypes: list[str], named: Iterable[str]) -> list:
+	"""The Knowledge Sources `named` and those of the agents, on the site's own DocTypes, which the pack
+	contains as well. Of an agent that searches all sources, those on the exported `doctypes`.
 
 	Files and addresses stay here, because they are contents of this site, and so do sources on the documents
 	of an app, which a pack may not open to agents.
 	"""
 	if not frappe.has_permission("DocType", "read"):
 		return []
-	names = [row.source for agent in agents for row in agent.knowledge]
+	names = [*named, *(row.source for agent in agents for row in agent.knowledge)]
 	searching = {tool.name for tool in tools if tool.types == KNOWLEDGE}
 	if any(not agent.knowledge and searching & {row.tool for row in agent.agent_tool} for agent in agents):
 		names += list_exported_names(SOURCE, {"reference_doctype": ["in", doctypes]})
@@ -142,12 +144,20 @@ def list_custom_doctypes(tools: list, triggers: list) -> list[str]:
 	return [*filter(is_custom, (each.reference_doctype for each in (*tools, *watched)))]
 
 
-def read_pack_contents(pack: str) -> tuple[list[str], list[str]]:
-	"""(agents, DocTypes) of an installed pack that still exist, as arguments of `export_pack`."""
-	doc = get_readable_doc("Agent Pack", pack)
-	here = [row for row in doc.records if frappe.db.exists(row.record_doctype, row.record_name)]
-	agents = [row.record_name for row in here if row.record_doctype == "Agent"]
-	return agents, [row.record_name for row in here if row.record_doctype == "DocType"]
+def read_pack_contents(pack: str) -> tuple[list[str], list[str], list[str]]:
+	"""(agents, DocTypes, Knowledge Sources) of an installed pack that still exist, as arguments of
+	`export_pack`.
+	"""
+	rows = get_readable_doc("Agent Pack", pack).records
+	agents, doctypes, sources = (
+		[
+			row.record_name
+			for row in rows
+			if row.record_doctype == kind and frappe.db.exists(kind, row.record_name)
+		]
+		for kind in ("Agent", "DocType", SOURCE)
+	)
+	return agents, doctypes, sources
 
 
 def read_about(pack: str) -> dict[str, str]:

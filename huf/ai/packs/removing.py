@@ -31,8 +31,9 @@ SATELLITES = {
 	"User Permission": "allow",
 	"Version": "ref_doctype",
 	"Comment": "reference_doctype",
+	"Agent Untrusted Record": "reference_doctype",
 }
-"""DocTypes whose rows Frappe keeps for a DocType, with the field that names it; deleted with it."""
+"""DocTypes whose rows belong to a DocType, with the field that names it; deleted with it."""
 DEPENDENTS = {
 	"Agent Trigger": "reference_doctype",
 	"Agent Tool Function": "reference_doctype",

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge.indexing import index_source
-from huf.ai.packs.exporting import export_pack
+from huf.ai.packs.exporting import export_pack, read_pack_contents
 from huf.ai.packs.removing import remove_pack
 from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, make_role, make_user
@@ -74,6 +74,18 @@ class TestKnowledgeSources(PackTestCase):
 		remove_pack(self.pack)
 		self.assertFalse(frappe.db.exists("Knowledge Source", self.manuals))
 		self.assertFalse(frappe.db.exists("Knowledge Item", {"source": self.manuals}))
+
+	def test_a_source_of_a_pack_that_no_agent_uses_is_exported_with_the_pack(self):
+		agent = self.make_agent(self.manuals)
+		files = export_pack(self.pack, agents=[agent])
+		self.forget(agent, self.manuals)
+		self.install_files(files)
+		doc = frappe.get_doc("Agent", agent)
+		doc.knowledge = []
+		doc.save()
+		self.assertNotIn("records.json", export_pack(self.pack, agents=[agent]))
+		(source,) = json.loads(export_pack(self.pack, *read_pack_contents(self.pack))["records.json"])
+		self.assertEqual(source["source_name"], self.manuals)
 
 	def test_a_source_is_exported_without_other_records_and_its_doctype_comes_with_it(self):
 		agent = self.make_agent(self.manuals)

@@ -13,6 +13,7 @@ from huf.ai.packs.install import install_pack
 from huf.ai.packs.removing import remove_pack
 from huf.ai.packs.shipped import PackSource
 from huf.ai.queries.audit import read_audit
+from huf.ai.storage.untrusted_records import mark_record
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -258,6 +259,7 @@ class TestRemoving(PackTestCase):
 		values = {"attached_to_doctype": self.plant, "attached_to_name": plant.name, "content": "green"}
 		make("File", file_name=f"{self.key}.txt", is_private=1, **values)
 		make("Agent Conversation", agent=self.agent, title="About roses")
+		mark_record(self.plant, plant.name, ["mail"], None)
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, f"1 {self.plant}, 1 Agent Conversation"):
 			remove_pack(self.name)
