@@ -144,7 +144,7 @@ def start(home, port, host, open_browser, reloads):
 	if reloads:
 		from huf.embedded.reloader import serve_reloading
 
-		return serve_reloading(home, host, port)
+		return serve_reloading(home, host, port, open_browser)
 	click.echo()
 
 	def on_ready():

@@ -14,10 +14,11 @@ POLL_S = 0.5
 STOP_TIMEOUT_S = 20
 
 
-def serve_reloading(home: Path, host: str, port: int) -> None:
-	"""Serve the site of `home` until SIGINT or SIGTERM."""
+def serve_reloading(home: Path, host: str, port: int, open_browser: bool) -> None:
+	"""Serve the site of `home` until SIGINT or SIGTERM. A browser opens only at the first start."""
 	words = ("--home", str(home), "start", "--port", str(port), "--host", host)
 	reloader = Reloader((sys.executable, "-m", "huf.embedded", *words), home / "apps")
+	reloader.first_options = ("--open",) if open_browser else ()
 	signal.signal(signal.SIGTERM, lambda *_: reloader.stop())
 	with suppress(KeyboardInterrupt):  # Ctrl-C, which the server has received too
 		reloader.run()
@@ -31,12 +32,15 @@ class Reloader:
 
 	def __init__(self, command: Sequence[str], folder: Path, poll_s: float = POLL_S):
 		self.command, self.folder, self.poll_s = command, folder, poll_s
+		self.first_options: Sequence[str] = ()
 		self.stopped = threading.Event()
 
 	def run(self) -> None:
+		options = self.first_options
 		while not self.stopped.is_set():
 			before = self.read_times()
-			process = subprocess.Popen(self.command)
+			process = subprocess.Popen((*self.command, *options))
+			options = ()
 			try:
 				while not self.stopped.wait(self.poll_s) and self.read_times() == before:
 					pass
@@ -55,8 +59,10 @@ class Reloader:
 			folders[:] = [each for each in folders if not each.startswith((".", "__", "node_modules"))]
 			for name in names:
 				path = os.path.join(folder, name)
-				if name.endswith(SUFFIXES) and os.path.exists(path):
-					yield path, os.stat(path).st_mtime_ns
+				# An editor may be replacing the file.
+				with suppress(FileNotFoundError):
+					if name.endswith(SUFFIXES):
+						yield path, os.stat(path).st_mtime_ns
 
 
 def end(process: subprocess.Popen) -> None:

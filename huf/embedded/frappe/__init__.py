@@ -40,7 +40,7 @@ LOCAL_NAMES = {
 }
 """Attributes of `frappe.local` that are also reachable as `frappe.<name>`."""
 
-HOMES = {
+MODULES = {
 	"frappe.apps": """append_hook get_app_path get_attr get_doc_hooks get_file_json
 		get_hooks get_installed_apps get_module get_module_list get_newargs get_pymodule_path call
 		read_file scrub unscrub""",
@@ -77,13 +77,13 @@ SUBMODULES = (
 # Like real Frappe: a single query may create 700 objects, after which Python would collect garbage.
 gc.set_threshold(*(count * more for count, more in zip(gc.get_threshold(), (10, 2, 2), strict=True)))
 
-_home_of = {name: module for module, names in HOMES.items() for name in names.split()}
+_module_of = {name: module for module, names in MODULES.items() for name in names.split()}
 
 
 def __getattr__(name):
 	if name in LOCAL_NAMES:
 		return getattr(local, name, None)
-	if module := _home_of.get(name):
+	if module := _module_of.get(name):
 		value = globals()[name] = getattr(importlib.import_module(module), name)
 		return value
 	if name in SUBMODULES:

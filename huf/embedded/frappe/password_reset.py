@@ -62,9 +62,9 @@ def send_link(user: str | None) -> None:
 	frappe.local.lang = row.language or frappe.local.lang
 	link, address = escape_html(make_link(user)), escape_html(row.email)
 	texts = (
-		_("Somebody, probably you, wants a new password for {0}.").format(address),
+		_("Someone, probably you, asked to reset the password for {0}.").format(address),
 		f'<a href="{link}">{_("Set a new password")}</a>',
-		_("The link works once, and for one hour. If it was not you, nothing has to be done."),
+		_("The link works once, within one hour. If this was not you, ignore this mail."),
 	)
 	message = "".join(f"<p>{text}</p>" for text in texts)
 	frappe.sendmail(recipients=[row.email], subject=_("Password Reset"), message=message)

@@ -1,6 +1,6 @@
 """A mailbox signs in by OAuth, renews its tokens, and reads and sends mail."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import frappe
 import requests
@@ -95,8 +95,17 @@ class TestMailOAuth(SiteTestCase):
 		self.assertEqual(self.browser.open(callback.partition("?")[0] + "?code=x").status_code, 417)
 		guest = Browser().open(callback)
 		self.assertEqual(guest.status_code, 302)
-		self.assertTrue(guest.headers["Location"].startswith("/login?redirect-to="))
+		asked = parse_qs(urlsplit(guest.headers["Location"]).query)
+		path, _, query = callback.partition("?")
+		self.assertEqual(asked, {"redirect-to": [f"{urlsplit(path).path}?{query}"]})
 		self.assertFalse(frappe.db.get_value("Token Cache", {"user": "Administrator"}, "access_token"))
+
+	def test_sign_in_that_the_provider_refuses_is_reported_with_its_reason(self):
+		path, _, query = self.allow(self.call("begin_sign_in")).partition("?")
+		refused = {"state": parse_qs(query)["state"][0], "error": "access_denied"}
+		answer = self.browser.open(f"{path}?{urlencode(refused)}")
+		self.assertEqual(answer.status_code, 417)
+		self.assertIn("refused the sign-in. access_denied", answer.get_data(as_text=True))
 
 	def test_connected_app_is_created_once_and_only_with_permission(self):
 		created = self.call("make_sign_in_app", provider="Microsoft 365")

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import frappe
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
+from cryptography.fernet import Fernet
 from frappe.email.queue import UNANSWERED, flush
 from frappe.utils import add_to_date, now_datetime
 
@@ -169,3 +170,21 @@ class TestSignIn(SiteTestCase):
 		frappe.db.commit()
 		flush()
 		self.assertEqual(mails, [address])
+
+	def test_a_mail_is_tried_again_if_the_password_cannot_be_read(self):
+		sender, host = f"{frappe.generate_hash(length=10)}@office.example", "127.0.0.1"
+		with BrokenPostman({}) as postman:
+			values = {
+				"email_id": sender,
+				"smtp_server": host,
+				"smtp_port": str(postman.port),
+				"password": "x-8",
+			}
+			make("Email Account", email_account_name=unique("Locked"), enable_outgoing=1, **values)
+			mail = frappe.sendmail(recipients=["a@x.example"], sender=sender, subject="Hi", message="Hello")
+			frappe.db.commit()
+			with patch.dict(frappe.conf, encryption_key=Fernet.generate_key().decode()):
+				flush()
+		row = frappe.db.get_value("Email Queue", mail.name, ["status", "error", "retry"], as_dict=True)
+		self.assertEqual((row.status, row.retry), ("Not Sent", 1))
+		self.assertIn("cannot be read: restore the `encryption_key`", row.error)

@@ -2,7 +2,7 @@
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import follow, needs_browser, say
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import BERTA, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, text
 
 STREAM = "**/huf.api.chat.stream"
@@ -247,6 +247,25 @@ class TestUnsentPage(PageTestCase):
 			page.get_by_text("This conversation cannot be found").wait_for(state="detached")
 			written = page.get_by_test_id("composer").input_value()
 			self.assertEqual(written, "How many users are there?\n\nAnd the todos")
+
+	def test_unsent_message_in_a_chat_that_has_become_read_only_is_edited_in_a_new_chat(self):
+		share = "/api/method/huf.api.conversation.share"
+		with self.open_page() as page:
+			say(page, "List the notes")
+			chat = {"conversation": page.url.rsplit("/", 1)[1].partition("?")[0], "user": BERTA}
+			self.call(share, {**chat, "write": 1})
+			with self.open_page(page.url, user=BERTA) as other:
+				other.route(STREAM, lambda route: route.abort())
+				self.send(other, "And the todos")
+				other.get_by_test_id("retry").wait_for()
+				self.call(share, {**chat, "write": 0})
+				other.reload()
+				other.get_by_test_id("read-only").wait_for()
+				self.assertTrue(other.get_by_test_id("retry").is_disabled())
+				other.get_by_test_id("take-back").click()
+				other.wait_for_url("**/huf/chat")
+				self.assertEqual(other.get_by_test_id("composer").input_value(), "And the todos")
+				self.assertEqual(other.get_by_test_id("unsent").count(), 0)
 
 	def test_version_whose_message_is_sent_after_a_reload_is_listed(self):
 		with self.open_page() as page:

@@ -43,7 +43,9 @@ class TestDumping(PackTestCase):
 		field = frappe.get_meta(self.plant).get_field("height")
 		self.addCleanup(frappe.clear_cache, doctype=self.plant)
 		field.is_custom_field = 1  # as Frappe marks them
-		(record,) = json.loads(export_pack(self.name, doctypes=[self.plant], with_records=True)["records.json"])
+		(record,) = json.loads(
+			export_pack(self.name, doctypes=[self.plant], with_records=True)["records.json"]
+		)
 		self.assertEqual(record, {"doctype": self.plant, "plant_name": f"Rose {self.key}"})
 
 	def test_texts_of_any_characters_are_read_back_as_they_were(self):

@@ -359,8 +359,6 @@ def connect(path: str, synchronous: str) -> sqlite3.Connection:
 
 def add_functions(connection: sqlite3.Connection):
 	"""Add functions of MariaDB that Huf uses and SQLite lacks, or has for ASCII only."""
-	connection.create_function("now", 0, lambda: str(to_column(datetime.datetime.now())))
-	connection.create_function("curdate", 0, lambda: datetime.date.today().isoformat())
 	connection.create_function("regexp", 2, matches, deterministic=True)
 	connection.create_function("lower", 1, lower, deterministic=True)
 

@@ -8,7 +8,7 @@ from frappe.exceptions import QueryTimeoutError
 BUSY = (503, "The database is busy: something else is writing to it. Try again in a moment.")
 FULL = (507, "The disk is full. Free some space, then try again.")
 READ_ONLY = (503, "The site's files cannot be written. Make its folder and files writable for this user.")
-NOT_A_FOLDER = (500, "This has to be a folder, and there is a file. Name another place.")
+NOT_A_FOLDER = (500, "A file is where this folder should be. Choose another path.")
 OUTDATED = (500, "The site's tables are older than the installed code. Update them with `huf migrate`.")
 FAILING = (503, "The disk cannot be read or written. Free some space if it is full, or check the disk.")
 DAMAGED = (

@@ -26,7 +26,7 @@ ANSWER_TIMEOUT = 120
 """How long to wait for the answer to a whole mail, which many servers check for viruses first."""
 REFUSED = ("args", "as_markdown", "attachments", "bcc", "inline_images", "template")
 """Options of Frappe without which another mail would be sent."""
-UNANSWERED = "The server has not answered whether it took the mail. It may have gone, or not."
+UNANSWERED = "The server did not confirm that it took the mail. It may or may not have been sent."
 
 
 class Transfer(smtplib.SMTP):
@@ -214,17 +214,26 @@ def connect(account) -> Transfer:
 
 def sign_in(server: smtplib.SMTP, account) -> None:
 	user = account.login_id or account.email_id
+	try:
+		secret = read_secret(account)
+	except Exception as error:  # whatever the site's key, its records or the provider refuse
+		raise OSError(str(error) or type(error).__name__) from error
 	if account.auth_method == "OAuth":
-		cache = account.get_oauth_token()
-		if not cache:
-			raise OSError(f"Please Authorize OAuth for Email Account {account.name}")
-		answer = f"user={user}\1auth=Bearer {cache.get_password('access_token')}\1\1"
+		answer = f"user={user}\1auth=Bearer {secret}\1\1"
 		server.ehlo()
 		server.auth("XOAUTH2", lambda challenge=None: answer, initial_response_ok=False)
-		return
-	# Like Frappe, whatever `no_smtp_authentication` says: it only allows to leave out the password.
-	if password := account.get_password("password", raise_exception=False):
-		server.login(user, password)
+	# Like Frappe, whatever `no_smtp_authentication` says: it only allows the password to be left out.
+	elif secret:
+		server.login(user, secret)
+
+
+def read_secret(account) -> str | None:
+	"""The account's access token or password."""
+	if account.auth_method != "OAuth":
+		return account.get_password("password", raise_exception=False)
+	if cache := account.get_oauth_token():
+		return cache.get_password("access_token")
+	raise OSError(f"Please Authorize OAuth for Email Account {account.name}")
 
 
 def is_final(refusal: Exception) -> bool:
@@ -271,7 +280,7 @@ def finish(name: str, **values) -> None:
 def give_up_unknown(moment) -> None:
 	"""Mark mails whose worker died while handing them to a server."""
 	before = add_to_date(moment, seconds=-SENDING_TIMEOUT_S, as_datetime=True)
-	error = "The worker was lost while it was sent. It may have gone, or not."
+	error = "The worker stopped while sending. The mail may or may not have been sent."
 	frappe.db.sql(
 		"update `tabEmail Queue` set status = 'Error', error = %s where status = 'Sending' and modified < %s",
 		(error, before),

@@ -8,11 +8,9 @@ function fail(text, field) {
 }
 
 const REASONS = {
-	401: "That user and password do not match.",
 	403: "This login was refused. Reload the page and try again.",
-	429: "Too many failed logins. Please wait five minutes and try again.",
 	503: "The server is busy. Please try again in a moment.",
-	507: "The server's disk is full. Whoever looks after it has to free some space.",
+	507: "The server's disk is full. Ask the administrator to free some space.",
 };
 
 form.addEventListener("submit", async (event) => {
@@ -25,7 +23,7 @@ form.addEventListener("submit", async (event) => {
 		const body = new URLSearchParams({ usr: usr.value.trim(), pwd: pwd.value });
 		const answer = await fetch("/api/method/login", { method: "POST", headers: { Accept: "application/json" }, body });
 		if (answer.ok) return location.assign(form.dataset.redirect);
-		fail(REASONS[answer.status] || `The server could not log you in (error ${answer.status}).`, pwd);
+		fail(REASONS[answer.status] || (await readMessage(answer)), pwd);
 	} catch {
 		fail("The server does not answer. Is it still running?");
 	}

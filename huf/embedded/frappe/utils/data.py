@@ -1,4 +1,4 @@
-"""Conversions of numbers, texts, dates and times. Times are naive, in the system's time zone."""
+"""Conversions of numbers, texts, dates and times. Times are naive, in the site's time zone."""
 
 import datetime
 import math

@@ -44,6 +44,6 @@ def is_for_people(status: int, error: Exception) -> bool:
 
 def error_page(status: int, error: Exception) -> Response:
 	"""The error page of an exception: with its message if that is meant for people, else a general one."""
-	title, message = ERRORS.get(status, OTHER_ERROR)
+	title, message = map(frappe._, ERRORS.get(status, OTHER_ERROR))
 	own_words = frappe.utils.strip_html(str(error)) if is_for_people(status, error) else ""
 	return message_page(title, own_words or message, status)

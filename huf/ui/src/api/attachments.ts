@@ -26,10 +26,10 @@ export function uploadFile(
 	return new Promise((resolve, reject) => {
 		wire.onerror = () => reject(new ApiError("network"));
 		wire.onabort = () => reject(new DOMException("", "AbortError"));
-		wire.onload = async () => {
+		wire.onload = () => {
 			const response = new Response(wire.responseText, { status: wire.status });
-			if (response.ok) resolve((await response.json()).message);
-			else reject(await readError(response, isSignedIn));
+			if (response.ok) response.json().then(({ message }) => resolve(message), () => reject(new ApiError("network")));
+			else readError(response, isSignedIn).then(reject, reject);
 		};
 		wire.send(body);
 	});

@@ -1,5 +1,6 @@
 /** Endpoints for knowledge, one function each; see huf/api/knowledge.py. */
-import { callGet, callPost, request } from "./http.ts";
+import { callGet, callPost } from "./http.ts";
+import { uploadFile } from "./records.ts";
 import type { KnowledgeItem, KnowledgeSource, Passage } from "./types/setup.ts";
 
 const CALL = "huf.api.knowledge.";
@@ -17,11 +18,4 @@ export const indexSource = (source: string) => callPost(`${CALL}index`, { source
 export const removeItem = (item: string) => callPost(`${CALL}remove_item`, { item }, true);
 
 /** Adds a private file to a source; indexing starts by itself. */
-export async function uploadFile(source: string, file: File): Promise<void> {
-	const body = new FormData();
-	body.append("file", file, file.name);
-	body.append("doctype", SOURCE);
-	body.append("docname", source);
-	body.append("is_private", "1");
-	await request("/api/method/upload_file", { method: "POST", body });
-}
+export const addSourceFile = (source: string, file: File) => uploadFile(file, { doctype: SOURCE, name: source });

@@ -8,8 +8,8 @@ const DOCTYPE = "Agent Trigger";
 export const PAGE_LENGTH = 50;
 export const EVENTS_LENGTH = 20;
 
-export const fetchTriggers = (start = 0) =>
-	callGet<Trigger[]>("huf.api.trigger.get_triggers", { start, limit: PAGE_LENGTH });
+export const fetchTriggers = (start = 0, agent?: string) =>
+	callGet<Trigger[]>("huf.api.trigger.get_triggers", { agent, start, limit: PAGE_LENGTH });
 /** A user that a trigger may run as instead of Administrator. */
 export const proposeRunAs = () => callGet<string>("huf.api.trigger.propose_run_as");
 export const fetchEvents = ({ trigger, status }: { trigger: string; status?: string }, start = 0) =>

@@ -7,7 +7,7 @@ import type { Draft, DraftStatus } from "../api/types/drafts.ts";
 
 const nameOf = (user: string): string => (user === boot.user ? t("draft.you") : user);
 
-export function headline(draft: Draft): string {
+export function headline(draft: Parameters<typeof headlineOf>[0]): string {
 	const { key, ...values } = headlineOf(draft);
 	return t(`proposal.${key}`, values);
 }

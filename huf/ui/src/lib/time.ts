@@ -39,7 +39,7 @@ function startOfDay(date: Date): Date {
 	return new Date(date.getFullYear(), date.getMonth(), date.getDate());
 }
 
-/** -> {key: "today" | "yesterday" | "week" | "month" | "YYYY-MM", date} */
+/** -> "today" | "yesterday" | "week" | "month" | "YYYY-MM" */
 function groupOf(date: Date, now: Date): string {
 	const days = Math.round((startOfDay(now).getTime() - startOfDay(date).getTime()) / DAY);
 	if (days <= 0) return "today";

@@ -76,7 +76,7 @@ function placeCalls(steps: Step[], began: number | null, zone: string | null) {
 	}));
 }
 
-/** The most important fact about a failed, stopped or waiting run: {tone, key, detail?} or null. */
+/** The most important fact about a failed, stopped or waiting run: {tone, key, detail?, reason?} or null. */
 export function adviceOf(run: Run, steps: Step[]): Advice | null {
 	if (run.is_blanked) return { tone: "neutral", key: "blanked" };
 	if (lostCalls(steps).length) return { tone: "danger", key: "lost" };

@@ -70,6 +70,7 @@ async function attachOne(draft: string, file: File): Promise<void> {
 	uploads.set(item.key, controller);
 	try {
 		const wanted = await fitted(file, kind);
+		controller.signal.throwIfAborted();
 		const before = items.slice(0, items.indexOf(item)).filter((each) => !each.error);
 		const problem = problemOf(wanted, limits, before.length, currentLocale());
 		if (problem) throw new Error(t(problem.key, problem.values));

@@ -156,6 +156,7 @@ export function closeChat(conversation: string): void {
 	const chat = chats.get(conversation);
 	chats.delete(conversation);
 	if (!chat) return;
+	clearTimeout(chat.poll);
 	chat.live?.controller.abort();
 	release(chat);
 }

@@ -83,13 +83,13 @@ export function recallMessages(conversation: string | null): UserTurn[] {
 	return found.sort((one, other) => String(one.at).localeCompare(String(other.at)));
 }
 
-/** Moves an unsent message back to the field of a chat, before what is being written there. */
-export function takeBack(chat: Chat, { key, text, attachments, unsent }: UserTurn): void {
-	chat.turns = chat.turns.filter((turn) => turn.key !== key);
+/** Moves an unsent message from a chat back to its field, or to that of another one, before what is being written there. */
+export function takeBack(from: Chat, { key, text, attachments, unsent }: UserTurn, to = from): void {
+	from.turns = from.turns.filter((turn) => turn.key !== key);
 	forgetMessage(key);
-	remember(returned(chat), JSON.stringify({ key, unsent, said: saidIn(text, attachments) }));
-	setText(chat, [text, chat.text].filter(Boolean).join("\n\n"));
-	returnAttachments(place(chat.conversation), attachments);
+	remember(returned(to), JSON.stringify({ key, unsent, said: saidIn(text, attachments) }));
+	setText(to, [text, to.text].filter(Boolean).join("\n\n"));
+	returnAttachments(place(to.conversation), attachments);
 }
 
 const returned = (chat: Chat) => `returned:${place(chat.conversation)}`;

@@ -13,7 +13,7 @@ class Role(Document):
 			frappe.throw(frappe._("Standard roles cannot be disabled"))
 		if self.disabled:
 			frappe.db.delete("Has Role", {"role": self.name})
-			frappe.clear_cache()
+			frappe.clear_cache(doctype="User")
 
 	def on_trash(self):
 		if self.name in STANDARD_ROLES:

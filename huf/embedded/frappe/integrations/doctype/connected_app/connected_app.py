@@ -116,7 +116,7 @@ class ConnectedApp(Document):
 def callback(code: str | None = None, state: str | None = None):
 	"""The redirect URI: exchanges the code for tokens."""
 	if frappe.session.user == "Guest":
-		return redirect("/login?" + urlencode({"redirect-to": frappe.local.request.url}))
+		return redirect("/login?" + urlencode({"redirect-to": frappe.local.request.full_path}))
 	path = frappe.local.request.path[1:].split("/")
 	if len(path) != 4 or not path[3]:
 		frappe.throw(_("Invalid Parameters."))
@@ -124,6 +124,9 @@ def callback(code: str | None = None, state: str | None = None):
 	cache = frappe.get_doc("Token Cache", f"{app.name}-{frappe.session.user}")
 	if not state or state != cache.state:
 		frappe.throw(_("Invalid token state! Check if the token has been created by the OAuth user."))
+	if not code:
+		reason = frappe.form_dict.get("error_description") or frappe.form_dict.get("error") or ""
+		frappe.throw(_("The provider refused the sign-in. {0}").format(reason))
 	token = app.get_oauth2_session(init=True).fetch_token(
 		app.token_uri,
 		code=code,
