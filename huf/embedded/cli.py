@@ -118,7 +118,7 @@ def connected(home: Path, user: str = "Administrator"):
 		try:
 			yield frappe
 		except (UsageError, ToolError, frappe.PermissionError, frappe.ValidationError) as error:
-			reason = str(error) or frappe.utils.strip_html(frappe.flags.error_message or "")
+			reason = frappe.utils.strip_html(str(error) or frappe.flags.error_message or "")
 			refused = f"{frappe.session.user} may not do this."
 			kind = refused if isinstance(error, frappe.PermissionError) else type(error).__name__
 			raise click.ClickException(reason or kind) from None

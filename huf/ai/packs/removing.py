@@ -23,16 +23,17 @@ PACK = "Agent Pack"
 SAVEPOINT = "huf_pack_deletion"
 SHARED = ("Role", "AI Provider", "AI Model")
 """Kept if something else links to them."""
-SATELLITES = {
-	"Custom Field": "dt",
-	"Property Setter": "doc_type",
-	"Custom DocPerm": "parent",
-	"DocShare": "share_doctype",
-	"User Permission": "allow",
-	"Version": "ref_doctype",
-	"Comment": "reference_doctype",
-	"Agent Untrusted Record": "reference_doctype",
-}
+SATELLITES = (
+	("Custom Field", "dt"),
+	("Property Setter", "doc_type"),
+	("Custom DocPerm", "parent"),
+	("DocShare", "share_doctype"),
+	("User Permission", "allow"),
+	("User Permission", "applicable_for"),
+	("Version", "ref_doctype"),
+	("Comment", "reference_doctype"),
+	("Agent Untrusted Record", "reference_doctype"),
+)
 """DocTypes whose rows belong to a DocType, with the field that names it; deleted with it."""
 DEPENDENTS = {
 	"Agent Trigger": "reference_doctype",
@@ -44,8 +45,11 @@ DEPENDENTS = {
 	"Workflow": "document_type",
 	"DocField": "options",
 	"Custom Field": "options",
+	"MCP Server Offer": "offer",
 }
 """DocTypes whose rows may depend on a DocType, with the field that names it; they block its removal."""
+ROWS_OF = {"DocField": "DocType", "MCP Server Offer": "MCP Server"}
+"""DocTypes of DEPENDENTS whose rows are parts of another document."""
 DELETED_LAST = ("DocType", "Role")
 CONVERSATION = "Agent Conversation"
 
@@ -69,7 +73,7 @@ def remove_installed(name: str, with_records: bool, user: str) -> list[str]:
 		made = [row for row in reversed(doc.records) if row.made]
 		# What an update created is listed last, whatever needs it.
 		rows = sorted(made, key=lambda row: -INSTALL_ORDER.get(row.record_doctype, RECORDS))
-		check_needed(rows)
+		check_needed([*rows, frappe._dict(record_doctype=PACK, record_name=name)])
 		renamed = find_renamed(doc.records)
 		people = find_user_records(rows, renamed)
 		if people and not with_records:
@@ -83,7 +87,7 @@ def remove_installed(name: str, with_records: bool, user: str) -> list[str]:
 		drop_doctypes(doctypes)
 		roles = [row for row in rows if row.record_doctype == "Role"]
 		lines += [line for row in roles for line in delete_row(row, set(), renamed)]
-		frappe.delete_doc(PACK, name, delete_permanently=True)
+		frappe.delete_doc(PACK, name, force=True, delete_permanently=True)
 		insert_row("Deleted Document", {"deleted_doctype": PACK, "deleted_name": name}, user)
 		frappe.db.commit()
 		frappe.clear_cache()
@@ -140,21 +144,19 @@ def transfer_shared_records(doc) -> None:
 
 
 def check_needed(rows: list) -> None:
-	"""Raise UsageError if something outside the pack depends on its DocTypes."""
+	"""Raise UsageError if something outside the pack depends on its DocTypes, or offers the pack."""
 	own = {(row.record_doctype, row.record_name) for row in rows}
-	doctypes = [name for doctype, name in own if doctype == "DocType"]
-	if not doctypes:
-		return
+	wanted = [name for doctype, name in own if doctype in ("DocType", PACK)]
 	needing = []
 	for each, field in DEPENDENTS.items():
-		if frappe.db.exists("DocType", each):
-			# A field is of the DocType that it belongs to.
-			kind, key = ("DocType", "parent") if each == "DocField" else (each, "name")
-			found = frappe.get_all(each, {field: ["in", doctypes]}, order_by="name asc", pluck=key)
+		if wanted and frappe.db.exists("DocType", each):
+			kind, key = (ROWS_OF[each], "parent") if each in ROWS_OF else (each, "name")
+			found = frappe.get_all(each, {field: ["in", wanted]}, order_by="name asc", pluck=key)
 			needing += [(kind, name) for name in found]
 	if others := sorted({f"{doctype} {name}" for doctype, name in needing if (doctype, name) not in own}):
 		raise UsageError(
-			f"These need its DocTypes, and are not the pack's: {', '.join(others)}. Delete them first."
+			f"These need it or its DocTypes, and are not the pack's: {', '.join(others)}. "
+			"Change or delete them first."
 		)
 
 
@@ -279,13 +281,14 @@ def delete_record(doctype: str, name: str, force: bool = False) -> None:
 def drop_doctypes(names: list[str]) -> None:
 	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave.
 
-	The table of a DocType that a person deleted stays, because it may have records of that person.
+	The table of a DocType that a person deleted stays, because it may have records of that person. Links from
+	elsewhere cannot stop this: dropping the first table commits.
 	"""
 	for name in names:
 		if not frappe.db.exists("DocType", name):
 			continue
-		for beside, field in SATELLITES.items():
+		for beside, field in SATELLITES:
 			if frappe.db.exists("DocType", beside):
 				frappe.db.delete(beside, {field: name})
-		frappe.delete_doc("DocType", name, delete_permanently=True)
+		frappe.delete_doc("DocType", name, force=True, delete_permanently=True)
 		frappe.db.sql_ddl(f"drop table if exists `tab{name}`")

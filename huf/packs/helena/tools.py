@@ -141,7 +141,7 @@ def get_kosten_rules(
 	Args:
 		gegenstandswert: Value of the matter in euros; without it the whole table is given
 		positionen: The bill's numbers in their order, each {nummer, satz}: satz only for a frame such as Nr.
-		2300. 7002 closes a matter, 7008 comes last
+			2300. 7002 closes a matter, 7008 comes last
 		auftrag_am: Day of the client's order, YYYY-MM-DD; it decides which table counts. Today if left out
 		auftraggeber: Number of clients in the matter
 	"""

@@ -252,6 +252,23 @@ class TestRemoving(PackTestCase):
 		remove_pack(self.name)
 		self.assertEqual(what_there_is(), before)
 
+	def test_pack_that_an_mcp_server_offers_stays_whole_until_it_no_longer_does(self):
+		self.install()
+		for offer in (("Agent Pack", self.name), ("DocType", self.plant)):
+			with self.subTest(offer=offer):
+				offers = [dict(zip(("offer_type", "offer"), offer, strict=True))]
+				server = make("MCP Server", server_name=f"Shop {self.key}", slug=self.key, offers=offers)
+				frappe.db.commit()
+				with self.assertRaisesRegex(UsageError, f"MCP Server {server.name}. Change or delete"):
+					remove_pack(self.name)
+				self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
+				server.delete()
+		rule = {"user": make_user("Huf User"), "allow": "Role", "for_value": self.role}
+		make("User Permission", applicable_for=self.plant, apply_to_all_doctypes=0, **rule)
+		remove_pack(self.name)
+		self.assertFalse(frappe.db.exists("DocType", self.plant))
+		self.assertFalse(frappe.db.exists("User Permission", {"applicable_for": self.plant}))
+
 	def test_records_of_users_are_named_and_deleted_only_on_request(self):
 		before = what_there_is()
 		self.install()

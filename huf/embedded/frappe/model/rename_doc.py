@@ -18,8 +18,8 @@ def rename_doc(
 	doctype, old, new, force=False, merge=False, ignore_permissions=False, ignore_if_exists=False, show_alert=True,  # noqa: E501
 	rebuild_search=True,
 ) -> str:  # fmt: skip
-	"""Returns the new name. Raises ValidationError if the user may not write the document, or its DocType does
-	not allow it.
+	"""Returns the new name. Raises ValidationError if the user may not write the document, or if its DocType
+	does not allow renaming.
 	"""
 	if not (old and new):
 		raise TypeError("rename_doc needs the old name and a new one")

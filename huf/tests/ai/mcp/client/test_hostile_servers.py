@@ -50,15 +50,15 @@ class TestHostileServers(ConnectionTestCase):
 				self.assertTrue(self.refreshed["ok"], self.refreshed)
 				agent = make_agent(make_model(model), (self.name_of("search"),))
 				model.script(tool_call(self.name_of("search"), {"query": "x"}), text("It failed."))
-				self.assert_survives(agent, model, reason)
+				self.assert_survives(agent, model, reason, 5 if mode == "progress" else session.MAX_SESSION_S)
 				self.assertEqual(server.calls(), [])
 				self.assertLess(len(server.received()), 30 if mode == "redirect_loop" else 2)
 
-	def assert_survives(self, agent: str, model: ModelServer, reason: str) -> None:
+	def assert_survives(self, agent: str, model: ModelServer, reason: str, max_session_s: float) -> None:
 		started = time.monotonic()
-		with patch.object(session, "MAX_SESSION_S", 5):
+		with patch.object(session, "MAX_SESSION_S", max_session_s):
 			result = run_agent_sync(agent, "Search")
-		self.assertLess(time.monotonic() - started, 15)
+		self.assertLess(time.monotonic() - started, 30)
 		self.assertEqual((result["status"], result["response"]), ("Success", "It failed."))
 		self.assertRegex(model.requests[-1]["messages"][-1]["content"], reason)
 
@@ -100,7 +100,7 @@ class TestHostileServers(ConnectionTestCase):
 			"huge": "sent more than 2,000,000 bytes",
 			"gzip": "compresses its answers",
 			"redirect": "not followed",
-			"pages": "does not offer",
+			"pages": "no longer offers",
 			"injected": "accept the change",
 			"refuse": "HTTP 429",
 			"garbage": "failed",
@@ -112,7 +112,7 @@ class TestHostileServers(ConnectionTestCase):
 				agent = make_agent(make_model(model), (self.name_of("search"),))
 				server.set(**{"tools/list": mode})
 				model.script(tool_call(self.name_of("search"), {"query": "secret"}), text("It failed."))
-				self.assert_survives(agent, model, reason)
+				self.assert_survives(agent, model, reason, 5 if mode == "progress" else session.MAX_SESSION_S)
 				started = time.monotonic()
 				refreshed = mcp_connection.refresh(connection)
 				self.assertLess(time.monotonic() - started, 15)
