@@ -242,11 +242,11 @@ class TestChangedTools(ConnectionTestCase):
 
 	def test_a_tool_that_is_gone_is_not_called_and_may_come_back(self):
 		self.server.set(gone=["search.notes"])
-		with self.assertRaisesRegex(ToolError, "does not offer"):
+		with self.assertRaisesRegex(ToolError, "no longer offers"):
 			self.call("search.notes", query="x")
 		mcp_connection.refresh(self.connection)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Gone")
-		with self.assertRaisesRegex(ToolError, "does not offer"):
+		with self.assertRaisesRegex(ToolError, "no longer offers"):
 			self.call("search.notes", query="x")
 		self.server.set()
 		with patch.object(store, "write_offered", side_effect=frappe.QueryTimeoutError):
