@@ -2,10 +2,8 @@
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say, wait_to_hear
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import BERTA, PageTestCase
 from huf.tests.model_server import ModelServer, text, tool_call
-
-BERTA = "berta@example.com"
 
 
 @needs_browser

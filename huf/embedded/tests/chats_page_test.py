@@ -5,12 +5,11 @@ from urllib.parse import quote, unquote
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import BERTA, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, error, text
 
 IS_STORED = "(words) => Object.values(localStorage).includes(words)"
 COMPOSER_HAS = "(words) => document.querySelector('[data-testid=composer]').value === words"
-BERTA = "berta@example.com"
 NAMES = list(enumerate("Adler Berger Conrad Dorn Ebert Falk Graf".split(), 11))
 
 

@@ -62,7 +62,7 @@ class TestModelsPage(PageTestCase):
 			row = (
 				page.get_by_test_id("provider-item")
 				.filter(has_text=long["provide_name"])
-				.get_by_role("button")
+				.get_by_role("link")
 			)
 			row.wait_for()
 			self.assertFalse(row.evaluate("(each) => each.scrollWidth > each.clientWidth"))

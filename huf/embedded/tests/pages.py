@@ -16,7 +16,7 @@ from huf.embedded.tests.warm_servers import WarmServer
 from huf.tests.base import enter
 from huf.tests.ports import find_free_port
 
-ADMIN = "Administrator"
+ADMIN, BERTA = "Administrator", "berta@example.com"
 
 
 @contextmanager

@@ -24,6 +24,7 @@ class TestUnsentPage(PageTestCase):
 	def setUpClass(cls):
 		super().setUpClass()
 		cls.agents: list[str] = []
+		cls.add_user(BERTA, "Huf User")
 
 	def test_unsent_message_equal_to_the_one_before_stays_when_the_chat_is_read_again(self):
 		with self.open_page() as page:
@@ -339,6 +340,7 @@ class TestUnsentPage(PageTestCase):
 					self.send(page, "A test")
 					page.get_by_test_id("retry").wait_for()
 					page.reload()
+					page.get_by_test_id("retry").wait_for()
 				page.locator("[data-testid=composer]:enabled").wait_for()
 				self.assertEqual(page.get_by_test_id("retry").count(), count)
 
