@@ -49,11 +49,12 @@ def update(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def remove(name: str, with_records: bool = False):
-	"""Remove a pack: {lines}. Refused if people have created records of its DocTypes, unless
-	`with_records`.
+	"""Remove a pack: {lines, left}; `left`: documents that stay, each with the reason. Refused if people have
+	created records of its DocTypes, unless `with_records`.
 	"""
 	check_pack_manager()
-	return {"lines": removing.remove_pack(name, with_records)}
+	report = removing.remove_pack(name, with_records)
+	return {"lines": report.lines, "left": report.left}
 
 
 @frappe.whitelist(methods=["GET", "POST"])

@@ -49,13 +49,14 @@ def remove(home, pack, with_records):
 	"""Remove a pack with its DocTypes."""
 	with connected(home):
 		from huf.ai.core.errors import UsageError
-		from huf.ai.packs.removing import remove_pack
+		from huf.ai.packs.removing import UserRecordsLeft, remove_pack
 
 		try:
-			click.echo("\n".join(remove_pack(pack, with_records)))
+			click.echo("\n".join(remove_pack(pack, with_records).lines))
+		except UserRecordsLeft as error:
+			raise click.ClickException(f"{error}\nWith --with-records they are deleted.") from None
 		except UsageError as error:
-			hint = "" if with_records else "\nWith --with-records they are deleted."
-			raise click.ClickException(f"{error}{hint if 'People made' in str(error) else ''}") from None
+			raise click.ClickException(str(error)) from None
 
 
 @cli.command()

@@ -5,7 +5,7 @@ covers. After an interruption in between, the removal can be repeated.
 """
 
 import json
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import frappe
 from frappe.utils import strip_html
@@ -54,18 +54,33 @@ DELETED_LAST = ("DocType", "Role")
 CONVERSATION = "Agent Conversation"
 
 
-def remove_pack(name: str, with_records: bool = False, user: str | None = None) -> list[str]:
-	"""Remove an installed pack. Returns one line for each document that is removed or stays. Commits. The
-	audit log names the session user, or `user`.
+class UserRecordsLeft(UsageError):
+	"""People created records with a pack, which are removed only if that is confirmed."""
 
-	Raises UsageError if people created records with it and `with_records` is False, or if something else
-	depends on it.
+
+@dataclass(frozen=True)
+class RemovalReport:
+	"""The documents that were removed, and those that stay, each with the reason."""
+
+	removed: list[str] = field(default_factory=list)
+	left: list[str] = field(default_factory=list)
+
+	@property
+	def lines(self) -> list[str]:
+		return [*(f"Removed: {each}" for each in self.removed), *(f"Stays: {each}" for each in self.left)]
+
+
+def remove_pack(name: str, with_records: bool = False, user: str | None = None) -> RemovalReport:
+	"""Remove an installed pack. Commits. The audit log names the session user, or `user`.
+
+	Raises UserRecordsLeft if people created records with it and `with_records` is False, UsageError if
+	something else depends on it.
 	"""
 	with changing_packs():
 		return remove_installed(name, with_records, user or frappe.session.user)
 
 
-def remove_installed(name: str, with_records: bool, user: str) -> list[str]:
+def remove_installed(name: str, with_records: bool, user: str) -> RemovalReport:
 	check_installed(name)
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
@@ -77,21 +92,23 @@ def remove_installed(name: str, with_records: bool, user: str) -> list[str]:
 		renamed = find_renamed(doc.records)
 		people = find_user_records(rows, renamed)
 		if people and not with_records:
-			raise UsageError(
+			raise UserRecordsLeft(
 				f"People made records with this pack: {format_counts(people)}. "
 				"Confirm if these are to be deleted too."
 			)
-		lines = delete_pack_documents(rows, people, renamed)
+		report = RemovalReport([format_counts(people)] if people else [])
+		delete_pack_documents(rows, people, renamed, report)
 		doctypes = [row.record_name for row in rows if row.record_doctype == "DocType"]
-		lines += [f"Removed: DocType {name}" for name in doctypes if frappe.db.exists("DocType", name)]
+		report.removed.extend(f"DocType {name}" for name in doctypes if frappe.db.exists("DocType", name))
 		drop_doctypes(doctypes)
-		roles = [row for row in rows if row.record_doctype == "Role"]
-		lines += [line for row in roles for line in delete_row(row, set(), renamed)]
+		for row in rows:
+			if row.record_doctype == "Role":
+				delete_row(row, set(), renamed, report)
 		frappe.delete_doc(PACK, name, force=True, delete_permanently=True)
 		insert_row("Deleted Document", {"deleted_doctype": PACK, "deleted_name": name}, user)
 		frappe.db.commit()
 		frappe.clear_cache()
-	return [f"Removed: {format_counts(people)}", *lines] if people else lines
+	return report
 
 
 def check_installed(name: str) -> None:
@@ -148,10 +165,10 @@ def check_needed(rows: list) -> None:
 	own = {(row.record_doctype, row.record_name) for row in rows}
 	wanted = [name for doctype, name in own if doctype in ("DocType", PACK)]
 	needing = []
-	for each, field in DEPENDENTS.items():
+	for each, column in DEPENDENTS.items():
 		if wanted and frappe.db.exists("DocType", each):
 			kind, key = (ROWS_OF[each], "parent") if each in ROWS_OF else (each, "name")
-			found = frappe.get_all(each, {field: ["in", wanted]}, order_by="name asc", pluck=key)
+			found = frappe.get_all(each, {column: ["in", wanted]}, order_by="name asc", pluck=key)
 			needing += [(kind, name) for name in found]
 	if others := sorted({f"{doctype} {name}" for doctype, name in needing if (doctype, name) not in own}):
 		raise UsageError(
@@ -193,12 +210,13 @@ def format_counts(people: dict[str, list[str]]) -> str:
 	return ", ".join(f"{len(names)} {doctype}" for doctype, names in people.items())
 
 
-def delete_pack_documents(rows: list, people: dict[str, list[str]], renamed: Names) -> list[str]:
+def delete_pack_documents(
+	rows: list, people: dict[str, list[str]], renamed: Names, report: RemovalReport
+) -> None:
 	"""Delete all documents but DocTypes and roles in one transaction.
 
 	After a UsageError nothing is deleted.
 	"""
-	lines: list[str] = []
 	own = {row.record_name for row in rows if row.record_doctype == "DocType"}
 	if tools := [row.record_name for row in rows if row.record_doctype == TOOL]:
 		# A tool and the agent that it calls need each other.
@@ -209,17 +227,16 @@ def delete_pack_documents(rows: list, people: dict[str, list[str]], renamed: Nam
 				delete_record(doctype, name, force=True)
 		for row in rows:
 			if row.record_doctype not in DELETED_LAST:
-				lines += delete_row(row, own, renamed)
+				delete_row(row, own, renamed, report)
 	except frappe.LinkExistsError as error:
 		frappe.db.rollback()
 		# Of what can be disabled, Frappe says only that; its first error names the link.
 		first = error.__context__ if isinstance(error.__context__, frappe.LinkExistsError) else error
 		reason = strip_html(str(first)).strip()
 		raise UsageError(f"Something that is not the pack's needs it: {reason}") from None
-	return lines
 
 
-def delete_row(row, doctypes: set[str], renamed: Names) -> Iterable[str]:
+def delete_row(row, doctypes: set[str], renamed: Names, report: RemovalReport) -> None:
 	doctype, name = row.record_doctype, row.record_name
 	# The table of a DocType that a person deleted still has its records.
 	if not frappe.db.exists("DocType", doctype) or not frappe.db.exists(doctype, name):
@@ -230,7 +247,10 @@ def delete_row(row, doctypes: set[str], renamed: Names) -> Iterable[str]:
 		delete_record(doctype, name, force=doctype in doctypes)
 	else:
 		why = "was changed here"
-	yield f"Removed: {doctype} {name}" if gone else f"Stays: {doctype} {name} {why}."
+	if gone:
+		report.removed.append(f"{doctype} {name}")
+	else:
+		report.left.append(f"{doctype} {name} {why}.")
 
 
 def is_foreign(row, doctypes: set[str], renamed: Names) -> bool:
@@ -287,8 +307,8 @@ def drop_doctypes(names: list[str]) -> None:
 	for name in names:
 		if not frappe.db.exists("DocType", name):
 			continue
-		for beside, field in SATELLITES:
+		for beside, column in SATELLITES:
 			if frappe.db.exists("DocType", beside):
-				frappe.db.delete(beside, {field: name})
+				frappe.db.delete(beside, {column: name})
 		frappe.delete_doc("DocType", name, force=True, delete_permanently=True)
 		frappe.db.sql_ddl(f"drop table if exists `tab{name}`")

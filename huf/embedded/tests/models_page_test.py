@@ -60,9 +60,7 @@ class TestModelsPage(PageTestCase):
 		self.make("AI Provider", **long, api_base="https://models.example.com/with/a/long/path/v1")
 		with self.open_page("/huf/models", width=390, locale="de-DE") as page:
 			row = (
-				page.get_by_test_id("provider-item")
-				.filter(has_text=long["provide_name"])
-				.get_by_role("link")
+				page.get_by_test_id("provider-item").filter(has_text=long["provide_name"]).get_by_role("link")
 			)
 			row.wait_for()
 			self.assertFalse(row.evaluate("(each) => each.scrollWidth > each.clientWidth"))

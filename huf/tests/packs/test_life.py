@@ -227,14 +227,14 @@ class TestRemoving(PackTestCase):
 		self.install()
 		self.write("2.0", "Water them twice.", ("height", "weight"), ("Fern",))
 		self.install()
-		self.assertIn(f"Removed: DocType {self.plant}", remove_pack(self.name))
+		self.assertIn(f"DocType {self.plant}", remove_pack(self.name).removed)
 		self.assertEqual(what_there_is(), before)
 
 	def test_updates_and_removal_keep_settings_that_the_pack_once_contained(self):
 		self.install()
 		single = "Huf Settings"
 		before = set(frappe.db.get_singles_dict(single))
-		for act in (lambda: self.install().kept, lambda: remove_pack(self.name)):
+		for act in (lambda: self.install().kept, lambda: remove_pack(self.name).left):
 			doc = frappe.get_doc("Agent Pack", self.name)
 			doc.append("records", {"record_doctype": single, "record_name": single, "entry": "x", "made": 1})
 			doc.save()
