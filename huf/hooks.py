@@ -142,17 +142,17 @@ doc_events = {
 # Short addresses such as /v1/chat/completions, and OpenAI's form of keys and errors.
 before_request = [
 	"huf.api.addresses.rewrite_path",
-	"huf.api.keys.take_bearer_key",
-	"huf.api.keys.take_access_token",
+	"huf.api.request_hooks.take_bearer_key",
+	"huf.api.request_hooks.take_access_token",
 	"huf.api.page_language.take_page_language",
 	"huf.ai.core.database_connections.begin_read_committed",
 ]
 before_job = ["huf.ai.core.database_connections.begin_read_committed"]
 after_request = [
-	"huf.api.keys.format_refusal",
-	"huf.api.keys.answer_parse_error",
-	"huf.api.keys.name_sign_in",
-	"huf.api.keys.record_mcp_request",
+	"huf.api.request_hooks.format_refusal",
+	"huf.api.request_hooks.answer_parse_error",
+	"huf.api.request_hooks.name_sign_in",
+	"huf.api.request_hooks.record_mcp_request",
 ]
 
 page_renderer = ["huf.api.webhook.HookPage"]

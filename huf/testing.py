@@ -16,9 +16,9 @@ from typing import Any
 import frappe
 
 from huf.ai.chat.approvals import approve_call
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.litellm_module import load
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
 from huf.tests.model_answers import Scripted, error, text, tool_call, tool_calls

@@ -15,11 +15,12 @@ from werkzeug.wrappers import Response
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.settings import get_settings
 from huf.ai.core.stored_text import clip
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.approval_links import PATH, ApprovalLink, read_link
-from huf.ai.runs.admission import acting_as, check_enabled
+from huf.ai.runs.admission import check_enabled
 from huf.ai.storage import drafts
 from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 

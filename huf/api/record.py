@@ -8,7 +8,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.request_values import clamp_start, clip_search, read_json
 from huf.ai.queries import records, search
-from huf.ai.tools import untrusted
+from huf.ai.tools import trust
 
 MAX_ROWS = 200
 
@@ -48,9 +48,9 @@ def get_card(doctype: str, name: str, language: str | None = None):
 def trust_record(doctype: str, name: str):
 	"""Trust a record that contains untrusted content, or that a run wrote after it had read such content.
 
-	For users who may write it; see `huf.ai.tools.untrusted`.
+	For users who may write it; see `huf.ai.tools.trust`.
 	"""
-	return {"cleared": untrusted.trust_record(doctype, name)}
+	return {"cleared": trust.trust_record(doctype, name)}
 
 
 @frappe.whitelist(methods=["GET"])

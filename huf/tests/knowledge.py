@@ -4,10 +4,10 @@ import json
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.knowledge.store import SOURCE
-from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, unique
 
 

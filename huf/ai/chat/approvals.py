@@ -16,8 +16,9 @@ from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.refusals import read_refusal
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import DraftStatus, RunStatus
-from huf.ai.runs.admission import acting_as, admit, check_agent_enabled
+from huf.ai.runs.admission import admit, check_agent_enabled
 from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops

@@ -10,7 +10,7 @@ from frappe import _
 
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.events import RunEvent
-from huf.ai.core.routed import RouteChoice
+from huf.ai.core.route_choice import RouteChoice
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReason
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.routed import Routed
+from huf.ai.core.route_choice import Routed
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest, RunResult
 from huf.ai.queries.chats import get_readable_conversation

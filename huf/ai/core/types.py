@@ -12,7 +12,7 @@ from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.json_text import is_empty_result, shorten, to_canonical_json
-from huf.ai.core.routed import RouteChoice, Routed
+from huf.ai.core.route_choice import RouteChoice, Routed
 from huf.ai.core.trigger_types import RunCause
 
 OFFLINE = "Offline"

@@ -23,6 +23,7 @@ from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.core.errors import PreviewRefused, ToolError, UsageError
 from huf.ai.core.json_text import map_values, to_text
 from huf.ai.core.mail_types import Direction, MailStatus
+from huf.ai.core.session import acting_as
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
@@ -33,7 +34,6 @@ from huf.ai.mail import store
 from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import PreparedMail, prepare_mail
-from huf.ai.runs.admission import acting_as
 
 MAX_HIDDEN_RECORDS = 10_000
 MIN_CHARS_TO_REPLACE_IN_TEXT = 8

@@ -11,12 +11,12 @@ from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import parse_result
+from huf.ai.core.session import acting_as
 from huf.ai.core.settings import get_settings
 from huf.ai.core.stored_text import clip
 from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
 from huf.ai.storage.rows import update_row
 from huf.ai.storage.untrusted_records import mark_record

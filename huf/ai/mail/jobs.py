@@ -14,6 +14,7 @@ import frappe
 from huf.ai.core.contacts import find_outsiders
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
+from huf.ai.core.session import acting_as
 from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
@@ -31,7 +32,6 @@ from huf.ai.mail.triage import (
 )
 from huf.ai.providers.models import choose_model
 from huf.ai.queries.tool_log import read_tool_log
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage.jobs import is_job_waiting

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import list_entries
 from huf.ai.packs.entry_checks import check_entries
@@ -20,7 +21,6 @@ from huf.ai.packs.missing_secrets import list_missing_secrets
 from huf.ai.packs.removing import PACK
 from huf.ai.packs.renaming import Names, find_renamed
 from huf.ai.packs.shipped import PackSource, load_pack
-from huf.ai.runs.admission import acting_as
 
 
 @dataclass

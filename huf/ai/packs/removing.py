@@ -11,12 +11,12 @@ import frappe
 from frappe.utils import strip_html
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.packs.entry_checks import is_site_settings
 from huf.ai.packs.locking import changing_packs
 from huf.ai.packs.renaming import Names, find_renamed
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage.rows import insert_row
 
 PACK = "Agent Pack"
@@ -88,7 +88,7 @@ def remove_installed(name: str, with_records: bool, user: str) -> RemovalReport:
 		made = [row for row in reversed(doc.records) if row.made]
 		# What an update created is listed last, whatever needs it.
 		rows = sorted(made, key=lambda row: -INSTALL_ORDER.get(row.record_doctype, RECORDS))
-		check_needed([*rows, frappe._dict(record_doctype=PACK, record_name=name)])
+		check_needed([(PACK, name), *map(get_document_key, rows)])
 		renamed = find_renamed(doc.records)
 		people = find_user_records(rows, renamed)
 		if people and not with_records:
@@ -145,6 +145,10 @@ def get_row_key(row) -> tuple[str, str]:
 	return row.record_doctype, row.entry
 
 
+def get_document_key(row) -> tuple[str, str]:
+	return row.record_doctype, row.record_name
+
+
 def transfer_shared_records(doc) -> None:
 	"""Documents that another pack contains too become that pack's."""
 	others = frappe.get_all(
@@ -160,9 +164,8 @@ def transfer_shared_records(doc) -> None:
 			row.made = 0
 
 
-def check_needed(rows: list) -> None:
-	"""Raise UsageError if something outside the pack depends on its DocTypes, or offers the pack."""
-	own = {(row.record_doctype, row.record_name) for row in rows}
+def check_needed(own: list[tuple[str, str]]) -> None:
+	"""Raise UsageError if anything else depends on one of these DocTypes, or offers the pack among them."""
 	wanted = [name for doctype, name in own if doctype in ("DocType", PACK)]
 	needing = []
 	for each, column in DEPENDENTS.items():
@@ -263,7 +266,7 @@ def delete_unless_used(row) -> bool:
 	if row.record_doctype != "DocType":
 		return delete_shared(row.record_doctype, row.record_name)
 	try:
-		check_needed([row])
+		check_needed([get_document_key(row)])
 	except UsageError:
 		return False
 	drop_doctypes([row.record_name])

@@ -5,9 +5,6 @@ Tools check the documents that they read or change themselves (`tools/document_t
 `knowledge/access.py`).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import frappe
 from frappe import _
 
@@ -171,21 +168,3 @@ def admit_file(wanted: str, user: str):
 		if frappe.has_permission("File", "read", doc=name, user=user):
 			return frappe.get_doc("File", name)
 	raise frappe.PermissionError(f"There is no file {wanted!r} that you may read.")
-
-
-@contextmanager
-def acting_as(user: str) -> Iterator[None]:
-	"""Run the block as `user`, with only their permissions."""
-	session = frappe.local.session
-	before, kept = session.user, (session.sid, session.data, frappe.local.form_dict)
-	if user != before:
-		frappe.set_user(user)
-	try:
-		yield
-	finally:
-		if user != before:
-			frappe.set_user(before)
-			# `set_user` drops values that Frappe needs at the end of the request; the session may be a new
-			# object.
-			session = frappe.local.session
-			session.sid, session.data, frappe.local.form_dict = kept

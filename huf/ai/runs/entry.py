@@ -13,11 +13,11 @@ from huf.ai.core.errors import ConversationBusy, LeaseLost, RunAlreadyOpened, To
 from huf.ai.core.event_loops import iterate, run_coroutine
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
-from huf.ai.core.routed import RouteChoice
+from huf.ai.core.route_choice import RouteChoice
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.queries.runs import describe_runs
 from huf.ai.runs import admission
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open, refuse_run
 from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work

@@ -7,10 +7,11 @@ from huf.ai.agents.tool_factory import find_tool
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
-from huf.ai.runs.admission import acting_as, check_enabled
+from huf.ai.runs.admission import check_enabled
 from huf.ai.storage import stops
 from huf.ai.storage.lost_calls import claim_lost_call, resolve_lost_call
 from huf.permissions import is_manager

@@ -9,9 +9,9 @@ from frappe.utils import now_datetime
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import Listener
+from huf.ai.core.session import acting_as
 from huf.ai.core.times import subtract_seconds
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
 from huf.ai.runs.routing import route_request

@@ -16,7 +16,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import make_encodable
-from huf.ai.core.routed import RouteChoice, Routed
+from huf.ai.core.route_choice import RouteChoice, Routed
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
 from huf.ai.loop.model import ignore_text

@@ -11,7 +11,7 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import NO_FILES, read_message_files
 from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, TooManyRuns, UsageError
 from huf.ai.core.json_text import make_encodable
-from huf.ai.core.routed import Routed
+from huf.ai.core.route_choice import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.messages import build_messages, read_attached_files

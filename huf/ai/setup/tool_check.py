@@ -14,13 +14,13 @@ from frappe import _
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.dry_run.preview import preview_changes
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import request_proposal
 from huf.ai.storage.rows import log_unexpected_error
 

@@ -9,9 +9,9 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.trigger_types import RunCause, TriggerEventStatus, TriggerType
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import trigger_events

@@ -4,7 +4,7 @@ import json
 
 import frappe
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.embedded.tests.sites import Browser, SiteTestCase
 from huf.install import DEMO_AGENT

@@ -10,8 +10,8 @@ import frappe
 from frappe.utils import add_to_date, now_datetime, today
 
 from huf.ai.core import sealed_tokens
+from huf.ai.core.session import acting_as
 from huf.ai.mail.approval_links import send_link
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage.drafts import pass_on_draft, read_draft
 from huf.api.draft import approve
 from huf.api.profile import save_profile

@@ -5,8 +5,8 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.chat.approvals import approve_call
+from huf.ai.core.session import acting_as
 from huf.ai.runs import queue
-from huf.ai.runs.admission import acting_as
 from huf.tests.api.test_copilotkit import build_agui_request, read_events
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.drafting import DraftTestCase

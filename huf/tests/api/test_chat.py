@@ -6,8 +6,8 @@ import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message, stream_chat
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.repetition import find_sent_run
 from huf.ai.runs.start import start_run

@@ -4,10 +4,10 @@ import json
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.routing.router import MAX_MODEL_CHARS
 from huf.ai.runs import stopping
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.start import start_run
 from huf.api import addresses
 from huf.tests.base import SiteTestCase, keep_default_model

@@ -8,9 +8,9 @@ import frappe
 from huf.ai.chat import messages
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.queries.runs import describe_runs
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.tools.taint import find_origins
 from huf.api import chat, conversation

@@ -7,10 +7,10 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.chat import approvals, external
+from huf.ai.core.session import acting_as
 from huf.ai.core.times import to_utc
 from huf.ai.queries import event_stream
 from huf.ai.runs import queue, stopping
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_copilotkit import build_agui_request, read_events
 from huf.tests.api.test_openai import SECRET, make_key

@@ -7,8 +7,8 @@ from frappe.utils import add_days, now_datetime, today
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.queries.costs import elapsed_share, find_deletion
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage.limits import AGENT, build_limit
 from huf.api import cost as api
 from huf.tests.base import SiteTestCase

@@ -6,8 +6,8 @@ import frappe
 from frappe.share import add_docshare
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.dry_run.diff import translate_labels
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.tools.schemas import field_schema
 from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject, translate_schema

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.api import knowledge
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CASE, LEAD, READER, make_case, make_doctypes

@@ -9,7 +9,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat import approvals
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover_runs
 from huf.ai.storage import leases

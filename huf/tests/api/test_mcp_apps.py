@@ -8,9 +8,9 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.core.session import acting_as
 from huf.ai.mcp.server.apps import ANSWER, CARD
 from huf.ai.runs import queue
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools import registry
 from huf.api import pack
 from huf.tests.factories import make, make_user

@@ -6,8 +6,8 @@ from email import message_from_string
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.queries.audit import read_audit
-from huf.ai.runs.admission import acting_as
 from huf.api import people
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_role, make_user

@@ -8,7 +8,7 @@ import frappe
 from frappe.utils.password import check_password
 
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.api import agent, profile
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_user

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.api import run as api
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique

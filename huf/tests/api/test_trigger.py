@@ -8,7 +8,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import TooManyRuns, UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.triggers.backtest import find_decimal_sign, parse_version_value, revert_version
 from huf.api import trigger as api
 from huf.tests.contract.connections import together

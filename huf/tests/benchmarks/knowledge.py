@@ -9,9 +9,9 @@ from time import perf_counter, process_time
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.search import search_knowledge
-from huf.ai.runs.admission import acting_as
 from huf.tests.doctypes import ALL, field, make_doctype
 from huf.tests.factories import make_role, make_user, unique
 from huf.tests.knowledge import attach, make_source

@@ -3,7 +3,7 @@
 import frappe
 from frappe.utils import add_days, today
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import ShippedPackCase
 

@@ -6,9 +6,9 @@ import frappe
 import yaml
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.packs.exporting import export_pack, read_pack_contents
 from huf.ai.packs.removing import drop_doctypes, remove_pack
-from huf.ai.runs.admission import acting_as
 from huf.api import pack
 from huf.tests.factories import make, make_user, unique
 from huf.tests.packs.samples import MANAGER, PackTestCase, what_there_is

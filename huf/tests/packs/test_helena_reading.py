@@ -7,7 +7,7 @@ from frappe.utils import today
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.json_text import to_text
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools.sources import read_sources
 from huf.packs.helena import cases, citations, tools
 from huf.tests.factories import make, make_user

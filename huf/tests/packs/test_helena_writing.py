@@ -10,9 +10,9 @@ from frappe.utils import today
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest, Effect
 from huf.ai.routing.languages import detect_language
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
 from huf.packs.helena import rendering, tools

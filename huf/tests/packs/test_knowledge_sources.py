@@ -5,10 +5,10 @@ import json
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.packs.exporting import export_pack, read_pack_contents
 from huf.ai.packs.removing import remove_pack
-from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, make_role, make_user
 from huf.tests.packs.samples import PackTestCase
 

@@ -3,9 +3,9 @@
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.mail.dispatch import read_rules, route_mail
 from huf.ai.mail.message import parse_message
-from huf.ai.runs.admission import acting_as
 from huf.packs.pharmacy.tools import manage_reservation, search_drugs
 from huf.tests.contract.connections import together
 from huf.tests.factories import make, make_user, unique

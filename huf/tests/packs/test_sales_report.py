@@ -4,8 +4,8 @@ import frappe
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.evals.runner import evaluate_agent
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
 from huf.ai.tools.custom_functions import build_user_context

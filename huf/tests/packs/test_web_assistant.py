@@ -7,7 +7,7 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.factories import make_model, make_user

@@ -13,7 +13,7 @@ from frappe.utils import nowdate
 from mcp_types import Tool, ToolAnnotations
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.routed import RouteChoice
+from huf.ai.core.route_choice import RouteChoice
 from huf.ai.core.types import DIRECT, AgentRequest, Effect, Mode
 from huf.ai.mcp.server.output_schemas import find_output_schema
 from huf.ai.mcp.server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents

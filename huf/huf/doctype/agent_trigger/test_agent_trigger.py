@@ -3,7 +3,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils import get_datetime, now_datetime
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.api.trigger import propose_run_as
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_user, unique

@@ -9,10 +9,10 @@ import frappe
 from huf.ai.agents.function_tool import create_function_tool
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.loop.tool_calls import perform, prepare
 from huf.ai.providers.sdk_agent import to_loop_tool
-from huf.ai.runs.admission import acting_as
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_user
 

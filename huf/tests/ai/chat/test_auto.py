@@ -8,11 +8,11 @@ import frappe
 from huf.ai.chat import messages
 from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.routed import RouteChoice
+from huf.ai.core.route_choice import RouteChoice
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server.tools import name_of_agent
 from huf.ai.runs import admission, entry, stopping
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.routing import HeldChat, find_takeover

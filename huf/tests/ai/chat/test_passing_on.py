@@ -5,7 +5,7 @@ from frappe.utils import add_to_date, now_datetime, today
 
 from huf.ai.chat import approvals
 from huf.ai.chat.passing_on import pass_on_drafts
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.storage.users import list_users_with_role
 from huf.api.profile import save_profile
 from huf.tests.doctypes import EDITOR

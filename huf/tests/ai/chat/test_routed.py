@@ -8,10 +8,10 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat import routed
+from huf.ai.core.session import acting_as
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest
 from huf.ai.routing.types import Route, Stage
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.routing import check_escalation
 from huf.ai.runs.start import start_run
 from huf.ai.storage import route_decisions

@@ -2,7 +2,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.refusals import read_refusal
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_user
 

@@ -6,10 +6,10 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.dry_run import change_tracking
 from huf.ai.dry_run.change_tracking import tracking
 from huf.ai.dry_run.preview import PreviewChanged, apply_approved, preview_changes
-from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import (

@@ -4,9 +4,9 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.evals import pending_changes
 from huf.ai.evals.runner import RECORDED
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase

@@ -5,10 +5,10 @@ from unittest import mock
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.evals import dry_runs
 from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, evaluate_agent
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage.stops import add_stop, remove_stop
 from huf.tests.ai.storage.test_budgets import settings
 from huf.tests.base import SiteTestCase

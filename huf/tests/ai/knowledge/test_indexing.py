@@ -6,11 +6,11 @@ from unittest.mock import patch
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.session import acting_as
 from huf.ai.dry_run.preview import preview_changes
 from huf.ai.knowledge import changes, indexing, sources, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
-from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.ai.tools.pages import ARTICLE, Site, public

@@ -8,10 +8,10 @@ from frappe.utils import add_to_date, now_datetime, today
 
 from huf.ai.chat.approvals import approve_call
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.memory import MAX_OFFERED_CHARS, recall, remember
 from huf.ai.queries.records import list_records, list_used_doctypes
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.storage.chats import share_chat, unshare_chat
@@ -19,7 +19,7 @@ from huf.ai.storage.retention import apply_retention
 from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
-from huf.ai.tools.untrusted import trust_record
+from huf.ai.tools.trust import trust_record
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, EDITOR, READER, make_case, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique

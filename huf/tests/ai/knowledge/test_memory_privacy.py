@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.memory import recall
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.queries.records import list_records
 from huf.ai.queries.search import search_everything
-from huf.ai.runs.admission import acting_as
 from huf.tests.ai.knowledge.test_memory import MEMORY, MemoryTestCase
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key

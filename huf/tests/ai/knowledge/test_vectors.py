@@ -5,10 +5,10 @@ from unittest.mock import patch
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, SOURCE, read_items
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage import stops
 from huf.tests import model_server
 from huf.tests.base import SiteTestCase, enter

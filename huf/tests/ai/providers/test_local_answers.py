@@ -5,8 +5,8 @@ import unittest
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.providers.repetition import RepetitionWatch
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user

@@ -4,8 +4,8 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.queries.event_stream import follow_run_events
-from huf.ai.runs.admission import acting_as
 from huf.ai.storage import retention
 from huf.ai.storage.drafts import read_draft
 from huf.ai.storage.events import NUMBERS_PER_ATTEMPT

@@ -3,8 +3,8 @@
 import frappe
 
 from huf.ai.chat.messages import send_agent_chat_message
+from huf.ai.core.session import acting_as
 from huf.ai.queries.named_records import find_named_rows, list_named_records
-from huf.ai.runs.admission import acting_as
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call

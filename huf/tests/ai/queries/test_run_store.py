@@ -6,10 +6,10 @@ import logging
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.core.routed import Routed
+from huf.ai.core.route_choice import Routed
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.queries.run_store import AgentRunRecord, RunStore
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase

@@ -9,9 +9,9 @@ import frappe
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.models import find_context_window, supports_vision
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.messages import MAX_FILES, MAX_IMAGE_BYTES
 from huf.ai.runs.queue import enqueue_run, work_on

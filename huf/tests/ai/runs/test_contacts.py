@@ -11,9 +11,9 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat.approvals import reject_call
 from huf.ai.core.errors import ModelError
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.vectors import embed_texts
 from huf.ai.queries.contacts import read_contacts
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase

@@ -10,8 +10,8 @@ from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.start import start_run

@@ -9,8 +9,8 @@ from frappe.utils import now_datetime
 from huf.ai.chat import approvals
 from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, recover_runs, work_on
 from huf.ai.storage import leases

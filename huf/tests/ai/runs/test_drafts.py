@@ -12,8 +12,8 @@ from huf.ai.chat import approvals
 from huf.ai.chat.approvals import approve_call, cancel_run, propose_again, reject_call
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.replay import replay

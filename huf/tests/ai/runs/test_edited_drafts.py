@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.chat.approvals import approve_call
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, make_order
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make, make_role, make_tool, make_user, unique

@@ -5,7 +5,7 @@ The model obeys. The person has asked for something else, in words that the call
 
 import frappe
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools.call_policy import build_policy
 from huf.tests.ai.runs.test_taint import HERE, SENT, TaintCase
 from huf.tests.doctypes import PLAIN, field, make_doctype

@@ -8,12 +8,12 @@ import frappe
 import huf
 from huf.ai.chat.external import build_external_request
 from huf.ai.chat.messages import send_agent_chat_message
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.storage.untrusted_records import find_marked
 from huf.ai.tools import http
 from huf.ai.tools.taint import find_origins
-from huf.ai.tools.untrusted import trust_record
+from huf.ai.tools.trust import trust_record
 from huf.ai.triggers.doc_events import mark_mailed
 from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import HERE, STRANGER, Outside, TaintCase

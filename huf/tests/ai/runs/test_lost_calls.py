@@ -9,9 +9,9 @@ from frappe.utils import now_datetime
 
 from huf.ai.chat.approvals import approve_call
 from huf.ai.core.errors import LeaseLost, UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
 from huf.ai.runs import queue
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.execution import MAX_ATTEMPTS
 from huf.ai.runs.lost_calls import retry_call, settle_call

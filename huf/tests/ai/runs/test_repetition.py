@@ -4,8 +4,8 @@ import frappe
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase

@@ -7,8 +7,8 @@ import frappe
 
 from huf.ai.chat.approvals import cancel_run
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import diff, replay, replay_with

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools.second_person import SecondPerson
 from huf.api.draft import count_drafts, get_draft
 from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, controller, make_case

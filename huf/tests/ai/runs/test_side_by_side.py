@@ -8,10 +8,10 @@ import frappe
 from huf.ai.chat.approvals import approve_call, cancel_run, reject_call
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs import queue
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.chat.approvals import reject_call
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.stop_rules import apply_stop_rules, check_working_agents

@@ -6,12 +6,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import frappe
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
-from huf.ai.tools.untrusted import trust_record
+from huf.ai.tools.trust import trust_record
 from huf.ai.triggers.manual import dispatch_manually
 from huf.ai.triggers.webhooks import Delivery, accept_delivery
 from huf.tests.base import enter

@@ -5,10 +5,10 @@ import json
 import frappe
 
 from huf.ai.chat.approvals import approve_call, reject_call
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
-from huf.ai.tools.untrusted import trust_record
+from huf.ai.tools.trust import trust_record
 from huf.tests.ai.runs.test_taint import HERE, MESSAGE_TEXT, SENT, STRANGER, TaintCase
 from huf.tests.base import enter
 from huf.tests.factories import make, make_model, make_tool, make_user, unique

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.chat.external import build_external_request
 from huf.ai.core.errors import UsageError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
 from huf.ai.storage.chats import share_chat

@@ -5,18 +5,18 @@ import frappe
 import huf
 from huf.ai.chat.external import build_external_request
 from huf.ai.chat.messages import send_agent_chat_message
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import RunResult
 from huf.ai.evals.from_runs import CASE, mark_run
 from huf.ai.packs.exporting import export_pack, read_pack_contents
 from huf.ai.packs.removing import remove_pack
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.storage import retention
 from huf.ai.storage.drafts import waiting_notice
 from huf.ai.storage.untrusted_records import find_marked, mark_record
 from huf.ai.tools.taint import CALLER, find_origins
-from huf.ai.tools.untrusted import trust_record
+from huf.ai.tools.trust import trust_record
 from huf.api import conversation
 from huf.tests.ai.runs.test_taint import STRANGER, TaintCase
 from huf.tests.ai.undo.runs import undo

@@ -10,10 +10,10 @@ import frappe
 from huf.ai.core import progress
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.core.settings import read_settings
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.providers.litellm import warm_up
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.storage import leases
 from huf.ai.tools.registry import report_progress, tool

@@ -6,7 +6,7 @@ What has changed between the approval and the call is shown again.
 import frappe
 
 from huf.ai.chat.approvals import approve_call, reject_call
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.model_input import read_model_input
 from huf.ai.runs.replay import replay
 from huf.tests.doctypes import ORDER, make_order

@@ -9,9 +9,9 @@ from frappe.utils import now_datetime
 from huf.ai.core import times
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest, Usage
 from huf.ai.queries.costs import list_budgets
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage import budgets, limits

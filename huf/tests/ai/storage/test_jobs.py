@@ -6,7 +6,7 @@ import frappe
 from frappe.utils import background_jobs
 from frappe.utils.background_jobs import is_job_enqueued
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.storage.trigger_events import read_trigger_event
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.runs import recover_events

@@ -8,10 +8,10 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs import queue
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import stream_agent
 from huf.ai.storage import events
 from huf.api import chat

@@ -3,8 +3,8 @@
 import frappe
 
 from huf.ai.core.errors import TooManyRuns
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, start_inline
 from huf.ai.storage import budgets
 from huf.ai.storage.limits import Cap

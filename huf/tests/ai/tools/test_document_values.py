@@ -6,8 +6,8 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.dry_run.change_tracking import tracking
-from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
 from huf.install import follow_doctype

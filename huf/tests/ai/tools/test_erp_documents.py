@@ -10,7 +10,7 @@ from functools import partial
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.types import build_parameters
 from huf.tests.base import SiteTestCase, enter

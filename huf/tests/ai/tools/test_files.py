@@ -8,7 +8,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools import files
 from huf.ai.tools.files import generate_file, split_paragraphs
 from huf.tests.base import SiteTestCase

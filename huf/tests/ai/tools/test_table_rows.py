@@ -6,7 +6,7 @@ import frappe
 import frappe.client
 
 from huf.ai.core.errors import ToolError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, make_doctypes

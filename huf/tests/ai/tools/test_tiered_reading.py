@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.agents.tool_factory import create_tools
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import NONE, PLAIN, field, make_doctype

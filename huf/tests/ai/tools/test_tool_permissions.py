@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools.document_tools import create_document, get_list
 from huf.ai.tools.types import TOOL_TYPES
 from huf.tests.base import SiteTestCase

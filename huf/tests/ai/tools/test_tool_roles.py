@@ -5,8 +5,8 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.ai.tools.reads import tracking_reads
 from huf.tests.ai.tools.test_erp_documents import COMPANY, INVOICE, PLAIN_RULES, ErpTestCase

@@ -3,7 +3,7 @@
 import frappe
 
 import huf
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.doctypes import EDITOR, make_case, make_doctypes
 from huf.tests.factories import make_user, unique

@@ -6,7 +6,7 @@ from collections import Counter
 
 import frappe
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.triggers.runs import open_event_run
 from huf.tests.contract.connections import together

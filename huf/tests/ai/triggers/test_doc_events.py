@@ -8,8 +8,8 @@ import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.knowledge.changes import mark_items
-from huf.ai.runs.admission import acting_as
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition, validate_prompt
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import (

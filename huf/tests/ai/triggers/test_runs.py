@@ -4,7 +4,7 @@ import frappe
 from frappe.utils import now_datetime
 from frappe.utils.background_jobs import is_job_enqueued
 
-from huf.ai.runs.admission import acting_as
+from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events

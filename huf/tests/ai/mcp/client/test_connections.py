@@ -12,11 +12,11 @@ from huf.ai.core import progress
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
+from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.client import connections, store
 from huf.ai.mcp.client.connections import COMMANDS_KEY
 from huf.ai.mcp.client.session import Offer
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.api import mcp_connection
 from huf.install import refresh_definitions

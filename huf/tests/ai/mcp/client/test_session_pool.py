@@ -9,9 +9,9 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.session import acting_as
 from huf.ai.mcp.client import session_pool
 from huf.ai.mcp.client.connections import COMMANDS_KEY
-from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
 from huf.tests.base import enter
