@@ -28,7 +28,6 @@ STANDARD_USERS = ("Guest", "Administrator")
 LOCAL_NAMES = {
 	"conf",
 	"db",
-	"debug_log",
 	"error_log",
 	"flags",
 	"form_dict",

@@ -63,12 +63,12 @@ def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool =
 	add_app_paths(local.sites_path, local.conf.installed_apps or ())
 	local.db = None
 	local.lang = local.conf.lang or "en"
-	local.flags = _dict(in_test=False, currently_saving=[], ran_schedulers=[])
+	local.flags = _dict(in_test=False, currently_saving=[])
 	local.form_dict = _dict()
 	local.request = None
 	local.request_ip = None
 	local.response = _dict(docs=[])
-	local.error_log, local.debug_log, local.message_log = [], [], []
+	local.error_log, local.message_log = [], []
 	local.realtime_log = []
 	local.session = _dict(user=None, sid=None, data=_dict())
 	clear_request_cache()
@@ -126,7 +126,6 @@ def clear_request_cache():
 	local.cache = {}
 	local.document_cache = {}
 	local.role_permissions = {}
-	local.user_perms = None
 
 
 def get_site_config(sites_path: str | None = None, site_path: str | None = None) -> _dict:

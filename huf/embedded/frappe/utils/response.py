@@ -35,8 +35,6 @@ def _add_logs_v1(body: dict):
 		body["_server_messages"] = json.dumps(
 			[frappe.as_json(entry, indent=None) for entry in frappe.local.message_log]
 		)
-	if frappe.local.debug_log:
-		body["_debug_messages"] = json.dumps(frappe.local.debug_log)
 	if frappe.flags.error_message:
 		body["_error_message"] = frappe.flags.error_message
 
@@ -44,8 +42,6 @@ def _add_logs_v1(body: dict):
 def _add_logs_v2(body: dict):
 	if frappe.local.message_log:
 		body["messages"] = frappe.local.message_log
-	if frappe.local.debug_log:
-		body["debug"] = [{"message": text} for text in frappe.local.debug_log]
 
 
 def report_error(error: Exception, status: int) -> Response:
