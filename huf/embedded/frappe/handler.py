@@ -73,8 +73,13 @@ def form_arguments(method) -> dict:
 
 
 def find_method(command: str):
-	if any(part.startswith("_") for part in command.split(".")):
-		# A module such as `__main__` would be run.
+	"""The function of this path, whose module is imported. Raises DoesNotExistError for those that no request
+	should import: `__main__` would be run, tests load much, and the runtime is served as `frappe` only.
+	"""
+	parts = command.split(".")
+	is_test = "tests" in parts and not frappe.conf.allow_tests
+	is_copy = command.startswith("huf.embedded.frappe.")
+	if is_test or is_copy or any(part.startswith("_") for part in parts):
 		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))
 	try:
 		return frappe.get_attr(command) if "." in command else SHORT_NAMES[command]

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import wraps
 
 import frappe
 from werkzeug.wrappers import Response
@@ -10,20 +11,33 @@ SEEN = []
 """Recorded by the jobs of this process."""
 
 
-@frappe.whitelist()
+def served(function):
+	"""Whitelist a function for sites with `allow_tests` only: it checks no permission."""
+
+	@frappe.whitelist()
+	@wraps(function)
+	def call(*args, **kwargs):
+		if not frappe.conf.allow_tests:
+			raise frappe.PermissionError
+		return function(*args, **kwargs)
+
+	return call
+
+
+@served
 def csrf_token():
 	from frappe.sessions import get_csrf_token
 
 	return get_csrf_token()
 
 
-@frappe.whitelist()
+@served
 def wait(seconds: float):
 	"""Block a thread of the server."""
 	time.sleep(seconds)
 
 
-@frappe.whitelist()
+@served
 def stream():
 	"""Three server-sent events; the last one reads the database during the response."""
 
@@ -35,12 +49,12 @@ def stream():
 	return Response(events(), mimetype="text/event-stream")
 
 
-@frappe.whitelist()
+@served
 def add(a: int, b: int = 1, flag: bool = False):
 	return {"sum": a + b, "flag": flag}
 
 
-@frappe.whitelist()
+@served
 def fail():
 	raise RuntimeError("this fails")
 
@@ -76,7 +90,7 @@ def publish(event, **options):
 	sys.stdout.write("published\n")
 
 
-@frappe.whitelist()
+@served
 def add_messages(conversation, count):
 	from huf.ai.storage.conversations import ConversationManager, build_message_row
 
@@ -86,7 +100,7 @@ def add_messages(conversation, count):
 	manager.add_messages([build_message_row("user", f"Message {number}.") for number in range(int(count))])
 
 
-@frappe.whitelist()
+@served
 def take_mail(mailbox, subject):
 	"""Put a mail into a mailbox without a mail server."""
 	from huf.ai.mail.intake import ingest_raw

@@ -2,6 +2,7 @@
 
 import atexit
 import contextvars
+import json
 import os
 import shutil
 import tempfile
@@ -32,8 +33,15 @@ def make_template() -> str:
 		folder = tempfile.mkdtemp(prefix="huf-test-")
 		atexit.register(shutil.rmtree, folder, ignore_errors=True)
 		isolated(site.create, Path(folder), PASSWORD)
+		allow_tests(Path(folder))
 		os.environ[TEMPLATE] = folder
 	return os.environ[TEMPLATE]
+
+
+def allow_tests(home: Path, is_allowed: bool = True) -> None:
+	"""Set whether the site of `home` serves `samples.py`."""
+	file = home / "sites" / site.SITE / "site_config.json"
+	file.write_text(json.dumps({**json.loads(file.read_text()), "allow_tests": is_allowed}))
 
 
 def make_site(home: Path) -> None:

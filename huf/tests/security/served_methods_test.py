@@ -3,7 +3,8 @@
 import frappe
 from frappe.handler import SERVED
 
-from huf.embedded.tests.sites import Browser, SiteTestCase
+from huf.embedded.tests import samples
+from huf.embedded.tests.sites import Browser, SiteTestCase, allow_tests
 
 
 class TestServedMethods(SiteTestCase):
@@ -31,8 +32,22 @@ class TestServedMethods(SiteTestCase):
 			self.assertEqual(admin.open(f"/?cmd={method}").status_code, 404, method)
 
 	def test_module_paths_of_the_runtime_serve_no_methods(self):
-		answer = self.admin().open("/api/method/huf.embedded.frappe.share.add?doctype=User&name=Guest")
-		self.assertIn(answer.status_code, (403, 404))
+		admin = self.admin()
+		for method in ("share.add?doctype=User&name=Guest", "client.get_list?doctype=Note"):
+			answer = admin.open(f"/api/method/huf.embedded.frappe.{method}")
+			self.assertEqual(answer.status_code, 404)
+
+	def test_modules_of_tests_are_neither_imported_nor_served_on_other_sites(self):
+		admin, wait = self.admin(), "/api/method/huf.embedded.tests.samples.wait?seconds=0"
+		self.assertEqual(admin.open(wait).status_code, 200)
+		allow_tests(self.home, False)
+		self.addCleanup(allow_tests, self.home)
+		for path in (wait, "/api/method/huf.tests.no_such_module.x"):
+			for browser in (admin, Browser()):
+				self.assertEqual(browser.open(path).status_code, 404, path)
+		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
+		frappe.connect()
+		self.assertRaises(frappe.PermissionError, samples.wait, 0)
 
 	def test_served_methods_are_whitelisted(self):
 		for method in SERVED:
