@@ -11,6 +11,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import SURROGATE, LineMapping
 from huf.ai.knowledge.store import SOURCE
+from huf.ai.packs.active_content import check_active_content
 from huf.ai.packs.contents import INSTALL_ORDER
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.packs.renaming import list_naming_fields
@@ -71,6 +72,7 @@ def check_entries(pack_entries: Collection[PackEntry], is_shipped: bool) -> None
 		check_knowledge(entry, sources)
 		if not is_shipped:
 			check_entry_rights(entry, agents, schema)
+			check_active_content(entry, entry.doctype in schema.own)
 
 
 def has_doctype(name: str) -> bool:

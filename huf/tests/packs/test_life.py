@@ -193,6 +193,7 @@ class TestFaults(PackTestCase):
 			'[{"doctype": "No Such Type"}]': "document 1: there is no DocType No Such Type.",
 			'[{"doctype": "ai provider"}]': "document 1: there is no DocType ai provider.",
 			'[{"doctype": "User", "email": "x@example.com"}]': "only System Managers create records of User",
+			'[{"doctype": "File", "file_name": "x.html"}]': "records of File may run code",
 			'[{"doctype": "AI Provider", "provide_name": "x", "api_base": "http://x"}]': "Leave api_base out",
 			'[{"doctype": "Agent Memory", "scope": "Role", "role": "Huf User"}]': "Name an agent",
 			'[{"doctype": "Agent Mailbox", "run_as": "Administrator"}]': "Administrator is a System Manager",
@@ -210,6 +211,25 @@ class TestFaults(PackTestCase):
 				self.put("records.json", text)
 				with self.assertRaisesRegex(UsageError, message):
 					self.install()
+
+	def test_definitions_of_a_folder_bring_no_scripts_and_no_html(self):
+		(doctype,) = json.loads((self.folder / "doctypes.json").read_text())
+		for key, text in {
+			"depends_on": "eval:frappe.csrf_token",
+			"mandatory_depends_on": " EVAL: doc.height",
+			"description": "<img src=x onerror=alert(1)>",
+			"label": "<svg/onload=alert(1)>",
+			"options": "<script>alert(1)</script>",
+		}.items():
+			with self.subTest(key):
+				height = {"fieldname": "height", "fieldtype": "HTML", "label": "Height", key: text}
+				self.put("doctypes.json", json.dumps([{**doctype, "fields": [*doctype["fields"], height]}]))
+				with self.assertRaisesRegex(UsageError, "would run in the browser"):
+					self.install()
+		actions = [{"label": "Go", "action_type": "Server Action", "action": "frappe.client.delete"}]
+		self.put("doctypes.json", json.dumps([{**doctype, "actions": actions}]))
+		with self.assertRaisesRegex(UsageError, "Leave actions out"):
+			self.install()
 
 	def test_triggers_of_a_folder_do_not_act_as_a_system_manager(self):
 		values = f"trigger_name: Water {self.key}, agent: {self.agent}, trigger_type: Schedule"

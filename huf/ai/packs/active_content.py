@@ -1,0 +1,81 @@
+"""Refuses what would run on the site, or in the browser of whoever opens a form, in packs that no app ships."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.packs.manifest import PackEntry
+from huf.ai.tools.schemas import TABLE_TYPES
+
+FRAMEWORK_MODULES = {
+	"Automation",
+	"Contacts",
+	"Core",
+	"Custom",
+	"Desk",
+	"Email",
+	"Geo",
+	"Integrations",
+	"Printing",
+	"Social",
+	"Website",
+	"Workflow",
+}
+"""Frappe's own modules: many of their DocTypes hold scripts, queries, pages or mail templates."""
+HARMLESS = {"Address", "Contact", "Event", "Note", "Role", "ToDo"}
+CODE_TYPES = {"Code", "HTML Editor"}
+MARKUP = re.compile(r"<[a-zA-Z/!]")
+SCRIPT = re.compile(r"\s*(?:eval|fn|javascript)\s*:", re.IGNORECASE)
+
+
+def check_active_content(entry: PackEntry, is_own: bool) -> None:
+	"""Raise UsageError for a definition or a record that brings code. `is_own`: its DocType is the pack's."""
+	if entry.doctype == "DocType":
+		check_definition_texts(entry)
+	elif not is_own:
+		check_record_of_app(entry)
+
+
+def check_definition_texts(entry: PackEntry) -> None:
+	"""Frappe evaluates conditions of fields, and shows labels and descriptions as HTML."""
+	if entry.values.get("actions"):
+		raise UsageError(f"{entry.place}: its actions run code of the site. Leave actions out.")
+	for text in list_texts(entry.values):
+		if MARKUP.search(text) or SCRIPT.match(text):
+			raise UsageError(
+				f"{entry.place}: {text[:80]!r} would run in the browser of whoever opens the form. Leave it "
+				"out: only a pack of an app may contain conditions with eval: and HTML."
+			)
+
+
+def list_texts(value: Any) -> Iterator[str]:
+	if isinstance(value, str):
+		yield value
+	elif isinstance(value, Mapping):
+		for each in value.values():
+			yield from list_texts(each)
+	elif isinstance(value, list | tuple):
+		for each in value:
+			yield from list_texts(each)
+
+
+def check_record_of_app(entry: PackEntry) -> None:
+	meta = frappe.get_meta(entry.doctype)
+	if meta.custom or meta.module == "Huf":
+		return
+	if meta.module in FRAMEWORK_MODULES and meta.name not in HARMLESS:
+		raise UsageError(
+			f"{entry.place}: records of {entry.doctype} may run code or change the site, so only a pack of an "
+			"app may contain them."
+		)
+	for df in meta.fields:
+		if df.fieldtype in CODE_TYPES and entry.values.get(df.fieldname):
+			raise UsageError(
+				f"{entry.place}: {df.fieldname} is code, which only a pack of an app may contain. Leave it out."
+			)
+		rows = entry.values.get(df.fieldname) if df.fieldtype in TABLE_TYPES else None
+		for row in rows or ():
+			check_record_of_app(PackEntry(df.options, row, entry.place))
