@@ -12,7 +12,9 @@ LAST_RESULT_FIELDS = ["last_run", "last_model", "passed", "times", "last_fault"]
 
 @frappe.whitelist(methods=["POST"])
 def mark(run: str, good: bool, note: str = ""):
-	"""Rate a run and turn it into a case of its agent: {case, verdict}. For users who may read the run."""
+	"""Rate a run and turn it into a case of its agent: {case, verdict}. For users who may read the run; if
+	they may not change the agent, the case is disabled until somebody who may enables it.
+	"""
 	return {"case": from_runs.mark_run(run, good, note), "verdict": "Good" if good else "Bad"}
 
 

@@ -41,15 +41,18 @@ MIN_CHARS_TO_REPLACE_IN_TEXT = 8
 
 
 class CaseDryRuns:
-	"""One attempt at a case; `tools` are the agent's tools for the user of the case."""
+	"""One attempt at a case; `tools` are the agent's tools for the user of the case.
 
-	def __init__(self, case: EvalCase, agent):
+	`author`: who has saved the case last, by default the session user.
+	"""
+
+	def __init__(self, case: EvalCase, agent, author: str | None = None):
 		self.case, self.agent = case, agent
-		self.user = (
-			f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else frappe.session.user
-		)
-		check_case_roles(case.roles)
-		self.setup_user = find_setup_user()
+		user = choose_user(author or frappe.session.user)
+		self.user = f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else user
+		check_case_roles(case.roles, user)
+		# Makes the case's records, and reads those that it checks.
+		self.setup_user = "Administrator" if "System Manager" in frappe.get_roles(user) else user
 		self.run = frappe.generate_hash(length=10)
 		self.write_calls: list[tuple[EffectTool, dict]] = []
 		self.calls_without_result: list[tuple[str, dict]] = []
@@ -230,21 +233,28 @@ class CaseDryRuns:
 		frappe.get_doc(run).insert(set_name=self.run)
 
 
-def check_case_roles(roles: Sequence[str]) -> None:
-	"""Raises UsageError for roles that the author lacks: the case would show records that the author may not
-	read.
+def choose_user(author: str) -> str:
+	"""The user with whose permissions a case runs: the session user if a System Manager wrote it, else its
+	author, who may read the results and could otherwise write a case that reads more.
+
+	Raises UsageError for an author who is disabled or gone.
 	"""
-	own = frappe.get_roles()
+	if "System Manager" in frappe.get_roles(author):
+		return frappe.session.user
+	if not frappe.db.get_value("User", author, "enabled"):
+		raise UsageError(_("{0}, who saved the case last, is disabled. Save the case again.").format(author))
+	return author
+
+
+def check_case_roles(roles: Sequence[str], user: str) -> None:
+	"""Raises UsageError for roles that the user lacks: the case would show records that they may not read."""
+	own = frappe.get_roles(user)
 	if "System Manager" not in own and (missing := [role for role in roles if role not in own]):
-		text = _("The case acts with roles that you do not have: {0}. A System Manager can run it.")
-		raise UsageError(text.format(", ".join(map(str, missing))))
-
-
-def find_setup_user() -> str:
-	"""The user who makes a case's records and reads the records that it checks: Administrator for System
-	Managers, else the session user.
-	"""
-	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
+		raise UsageError(
+			_(
+				"The case acts with roles that {0} does not have: {1}. A System Manager can save and run it."
+			).format(user, ", ".join(map(str, missing)))
+		)
 
 
 def check_where(doctype: str, where: Mapping[str, Any]) -> None:

@@ -33,12 +33,13 @@ MAX_SAYS_CHARS = 200
 def rate_run(run: str, verdict: str, note: str = "") -> str | None:
 	"""Store a verdict on a run, or remove it with ""; does not commit. Returns the run's case, if it has one.
 
-	A case is brought up to date with a new verdict; nothing else makes one. Raises like `mark_run`.
+	A new verdict of a user who may change the agent brings the case up to date; nothing else makes one.
+	Raises like `mark_run`.
 	"""
 	if verdict not in ("Good", "Bad", ""):
 		raise UsageError("A run is rated Good or Bad; an empty verdict removes the rating.")
 	row = read_ratable_run(run)
-	if verdict and frappe.db.exists(CASE, {"run": run}):
+	if verdict and find_case(run):
 		return mark_run(run, verdict == "Good", note)
 	store_verdict(row.name, verdict, note)
 	return None
@@ -46,6 +47,9 @@ def rate_run(run: str, verdict: str, note: str = "") -> str | None:
 
 def mark_run(run: str, good: bool, note: str = "") -> str:
 	"""Store a verdict on a run, and create or replace its case. Returns the case's name; does not commit.
+
+	A case decides about changes of the agent. So users who may not change it get a disabled case, and replace
+	none.
 
 	Raises PermissionError for a run the user may not read, UsageError if it has not ended or its contents are
 	blanked.
@@ -57,12 +61,16 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 		)
 	verdict, note = "Good" if good else "Bad", clip(note, MAX_NOTE_CHARS)
 	store_verdict(run, verdict, note)
+	may_decide = bool(frappe.has_permission("Agent", "write", doc=row.agent))
+	if not may_decide and (known := find_case(run)):
+		return known
 	*earlier, asked = read_opening(row.opening, is_exact=True)
 	values = {
 		"prompt": read_case_prompt(row, asked),
 		"definition": dump_definition(build_definition(row, earlier, good, note)),
 		"verdict": verdict,
 		"note": note,
+		**({} if may_decide else {"disabled": 1}),
 	}
 	with acting_as("Administrator"):
 		case = save_case(row, values)
@@ -83,10 +91,14 @@ def store_verdict(run: str, verdict: str, note: str) -> None:
 
 
 def save_case(run, values: dict) -> str:
-	existing = frappe.db.get_value(CASE, {"run": run.name}, "name", order_by="creation asc")
+	existing = find_case(run.name)
 	doc = frappe.get_doc(CASE, existing) if existing else frappe.get_doc({"doctype": CASE})
 	doc.update({"case_name": f"run {run.name}", "agent": run.agent, "run": run.name, **values})
 	return doc.save().name
+
+
+def find_case(run: str) -> str | None:
+	return frappe.db.get_value(CASE, {"run": run}, "name", order_by="creation asc")
 
 
 def read_case_prompt(run, asked: dict) -> str:

@@ -211,21 +211,21 @@ class EvalRunner:
 			return CaseResult(row.case_name, (fail_attempt("this case cannot be read", error),) * times)
 		if self.model == RECORDED and not case.answers:
 			return CaseResult(row.case_name, skipped="It has no answers on record.")
-		return CaseResult(row.case_name, tuple(self.attempt(case) for _ in range(times)))
+		return CaseResult(row.case_name, tuple(self.attempt(case, row.modified_by) for _ in range(times)))
 
-	def attempt(self, case: EvalCase) -> CaseAttempt:
+	def attempt(self, case: EvalCase, author: str) -> CaseAttempt:
 		try:
-			return self.try_case(case)
+			return self.try_case(case, author)
 		except (UsageError, frappe.PermissionError) as error:
 			return fail_attempt("this case is not permitted", error)
 		except (*WRONG_RECORDS, frappe.db.DataError, frappe.db.OperationalError) as error:
 			return fail_attempt("the records of this case do not fit the site", error)
 
-	def try_case(self, case: EvalCase) -> CaseAttempt:
-		"""Raises UsageError and PermissionError for a case that the session user may not run, ValidationError
-		for one with records that the site does not take.
+	def try_case(self, case: EvalCase, author: str) -> CaseAttempt:
+		"""Raises UsageError and PermissionError for a case that its user may not run, ValidationError for one
+		with records that the site does not take.
 		"""
-		dry_runs = CaseDryRuns(case, self.doc)
+		dry_runs = CaseDryRuns(case, self.doc, author)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		outcome = run_coroutine(self.run_loop(case, dry_runs, prompt))
 		trace = build_trace(outcome, dry_runs.calls_without_result)

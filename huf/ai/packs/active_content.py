@@ -1,4 +1,4 @@
-"""Refuses what would run on the site, or in the browser of whoever opens a form, in packs that no app ships."""
+"""Refuses what would run on the site or in a browser, in packs that no app ships."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -68,13 +68,14 @@ def check_record_of_app(entry: PackEntry) -> None:
 		return
 	if meta.module in FRAMEWORK_MODULES and meta.name not in HARMLESS:
 		raise UsageError(
-			f"{entry.place}: records of {entry.doctype} may run code or change the site, so only a pack of an "
-			"app may contain them."
+			f"{entry.place}: records of {entry.doctype} may run code or change the site, so only a pack of "
+			"an app may contain them."
 		)
 	for df in meta.fields:
 		if df.fieldtype in CODE_TYPES and entry.values.get(df.fieldname):
 			raise UsageError(
-				f"{entry.place}: {df.fieldname} is code, which only a pack of an app may contain. Leave it out."
+				f"{entry.place}: {df.fieldname} is code, which only a pack of an app may contain. Leave it "
+				"out."
 			)
 		rows = entry.values.get(df.fieldname) if df.fieldtype in TABLE_TYPES else None
 		for row in rows or ():

@@ -138,17 +138,19 @@ QUOTATION = re.compile(
 )
 SALUTATION = (
 	r"(?:Dear|Hi|Hello|Liebe[rs]?|Hallo|Sehr geehrte[rs]?|Guten Tag|Estimad[oa]s?|Querid[oa]s?|Hola"
-	r"|Mil[áýíé]|Vážen[áýí]|Dobrý den|Ahoj)\b[^\n]{0,80}[,:!]"
+	r"|Mil[áýíé]|Vážen[áýí]|Dobrý den|Ahoj)\b[^\n,:!]{0,80}[,:!]"
 )
 CLOSING = (
 	r"(?:(?:Best|Kind|Warm) regards|Regards|Sincerely|Best wishes|[^\n]{0,30}Grü(?:ße|ßen|ssen|sse)"
 	r"|(?:Un )?(?:cordial )?saludos?|Saludos cordiales|Atentamente|S (?:přátelským )?pozdravem)"
 )
-GAP = r"[\s*_-]{0,20}"
+GAP = r"[ \t*_-]{0,20}"
+LINES = rf"\n\s{{0,20}}{GAP}"
 LETTER = re.compile(
-	rf":[ \t*_]{{0,10}}\n{GAP}(?:(?:Subject|Betreff|Asunto|Předmět)\b[^\n]{{0,200}}\n{GAP})?{SALUTATION}"
-	rf".{{0,4000}}?\n{GAP}{CLOSING}\b",
-	re.IGNORECASE | re.DOTALL,
+	rf":[ \t*_]{{0,10}}{LINES}(?:(?:Subject|Betreff|Asunto|Předmět)\b[^\n]{{0,200}}{LINES})?{SALUTATION}"
+	# A line that closes it ends it, so that each text is read once, however many salutations are in it.
+	rf"(?:[^\n]|\n(?!{GAP}{CLOSING}\b)){{0,4000}}\n{GAP}{CLOSING}\b",
+	re.IGNORECASE,
 )
 """A letter that an answer proposes, after a colon. What it says is not what the author did."""
 CLAUSE_END = re.compile(

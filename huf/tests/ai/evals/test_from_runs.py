@@ -51,6 +51,20 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(api.mark(self.run_name, False)["case"], first)
 		self.assertEqual(frappe.db.count("Agent Eval Case", {"agent": self.agent}), 1)
 
+	def test_a_user_who_may_not_change_the_agent_makes_a_disabled_case_and_replaces_none(self):
+		user = make_user("Huf User")
+		frappe.db.set_value("Agent Run", self.run_name, "owner", user)
+		frappe.db.commit()
+		with acting_as(user):
+			case = api.mark(self.run_name, False, "Wrong.")["case"]
+		self.assertTrue(frappe.db.get_value("Agent Eval Case", case, "disabled"))
+		self.assertEqual(api.mark(self.run_name, True)["case"], case)
+		with acting_as(user):
+			api.mark(self.run_name, False, "Still wrong.")
+			api.rate(self.run_name, "Bad")
+		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "verdict"), "Good")
+		self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "verdict"), "Bad")
+
 	def test_a_long_note_is_shortened(self):
 		case = api.mark(self.run_name, False, "x" * 100_000)["case"]
 		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "note"), "x" * 999 + "…")

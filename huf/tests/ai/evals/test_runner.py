@@ -187,6 +187,23 @@ class TestCases(EvalTestCase):
 		self.assertNotIn("4711", str(results))
 		self.assertIn("System Manager", results[0].faults[0])
 
+	def test_a_case_reads_no_more_than_its_author_may_when_a_system_manager_runs_it(self):
+		secret = make("Note", title=unique("Minutes"), content="<p>4711</p>", public=0)
+		get_note = make_tool("Get Document", unique("look").replace(" ", "_"), reference_doctype="Note")
+		self.agent = make_agent(tools=(get_note,))
+		answers = [{"call": get_note, "with": {"name": secret.name}}, {"say": "x"}]
+		record = {"record": "Note", "where": {"name": secret.name}, "values": {"content": "x"}}
+		manager = make_user("Huf Manager")
+		frappe.db.commit()
+		with acting_as(manager):
+			self.case({"says": "y"}, record, answers=answers)
+			self.case({"says": "x"}, name="two", roles=["System Manager"], answers=answers)
+		results = self.run_cases().results
+		self.assertNotIn("4711", str(results))
+		self.assertIn(f"roles that {manager} does not have", str(results[1]))
+		frappe.db.set_value("User", manager, "enabled", 0)
+		self.assertIn("Save the case again", self.faults()[0])
+
 	def test_a_changed_max_iterations_limits_the_steps_of_the_eval(self):
 		self.case({"calls": self.read}, answers=[{"call": self.read}, {"say": "Done."}])
 		stopped, done = (

@@ -334,6 +334,11 @@ class TestClaims(unittest.TestCase):
 		for answer in ("1. Is it late?\n2. Shall I move it?", "To buy:\n1. milk\n  2. bread\n- 3. tea"):
 			self.assertEqual(check_answer(answer, self.runs["created"]), [], answer)
 
+	def test_answer_full_of_salutations_is_checked_without_reading_its_text_for_each_of_them(self):
+		# With a search for each comma behind each salutation this takes half a minute.
+		answer = (":\nHi,,,," * 2000)[:5500] + "\n" * 4500
+		self.assertLess(time_thread(lambda: check_answer(answer, Evidence(()))), 8)
+
 	def test_long_answer_over_large_results_is_checked_within_a_second(self):
 		rows = [{"name": f"INV-{n:05}", "customer": f"Customer {n}", "total": n * 1.5} for n in range(3000)]
 		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
