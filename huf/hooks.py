@@ -40,6 +40,10 @@ _RECORDS = (
 	"Agent Mail",
 	"Agent Stop",
 )
+# Their lists and reports in the Desk would show texts of mails and models as HTML.
+doctype_list_js = dict.fromkeys(
+	(*_RECORDS, "Agent Conversation", "Agent Untrusted Record"), "public/escape_texts.js"
+)
 # Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
 # 15 a "*" function of has_permission that returns True overrides the hooks of all other apps, and on Frappe
 # 16 one that returns None denies.

@@ -82,7 +82,7 @@ def test_rule(rule: str | None, mail: str, values: dict | str | None = None):
 	return review.evaluate_rule_on(rule, read_rule_values(values), get_permitted(MAIL, mail))
 
 
-@frappe.whitelist(methods=["GET", "POST"])
+@frappe.whitelist(methods=["POST"])
 def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
 	"""Past mails that a rule, or unsaved `values` of one, would have matched: see
 	`huf.ai.mail.review.find_mails_for_rule`.

@@ -104,7 +104,7 @@ def explain(trigger: str | None = None, document: str | None = None, event: str 
 	return explaining.explain_document(doc.name, manual.choose_document(doc, document))
 
 
-@frappe.whitelist(methods=["GET", "POST"])
+@frappe.whitelist(methods=["POST"])
 def backtest(trigger: str | None = None, values: dict | str | None = None, days: int = 30):
 	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
 	`huf.ai.triggers.backtest.backtest_trigger`.

@@ -97,13 +97,27 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 	Raises ToolError that lists the errors together, so that the model can correct them in one turn.
 	"""
-	errors = sorted(load_validator()(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	errors = sorted(find_errors(arguments, schema), key=lambda e: list(e.absolute_path))
 	if errors:
 		reasons = "; ".join(
 			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
 			for error in errors[:MAX_REPORTED_ERRORS]
 		)
 		raise ToolError(f"The arguments do not fit the tool ({reasons}). The tool was not run.")
+
+
+def find_errors(value: Any, schema: dict) -> list:
+	"""The jsonschema errors of a value. Raises ToolError for a schema that refers to another document.
+
+	By default jsonschema fetches such a document, from any address.
+	"""
+	from referencing import Registry
+	from referencing.exceptions import Unresolvable
+
+	try:
+		return list(load_validator()(schema, registry=Registry()).iter_errors(value))
+	except Unresolvable as error:
+		raise ToolError(f"The schema refers to something outside of it: {error}") from None
 
 
 @cache

@@ -3,6 +3,7 @@
 import json
 import smtplib
 import ssl
+import time
 from dataclasses import asdict
 from functools import partial
 
@@ -35,6 +36,7 @@ RUN_FIELDS = [
 	"total_cost",
 ]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
+MAX_SECONDS = 20
 MAX_BACKTEST_MAILS = 500
 SMTP_TIMEOUT_S = 15
 
@@ -150,8 +152,9 @@ def evaluate_rule_on(name: str | None, values: dict | None, mail) -> dict:
 def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dict:
 	"""The mails of the last days that a rule, or unsaved `values` of one, would match.
 
-	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
-	ones by its position; `was` and `would` name the rule that took a mail and the one that would.
+	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}; after MAX_SECONDS it looks at no older
+	mails. The rule is placed among the enabled ones by its position; `was` and `would` name the rule that
+	took a mail and the one that would.
 	"""
 	rule = rule_from_row(read_rule_document(name, values))
 	position = (
@@ -170,8 +173,11 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 		order_by="creation desc",
 		limit_page_length=MAX_BACKTEST_MAILS,
 	)
-	taken = []
+	taken, looked_at, deadline = [], 0, time.monotonic() + MAX_SECONDS
 	for row in found:
+		if time.monotonic() > deadline:
+			break
+		looked_at += 1
 		decision = route_mail(message_from_row(row), rules)
 		if decision.tried and decision.tried[-1].fits and decision.rule == rule.name:
 			taken.append(
@@ -183,7 +189,7 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 					"would": decision.rule,
 				}
 			)
-	return {"looked_at": len(found), "taken": taken}
+	return {"looked_at": looked_at, "taken": taken}
 
 
 def read_rule_document(name: str | None, values: dict | None):

@@ -43,7 +43,7 @@ def check_definition_texts(entry: PackEntry) -> None:
 	"""Frappe evaluates conditions of fields, and shows labels and descriptions as HTML."""
 	if entry.values.get("actions"):
 		raise UsageError(f"{entry.place}: its actions run code of the site. Leave actions out.")
-	for text in list_texts(entry.values):
+	for text in list_strings(entry.values):
 		if MARKUP.search(text) or SCRIPT.match(text):
 			raise UsageError(
 				f"{entry.place}: {text[:80]!r} would run in the browser of whoever opens the form. Leave it "
@@ -51,15 +51,15 @@ def check_definition_texts(entry: PackEntry) -> None:
 			)
 
 
-def list_texts(value: Any) -> Iterator[str]:
+def list_strings(value: Any) -> Iterator[str]:
 	if isinstance(value, str):
 		yield value
 	elif isinstance(value, Mapping):
 		for each in value.values():
-			yield from list_texts(each)
+			yield from list_strings(each)
 	elif isinstance(value, list | tuple):
 		for each in value:
-			yield from list_texts(each)
+			yield from list_strings(each)
 
 
 def check_record_of_app(entry: PackEntry) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import load_validator, parse_arguments
+from huf.ai.core.arguments import find_errors, parse_arguments
 from huf.ai.core.errors import ToolError, UsageError
 
 FORM = "\n\nAnswer only with one JSON object that matches this JSON schema:\n{schema}"
@@ -61,7 +61,7 @@ def extract_fields(result: dict, agent: str, schema: dict) -> dict:
 		values = parse_arguments(result["response"] or "")
 	except ToolError:
 		raise ToolError(NO_FIT.format(agent=agent, fields="")) from None
-	faults = [error.absolute_path for error in load_validator()(schema).iter_errors(values)]
+	faults = [error.absolute_path for error in find_errors(values, schema)]
 	wrong = {path[0] for path in faults if path} | (set(values) - set(schema["properties"]))
 	wrong |= {name for name, field in schema["properties"].items() if not has_format(values.get(name), field)}
 	if faults or wrong:

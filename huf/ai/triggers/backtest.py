@@ -7,6 +7,7 @@ is known.
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -32,6 +33,8 @@ from huf.ai.triggers.schedules import build_plan
 MAX_DOCUMENTS = 1000
 MAX_VERSIONS = 10_000
 MAX_TIMES = 50_000
+MAX_SECONDS = 20
+"""For all conditions of a backtest: a person waits for it, and it keeps a worker busy."""
 MAX_EXAMPLES = 5
 DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
@@ -93,6 +96,8 @@ def backtest_schedule(trigger, since: datetime, now: datetime, days: int) -> dic
 	due = list(islice(plan.between(since, now), MAX_TIMES))
 	counter = BacktestCounter(trigger)
 	for moment in due:
+		if counter.is_late():
+			break
 		counter.check(PastChange(moment, trigger.run_as or "", {}), None)
 	coming = [{"at": str(moment)} for moment in islice(plan.between(now, datetime.max), MAX_EXAMPLES)]
 	notes = counter.notes()
@@ -112,6 +117,8 @@ def backtest_doc_events(trigger, since: datetime, days: int) -> dict:
 	users = {frappe.session.user, reader or frappe.session.user}
 	hidden = [list_hidden_fields(meta, user) for user in users]
 	for change, name in read_past_changes(trigger, since, notes, reader):
+		if counter.is_late():
+			break
 		if change.is_event(trigger.doc_event):
 			for fields in hidden:
 				change = change.without(fields)
@@ -142,6 +149,10 @@ class BacktestCounter:
 		self.names: set[str] = set()
 		self.latest: list[dict] = []
 		self.error = ""
+		self.deadline = time.monotonic() + MAX_SECONDS
+
+	def is_late(self) -> bool:
+		return time.monotonic() > self.deadline
 
 	def check(self, change: PastChange, name: str | None) -> None:
 		self.looked_at += 1
@@ -172,6 +183,9 @@ class BacktestCounter:
 
 	def notes(self) -> list[str]:
 		notes = []
+		if self.is_late():
+			changes = pluralize(self.looked_at, "change")
+			notes.append(f"Stopped after {MAX_SECONDS} seconds and {changes}. Choose fewer days.")
 		if self.failed:
 			times = pluralize(self.failed, "time")
 			notes.append(f"The condition failed {times}. The last error: {self.error}")

@@ -4,6 +4,7 @@ import json
 import unittest
 from pathlib import Path
 
+from huf import hooks
 from huf.tests.npm import run_node
 
 DOCTYPES = Path(__file__).resolve().parents[2] / "huf" / "doctype"
@@ -67,6 +68,26 @@ class TestCosts(unittest.TestCase):
 			forms.forEach(handlers.refresh);
 			return forms.map((form) => form.properties["model.description"]);"""
 		self.assertEqual(run_script("agent_run", work), ["", "Offline: no model is configured"])
+
+
+class TestTexts(unittest.TestCase):
+	def test_texts_of_records_are_escaped_in_lists_and_reports(self):
+		hooked = hooks.doctype_list_js
+		self.assertIn("Agent Mail", hooked)
+		(file,) = set(hooked.values())
+		script = (DOCTYPES.parents[1] / file).read_text()
+		program = f"""{DESK}
+			const fields = {{ subject: {{ fieldtype: "Data" }}, text: {{ fieldtype: "Text" }}, cost: {{ fieldtype: "Float" }} }};
+			frappe.meta = {{ docfield_map: {{ "Agent Mail": fields, "Sales Order": {{ note: {{ fieldtype: "Data" }} }} }} }};
+			{script}
+			const {{ subject, text, cost }} = fields, other = frappe.meta.docfield_map["Sales Order"].note;
+			console.log(JSON.stringify([subject.formatter("<img src=x>"), text.formatter("a\\n<b"), text.formatter(null)]));
+			console.log(JSON.stringify([cost, other].map((field) => Boolean(field.formatter))));"""
+		done = run_node("-e", program)
+		self.assertEqual(done.returncode, 0, done.stderr)
+		shown, others = map(json.loads, done.stdout.splitlines())
+		self.assertEqual(shown, ["&lt;img src=x>", "a<br>&lt;b", ""])
+		self.assertEqual(others, [False, False])
 
 
 class TestDefaults(unittest.TestCase):

@@ -280,6 +280,13 @@ class TestBacktest(TriggerTestCase):
 		)
 		self.assertEqual(workdays["times"], 5)
 
+	def test_backtest_ends_after_a_time_and_says_so(self):
+		values = {"trigger_type": "Schedule", "cron": "* * * * *", "condition": "now.hour < 99"}
+		with patch("huf.ai.triggers.backtest.MAX_SECONDS", 0):
+			found = api.backtest(values=values, days=365)
+		self.assertLess(found["looked_at"], 100)
+		self.assertRegex(found["notes"][0], "Stopped after 0 seconds and .* Choose fewer days")
+
 	def test_changes_by_users_that_triggers_do_not_run_as_are_not_counted(self):
 		mark = unique("of a manager")
 		with acting_as(make_user("System Manager", EDITOR)):

@@ -1,11 +1,26 @@
 """Arguments are parsed and checked against a schema."""
 
 import json
+import socket
 import unittest
 
 from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments, strip_fence
 from huf.ai.core.errors import ToolError
 from huf.tests.measuring import assert_bounded
+
+
+class TestReferences(unittest.TestCase):
+	def test_schema_that_refers_to_another_document_is_refused_without_fetching_it(self):
+		with socket.create_server(("127.0.0.1", 0)) as server:
+			server.settimeout(0.2)
+			address = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+			for schema in (address, "file:///etc/hostname"):
+				with self.assertRaisesRegex(ToolError, "refers to something outside"):
+					check_arguments({"a": 1}, {"properties": {"a": {"$ref": schema}}})
+			self.assertRaises(TimeoutError, server.accept)
+		check_arguments(
+			{"a": 1}, {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
+		)
 
 
 class TestPatterns(unittest.TestCase):
