@@ -24,11 +24,11 @@ from huf.ai.runs.admission import check_enabled
 from huf.ai.storage import drafts
 from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 
-MAX_VALUE_CHARS, MAX_REST_CHARS, MAX_REASON_CHARS = 2_000, 20_000, 1_000
+MAX_SHOWN_CHARS, MAX_REASON_CHARS = 20_000, 1_000
 FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csrf_token}">
-<p><input name="reason" maxlength="1000" placeholder="{reason}"></p>
-<button name="decision" value="approve">{approve}</button>
-<button name="decision" value="reject">{reject}</button></form>"""
+<p><input name="reason" maxlength="1000" placeholder="{reason}"></p>"""
+BUTTON = """<button name="decision" value="{decision}">{label}</button>"""
+TOO_LONG = "This is too long to show here. Open it in Huf to approve it."
 CHANGED = "What this call would do has changed since the mail was sent. Open it in Huf."
 HIDDEN_CHANGES = "Changes in fields that cannot be shown: {0}"
 
@@ -72,6 +72,8 @@ def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
 	if decision not in ("approve", "reject"):
 		raise UsageError(frappe._("Choose one of the two buttons."))
 	row, is_approved = link.draft, decision == "approve"
+	if is_approved and not is_shown_whole(drafts.describe_draft(row)):
+		raise UsageError(frappe._(TOO_LONG))
 	response = approvals.ApprovalResponse(row.name, row.digest, is_approved, reason=reason)
 	return approvals.answer_call(response)["status"]
 
@@ -85,11 +87,13 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 			frappe._(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
 		)
 	draft = drafts.describe_draft(row)
+	is_whole = is_shown_whole(draft)
 	parts = [
 		f"<p>{escape(frappe._('It would act as {0}:').format(row.owner))}</p>",
 		render_concern(draft["concern"]),
 		*render_difference(translate_labels(draft["difference"] or {})),
-		render_form(csrf_token),
+		"" if is_whole else f"<p><b>{escape(frappe._(TOO_LONG))}</b></p>",
+		render_form(csrf_token, is_whole),
 	]
 	return show_page(title, "".join(parts) + render_link(link))
 
@@ -105,14 +109,18 @@ def render_concern(concern: dict | None) -> str:
 	return f"<p><b>{escape(frappe._('The run has read content from outside: {0}').format(origins))}</b></p>"
 
 
-def render_form(csrf_token: str) -> str:
-	return fill_template(
-		FORM,
-		csrf_token=csrf_token,
-		reason=frappe._("Reason, if you reject it"),
-		approve=frappe._("Approve"),
-		reject=frappe._("Reject"),
-	)
+def is_shown_whole(draft: dict) -> bool:
+	"""Whether the page shows all that the call would do: only then may it be approved here."""
+	return len(json.dumps(draft["difference"], default=str)) <= MAX_SHOWN_CHARS
+
+
+def render_form(csrf_token: str, may_approve: bool) -> str:
+	buttons = {"approve": frappe._("Approve"), "reject": frappe._("Reject")}
+	if not may_approve:
+		del buttons["approve"]
+	form = fill_template(FORM, csrf_token=csrf_token, reason=frappe._("Reason, if you reject it"))
+	rendered = (fill_template(BUTTON, decision=name, label=label) for name, label in buttons.items())
+	return f"{form}{''.join(rendered)}</form>"
 
 
 def render_difference(difference: dict) -> Iterator[str]:
@@ -126,7 +134,7 @@ def render_difference(difference: dict) -> Iterator[str]:
 			yield f"<p>{escape(frappe._(HIDDEN_CHANGES).format(hidden))}</p>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:
-		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_REST_CHARS)
+		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_SHOWN_CHARS)
 		yield f"<pre>{escape(text)}</pre>"
 
 
@@ -142,4 +150,4 @@ def render_fields(change: dict, above: str = "") -> Iterator[str]:
 
 
 def render_value(value: Any) -> str:
-	return "" if value is None else escape(clip(str(value), MAX_VALUE_CHARS))
+	return "" if value is None else escape(clip(str(value), MAX_SHOWN_CHARS))

@@ -127,6 +127,16 @@ class TestApprovalLink(LinkTestCase):
 		self.assertNotIn("<script>", shown.text)
 		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
 
+	def test_change_that_is_too_long_to_show_is_rejected_but_not_approved_by_link(self):
+		draft, path = self.make_draft("x" * 21_000)
+		page = send(path).text
+		self.assertIn("too long to show here", page)
+		self.assertNotIn('value="approve"', page)
+		self.assertEqual(send(path, method="POST", data={"decision": "approve"}).status_code, 409)
+		self.assertEqual(self.status(draft), "Pending")
+		self.assertEqual(send(path, method="POST", data={"decision": "reject"}).status_code, 200)
+		self.assertEqual(self.status(draft), "Rejected")
+
 	def test_approval_page_counts_hidden_changes(self):
 		def on_update(doc):
 			frappe.db.set_value(CUSTOMER, doc.customer, "discount", 5)
