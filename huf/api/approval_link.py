@@ -24,7 +24,7 @@ from huf.ai.runs.admission import check_enabled
 from huf.ai.storage import drafts
 from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 
-MAX_SHOWN_CHARS, MAX_REASON_CHARS = 20_000, 1_000
+MAX_PAGE_CHARS, MAX_REASON_CHARS = 20_000, 1_000
 FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csrf_token}">
 <p><input name="reason" maxlength="1000" placeholder="{reason}"></p>"""
 BUTTON = """<button name="decision" value="{decision}">{label}</button>"""
@@ -72,7 +72,7 @@ def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
 	if decision not in ("approve", "reject"):
 		raise UsageError(frappe._("Choose one of the two buttons."))
 	row, is_approved = link.draft, decision == "approve"
-	if is_approved and not is_shown_whole(drafts.describe_draft(row)):
+	if is_approved and not fits_page(drafts.describe_draft(row)):
 		raise UsageError(frappe._(TOO_LONG))
 	response = approvals.ApprovalResponse(row.name, row.digest, is_approved, reason=reason)
 	return approvals.answer_call(response)["status"]
@@ -87,7 +87,7 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 			frappe._(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
 		)
 	draft = drafts.describe_draft(row)
-	is_whole = is_shown_whole(draft)
+	is_whole = fits_page(draft)
 	parts = [
 		f"<p>{escape(frappe._('It would act as {0}:').format(row.owner))}</p>",
 		render_concern(draft["concern"]),
@@ -109,9 +109,9 @@ def render_concern(concern: dict | None) -> str:
 	return f"<p><b>{escape(frappe._('The run has read content from outside: {0}').format(origins))}</b></p>"
 
 
-def is_shown_whole(draft: dict) -> bool:
+def fits_page(draft: dict) -> bool:
 	"""Whether the page shows all that the call would do: only then may it be approved here."""
-	return len(json.dumps(draft["difference"], default=str)) <= MAX_SHOWN_CHARS
+	return len(json.dumps(draft["difference"], default=str)) <= MAX_PAGE_CHARS
 
 
 def render_form(csrf_token: str, may_approve: bool) -> str:
@@ -134,7 +134,7 @@ def render_difference(difference: dict) -> Iterator[str]:
 			yield f"<p>{escape(frappe._(HIDDEN_CHANGES).format(hidden))}</p>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:
-		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_SHOWN_CHARS)
+		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_PAGE_CHARS)
 		yield f"<pre>{escape(text)}</pre>"
 
 
@@ -150,4 +150,4 @@ def render_fields(change: dict, above: str = "") -> Iterator[str]:
 
 
 def render_value(value: Any) -> str:
-	return "" if value is None else escape(clip(str(value), MAX_SHOWN_CHARS))
+	return "" if value is None else escape(clip(str(value), MAX_PAGE_CHARS))

@@ -90,7 +90,9 @@ def handle_code(tool, /, **arguments):
 def describe_code_call(tool, /, **arguments):
 	"""What a call would get. Raises ToolError for arguments that the function does not take."""
 	custom_functions.check_function_call(get_code_function(tool), arguments)
-	return {"tool": tool.tool_name, "arguments": arguments}
+	# The function is part of what a person approves: a manager can give the tool another one.
+	function = {"function": tool.function_path} if tool.function_path else {}
+	return {"tool": tool.tool_name, **function, "arguments": arguments}
 
 
 async def handle_http(tool, /, **arguments):

@@ -17,12 +17,44 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import recover_runs, work_on
 from huf.ai.runs.replay import replay
+from huf.ai.tools.registry import tool
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller
 from huf.tests.drafting import DraftTestCase, Shop
 from huf.tests.factories import make, make_tool, make_user, unique
 from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
+
+
+DONE: list[str] = []
+
+
+@tool(effect="external")
+def send_letter(to: str) -> str:
+	"""Sends a letter."""
+	DONE.append(f"letter to {to}")
+	return "sent"
+
+
+@tool(effect="external")
+def close_account(to: str) -> str:
+	"""Closes an account."""
+	DONE.append(f"closed {to}")
+	return "closed"
+
+
+class TestOtherFunction(DraftTestCase):
+	def test_approval_of_a_call_does_not_hold_for_another_function_of_its_tool(self):
+		DONE.clear()
+		paths = [f"{__name__}.{each.__name__}" for each in (send_letter, close_account)]
+		name = make_tool("Custom Function", function_path=paths[0], effect="external", requires_approval=1)
+		agent = self.make_agent(name)
+		result = self.start(tool_call(name, {"to": "Anna"}), agent=agent)
+		self.approve_call(result)
+		doc = frappe.get_doc("Agent Tool Function", name)
+		doc.update({"function_path": paths[1]}).save()
+		outcome = self.go_on(result["run"])
+		self.assertEqual((outcome.status.value, DONE), ("Waiting", []))
 
 
 class TestWaiting(DraftTestCase):

@@ -151,7 +151,10 @@ class TestCustomFunctions(SiteTestCase):
 			"Agent Tool Function", make_tool("Custom Function", function_path=f"{HERE}.schedule")
 		)
 		found = create_tool(row)
-		self.assertEqual(found.describe({"tool": "saw"}), {"tool": row.name, "arguments": {"tool": "saw"}})
+		self.assertEqual(
+			found.describe({"tool": "saw"}),
+			{"tool": row.name, "function": row.function_path, "arguments": {"tool": "saw"}},
+		)
 		with self.assertRaisesRegex(ToolError, "day: .*valid date"):
 			found.describe({"tool": "saw", "day": "soon"})
 		row.function_path = f"{HERE}.removed"
