@@ -46,8 +46,8 @@ def check_definition_texts(entry: PackEntry) -> None:
 	for text in list_strings(entry.values):
 		if MARKUP.search(text) or SCRIPT.match(text):
 			raise UsageError(
-				f"{entry.place}: {text[:80]!r} would run in the browser of everyone who opens the form. Leave "
-				"it out: only a pack of an app may contain conditions with eval: and HTML."
+				f"{entry.place}: {text[:80]!r} would run in the browser of each of its readers. Leave it "
+				"out: only a pack of an app may contain conditions with eval: and HTML."
 			)
 
 
