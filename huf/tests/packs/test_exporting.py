@@ -146,7 +146,7 @@ class TestExporting(PackTestCase):
 
 	def test_an_installed_pack_is_exported_with_its_title_version_and_description(self):
 		about = {"title": "Our Garden", "version": "2.3", "description": "For all."}
-		frappe.db.set_value("Agent Pack", self.name, about)
+		frappe.db.set_value("Agent Pack", self.name, dict(about))
 		manifest = yaml.safe_load(pack.export(self.name)["pack.yaml"])
 		self.assertEqual(about.items() & manifest.items(), about.items())
 
