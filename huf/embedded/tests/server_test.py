@@ -20,6 +20,7 @@ import requests
 import simple_websocket
 
 from huf.embedded.server import CannotStart, only_server
+from huf.embedded.tests.sites import allow_tests
 from huf.tests.ports import find_free_port
 
 PYTHON = [sys.executable, "-m", "huf.embedded"]
@@ -45,6 +46,9 @@ class Server:
 			start_new_session=True,
 		)
 		self.read_until_ready(self.process.stdout)
+		self.has_samples = not within
+		if self.has_samples:
+			allow_tests(home)
 
 	def read_until_ready(self, lines: Iterable[str]) -> None:
 		for line in lines:
@@ -64,8 +68,9 @@ class Server:
 	def csrf_token(self, cookie: str) -> str:
 		"""The CSRF token of a session, which each changing request needs."""
 		if cookie not in self.tokens:
-			answer = self.call("/api/method/huf.embedded.tests.samples.csrf_token", cookie=cookie)
-			self.tokens[cookie] = json.load(answer)["message"]
+			path = "/api/method/huf.embedded.tests.samples.csrf_token" if self.has_samples else "/huf"
+			text = self.call(path, cookie=cookie).read().decode()
+			self.tokens[cookie] = re.search(r'"(?:message|csrf_token)": ?"(\w+)"', text)[1]
 		return self.tokens[cookie]
 
 	def login(self, password, user="Administrator"):

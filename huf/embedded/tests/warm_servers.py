@@ -14,7 +14,7 @@ from huf.tests.forks import FORKS
 class WarmServer(Server):
 	def __init__(self, home: Path, port: int, **environment: str):
 		self.url, self.began, self.output = f"http://127.0.0.1:{port}", time.perf_counter(), ""
-		self.tokens = {}
+		self.tokens, self.has_samples = {}, True
 		reader, writer = FORKS.Pipe(duplex=False)
 		self.process = FORKS.Process(target=start, args=(home, port, {**os.environ, **environment}, writer))
 		self.process.start()

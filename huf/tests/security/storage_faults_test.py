@@ -168,7 +168,7 @@ class TestStart(unittest.TestCase):
 	def test_start_in_a_path_below_a_file_is_refused(self):
 		file = self.home / "file"
 		file.touch()
-		self.assertIn("has to be a folder", self.start(file / "below"))
+		self.assertIn("A file is where this folder should be", self.start(file / "below"))
 
 	def test_start_on_an_unwritable_site_is_refused(self):
 		self.make_site()

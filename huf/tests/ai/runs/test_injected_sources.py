@@ -13,8 +13,8 @@ from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.storage.untrusted_records import find_marked
 from huf.ai.tools import http
 from huf.ai.tools.taint import find_origins
+from huf.ai.tools.tainted_writes import mark_mailed
 from huf.ai.tools.trust import trust_record
-from huf.ai.triggers.doc_events import mark_mailed
 from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import HERE, STRANGER, Outside, TaintCase
 from huf.tests.ai.tools.pages import Site
