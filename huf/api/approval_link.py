@@ -4,6 +4,7 @@ It shows what a call would do, with buttons to answer: opening the link decides 
 """
 
 import json
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -24,7 +25,9 @@ from huf.ai.runs.admission import check_enabled
 from huf.ai.storage import drafts
 from huf.api.wire.html_page import fill_template, read_csrf_token, show_page
 
-MAX_PAGE_CHARS, MAX_REASON_CHARS = 20_000, 1_000
+MAX_HTML_CHARS, MAX_REASON_CHARS = 50_000, 1_000
+REORDERING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""Characters that show the text around them in another order."""
 FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csrf_token}">
 <p><input name="reason" maxlength="1000" placeholder="{reason}"></p>"""
 BUTTON = """<button name="decision" value="{decision}">{label}</button>"""
@@ -72,7 +75,7 @@ def decide(link: ApprovalLink, decision: Any, reason: str) -> str:
 	if decision not in ("approve", "reject"):
 		raise UsageError(frappe._("Choose one of the two buttons."))
 	row, is_approved = link.draft, decision == "approve"
-	if is_approved and not fits_page(drafts.describe_draft(row)):
+	if is_approved and render_whole(row) is None:
 		raise UsageError(frappe._(TOO_LONG))
 	response = approvals.ApprovalResponse(row.name, row.digest, is_approved, reason=reason)
 	return approvals.answer_call(response)["status"]
@@ -86,14 +89,12 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 		return show_page(
 			frappe._(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
 		)
-	draft = drafts.describe_draft(row)
-	is_whole = fits_page(draft)
+	shown = render_whole(row)
 	parts = [
 		f"<p>{escape(frappe._('It would act as {0}:').format(row.owner))}</p>",
-		render_concern(draft["concern"]),
-		*render_difference(translate_labels(draft["difference"] or {})),
-		"" if is_whole else f"<p><b>{escape(frappe._(TOO_LONG))}</b></p>",
-		render_form(csrf_token, is_whole),
+		render_concern(drafts.describe_draft(row)["concern"]),
+		f"<p><b>{escape(frappe._(TOO_LONG))}</b></p>" if shown is None else shown,
+		render_form(csrf_token, may_approve=shown is not None),
 	]
 	return show_page(title, "".join(parts) + render_link(link))
 
@@ -109,9 +110,11 @@ def render_concern(concern: dict | None) -> str:
 	return f"<p><b>{escape(frappe._('The run has read content from outside: {0}').format(origins))}</b></p>"
 
 
-def fits_page(draft: dict) -> bool:
-	"""Whether the page shows all that the call would do: only then may it be approved here."""
-	return len(json.dumps(draft["difference"], default=str)) <= MAX_PAGE_CHARS
+def render_whole(draft) -> str | None:
+	"""All that the call would do; None if that is too long for the page, which then approves nothing."""
+	difference = translate_labels(drafts.describe_draft(draft)["difference"] or {})
+	html = "".join(render_difference(difference))
+	return html if len(html) <= MAX_HTML_CHARS else None
 
 
 def render_form(csrf_token: str, may_approve: bool) -> str:
@@ -134,8 +137,7 @@ def render_difference(difference: dict) -> Iterator[str]:
 			yield f"<p>{escape(frappe._(HIDDEN_CHANGES).format(hidden))}</p>"
 	rest = {key: value for key, value in difference.items() if key != "changes" and value}
 	if rest:
-		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_PAGE_CHARS)
-		yield f"<pre>{escape(text)}</pre>"
+		yield f"<pre>{render_value(json.dumps(rest, ensure_ascii=False, indent=1, default=str))}</pre>"
 
 
 def render_fields(change: dict, above: str = "") -> Iterator[str]:
@@ -150,4 +152,5 @@ def render_fields(change: dict, above: str = "") -> Iterator[str]:
 
 
 def render_value(value: Any) -> str:
-	return "" if value is None else escape(clip(str(value), MAX_PAGE_CHARS))
+	text = "" if value is None else str(value)
+	return escape(REORDERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

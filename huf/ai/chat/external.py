@@ -77,7 +77,7 @@ def build_external_request(
 
 def store_image(url) -> str:
 	"""Store an image from a data URL as a private File of the session user; returns its name. Raises
-	ValueError.
+	ValueError. Commits: a run that cannot begin is rolled back and queued.
 	"""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
 	extensions = [name for name, media_type in IMAGE_TYPES.items() if found and media_type == found[1]]
@@ -85,7 +85,9 @@ def store_image(url) -> str:
 		raise ValueError("This is not a data URL of an image type that models accept.")
 	content = base64.b64decode(found[2], validate=True)
 	values = {"doctype": "File", "file_name": f"picture.{extensions[0]}", "content": content, "is_private": 1}
-	return frappe.get_doc(values).insert().name
+	name = frappe.get_doc(values).insert().name
+	frappe.db.commit()
+	return name
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:

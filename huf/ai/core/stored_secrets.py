@@ -20,6 +20,18 @@ def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> N
 			refuse_address(doc, address_field, _(doc.meta.get_label(field)))
 
 
+def require_row_secrets(doc: Any, table: str, secret_field: str) -> None:
+	"""Refuse rows that keep a secret which this document has not stored: a request may give a row the name of
+	another document's row, whose secret would then be sent to this document's address.
+	"""
+	before = doc.get_doc_before_save()
+	own = {row.name for row in before.get(table)} if before else set()
+	for row in doc.get(table):
+		if keeps_secret(row, secret_field) and row.name not in own:
+			label = _(row.meta.get_label(secret_field))
+			frappe.throw(_("Enter {0} in row {1}: no secret is stored for it.").format(label, row.idx))
+
+
 def refuse_address(doc: Any, address_field: str, secret: str) -> None:
 	address = _(doc.meta.get_label(address_field))
 	frappe.throw(_("{0} has changed. Enter {1} again, because it is sent there.").format(address, secret))

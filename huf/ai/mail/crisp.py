@@ -46,14 +46,16 @@ HEAD_LINES = 15
 
 def is_from_crisp(message: MailMessage) -> bool:
 	"""Whether Crisp sent it, or its headers or text say so."""
-	return is_sent_by_crisp(message) or bool(MENTION.search(fold_accents(message.text[:100_000])))
+	has_header = any(name.lower().startswith("x-crisp") for name, _value in message.headers)
+	return (
+		has_header or is_sent_by_crisp(message) or bool(MENTION.search(fold_accents(message.text[:100_000])))
+	)
 
 
 def is_sent_by_crisp(message: MailMessage) -> bool:
-	"""Whether sender or headers say so. The text does not count: anybody could write it."""
+	"""Whether the sender is Crisp. Text and other headers do not count: anybody could write them."""
 	domain = message.sender.rpartition("@")[2]
-	is_theirs = any(domain == host or domain.endswith(f".{host}") for host in HOSTS)
-	return is_theirs or any(name.lower().startswith("x-crisp") for name, _value in message.headers)
+	return any(domain == host or domain.endswith(f".{host}") for host in HOSTS)
 
 
 def read_crisp(message: MailMessage) -> PreparedMail:

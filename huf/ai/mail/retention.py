@@ -6,6 +6,7 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.core.settings import get_settings
+from huf.ai.knowledge.store import delete_items, find_document_items
 from huf.ai.mail import store
 from huf.ai.mail.store import EVENT, MAIL
 from huf.ai.storage.rows import blank_fields, process_in_batches
@@ -60,4 +61,6 @@ def discard_replies(names: list[str]) -> None:
 def blank_mails(names: list[str]) -> None:
 	store.delete_files(names)
 	blank_fields(MAIL, {"name": ["in", names]}, (*CONTENTS, "taken_by"))
+	for name in names:
+		delete_items(find_document_items(MAIL, name))
 	blank_fields(EVENT, {"mail": ["in", names]}, ("summary", "details"))

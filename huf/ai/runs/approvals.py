@@ -144,7 +144,12 @@ class Approvals:
 		async def run(arguments: dict) -> None:
 			proposals.append(await run_in_thread(lambda: propose(tool, arguments)))
 
-		result = await perform(replace(call, tool=replace(loop_tool, run=run)), self.guards, step)
+		# While a call is running, the lease is renewed and a cancel is noticed.
+		self.journal.running.add(call.position)
+		try:
+			result = await perform(replace(call, tool=replace(loop_tool, run=run)), self.guards, step)
+		finally:
+			self.journal.running.discard(call.position)
 		frappe.db.rollback()
 		if proposals:
 			return proposals[0]

@@ -129,6 +129,9 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 def start_inline(request: AgentRequest) -> OpenRun:
 	"""Start a run that begins here. Raises what prevents it from starting."""
 	run = start_run(request)
+	if request.routed and request.routed.is_escalated:
+		# It has taken over from a chat that has ended, and whose messages it has replaced.
+		return run
 	try:
 		admission.check_begun_run(request)
 	except TooManyRuns as error:

@@ -217,7 +217,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	guards: list[Guard] = [Cancelled(journal.cancel_requested), half_time]
 	try:
 		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
-	except LeaseLost:
+	except (LeaseLost, RunHeld):
 		raise
 	except Exception:  # the boundary around the summary, which a run can do without
 		usage = settle_broken_run(run.name).spent
@@ -264,6 +264,8 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 	try:
 		result = await execute_run(start_run(request))
 	except LeaseLost:
+		# What a tool of the called run has written is on record nowhere: its next worker writes it.
+		frappe.db.rollback()
 		raise RunPaused([]) from None
 	if result.status in (RunStatus.WAITING, RunStatus.QUEUED):
 		raise RunPaused(list(result.drafts))

@@ -6,9 +6,9 @@ with a field of the same name, only one gets the index.
 
 import frappe
 
-LISTED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
+LISTED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call", "Agent Change")
 """DocTypes that are listed and summed up by time and can have millions of rows."""
-COMBINED = (("Agent Run", ("status", "creation")),)
+COMBINED = (("Agent Run", ("status", "creation")), ("Agent LLM Call", ("status", "started_at")))
 
 
 def add_indexes() -> None:

@@ -106,9 +106,9 @@ class RunJournal:
 		# run that is about to end; committing them here would be too early.
 		ends_transaction = waiting and not frappe.db.transaction_writes
 		if ends_transaction:
-			self.commit()
 			self.lease.renew()
-		elif waiting:
+			self.commit()
+		else:
 			self.keep_alive()
 		is_requested = bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
 		if ends_transaction:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import frappe
 
+from huf.ai.core.settings import find_cached
 from huf.ai.core.stored_text import digest
 
 
@@ -113,7 +114,7 @@ def keep_set(limits: list[Limit]) -> list[Limit]:
 def build_limit(scope: LimitScope, holder: str, agent: str = "") -> Limit:
 	"""The limit of Huf Settings or, where the scope has fields `own`, of the agent."""
 	settings = frappe.get_cached_doc("Huf Settings")
-	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
+	own = find_cached("Agent", agent) if scope.own else None
 	own_cost, own_tokens = scope.own or ("", "")
 	return Limit(
 		scope,

@@ -18,6 +18,12 @@ def mark_lost_calls(run: str) -> None:
 	Commits.
 	"""
 	settle_lost_runs([run])
+	# A call of another agent is made again, and finds the run that it has started.
+	frappe.db.sql(
+		"""delete from `tabAgent Tool Call` where run = %s and status = 'Started' and idempotency_key in
+		(select parent_call from `tabAgent Run` where parent_run = %s)""",
+		(run, run),
+	)
 	frappe.db.sql(
 		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
 		(CallStatus.UNKNOWN.value, run),

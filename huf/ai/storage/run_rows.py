@@ -220,6 +220,13 @@ def refuse_deletion(call: Any) -> None:
 		raise UsageError("The run of this call has not ended. Cancel the run before you delete the call.")
 
 
+def refuse_deletion_of_called_run(run: Any) -> None:
+	"""Refuse to delete an open run that another run waits for: that one would start it again."""
+	caller = run.parent_run and frappe.db.get_value("Agent Run", run.parent_run, "status")
+	if run.status in OPEN_STATUSES and caller in OPEN_STATUSES:
+		raise UsageError("The run that called this one has not ended. Cancel that run first.")
+
+
 def is_cancel_cached(run: str) -> bool:
 	return bool(frappe.cache.get_value(cancel_key(run), expires=True))
 

@@ -36,6 +36,7 @@ CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 MAX_CELL_CHARS = 32_767
 """Limit of a cell of an xlsx file. The library cuts longer texts without an error."""
 FORMULA = re.compile(r"[=+\-@\t\r]")
+INNER_FORMULA = re.compile(r"([;\t][ ]*)(?=[=+@])")
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 LATIN_REPLACEMENTS = str.maketrans(
@@ -89,8 +90,11 @@ def write_csv(text: str, rows: Rows) -> bytes:
 
 def escape_formula(cell: Any) -> Any:
 	"""Escape a cell so that no spreadsheet takes it for a formula."""
-	risky = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
-	return f"'{cell}" if risky else cell
+	if not isinstance(cell, str) or NUMBER.fullmatch(cell):
+		return cell
+	# With another separator, what follows one is the beginning of a cell.
+	escaped = INNER_FORMULA.sub(r"\1'", cell)
+	return f"'{escaped}" if FORMULA.match(cell) else escaped
 
 
 def write_xlsx(text: str, rows: Rows) -> bytes:

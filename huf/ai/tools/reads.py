@@ -17,24 +17,35 @@ LOGS = frozenset(
 		"Agent Change",
 		"Agent Conversation",
 		"Agent Draft",
+		"Agent Eval Case",
+		"Agent Eval Run",
 		"Agent LLM Call",
 		"Agent Mail Event",
+		"Agent Mailbox",
 		"Agent Message",
 		"Agent Route Decision",
 		"Agent Run",
 		"Agent Tool Call",
+		"Agent Trigger",
 		"Agent Trigger Event",
+		"Agent Untrusted Record",
 		"Deleted Document",
 		"Email Queue",
 		"Error Log",
 		"Integration Request",
 		"Knowledge Chunk",
+		"Knowledge Item",
+		"Knowledge Source",
+		"MCP Grant",
+		"MCP Server Connection",
 		"Notification Log",
 		"Version",
 		"Webhook Request Log",
 	]
 )
-"""Logs that Frappe and Huf write; they may repeat anybody's text."""
+"""Records that Frappe and Huf write, or whose errors and descriptions come from outside; they may repeat
+anybody's text.
+"""
 QUOTING = (ToolError, frappe.ValidationError, ValueError)
 """Errors whose text may quote what was read."""
 
@@ -66,7 +77,8 @@ class Reads:
 
 def find_attached_origin(files: list[str]) -> str | None:
 	"""The origin of documents to which files are attached, whose authors named the files."""
-	filters = {"name": ["in", files], "attached_to_name": ["is", "set"]}
+	attached = {"attached_to_name": ["is", "set"], "attached_to_doctype": ["!=", "File"]}
+	filters = {"name": ["in", files], **attached}
 	fields = ["attached_to_doctype", "attached_to_name"]
 	reads = Reads()
 	for row in frappe.get_all("File", filters, fields, order_by="name asc"):

@@ -236,6 +236,8 @@ def read_past_changes(
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
 	versions = read_document_versions(doctype, names, since) if tracked else {}
+	if sum(map(len, versions.values())) == MAX_VERSIONS:
+		notes.append(f"Only the latest {MAX_VERSIONS} changes were examined.")
 	unreadable = 0
 	for name in names:
 		doc = frappe.get_doc(doctype, name)

@@ -94,14 +94,15 @@ def evaluate_trigger(trigger, source: SourceEvent) -> TriggerEvent:
 		run_as=trigger.run_as or source.user,
 		reference_doctype=source.reference_doctype,
 		reference_name=source.reference_name,
-		payload=payload or None,
+		# A document's values are stored only for a run, whose user may read them.
+		payload=payload or None if not source.reference_doctype else None,
 		caused_by=source.caused_by,
 	)
 	for check in (check_agent, check_cause, check_user, check_trigger_condition):
 		trigger_event = check(trigger, source, trigger_event)
 		if trigger_event.status is not TriggerEventStatus.QUEUED:
 			return trigger_event
-	return write_event_prompt(trigger, source, trigger_event, payload)
+	return write_event_prompt(trigger, source, replace(trigger_event, payload=payload or None), payload)
 
 
 def check_agent(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> TriggerEvent:

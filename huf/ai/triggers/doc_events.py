@@ -143,7 +143,8 @@ def evaluate_for_document(trigger, source: SourceEvent, doc) -> TriggerEvent:
 	if is_system_manager(trigger.modified_by):
 		return evaluate_trigger(trigger, source)
 	reader = trigger.run_as or source.user
-	is_readable = reader == source.user or frappe.has_permission(doc.doctype, "read", doc=doc, user=reader)
+	# Apps save documents for users who may not read them.
+	is_readable = frappe.has_permission(doc.doctype, "read", doc=doc, user=reader)
 	visible = restrict_snapshot(source.doc, doc.meta, reader)
 	payload = visible.as_dict() if source.payload and is_readable else None
 	return evaluate_trigger(trigger, replace(source, doc=visible, payload=payload, is_readable=is_readable))

@@ -128,7 +128,7 @@ class TestApprovalLink(LinkTestCase):
 		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
 
 	def test_change_that_is_too_long_to_show_is_rejected_but_not_approved_by_link(self):
-		draft, path = self.make_draft("x" * 21_000)
+		draft, path = self.make_draft("x" * 51_000)
 		page = send(path).text
 		self.assertIn("too long to show here", page)
 		self.assertNotIn('value="approve"', page)

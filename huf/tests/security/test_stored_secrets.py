@@ -81,6 +81,16 @@ class TestStoredSecrets(SiteTestCase):
 	def save_settings(self, **values):
 		frappe.get_doc("Huf Settings").update(values).save()
 
+	def test_a_row_that_takes_the_name_of_another_tools_row_gets_no_secret(self):
+		headers = [{"header": "Authorization", "value": SECRET}]
+		row = frappe.get_doc(
+			"Agent Tool Function", make_tool("GET", base_url="https://shop.example", headers=headers)
+		).headers[0]
+		other = frappe.get_doc("Agent Tool Function", make_tool("GET", base_url=ELSEWHERE))
+		other.append("headers", {"header": "Authorization", "value": "*" * 8}).name = row.name
+		with self.assertRaisesRegex(frappe.ValidationError, "no secret is stored"):
+			other.save()
+
 	def test_changing_the_url_of_a_tool_requires_its_headers_again(self):
 		headers = [{"header": "Authorization", "value": SECRET}]
 		name = make_tool("GET", base_url="https://shop.example", headers=headers)

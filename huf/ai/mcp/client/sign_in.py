@@ -65,7 +65,9 @@ def finish_sign_in(state: str, code: str, iss: str | None) -> str:
 	Raises UsageError, PermissionError.
 	"""
 	for name in frappe.get_list(CONNECTION, {"auth": "OAuth"}, pluck="name", order_by="modified desc"):
-		if (ConnectionVault(name).read().get("pending") or {}).get("state") == state:
+		pending = ConnectionVault(name).read().get("pending") or {}
+		# Another user's account would otherwise become that of the connection.
+		if (pending.get("state"), pending.get("user")) == (state, frappe.session.user):
 			break
 	else:
 		raise UsageError("This sign-in did not start here, or started too long ago. Start it again.")

@@ -10,7 +10,11 @@ from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.mail import oauth, store
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
-SIGN_IN_FIELDS = ("connected_user", "connected_app", "imap_host", "smtp_host")
+SIGN_IN_FIELDS = (
+	*("connected_user", "connected_app", "email", "folder", "sent_folder"),
+	*("imap_host", "imap_port", "imap_security", "imap_user"),
+	*("smtp_host", "smtp_port", "smtp_security", "smtp_user"),
+)
 NOBODY = ("Guest",)
 
 

@@ -7,7 +7,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values, split_lines, throwing
-from huf.ai.core.stored_secrets import keeps_secret, refuse_address
+from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_row_secrets
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import find_chosen
 from huf.ai.mcp.client.definitions import ToolDefinition
@@ -138,6 +138,7 @@ class AgentToolFunction(Document):
 			)
 		if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
 			frappe.throw(_("Base URL must begin with http:// or https://"))
+		require_row_secrets(self, "headers", "value")
 		before = self.get_doc_before_save()
 		if before and before.base_url and before.base_url != self.base_url:
 			self.check_headers()

@@ -6,7 +6,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values, throwing
-from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
+from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_row_secrets, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
 from huf.ai.mcp.client.definitions import ToolDefinition, diff_definitions
@@ -83,6 +83,7 @@ class MCPServerConnection(Document):
 
 	def check_secrets(self):
 		"""A changed address gets no stored secret: secrets for it have to be entered again."""
+		require_row_secrets(self, "headers", "value")
 		require_secret_again(self, "url", "bearer_token", "client_secret")
 		require_secret_again(self, "issuer", "client_secret")
 		before = self.get_doc_before_save()

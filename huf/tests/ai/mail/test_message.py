@@ -290,9 +290,18 @@ class TestPreprocessors(unittest.TestCase):
 	def test_crisp_mails_in_english_and_czech_become_the_expected_prompt(self):
 		for name, prompt in PROMPTS.items():
 			with self.subTest(name):
-				prepared = prepare_mail(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
+				message = parse_message((FOLDER / f"{name}.eml").read_bytes())
+				prepared = prepare_mail(message, CRISP)
 				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", prompt))
-				self.assertEqual(prepared.answer_to, prepared.fields["patient_email"])
+				is_sent_by_crisp = "@crisp." in message.sender
+				self.assertEqual(
+					prepared.answer_to, prepared.fields["patient_email"] if is_sent_by_crisp else ""
+				)
+
+	def test_a_header_of_crisp_adds_no_reply_address_because_anybody_can_set_it(self):
+		raw = b"From: a@x.example\r\nX-Crisp-Id: 1\r\n\r\nName: M\nEmail: evil@x.example\n\nMessage:\nHi"
+		prepared = prepare_mail(parse_message(raw), CRISP)
+		self.assertEqual((prepared.preprocessor, prepared.answer_to), ("crisp", ""))
 
 	def test_a_mail_that_only_mentions_crisp_adds_no_reply_address(self):
 		raw = b"From: a@x.example\r\n\r\nName: M\nEmail: evil@x.example\n\nMessage:\nHi\n\nSent via Crisp"
