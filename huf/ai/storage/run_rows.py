@@ -214,10 +214,12 @@ def end_children(run: str, reason: str) -> None:
 		leases.wake_run(child)
 
 
-def refuse_deletion(call: Any) -> None:
-	"""Refuse to delete a call of a run that has not ended: a worker would make it again."""
-	if call.run and frappe.db.get_value("Agent Run", call.run, "status") in OPEN_STATUSES:
-		raise UsageError("The run of this call has not ended. Cancel the run before you delete the call.")
+def refuse_deletion(part: Any) -> None:
+	"""Refuse to delete a call or message of a run that has not ended: a worker would make the call again, or
+	run without its prompt.
+	"""
+	if part.run and frappe.db.get_value("Agent Run", part.run, "status") in OPEN_STATUSES:
+		raise UsageError("Its run has not ended. Cancel the run before you delete a part of it.")
 
 
 def refuse_deletion_of_called_run(run: Any) -> None:

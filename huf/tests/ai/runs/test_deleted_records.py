@@ -46,11 +46,12 @@ class TestDeletedRecords(DraftTestCase):
 		draft = self.draft(result)
 		self.assertEqual((draft.status, draft.reason), ("Expired", "The conversation was deleted"))
 
-	def test_calls_of_a_waiting_run_cannot_be_deleted(self):
+	def test_calls_and_messages_of_a_waiting_run_cannot_be_deleted(self):
 		read = make_tool("Get List", reference_doctype="ToDo")
 		agent = self.make_agent(read, self.update)
 		result = self.start(tool_call(read, {}), self.change("new"), agent=agent)
-		calls = {doctype: {"run": result["run"]} for doctype in ("Agent Tool Call", "Agent LLM Call")}
+		parts = ("Agent Tool Call", "Agent LLM Call", "Agent Message")
+		calls = {doctype: {"run": result["run"]} for doctype in parts}
 		for doctype, filters in calls.items():
 			for name in frappe.get_all(doctype, filters, pluck="name"):
 				with self.subTest(doctype), self.assertRaisesRegex(UsageError, "has not ended"):
