@@ -89,12 +89,12 @@ def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
 		return show_page(
 			frappe._(CHANGED) if is_open else approvals.describe_decision(row), render_link(link)
 		)
-	shown = render_whole(row)
+	preview = render_whole(row)
 	parts = [
 		f"<p>{escape(frappe._('It would act as {0}:').format(row.owner))}</p>",
 		render_concern(drafts.describe_draft(row)["concern"]),
-		f"<p><b>{escape(frappe._(TOO_LONG))}</b></p>" if shown is None else shown,
-		render_form(csrf_token, may_approve=shown is not None),
+		f"<p><b>{escape(frappe._(TOO_LONG))}</b></p>" if preview is None else preview,
+		render_form(csrf_token, may_approve=preview is not None),
 	]
 	return show_page(title, "".join(parts) + render_link(link))
 
