@@ -69,7 +69,14 @@ class TestMailOAuth(SiteTestCase):
 		frappe.set_user(make_user("Huf Manager"))
 		doc = frappe.get_doc("Agent Mailbox", self.mailbox).update({"sender_name": "Office"})
 		self.assertEqual(doc.save().connected_user, "Administrator")
-		self.assertIsNone(doc.update({"imap_host": "localhost"}).save().connected_user)
+		for values in (
+			{"imap_host": "localhost"},
+			{"imap_user": "boss@office.example"},
+			{"folder": "Private"},
+		):
+			frappe.db.set_value("Agent Mailbox", self.mailbox, "connected_user", "Administrator")
+			doc = frappe.get_doc("Agent Mailbox", self.mailbox).update(values)
+			self.assertIsNone(doc.save().connected_user, values)
 		self.assertIsNone(doc.update({"connected_user": "Administrator"}).save().connected_user)
 
 	def test_tokens_and_secrets_are_stored_encrypted_only(self):

@@ -9,6 +9,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.packs.install import install_pack
 from huf.ai.packs.removing import remove_pack
 from huf.ai.packs.shipped import PackSource
@@ -239,6 +240,18 @@ class TestFaults(PackTestCase):
 			UsageError, "Line 17: Administrator is a System Manager. Leave run_as out"
 		):
 			self.install()
+
+	def test_the_installing_user_is_the_author_of_the_triggers(self):
+		values = f"trigger_name: Water {self.key}, agent: {self.agent}, trigger_type: Doc Event"
+		values += ", reference_doctype: ToDo, doc_event: after_insert"
+		self.write(more=f"triggers:\n  - {{{values}}}\n")
+		manager = make_user("Huf Manager")
+		frappe.db.commit()
+		with acting_as(manager):
+			self.install()
+		self.assertEqual(frappe.db.get_value("Agent Trigger", f"Water {self.key}", "modified_by"), manager)
+		self.install()
+		self.assertEqual(frappe.db.get_value("Agent Trigger", f"Water {self.key}", "modified_by"), manager)
 
 
 class TestRemoving(PackTestCase):
