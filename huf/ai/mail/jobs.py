@@ -18,7 +18,7 @@ from huf.ai.core.session import acting_as
 from huf.ai.core.trigger_types import RunCause
 from huf.ai.core.types import ENDED_STATUSES, OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
-from huf.ai.mail.dispatch import read_preprocessors
+from huf.ai.mail.dispatch import RULE, read_preprocessors
 from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses
 from huf.ai.mail.message import Attachment, MailMessage, parse_headers, parse_message
 from huf.ai.mail.preprocess import prepare_mail
@@ -96,8 +96,10 @@ def prepare_agent_job(row) -> tuple[str, str]:
 	"""(agent of the rule, prompt made by the preprocessor)."""
 	if not row.agent:
 		raise UsageError(f"The rule {row.rule} names no agent.")
-	prepared = prepare_mail(message_from_row(row), read_preprocessors(), row.preprocessor)
-	fields = {**prepared.fields, "answer_to": prepared.answer_to}
+	message = message_from_row(row)
+	prepared = prepare_mail(message, read_preprocessors(), row.preprocessor)
+	answer_to = prepared.answer_to or (prepared.sender_email if is_named_forwarder(row, message) else "")
+	fields = {**prepared.fields, "answer_to": answer_to}
 	store.update_mail(
 		row.name,
 		prompt=prepared.prompt,
@@ -105,6 +107,14 @@ def prepare_agent_job(row) -> tuple[str, str]:
 		prepared=json.dumps(fields, ensure_ascii=False),
 	)
 	return row.agent, prepared.prompt
+
+
+def is_named_forwarder(row, message: MailMessage) -> bool:
+	"""Whether the mail comes from the address that its rule names in *Forwarded From*: then a manager has
+	decided that the person named in it may be answered.
+	"""
+	forwarder = frappe.db.get_value(RULE, row.rule, "forwarded_from") if row.rule else None
+	return bool(forwarder) and message.sender == forwarder.strip().lower()
 
 
 def prepare_classification(row) -> tuple[str | None, str]:

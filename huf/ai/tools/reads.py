@@ -34,8 +34,6 @@ LOGS = frozenset(
 		"Error Log",
 		"Integration Request",
 		"Knowledge Chunk",
-		"Knowledge Item",
-		"Knowledge Source",
 		"MCP Grant",
 		"MCP Server Connection",
 		"Notification Log",

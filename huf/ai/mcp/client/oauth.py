@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlencode, urljoin
 
-import frappe
 import httpx2
 import mcp  # noqa: F401 (first as a whole, see huf.ai.core.sealed_tokens)
 from mcp.client.auth import OAuthClientProvider, PKCEParameters
@@ -217,7 +216,6 @@ class SignInProvider(OAuthClientProvider):
 			metadata=dump_token(metadata),
 			resource=dump_token(context.protected_resource_metadata),
 			pending={
-				"user": frappe.session.user,
 				"state": state,
 				"verifier": pkce.code_verifier,
 				"expires_at": time.time() + SIGN_IN_TIMEOUT_S,

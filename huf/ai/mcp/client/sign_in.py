@@ -50,7 +50,9 @@ def sign_in(doc: Any, target: ServerTarget) -> str | None:
 		run_coroutine(session.read_offer(target))
 	except SignInNeeded as needed:
 		# The tokens work until the person has signed in again, which they may not do.
-		vault.write({**vault.read(), **kept})
+		begun = vault.read()
+		begun["pending"]["user"] = frappe.session.user
+		vault.write({**begun, **kept})
 		return needed.url
 	except ToolError as error:
 		vault.write(before)
