@@ -113,7 +113,7 @@ def is_named_forwarder(row, message: MailMessage) -> bool:
 	"""Whether the mail comes from the address that its rule names in *Forwarded From*: then a manager has
 	decided that the person named in it may be answered.
 	"""
-	forwarder = frappe.db.get_value(RULE, row.rule, "forwarded_from") if row.rule else None
+	forwarder = (frappe.db.get_value(RULE, row.rule, "forwarded_from") if row.rule else "") or ""
 	return bool(forwarder) and message.sender == forwarder.strip().lower()
 
 
