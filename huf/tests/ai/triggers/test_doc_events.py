@@ -107,22 +107,6 @@ class TestFiring(TriggerTestCase):
 		self.assertEqual(wrap_moment(half_past_nine), "09:30:00")
 		self.assertTrue(wrap_moment(timedelta(0)))
 
-	def test_managers_trigger_shows_nothing_of_a_document_that_an_app_saves_for_a_user_who_may_not_read_it(
-		self,
-	):
-		make_doctypes()
-		manager = make_user("Huf Manager")
-		with acting_as(manager):
-			trigger = self.trigger(
-				reference_doctype=CASE, doc_event="after_insert", prompt="{{ doc.title }}", run_as=None
-			)
-		with acting_as(self.user):
-			self.assertFalse(frappe.has_permission(CASE, "read"))
-			frappe.get_doc({"doctype": CASE, "title": "Secret roof"}).insert(ignore_permissions=True)
-		(event,) = events_of(trigger)
-		self.assertEqual(event.status, "Skipped")
-		self.assertNotIn("Secret roof", json.dumps(event, default=str))
-
 	def test_job_is_enqueued_after_the_commit(self):
 		trigger = self.trigger()
 		with acting_as(self.user):
