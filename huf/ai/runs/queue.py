@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from traceback import format_exc
 
 import frappe
 from frappe.utils import now_datetime
@@ -12,7 +13,7 @@ from huf.ai.core.events import Listener
 from huf.ai.core.session import acting_as
 from huf.ai.core.times import subtract_seconds
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
-from huf.ai.runs.execution import execute_run
+from huf.ai.runs.execution import MAX_ATTEMPTS, TOO_MANY_ATTEMPTS, execute_run
 from huf.ai.runs.finish import fail_run
 from huf.ai.runs.routing import route_request
 from huf.ai.runs.start import OpenRun, load_run, start_run
@@ -23,6 +24,7 @@ from huf.ai.storage.chats import is_run_of_chat
 from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
+from huf.ai.storage.limits import translate
 
 CLAIM_ATTEMPTS = 3
 """Attempts after deadlocks."""
@@ -81,7 +83,7 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	for _ in range(CLAIM_ATTEMPTS):
 		try:
 			# A cancelled run only ends, also behind one that waits for a person.
-			if is_cancelled or not conversation or leases.claim_conversation(conversation, run, now):
+			if is_cancelled or claim_conversation(conversation, run, now):
 				return leases.acquire_lease(run, now)
 		except frappe.QueryDeadlockError:
 			# A run of the conversation is ending: it locks its own row first, while a claim locks the
@@ -91,6 +93,13 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 			frappe.db.rollback()
 			return None
 	return None
+
+
+def claim_conversation(conversation: str | None, run: str, now: datetime | None) -> bool:
+	"""Whether the run may begin in its conversation. One that was deleted keeps no run from ending."""
+	if not conversation or leases.claim_conversation(conversation, run, now):
+		return True
+	return not frappe.db.exists("Agent Conversation", conversation)
 
 
 def hold_unstarted(run: str, stop: dict, now: datetime | None) -> None:
@@ -107,10 +116,20 @@ def execute_claimed_run(lease: Lease) -> RunResult:
 	try:
 		run = load_run(lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
-		result = fail_run(lease, str(error))
-		follow_up(result, frappe.db.get_value("Agent Run", lease.run, "parent_run"))
-		return result
+		return end_unloaded(lease, str(error))
+	except Exception:  # the boundary around loading: it is tried again when the lease has run out
+		frappe.db.rollback()
+		if frappe.db.get_value("Agent Run", lease.run, "lost_workers") < MAX_ATTEMPTS:
+			raise
+		frappe.log_error(f"Agent Run {lease.run} could not be loaded", format_exc())
+		return end_unloaded(lease, translate(TOO_MANY_ATTEMPTS))
 	return run_coroutine(end_run(run))
+
+
+def end_unloaded(lease: Lease, error: str) -> RunResult:
+	result = fail_run(lease, error)
+	follow_up(result, frappe.db.get_value("Agent Run", lease.run, "parent_run"))
+	return result
 
 
 async def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -165,8 +184,11 @@ def settle_lost(now: datetime | None = None) -> list[str]:
 	that can continue. Commits.
 	"""
 	abandoned = leases.read_abandoned_runs(now)
-	# Other runs must not wait for budget that lost calls have reserved.
-	settle_lost_runs(abandoned)
+	# Other runs must not wait for budget that lost calls have reserved. A commit each: reservations that
+	# need the same budgets in another order would deadlock with several at once.
+	for run in abandoned:
+		settle_lost_runs([run])
+		frappe.db.commit()
 	settle_abandoned_calls(subtract_seconds(now or now_datetime(), JOB_TIMEOUT_S))
 	answered = leases.read_answered_runs()
 	for run in answered:

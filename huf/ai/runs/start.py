@@ -91,7 +91,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	admission.count_run(request, manager.agent_doc)
 	if request.idempotency_key:
 		lock_sender(request.user)
-	lease = insert_run(request, conversation, manager.provider, manager.model, status, opening.stored)
+	# What a queued run begins with is known when it begins: the runs before it have not answered yet.
+	stored = opening.stored if status is RunStatus.STARTED else None
+	lease = insert_run(request, conversation, manager.provider, manager.model, status, stored)
 	try:
 		claim_run(request, conversations, lease, status)
 	except (ConversationBusy, TooManyRuns, RunAlreadyOpened):
@@ -197,17 +199,16 @@ def load_run(lease: Lease) -> OpenRun:
 	Raises UsageError, PermissionError or DoesNotExistError if something it needs was deleted or disabled.
 	"""
 	row = frappe.get_doc("Agent Run", lease.run)
-	is_resumed = row.attempts > 1
 	admission.admit(row.agent, row.run_as)
 	request = read_request(row)
 	manager = build_manager(request)
 	conversations = ConversationManager(row.agent, user=row.run_as, conversation=row.conversation)
-	if is_resumed:
+	counts = {"attempts": row.attempts, "lost_workers": row.lost_workers}
+	if row.attempts > 1 and row.opening:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(row.name)
 		messages, recorded = read_opening(row.opening), read_recorded(row.name)
-		counts = row.attempts, row.lost_workers
-		return OpenRun(request, manager, conversations, lease, messages, recorded, *counts)
+		return OpenRun(request, manager, conversations, lease, messages, recorded, **counts)
 	check_access(row, conversations)
 	waiting_runs = [row.name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
@@ -215,12 +216,18 @@ def load_run(lease: Lease) -> OpenRun:
 	)
 	mark_conversations([row.conversation], opening.origins)
 	store_opening(row.name, opening.stored)
-	return OpenRun(request, manager, conversations, lease, opening.messages, is_long=opening.is_long)
+	return OpenRun(
+		request, manager, conversations, lease, opening.messages, is_long=opening.is_long, **counts
+	)
 
 
 def check_access(row, conversations: ConversationManager) -> None:
-	"""Raises PermissionError for a queued run of a user with whom its conversation is no longer shared."""
+	"""Raises PermissionError for a queued run of a user with whom its conversation is no longer shared,
+	UsageError if the conversation was deleted while the run was being queued.
+	"""
 	owner = frappe.db.get_value("Agent Conversation", row.conversation, "owner")
+	if row.conversation and not owner:
+		raise UsageError(_("The conversation was deleted"))
 	# Conversations of triggers belong to no user.
 	if owner not in (None, row.run_as) and not row.trigger:
 		conversations.check_conversation(row.conversation)

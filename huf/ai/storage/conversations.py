@@ -164,7 +164,12 @@ class ConversationManager:
 		self.add_messages([build_message_row(role, content, kind) | attached], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
-		"""Append rows in order with three statements. Does nothing if the conversation was deleted."""
+		"""Append rows in order with a few statements. Does nothing if the conversation was deleted."""
+		# A new conversation of the session may have the name of the deleted one, with which a run that is
+		# still ending began.
+		row = run and frappe.db.get_value("Agent Run", run, ["name", "conversation"], for_update=True)
+		if row and row[1] != self.conversation:
+			return
 		frappe.db.sql(
 			"""update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s
 			where name = %s""",
@@ -185,10 +190,13 @@ class ConversationManager:
 		"""Remove a run's messages because another run answers instead. Does not commit."""
 		# Branches keep their copies.
 		frappe.db.delete("Agent Message", {"run": run, "conversation": self.conversation})
-		newest = frappe.db.get_value(
-			"Agent Message", {"conversation": self.conversation}, "sequence", order_by="sequence desc"
+		# One statement, so that another run's messages are not counted twice.
+		frappe.db.sql(
+			"""update `tabAgent Conversation` set total_messages = (
+			select coalesce(max(sequence), 0) from `tabAgent Message` where conversation = %(name)s)
+			where name = %(name)s""",
+			{"name": self.conversation},
 		)
-		frappe.db.set_value("Agent Conversation", self.conversation, "total_messages", newest or 0)
 
 	@property
 	def is_due(self) -> bool:

@@ -28,12 +28,12 @@ def insert_run(
 	provider: str | None,
 	model: str,
 	status: RunStatus,
-	opening: list[dict] | dict,
+	opening: list[dict] | dict | None,
 ) -> Lease:
 	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
 	`opening`: the messages that begin the transcript, see `recorded_run.Opening`. With the journal they allow
-	a replay.
+	a replay. None if the run does not begin yet, see `store_opening`.
 	"""
 	started = status is RunStatus.STARTED
 	worker, lease_until = new_worker(), lease_expiry()
@@ -46,7 +46,7 @@ def insert_run(
 			"provider": provider,
 			"model": model,
 			"prompt": clip(request.prompt or request.message_files.title),
-			"opening": to_canonical_json(opening),
+			"opening": None if opening is None else to_canonical_json(opening),
 			"status": status.value,
 			"mode": request.mode.value if request.mode else None,
 			"tier": request.tier or 0,

@@ -9,12 +9,14 @@ from frappe.utils import now_datetime
 from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.entry import run_agent
-from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.queue import end_run, enqueue_run, work_on
 from huf.ai.runs.start import start_run
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import read_draft
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.limits import read_limits
@@ -78,6 +80,31 @@ class TestDeletedRecords(DraftTestCase):
 		result = run_agent(AgentRequest(self.make_agent(find), "Look", self.user, channel="s"), [delete])
 		self.assertEqual((result.status.value, result.steps), ("Cancelled", 1))
 		self.assertIsNone(self.read_run(result.run).conversation)
+
+	def test_messages_of_a_run_of_a_deleted_conversation_stay_out_of_the_next_one(self):
+		find = make_tool("Get List", reference_doctype="ToDo")
+		agent, following = self.make_agent(find), []
+		self.server.script(tool_call(find, {}))
+
+		def delete(event):
+			if event.kind is EventKind.TOOL_FINISHED:
+				self.delete(self.read_run(event.run).conversation)
+				session = ConversationManager(agent, "s", user=self.user)
+				following.append(session.get_or_create_conversation())
+
+		run = start_run(AgentRequest(agent, "Look", self.user, channel="s"))
+		ended = run_coroutine(end_run(run, [delete]))
+		self.assertEqual((ended.status.value, following), ("Cancelled", [run.conversation]))
+		self.assertEqual(frappe.db.count("Agent Message", {"conversation": run.conversation}), 0)
+
+	def test_run_queued_while_its_conversation_is_deleted_fails(self):
+		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		# The deletion saw no run of the conversation yet.
+		frappe.db.delete("Agent Message", {"conversation": run.conversation})
+		frappe.db.delete("Agent Conversation", run.conversation)
+		ended = self.go_on(run.name)
+		self.assertEqual((ended.status.value, ended.error), ("Failed", "The conversation was deleted"))
+		self.assertEqual(self.server.requests, [])
 
 	def test_run_without_a_cancel_request_continues_without_its_conversation(self):
 		result = self.start_change("new")

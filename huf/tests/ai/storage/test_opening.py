@@ -1,13 +1,19 @@
 """A run's opening references earlier messages of its conversation and reads back as the model received it."""
 
+from datetime import timedelta
+
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.execution import MAX_ATTEMPTS
+from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import load_run, start_run
 from huf.ai.storage import leases, retention
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.recorded_run import read_opening
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, unique
@@ -46,6 +52,28 @@ class TestOpening(SiteTestCase):
 		messages = load_run(leases.acquire_lease(run)).messages
 		self.assertEqual(read_opening(self.read_stored(run), is_exact=True), messages)
 		self.assertEqual(sum(each["content"] == "Later" for each in messages), 1)
+
+	def test_queued_run_whose_worker_is_lost_before_it_begins_knows_the_answers_before_it(self):
+		conversation = self.first["conversation"]
+		request = AgentRequest(self.agent, "Later", "Administrator", conversation)
+		run = start_run(request, RunStatus.QUEUED).name
+		self.assertFalse(self.read_stored(run))
+		leases.acquire_lease(run)
+		manager = ConversationManager(self.agent, user="Administrator", conversation=conversation)
+		manager.add_message("agent", "And one more.")
+		lease = leases.acquire_lease(run, now_datetime() + timedelta(hours=1))
+		self.assertIn("And one more.", [each["content"] for each in load_run(lease).messages])
+
+	def test_run_that_cannot_be_loaded_is_tried_ten_times(self):
+		request = AgentRequest(self.agent, "Later", "Administrator", self.first["conversation"])
+		run = start_run(request, RunStatus.QUEUED).name
+		broken = {"opening": "[", "attempts": 1, "lost_workers": MAX_ATTEMPTS - 1}
+		frappe.db.set_value("Agent Run", run, broken)
+		with self.assertRaises(ValueError):
+			work_on(run)
+		ended = work_on(run, now_datetime() + timedelta(hours=1))
+		self.assertEqual(ended.status, RunStatus.FAILED)
+		self.assertIn("Too many workers were lost", ended.error)
 
 	def test_blanked_messages_are_omitted_from_the_opening_and_replay_is_refused(self):
 		self.assertTrue(replay(self.run).identical)
