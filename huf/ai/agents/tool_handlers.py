@@ -90,7 +90,7 @@ def handle_code(tool, /, **arguments):
 def describe_code_call(tool, /, **arguments):
 	"""What a call would get. Raises ToolError for arguments that the function does not take."""
 	custom_functions.check_function_call(get_code_function(tool), arguments)
-	# The function is part of what a person approves: a manager can give the tool another one.
+	# People approve the function too, because a manager can give the tool another one before the call.
 	function = {"function": tool.function_path} if tool.function_path else {}
 	return {"tool": tool.tool_name, **function, "arguments": arguments}
 

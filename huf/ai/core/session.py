@@ -1,4 +1,4 @@
-"""Runs code as another user than the one of the session."""
+"""Runs a block of code as another user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ def acting_as(user: str) -> Iterator[None]:
 	finally:
 		if user != before:
 			frappe.set_user(before)
-			# `set_user` drops values that Frappe needs at the end of the request; the session may be a new
-			# object.
+			# `set_user` may replace the session object, and drops values that Frappe needs at the end of the
+			# request.
 			session = frappe.local.session
 			session.sid, session.data, frappe.local.form_dict = kept

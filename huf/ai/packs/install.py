@@ -70,8 +70,10 @@ def install_pack(source: PackSource, has_moved: bool = False) -> InstallReport:
 
 
 def sign_triggers(doc, since: datetime, user: str) -> None:
-	"""Let the installing user answer for the triggers: what only a System Manager's trigger may do would
-	otherwise be allowed to these, because Administrator has saved them.
+	"""Make the installing user the last editor of the new triggers.
+
+	The installation saves them as Administrator, which would allow them what only a System Manager's triggers
+	may do.
 	"""
 	names = [row.record_name for row in doc.records if row.record_doctype == "Agent Trigger" and row.made]
 	saved = {"name": ["in", [*names, ""]], "modified": [">=", since], "modified_by": "Administrator"}

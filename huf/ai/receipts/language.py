@@ -148,7 +148,7 @@ GAP = r"[ \t*_-]{0,20}"
 LINES = rf"\n\s{{0,20}}{GAP}"
 LETTER = re.compile(
 	rf":[ \t*_]{{0,10}}{LINES}(?:(?:Subject|Betreff|Asunto|Předmět)\b[^\n]{{0,200}}{LINES})?{SALUTATION}"
-	# A line that closes it ends it, so that each text is read once, however many salutations are in it.
+	# The match stops at the first closing line, so that many salutations do not each scan the whole text.
 	rf"(?:[^\n]|\n(?!{GAP}{CLOSING}\b)){{0,4000}}\n{GAP}{CLOSING}\b",
 	re.IGNORECASE,
 )

@@ -1,6 +1,7 @@
 """A changed address requires its secret again, so that the stored one is not sent there."""
 
 import frappe
+from frappe.utils.password import get_decrypted_password
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
@@ -90,6 +91,21 @@ class TestStoredSecrets(SiteTestCase):
 		other.append("headers", {"header": "Authorization", "value": "*" * 8}).name = row.name
 		with self.assertRaisesRegex(frappe.ValidationError, "no secret is stored"):
 			other.save()
+
+	def test_secrets_of_removed_headers_and_deleted_tools_are_deleted(self):
+		headers = [{"header": header, "value": SECRET} for header in ("Authorization", "X-Key")]
+		name = make_tool("GET", base_url="https://shop.example", headers=headers)
+		tool = frappe.get_doc("Agent Tool Function", name)
+		removed, kept = tool.headers
+		tool.remove(removed)
+		tool.save()
+		stored = [self.read_header_secret(row) for row in (removed, kept)]
+		self.assertEqual(stored, [None, SECRET])
+		tool.delete()
+		self.assertIsNone(self.read_header_secret(kept))
+
+	def read_header_secret(self, row) -> str | None:
+		return get_decrypted_password(row.doctype, row.name, "value", raise_exception=False)
 
 	def test_changing_the_url_of_a_tool_requires_its_headers_again(self):
 		headers = [{"header": "Authorization", "value": SECRET}]

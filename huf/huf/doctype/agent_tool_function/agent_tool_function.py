@@ -7,7 +7,13 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values, split_lines, throwing
-from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_row_secrets
+from huf.ai.core.stored_secrets import (
+	delete_removed_secrets,
+	delete_row_secrets,
+	keeps_secret,
+	refuse_address,
+	require_row_secrets,
+)
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import find_chosen
 from huf.ai.mcp.client.definitions import ToolDefinition
@@ -59,6 +65,12 @@ class AgentToolFunction(Document):
 		self.set_effect()
 		self.set_declarations()
 		self.set_definition()
+
+	def on_update(self):
+		delete_removed_secrets(self, "headers")
+
+	def on_trash(self):
+		delete_row_secrets(self.headers)
 
 	def check_name(self):
 		if not all(TOOL_NAME.fullmatch(name) for name in list_tool_names(self.tool_name or "", self.types)):

@@ -6,7 +6,14 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values, throwing
-from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_row_secrets, require_secret_again
+from huf.ai.core.stored_secrets import (
+	delete_removed_secrets,
+	delete_row_secrets,
+	keeps_secret,
+	refuse_address,
+	require_row_secrets,
+	require_secret_again,
+)
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import get_command
 from huf.ai.mcp.client.definitions import ToolDefinition, diff_definitions
@@ -36,11 +43,13 @@ class MCPServerConnection(Document):
 
 	def on_update(self):
 		frappe.clear_document_cache(self.doctype, self.name)
+		delete_removed_secrets(self, "headers")
 		self.update_functions()
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, CONNECTED_BY)):
 			enqueue_job(REFRESH, after_commit=True, queue="short", name=self.name)
 
 	def on_trash(self):
+		delete_row_secrets(self.headers)
 		for name in self.functions().values():
 			frappe.delete_doc(FUNCTION, name)
 
