@@ -17,7 +17,7 @@ from huf.ai.core.stored_text import clip
 from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
-from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded, require_opening
 from huf.ai.storage.rows import update_row
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.taint import find_origins
@@ -55,10 +55,7 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	blanked.
 	"""
 	row = read_ratable_run(run)
-	if not row.opening:
-		raise UsageError(
-			_("The contents of run {0} are gone: the retention policy has blanked them.").format(run)
-		)
+	require_opening(run, row.opening)
 	verdict, note = "Good" if good else "Bad", clip(note, MAX_NOTE_CHARS)
 	store_verdict(run, verdict, note)
 	may_decide = bool(frappe.has_permission("Agent", "write", doc=row.agent))

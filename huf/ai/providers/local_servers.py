@@ -179,6 +179,6 @@ def fetch_ollama_window(root: str, model: str) -> int:
 def fetch_json(url: str, body: dict | None = None, timeout_s: float = SERVER_TIMEOUT_S) -> Any:
 	data = None if body is None else json.dumps(body).encode()
 	# A proxy from the environment does not apply to this machine.
-	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers give http(s) only
+	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers pass http(s) URLs only
 	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=timeout_s) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

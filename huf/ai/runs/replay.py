@@ -22,7 +22,7 @@ from huf.ai.loop.run_context import NoJournal, Review, RunContext
 from huf.ai.receipts.claims import build_correction
 from huf.ai.runs.messages import add_file_reader
 from huf.ai.runs.provider import RunProvider
-from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded, require_opening
 from huf.ai.storage.run_rows import digest_transcript
 
 
@@ -240,8 +240,7 @@ def read_ended_run(run: str):
 		raise UsageError(f"Run {run} has not ended yet. Wait until it has, or cancel it.")
 	if doc.is_undo:
 		raise UsageError(f"Run {run} is an undo, so there are no model calls to replay or compare.")
-	if not doc.opening:
-		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
+	require_opening(run, doc.opening)
 	return doc
 
 

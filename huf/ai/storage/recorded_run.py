@@ -210,6 +210,17 @@ def read_opening(stored: str | None, is_exact: bool = False) -> list[dict]:
 	return [*before, *read_earlier(**opening["earlier"], is_exact=is_exact), prompt]
 
 
+def require_opening(run: str, stored: str | None) -> None:
+	"""Raises UsageError for an ended run without an opening."""
+	if not stored:
+		raise UsageError(
+			_(
+				"Nothing is stored of what run {0} read: it ended before it began, or the retention "
+				"policy has blanked it."
+			).format(run)
+		)
+
+
 def read_earlier(
 	conversation: str,
 	first: int,

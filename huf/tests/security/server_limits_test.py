@@ -112,8 +112,10 @@ class TestSlowClients(unittest.TestCase):
 		file = {"file_name": "large.txt", "content": "x" * 5_000_000}
 		url = json.load(self.server.call("/api/resource/File", file, self.cookie))["data"]["file_url"]
 		request = f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+		until = time.monotonic() + 15
 		for client in [self.connect(request, receive_bytes=4096) for _client in range(390)]:
 			# Of each response the beginning is read, unless the server has cut the connection or is busy.
+			client.settimeout(max(0.1, until - time.monotonic()))
 			with suppress(ConnectionResetError, TimeoutError):
 				client.recv(1)
 		self.assert_answers()
