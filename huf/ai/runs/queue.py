@@ -83,7 +83,7 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	for _ in range(CLAIM_ATTEMPTS):
 		try:
 			# A cancelled run only ends, also behind one that waits for a person.
-			if is_cancelled or claim_conversation(conversation, run, now):
+			if is_cancelled or activate_run(run, conversation, now):
 				return leases.acquire_lease(run, now)
 		except frappe.QueryDeadlockError:
 			# A run of the conversation is ending: it locks its own row first, while a claim locks the
@@ -95,8 +95,11 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 	return None
 
 
-def claim_conversation(conversation: str | None, run: str, now: datetime | None) -> bool:
-	"""Whether the run may begin in its conversation. One that was deleted keeps no run from ending."""
+def activate_run(run: str, conversation: str | None, now: datetime | None) -> bool:
+	"""Make a run the active one of its conversation; False while another one is. Does not commit.
+
+	A run whose conversation was deleted may go on, to fail.
+	"""
 	if not conversation or leases.claim_conversation(conversation, run, now):
 		return True
 	return not frappe.db.exists("Agent Conversation", conversation)
