@@ -222,9 +222,8 @@ def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], N
 				"post_worker_init": lambda worker: (self.services.start(), on_ready()),
 				"worker_exit": lambda arbiter, worker: self.services.stop(),
 			}
-			if (
-				"control_socket_disable" in self.cfg.settings
-			):  # newer versions put a socket into the user's home
+			# Newer versions put a socket into the user's home.
+			if "control_socket_disable" in self.cfg.settings:
 				options["control_socket_disable"] = True
 			for name, value in options.items():
 				self.cfg.set(name, value)
