@@ -17,8 +17,8 @@ STOP_TIMEOUT_S = 20
 def serve_reloading(home: Path, host: str, port: int, open_browser: bool) -> None:
 	"""Serve the site of `home` until SIGINT or SIGTERM. A browser opens only at the first start."""
 	words = ("--home", str(home), "start", "--port", str(port), "--host", host)
-	reloader = Reloader((sys.executable, "-m", "huf.embedded", *words), home / "apps")
-	reloader.first_options = ("--open",) if open_browser else ()
+	first_options = ("--open",) if open_browser else ()
+	reloader = Reloader((sys.executable, "-m", "huf.embedded", *words), home / "apps", first_options)
 	signal.signal(signal.SIGTERM, lambda *_: reloader.stop())
 	with suppress(KeyboardInterrupt):  # Ctrl-C, which the server has received too
 		reloader.run()
@@ -27,12 +27,14 @@ def serve_reloading(home: Path, host: str, port: int, open_browser: bool) -> Non
 class Reloader:
 	"""Runs a command, and again whenever a file in `folder` has changed, until `stop`.
 
-	A command that ends by itself, as after a broken DocType file, is run again after the next change.
+	A command that ends by itself, as after a broken DocType file, is run again after the next change. Only
+	the first run has the `first_options`.
 	"""
 
-	def __init__(self, command: Sequence[str], folder: Path, poll_s: float = POLL_S):
-		self.command, self.folder, self.poll_s = command, folder, poll_s
-		self.first_options: Sequence[str] = ()
+	def __init__(
+		self, command: Sequence[str], folder: Path, first_options: Sequence[str] = (), poll_s: float = POLL_S
+	):
+		self.command, self.folder, self.first_options, self.poll_s = command, folder, first_options, poll_s
 		self.stopped = threading.Event()
 
 	def run(self) -> None:
