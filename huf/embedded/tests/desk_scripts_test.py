@@ -77,12 +77,16 @@ class TestTexts(unittest.TestCase):
 		(file,) = set(hooked.values())
 		script = (DOCTYPES.parents[1] / file).read_text()
 		program = f"""{DESK}
-			const fields = {{ subject: {{ fieldtype: "Data" }}, text: {{ fieldtype: "Text" }}, cost: {{ fieldtype: "Float" }} }};
-			frappe.meta = {{ docfield_map: {{ "Agent Mail": fields, "Sales Order": {{ note: {{ fieldtype: "Data" }} }} }} }};
+			const fields = {{
+				subject: {{ fieldtype: "Data" }}, text: {{ fieldtype: "Text" }}, cost: {{ fieldtype: "Float" }},
+			}};
+			const order = {{ note: {{ fieldtype: "Data" }} }};
+			frappe.meta = {{ docfield_map: {{ "Agent Mail": fields, "Sales Order": order }} }};
 			{script}
-			const {{ subject, text, cost }} = fields, other = frappe.meta.docfield_map["Sales Order"].note;
-			console.log(JSON.stringify([subject.formatter("<img src=x>"), text.formatter("a\\n<b"), text.formatter(null)]));
-			console.log(JSON.stringify([cost, other].map((field) => Boolean(field.formatter))));"""
+			const {{ subject, text, cost }} = fields;
+			const shown = [subject.formatter("<img src=x>"), text.formatter("a\\n<b"), text.formatter(null)];
+			console.log(JSON.stringify(shown));
+			console.log(JSON.stringify([cost, order.note].map((field) => Boolean(field.formatter))));"""
 		done = run_node("-e", program)
 		self.assertEqual(done.returncode, 0, done.stderr)
 		shown, others = map(json.loads, done.stdout.splitlines())
