@@ -232,28 +232,15 @@ def get_datetime_str(datetime_obj) -> str:
 	return datetime_obj.strftime(DATETIME_FORMAT)
 
 
-PATTERNS = {
-	"yyyy": "%Y", "y": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "{0.month}",
-	"EEEE": "%A", "EEE": "%a", "dd": "%d", "d": "{0.day}", "HH": "%H", "H": "{0.hour}", "hh": "%I",
-	"mm": "%M", "ss": "%S", "a": "%p",
-}  # fmt: skip
-"""Parts of a format that babel knows; names are English."""
-PATTERN = re.compile(r"'([^']*)'|([a-zA-Z])\2*")
-
-
 def format_moment(value: datetime.date, pattern: str) -> str:
-	"""By a pattern of babel's.  Raises ValueError for parts that are not known here."""
+	"""By a pattern of Babel's, in the user's language, or in English if Babel does not know that."""
+	from babel import UnknownLocaleError
+	from babel.dates import format_datetime as format_by_pattern
 
-	def replaced(found) -> str:
-		if found[1] is not None:
-			return found[1].replace("%", "%%")
-		if found[0] not in PATTERNS:
-			raise ValueError(
-				f"{found[0]} in {pattern!r} is not part of embedded mode: see huf/embedded/README.md"
-			)
-		return PATTERNS[found[0]].format(value)
-
-	return value.strftime(PATTERN.sub(replaced, pattern))
+	try:
+		return format_by_pattern(value, pattern, locale=frappe.local.lang.replace("-", "_"))
+	except UnknownLocaleError:
+		return format_by_pattern(value, pattern, locale="en")
 
 
 def format_date(string_date=None, format_string: str | None = None) -> str:
