@@ -26,6 +26,8 @@ ANSWER_TIMEOUT = 120
 """How long to wait for the answer to a whole mail, which many servers check for viruses first."""
 REFUSED = ("args", "as_markdown", "attachments", "bcc", "inline_images", "template")
 """Options of Frappe without which another mail would be sent."""
+KEPT = ("reference_doctype", "reference_name", "send_after")
+"""Options that become fields of the queue's row."""
 UNANSWERED = "The server did not confirm that it took the mail. It may or may not have been sent."
 
 
@@ -79,30 +81,35 @@ def sendmail(
 	account = find_account(sender)
 	sender = sender or (account and account.email_id) or "Administrator <noreply@localhost>"
 	to, cc = as_list(recipients), as_list(cc)
-	mail = EmailMessage(policy=SMTP)
-	mail["From"], mail["To"], mail["Subject"] = sender, ", ".join(to), " ".join(subject.split())
-	mail["Date"], mail["Message-Id"] = formatdate(localtime=True), options.get("message_id") or make_msgid()
-	for header, value in (
-		("Cc", ", ".join(cc)),
-		("Reply-To", reply_to),
-		("In-Reply-To", options.get("in_reply_to")),
-	):
-		if value:
-			mail[header] = value
-	mail.set_content(content or message, subtype="html")
+	headers = {
+		"From": sender,
+		"To": ", ".join(to),
+		"Subject": " ".join(subject.split()),
+		"Date": formatdate(localtime=True),
+		"Message-Id": options.get("message_id") or make_msgid(),
+		"Cc": ", ".join(cc) or None,
+		"Reply-To": reply_to or None,
+		"In-Reply-To": options.get("in_reply_to") or None,
+	}
+	mail = compose(headers, content or message)
 	row = {
 		"doctype": "Email Queue",
 		"sender": sender,
 		"message": mail.as_string(),
 		"message_id": mail["Message-Id"].strip("<>"),
 		"recipients": [{"recipient": each, "status": "Not Sent"} for each in (*to, *cc)],
-		**{
-			key: options[key]
-			for key in ("reference_doctype", "reference_name", "send_after")
-			if options.get(key)
-		},
+		**{key: options[key] for key in KEPT if options.get(key)},
 	}
 	return frappe.get_doc(row).insert(ignore_permissions=True)
+
+
+def compose(headers: dict[str, str | None], content: str) -> EmailMessage:
+	mail = EmailMessage(policy=SMTP)
+	for header, value in headers.items():
+		if value is not None:
+			mail[header] = value
+	mail.set_content(content, subtype="html")
+	return mail
 
 
 def as_list(addresses) -> list[str]:
