@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +24,7 @@ def bootstrap():
 
 def sync_app(app: str) -> list[str]:
 	"""Import each DocType of an app whose file has changed, and return the names."""
-	files = [file for file in doctype_files(app) if file.is_file()]
-	imported = [import_doctype(file) for file in files]
+	imported = [import_doctype(file) for file in definition_files(app, "doctype")]
 	frappe.db.commit()
 	return [name for name in imported if name]
 
@@ -38,22 +38,21 @@ def init_singles():
 			document.save()
 
 
-def doctype_files(app: str):
+def definition_files(app: str, kind: str) -> Iterator[Path]:
+	"""The JSON files of an app's definitions of a kind, such as `doctype`."""
 	for module in frappe.get_module_list(app):
-		folder = Path(frappe.get_app_path(app, frappe.scrub(module), "doctype"))
+		folder = Path(frappe.get_app_path(app, frappe.scrub(module), kind))
 		for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-			yield entry / f"{entry.name}.json"
+			file = entry / f"{entry.name}.json"
+			if file.is_file():
+				yield file
 
 
 def sync_reports(app: str):
 	"""Import the reports of an app, with their roles."""
-	for module in frappe.get_module_list(app):
-		folder = Path(frappe.get_app_path(app, frappe.scrub(module), "report"))
-		for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-			file = entry / f"{entry.name}.json"
-			if file.is_file():
-				with naming_file(file):
-					import_report(json.loads(file.read_text(encoding="utf-8")))
+	for file in definition_files(app, "report"):
+		with naming_file(file):
+			import_report(json.loads(file.read_text(encoding="utf-8")))
 
 
 def import_report(values: dict):
