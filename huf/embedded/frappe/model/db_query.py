@@ -11,7 +11,7 @@ from frappe.database import filters as filtering
 from frappe.database.database import ORDER, check_length, checked_order, shape
 from frappe.database.schema import get_table_name
 from frappe.model import child_table_fields, default_fields, optional_fields
-from frappe.model.match_conditions import MatchConditions
+from frappe.model.match_conditions import MatchConditions, list_sql
 from frappe.model.meta import get_permitted_fields
 from frappe.utils.data import cint
 
@@ -213,10 +213,8 @@ class DatabaseQuery(MatchConditions):
 			return ""
 		levels = self.meta.get_permlevel_access("read", user=self.user)
 		same = [field for field in self.meta.get_table_fields() if field.options == doctype]
-		hidden = [
-			frappe.db.escape(f.fieldname, percent=False) for f in same if f.permlevel not in (0, *levels)
-		]
-		return f" AND {table}.parentfield NOT IN ({', '.join(hidden)})" if hidden else ""
+		hidden = [field.fieldname for field in same if field.permlevel not in (0, *levels)]
+		return f" AND {table}.parentfield NOT IN ({list_sql(hidden)})" if hidden else ""
 
 	def join_link(self, field) -> str:
 		alias = f"`link_{field.fieldname}`"

@@ -4,6 +4,11 @@ import frappe
 from frappe import permissions, share
 
 
+def list_sql(values) -> str:
+	"""Quoted texts for `in (...)`, which finds nothing for none."""
+	return ", ".join(frappe.db.escape(value, percent=False) for value in values) or "NULL"
+
+
 class MatchConditions:
 	"""The part of `DatabaseQuery` that restricts its rows to the user's."""
 
@@ -40,7 +45,7 @@ class MatchConditions:
 		return self.name_in(shared)
 
 	def name_in(self, names) -> str:
-		return f"{self.table}.name IN ({', '.join(frappe.db.escape(name, percent=False) for name in names)})"
+		return f"{self.table}.name IN ({list_sql(names)})"
 
 	def user_permission_conditions(self, user_permissions) -> list[str]:
 		conditions = []
@@ -55,8 +60,7 @@ class MatchConditions:
 			)
 			if allowed:
 				column = f"{self.table}.`{fieldname}`"
-				names = ", ".join(frappe.db.escape(name, percent=False) for name in allowed)
-				conditions.append(f"(ifnull({column}, '') = '' OR {column} IN ({names}))")
+				conditions.append(f"(ifnull({column}, '') = '' OR {column} IN ({list_sql(allowed)}))")
 		return conditions
 
 	def hooked_conditions(self) -> str:
@@ -85,14 +89,14 @@ class MatchConditions:
 		parent = self.parent_doctype
 		if not parent or self.user == "Administrator":
 			return
-		meta, escape = frappe.get_meta(parent), frappe.db.escape
+		meta = frappe.get_meta(parent)
 		levels = meta.get_permlevel_access("read", user=self.user)
 		tables = [
-			escape(field.fieldname, percent=False)
+			field.fieldname
 			for field in meta.get_table_fields()
 			if field.options == self.doctype and field.permlevel in (0, *levels)
 		]
-		self.conditions.append(f"{self.table}.parenttype = {escape(parent, percent=False)}")
-		self.conditions.append(f"{self.table}.parentfield IN ({', '.join(tables) or 'NULL'})")
+		self.conditions.append(f"{self.table}.parenttype = {frappe.db.escape(parent, percent=False)}")
+		self.conditions.append(f"{self.table}.parentfield IN ({list_sql(tables)})")
 		if permitted := self.permitted_names(parent):
 			self.conditions.append(f"{self.table}.parent IN ({permitted})")
