@@ -7,7 +7,7 @@ import weakref
 from functools import cached_property
 
 import frappe
-from frappe.database.schema import get_limit, to_field
+from frappe.database.schema import to_fields
 from frappe.model import child_table_fields, datetime_fields, default_fields, float_like_fields
 from frappe.model.controllers import get_controller
 from frappe.model.docstatus import DocStatus
@@ -228,16 +228,6 @@ class BaseDocument:
 
 	# --- the row ---
 
-	def stored_row(self) -> dict:
-		meta = self.meta
-		return {
-			name: to_field(
-				value, field.fieldtype if field else STANDARD.get(name), name, get_limit(field, name)
-			)
-			for name, value in self.get_valid_dict().items()
-			for field in (meta.get_field(name),)
-		}
-
 	def db_insert(self, ignore_if_duplicate: bool = False):
 		"""Write a new row, without checks and events."""
 		from frappe.model.naming import set_new_name
@@ -248,7 +238,7 @@ class BaseDocument:
 			self.creation = self.modified = now()
 			self.owner = self.modified_by = frappe.session.user
 		for _attempt in range(MAX_NAME_RETRIES):
-			row = self.stored_row()
+			row = to_fields(self.doctype, self.get_valid_dict())
 			columns = ", ".join(f"`{name}`" for name in row)
 			marks = ", ".join("?" * len(row))
 			try:
@@ -284,7 +274,7 @@ class BaseDocument:
 		if self.get("__islocal") or not self.name:
 			self.db_insert()
 			return
-		row = self.stored_row()
+		row = to_fields(self.doctype, self.get_valid_dict())
 		name = cstr(row.pop("name"))
 		assignments = ", ".join(f"`{column}` = ?" for column in row)
 		try:
@@ -319,9 +309,6 @@ class BaseDocument:
 
 	def __str__(self):
 		return f"{type(self).__name__}({self.get('name') or 'unsaved'})"
-
-
-STANDARD = {"creation": "Datetime", "modified": "Datetime"}
 
 
 def filter_rows(rows, filters: dict) -> list:
