@@ -16,7 +16,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
@@ -49,7 +49,7 @@ def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int
 	partial = target.with_name(f"{target.name}.partial")
 	try:
 		with partial.open("wb") as out:
-			with encrypted(out, passphrase) if passphrase else plain(out) as stream:
+			with encrypted(out, passphrase) if passphrase else nullcontext(out) as stream:
 				write_zip(home, stream, partial)
 			out.flush()
 			os.fsync(out.fileno())
@@ -208,11 +208,6 @@ def extract(package: zipfile.ZipFile, name: str, expected: str, target: Path) ->
 
 
 # --- encryption ---
-
-
-@contextmanager
-def plain(out: IO[bytes]) -> Iterator[IO[bytes]]:
-	yield out
 
 
 @contextmanager

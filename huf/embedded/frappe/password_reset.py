@@ -5,13 +5,13 @@ digest of the key. Requests for unknown names do the same work and get the same 
 """
 
 import datetime
-import hashlib
 from threading import Lock
 
 import frappe
 from frappe import _
 from frappe.core.doctype.activity_log.activity_log import add_authentication_log
 from frappe.email.queue import find_account
+from frappe.sessions import digest
 from frappe.utils import escape_html, get_url, now, now_datetime
 from frappe.utils.caching import Cache
 from frappe.utils.password import update_password
@@ -106,7 +106,3 @@ def find_user_of_link(key: str, for_update: bool = False) -> str | None:
 
 def age_s(sent: datetime.datetime | None) -> float:
 	return (now_datetime() - sent).total_seconds() if sent else float("inf")
-
-
-def digest(key: str) -> str:
-	return hashlib.sha256(key.encode()).hexdigest()

@@ -24,7 +24,7 @@ def get_expiry_in_seconds() -> int:
 	return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
 
 
-def _digest(sid: str) -> str:
+def digest(sid: str) -> str:
 	return hashlib.sha256(sid.encode()).hexdigest()
 
 
@@ -53,7 +53,7 @@ def start_session(user: str, full_name: str, user_type: str):
 	frappe.db.sql("DELETE FROM `tabSessions` WHERE lastupdate < %s", _threshold())
 	frappe.db.sql(
 		"INSERT INTO `tabSessions` (sid, user, sessiondata, lastupdate) VALUES (%s, %s, %s, %s)",
-		(_digest(sid), user, json.dumps(data), data.last_updated),
+		(digest(sid), user, json.dumps(data), data.last_updated),
 	)
 	seen = {"last_login": data.last_updated, "last_ip": data.session_ip, "last_active": data.last_updated}
 	frappe.db.set_value("User", user, seen, update_modified=False)
@@ -69,7 +69,7 @@ def find_session(sid: str):
 		return guest_session()
 	rows = frappe.db.sql(
 		"SELECT user, sessiondata FROM `tabSessions` WHERE sid = %s AND lastupdate > %s",
-		(_digest(sid), _threshold()),
+		(digest(sid), _threshold()),
 	)
 	if not rows or not frappe.db.get_value("User", rows[0][0], "enabled"):
 		return None
@@ -98,7 +98,7 @@ def touch():
 
 
 def _read_last_update(sid: str) -> str | None:
-	rows = frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", _digest(sid))
+	rows = frappe.db.sql("SELECT lastupdate FROM `tabSessions` WHERE sid = %s", digest(sid))
 	return rows[0][0] if rows else None
 
 
@@ -111,7 +111,7 @@ def _save():
 	session.data.last_updated = frappe.utils.now()
 	frappe.db.sql(
 		"UPDATE `tabSessions` SET sessiondata = %s, lastupdate = %s WHERE sid = %s",
-		(json.dumps(session.data), session.data.last_updated, _digest(session.sid)),
+		(json.dumps(session.data), session.data.last_updated, digest(session.sid)),
 	)
 	seen = {"last_active": session.data.last_updated}
 	frappe.db.set_value("User", session.user, seen, update_modified=False)
@@ -120,13 +120,13 @@ def _save():
 
 def delete_session(sid: str, user: str | None = None, reason: str = "Session Expired"):
 	"""End a session, given its ID or the digest in the table."""
-	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid IN (%s, %s)", (_digest(sid), sid))
+	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid IN (%s, %s)", (digest(sid), sid))
 	frappe.db.commit()
 
 
 def clear_sessions(user: str | None = None, keep_current: bool = False, force: bool = False):
 	"""Log `user` out everywhere, except here with `keep_current`.  The caller commits."""
-	keep = _digest(frappe.session.sid) if keep_current and frappe.session.sid else ""
+	keep = digest(frappe.session.sid) if keep_current and frappe.session.sid else ""
 	frappe.db.sql(
 		"DELETE FROM `tabSessions` WHERE user = %s AND sid != %s", (user or frappe.session.user, keep)
 	)

@@ -103,7 +103,7 @@ class TestSessions(SiteTestCase):
 
 	def test_concurrent_requests_extend_their_session_once(self):
 		sid, long_ago = cookie(self.admin(), "sid"), "2020-01-01 00:00:00"
-		digest = sessions._digest(sid)
+		digest = sessions.digest(sid)
 		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = %s WHERE sid = %s", (long_ago, digest))
 		frappe.db.commit()
 		own = frappe.session.copy()

@@ -168,8 +168,10 @@ def as_text(column, fieldtype) -> str:
 
 def as_number(text) -> float:
 	"""The number that a text begins with, as MariaDB compares it with a number; else 0."""
-	found = NUMBER.match(text) if isinstance(text, str) else None
-	return float(found[0]) if found else 0.0 if isinstance(text, str) else text
+	if not isinstance(text, str):
+		return text
+	found = NUMBER.match(text)
+	return float(found[0]) if found else 0.0
 
 
 def is_set(column, value, fieldtype, is_list):

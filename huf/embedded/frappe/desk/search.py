@@ -82,10 +82,7 @@ def _only_active(meta) -> list:
 
 
 def _contains(meta, txt: str) -> list:
-	names = dict.fromkeys(
-		["name", *([meta.title_field] if meta.title_field else []), *meta.get_search_fields()]
-	)
-	fields = [name for name in names if name == "name" or _is_searchable(meta, name)]
+	fields = [name for name in _fields(meta) if name == "name" or _is_searchable(meta, name)]
 	return [[meta.name, field, "like", f"%{txt}%"] for field in fields]
 
 
@@ -94,8 +91,6 @@ def _is_searchable(meta, fieldname: str) -> bool:
 	return bool(field) and field.fieldtype in SEARCHABLE
 
 
-def _fields(meta, searchfield: str | None) -> list[str]:
-	title = [meta.title_field] if meta.title_field else []
-	return list(
-		dict.fromkeys(["name", *title, *([searchfield] if searchfield else []), *meta.get_search_fields()])
-	)
+def _fields(meta, searchfield: str | None = None) -> list[str]:
+	names = ("name", meta.title_field, searchfield, *meta.get_search_fields())
+	return list(dict.fromkeys(filter(None, names)))

@@ -21,7 +21,7 @@ def validate_argument_types(
 	"""
 	signature = inspect.signature(function)
 	checks = {
-		name: _adapter(parameter)
+		name: _accepted(parameter)
 		for name, parameter in signature.parameters.items()
 		if _is_checked(parameter)
 	}
@@ -46,18 +46,19 @@ def _is_checked(parameter: inspect.Parameter) -> bool:
 
 @functools.cache
 def _adapter_of(annotation: Any) -> TypeAdapter:
+	"""Built on first use, because building one costs more than importing a function."""
 	try:
 		return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 	except PydanticUserError:  # models and dataclasses bring their own configuration
 		return TypeAdapter(annotation)
 
 
-def _adapter(parameter: inspect.Parameter) -> Callable[[], TypeAdapter]:
-	"""Built on first use, because building one costs more than importing the function."""
+def _accepted(parameter: inspect.Parameter) -> Any:
+	"""The type of a parameter's values, to which that of its default belongs."""
 	accepted = LOOSE.get(parameter.annotation, parameter.annotation)
 	if parameter.default is not parameter.empty:
 		accepted = Union[accepted, type(parameter.default)]  # noqa: UP007
-	return lambda: _adapter_of(accepted)
+	return accepted
 
 
 def _convert(function, signature, checks, args, kwargs) -> tuple[tuple, dict]:
@@ -65,11 +66,11 @@ def _convert(function, signature, checks, args, kwargs) -> tuple[tuple, dict]:
 		bound = signature.bind(*args, **kwargs)
 	except TypeError:
 		return args, kwargs  # the call itself raises it, with a better message
-	for name, adapter in checks.items():
+	for name, accepted in checks.items():
 		if name in bound.arguments:
 			value = bound.arguments[name]
 			try:
-				bound.arguments[name] = adapter().validate_python(value)
+				bound.arguments[name] = _adapter_of(accepted).validate_python(value)
 			except PydanticError as error:
 				raise _type_error(function, name, signature.parameters[name].annotation, value) from error
 	return bound.args, bound.kwargs

@@ -5,7 +5,7 @@ import datetime
 import frappe
 from frappe import _
 from frappe.model.document import Document
-from frappe.utils import add_to_date, cint, cstr, get_datetime, now_datetime
+from frappe.utils import cint, cstr, get_datetime, now_datetime
 
 TOKEN_TYPES = {"bearer": "Bearer", "mac": "MAC"}
 
@@ -37,9 +37,7 @@ class TokenCache(Document):
 
 	def get_expires_in(self) -> int:
 		"""Seconds that the access token is still valid."""
-		expiry: datetime.datetime = add_to_date(
-			get_datetime(self.modified), seconds=self.expires_in, as_datetime=True
-		)
+		expiry = get_datetime(self.modified) + datetime.timedelta(seconds=self.expires_in)
 		return cint((expiry - now_datetime()).total_seconds())
 
 	def is_expired(self) -> bool:
