@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.request_values import read_json_object, read_text_list
 from huf.ai.setup import doctype_requests
 from huf.ai.setup.tool_check import try_tool
@@ -35,10 +36,8 @@ def get_tools():
 
 def group_values(doctype: str, key: str, value: str, filters: dict) -> dict[str, list[str]]:
 	"""A child table's values by parent: {key: [value]}."""
-	found: dict[str, list[str]] = {}
-	for row in frappe.get_all(doctype, filters=filters, fields=[key, value], order_by=f"{value} asc"):
-		found.setdefault(row[key], []).append(row[value])
-	return found
+	rows = frappe.get_all(doctype, filters=filters, fields=[key, value], order_by=f"{value} asc")
+	return group_pairs((row[key], row[value]) for row in rows)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -10,6 +10,7 @@ from frappe import _
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import parse_result
 from huf.ai.core.session import acting_as
 from huf.ai.core.settings import get_settings
@@ -125,11 +126,8 @@ def read_run_mail(run) -> str | None:
 
 def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
 	"""Results of external tools by name: an eval does not call them again."""
-	results: dict[str, list] = {}
-	for call in list_successful_calls(recorded):
-		if call.effect == Effect.EXTERNAL.value:
-			results.setdefault(call.tool, []).append(parse_result(call.result or "{}"))
-	return results
+	calls = [call for call in list_successful_calls(recorded) if call.effect == Effect.EXTERNAL.value]
+	return group_pairs((call.tool, parse_result(call.result or "{}")) for call in calls)
 
 
 def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import frappe
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.knowledge.sources import find_source_field
 from huf.ai.knowledge.store import SOURCE, find_source_items
 from huf.ai.tools.fields import list_readable_fields
@@ -48,10 +49,8 @@ class KnowledgeReader:
 
 	def find_listed(self, rows: list) -> set[tuple[str, str]]:
 		"""(DocType, name) of the rows' documents that a list view shows to the user."""
-		names: dict[str, set[str]] = {}
-		for row in rows:
-			if row.reference_doctype:
-				names.setdefault(row.reference_doctype, set()).add(row.reference_name)
+		documents = dict.fromkeys((row.reference_doctype, row.reference_name) for row in rows)
+		names = group_pairs(each for each in documents if each[0])
 		return {(doctype, name) for doctype, some in names.items() for name in list_permitted(doctype, some)}
 
 	def find_few_items(self, sources: Iterable) -> list[str]:

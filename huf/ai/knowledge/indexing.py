@@ -14,6 +14,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.knowledge import sources, store, vectors
@@ -124,9 +125,7 @@ def is_older(row, changed) -> bool:
 
 
 def read_modified_times(rows: Iterable) -> dict[tuple[str, str], datetime]:
-	names: dict[str, list[str]] = {}
-	for row in rows:
-		names.setdefault(row.reference_doctype, []).append(row.reference_name)
+	names = group_pairs((row.reference_doctype, row.reference_name) for row in rows)
 	return {
 		(doctype, str(row.name)): row.modified
 		for doctype, all_names in names.items()

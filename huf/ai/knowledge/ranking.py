@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.tokenizer import normalize_words, split_spelled_words
 from huf.ai.knowledge.terms import IndexTerm, stem_in_all_languages
 
@@ -120,12 +121,8 @@ def count_phrase(term: IndexTerm, passage: Passage) -> float:
 
 
 def find_places(terms: Sequence[IndexTerm]) -> dict[str, list[int]]:
-	places: dict[str, list[int]] = {}
-	for place, term in enumerate(terms):
-		if term.is_plain:
-			for (stem,) in term.stems:
-				places.setdefault(stem, []).append(place)
-	return places
+	plain = ((place, term) for place, term in enumerate(terms) if term.is_plain)
+	return group_pairs((stem, place) for place, term in plain for (stem,) in term.stems)
 
 
 def find_adjacent_share(terms: Sequence[IndexTerm], passage: Passage) -> float:

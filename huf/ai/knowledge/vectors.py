@@ -14,6 +14,7 @@ import frappe
 
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.grouping import group_pairs
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import get_vectors_stamp, read_vectors
 from huf.ai.storage.rows import in_batches
@@ -77,10 +78,7 @@ def find_nearest(query: str, sources: Iterable, limit: int) -> Iterator[list[str
 
 	No model is called while a transaction has uncommitted writes, nor in a dry run.
 	"""
-	models: dict[str, list[str]] = {}
-	for source in sources:
-		if source.embedding_model:
-			models.setdefault(source.embedding_model, []).append(source.name)
+	models = group_pairs((each.embedding_model, each.name) for each in sources if each.embedding_model)
 	if not models or frappe.db.transaction_writes or isolation.is_dry_run() or not is_available():
 		return
 	for model, names in models.items():

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.packs import removing
 from huf.ai.packs.contents import preview_contents
 from huf.ai.packs.renaming import find_renamed
@@ -59,7 +60,4 @@ def describe_pack(name: str) -> dict:
 
 
 def group_by_doctype(pairs: Iterable[tuple[str, str]]) -> list[dict]:
-	found: dict[str, list[str]] = {}
-	for doctype, name in pairs:
-		found.setdefault(doctype, []).append(name)
-	return [{"doctype": doctype, "names": names} for doctype, names in found.items()]
+	return [{"doctype": doctype, "names": names} for doctype, names in group_pairs(pairs).items()]

@@ -11,6 +11,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.documents import get_permitted
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.stored_text import clip
 from huf.ai.core.types import ENDED_STATUSES, CallStatus, RunStatus
@@ -137,7 +138,4 @@ def list_tools_by_run(runs: list[str]) -> dict[str, list[str]]:
 		order_by="step asc, position asc",
 		limit_page_length=0,
 	)
-	found: dict[str, dict[str, None]] = {}
-	for call in calls:
-		found.setdefault(call.run, {})[call.tool] = None
-	return {run: [*names] for run, names in found.items()}
+	return group_pairs(dict.fromkeys((call.run, call.tool) for call in calls))

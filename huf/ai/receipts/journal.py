@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import frappe
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import parse_result
 from huf.ai.core.types import ANSWER_TOOL, Effect
 from huf.ai.receipts.evidence import CallEvidence
@@ -26,12 +27,7 @@ def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...
 		{"run": run, "answer": ANSWER_TOOL, "step": step},
 		as_dict=True,
 	)
-	changes: dict[str, list[tuple[str, str, str]]] = {}
-	if any(row.effect != "read" for row in rows):
-		fields = ["tool_call", "reference_doctype", "reference_name", "action"]
-		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
-			change = (each.reference_doctype, each.reference_name, each.action)
-			changes.setdefault(each.tool_call, []).append(change)
+	changes = read_run_changes(run) if any(row.effect != "read" for row in rows) else {}
 	children = find_called_runs(run) if any(row.effect == Effect.EXTERNAL.value for row in rows) else {}
 	evidence: list[CallEvidence] = []
 	for row in rows:
@@ -49,6 +45,15 @@ def read_run_calls(run: str, step: int | None = None) -> tuple[CallEvidence, ...
 			)
 		)
 	return tuple(evidence)
+
+
+def read_run_changes(run: str) -> dict[str, list[tuple[str, str, str]]]:
+	"""{call: (DocType, name, action) of the documents that it changed}."""
+	fields = ["tool_call", "reference_doctype", "reference_name", "action"]
+	rows = frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc")
+	return group_pairs(
+		(row.tool_call, (row.reference_doctype, row.reference_name, row.action)) for row in rows
+	)
 
 
 def read_earlier_calls(run: str) -> Iterator[CallEvidence]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice, permutations
 from typing import Any
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.receipts.times import CLOCK, ISO_DATE
 from huf.ai.receipts.words import NUMBER_WORDS
 
@@ -125,10 +126,7 @@ def add_up(amounts: list, groups: dict[str, list[int]]) -> Iterator[float]:
 
 def group(values: list) -> dict[str, list[int]]:
 	"""The places of each value."""
-	groups: dict[str, list[int]] = {}
-	for place, value in enumerate(values):
-		groups.setdefault(str(value), []).append(place)
-	return groups
+	return group_pairs((str(value), place) for place, value in enumerate(values))
 
 
 def follows(value: float, others: list[float]) -> bool:

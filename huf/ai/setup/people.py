@@ -3,7 +3,6 @@
 Saves are subject to Frappe's permissions on User. Links are those of Frappe's own password reset.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import frappe
@@ -11,6 +10,7 @@ from frappe import _
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.runs import admission
 from huf.ai.storage.outgoing_mail import find_sender
 
@@ -36,16 +36,14 @@ def list_people(start: int = 0, text: str = "") -> list[dict]:
 		limit_page_length=PAGE_LENGTH,
 	)
 	held = read_roles([row.name for row in rows])
-	return [describe_person(row, held[row.name]) for row in rows]
+	return [describe_person(row, held.get(row.name, ())) for row in rows]
 
 
 def read_roles(users: Sequence[str]) -> dict[str, list[str]]:
 	"""{user: role names}, without users who have no role."""
 	filters = {"parenttype": "User", "parent": ["in", users]}
-	roles: dict[str, list[str]] = defaultdict(list)
-	for row in frappe.get_all("Has Role", filters, ["parent", "role"], order_by="role asc") if users else ():
-		roles[row.parent].append(row.role)
-	return roles
+	rows = frappe.get_all("Has Role", filters, ["parent", "role"], order_by="role asc") if users else ()
+	return group_pairs((row.parent, row.role) for row in rows)
 
 
 def describe_person(row, roles: Sequence[str]) -> dict:

@@ -17,6 +17,7 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, flt, get_datetime, now_datetime
 
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.trigger_types import TriggerType
 from huf.ai.triggers.conditions import (
 	Snapshot,
@@ -261,10 +262,7 @@ def read_document_versions(doctype: str, names: list, since: datetime) -> dict[s
 		order_by="creation desc",
 		limit=MAX_VERSIONS,
 	)
-	found: dict[str, list] = {}
-	for row in rows:
-		found.setdefault(row.docname, []).append(row)
-	return found
+	return group_pairs((row.docname, row) for row in rows)
 
 
 def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[PastChange]:

@@ -13,6 +13,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.request_values import read_json_object
 from huf.ai.core.stored_text import digest
@@ -139,9 +140,7 @@ def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> tuple[li
 
 def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> list[DocumentPlan]:
 	"""One plan per changed document, the document that was changed last first."""
-	by_document: dict[tuple[str, str], list[Any]] = {}
-	for row in found.changes:
-		by_document.setdefault((row.reference_doctype, row.reference_name), []).append(row)
+	by_document = group_pairs(((row.reference_doctype, row.reference_name), row) for row in found.changes)
 	plans = [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
 	plans = [keep_added(plan, set(by_document), decisions) for plan in plans]
 	by_key = {plan.target.key: plan for plan in plans}
