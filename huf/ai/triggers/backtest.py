@@ -26,7 +26,7 @@ from huf.ai.triggers.conditions import (
 	parse_with_rows,
 	remove_fields,
 )
-from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
+from huf.ai.triggers.dispatch import is_system_manager, needs_run_as
 from huf.ai.triggers.doc_events import DELETE_EVENTS
 from huf.ai.triggers.moments import parse_moment, parse_moments
 from huf.ai.triggers.schedules import build_plan
@@ -166,7 +166,7 @@ class BacktestCounter:
 			self.count(change, name)
 
 	def count(self, change: PastChange, name: str | None) -> None:
-		if self.needs_run_as(change.by):
+		if not self.trigger.run_as and needs_run_as(find_trigger_author(self.trigger), change.by):
 			self.without_user += 1
 			return
 		self.times += 1
@@ -175,12 +175,6 @@ class BacktestCounter:
 			return
 		self.names.add(name)
 		self.latest.append({"at": str(change.at), "name": name, "by": change.by})
-
-	def needs_run_as(self, user: str) -> bool:
-		"""Like `dispatch.needs_run_as`."""
-		if self.trigger.run_as or user in EXPLICIT_RUN_AS_USERS:
-			return not self.trigger.run_as
-		return is_system_manager(user) and not is_system_manager(find_trigger_author(self.trigger))
 
 	def notes(self) -> list[str]:
 		notes = []

@@ -140,7 +140,7 @@ def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tri
 		return mark_skipped(
 			trigger_event, "A document that the run's user may read", f"{trigger.run_as} may not read it"
 		)
-	if trigger.run_as or not needs_run_as(trigger, source):
+	if trigger.run_as or not needs_run_as(trigger.modified_by, source.user, source.is_manual):
 		return trigger_event
 	reason = (
 		f"{source.user} did this, and no agent gets that user's permissions by default: "
@@ -149,14 +149,13 @@ def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tri
 	return mark_skipped(trigger_event, "A user to act as", reason)
 
 
-def needs_run_as(trigger, source: SourceEvent) -> bool:
+def needs_run_as(author: str, user: str, is_manual: bool = False) -> bool:
 	"""Whether a run may act as the event's user only if Run As says so: a System Manager who saves something
 	has not agreed to lend their rights to a trigger whose author has fewer.
 	"""
-	if source.user in EXPLICIT_RUN_AS_USERS:
+	if user in EXPLICIT_RUN_AS_USERS:
 		return True
-	is_agreed = source.is_manual or is_system_manager(trigger.modified_by)
-	return is_system_manager(source.user) and not is_agreed
+	return is_system_manager(user) and not (is_manual or is_system_manager(author))
 
 
 def is_system_manager(user: str) -> bool:
