@@ -5,7 +5,7 @@ A decision lists the result of every condition. Pure; a person's regular express
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -91,35 +91,27 @@ def try_rule(rule: Rule, message: MailMessage) -> RuleResult:
 # --- conditions ---
 
 
-def check_all(message: MailMessage, wanted: bool) -> list[ConditionResult]:
-	return [ConditionResult("every mail", bool(wanted))]
+def check_all(message: MailMessage, wanted: bool) -> Iterator[ConditionResult]:
+	yield ConditionResult("every mail", bool(wanted))
 
 
-def check_sender(message: MailMessage, wanted: str) -> list[ConditionResult]:
-	return [ConditionResult(f"sender is {wanted}", message.sender == wanted.strip().lower(), message.sender)]
+def check_sender(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:
+	yield ConditionResult(f"sender is {wanted}", message.sender == wanted.strip().lower(), message.sender)
 
 
-def check_domain(message: MailMessage, wanted: str) -> list[ConditionResult]:
+def check_domain(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:
 	domain = message.sender.rpartition("@")[2]
-	return [
-		ConditionResult(
-			f"sender's domain is {wanted}",
-			bool(domain) and domain == wanted.strip().lower().removeprefix("@"),
-			domain,
-		)
-	]
+	is_same = bool(domain) and domain == wanted.strip().lower().removeprefix("@")
+	yield ConditionResult(f"sender's domain is {wanted}", is_same, domain)
 
 
-def check_subject(message: MailMessage, wanted: str) -> list[ConditionResult]:
-	return [
-		ConditionResult(
-			f"subject contains {wanted!r}", wanted.casefold() in message.subject.casefold(), message.subject
-		)
-	]
+def check_subject(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:
+	is_found = wanted.casefold() in message.subject.casefold()
+	yield ConditionResult(f"subject contains {wanted!r}", is_found, message.subject)
 
 
-def check_headers(message: MailMessage, wanted: Mapping[str, str]) -> list[ConditionResult]:
-	return [check_header(message, name, pattern) for name, pattern in wanted.items()]
+def check_headers(message: MailMessage, wanted: Mapping[str, str]) -> Iterator[ConditionResult]:
+	yield from (check_header(message, name, pattern) for name, pattern in wanted.items())
 
 
 def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResult:
@@ -136,7 +128,7 @@ def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResu
 	return ConditionResult(text, found, " | ".join(values)[:MAX_VALUE_CHARS])
 
 
-def check_forwarded(message: MailMessage, wanted: str) -> list[ConditionResult]:
+def check_forwarded(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:
 	"""Whether a mail was forwarded from an address: one of four signals is enough."""
 	address = wanted.strip().lower()
 	signals = {
@@ -147,14 +139,14 @@ def check_forwarded(message: MailMessage, wanted: str) -> list[ConditionResult]:
 	}
 	seen = [name for name, is_so in signals.items() if is_so]
 	where = f"found in {', '.join(seen)}" if seen else f"in none of {', '.join(signals)}"
-	return [ConditionResult(f"forwarded from {wanted}", bool(seen), where)]
+	yield ConditionResult(f"forwarded from {wanted}", bool(seen), where)
 
 
 def addresses_in(texts: Iterable[str]) -> set[str]:
 	return {found.lower().rstrip(".") for text in texts for found in EMAIL_ADDRESS.findall(text)}
 
 
-CONDITIONS: dict[str, Callable[[MailMessage, Any], list[ConditionResult]]] = {
+CONDITIONS: dict[str, Callable[[MailMessage, Any], Iterator[ConditionResult]]] = {
 	"all": check_all,
 	"sender_email": check_sender,
 	"sender_domain": check_domain,
