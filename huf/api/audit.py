@@ -1,13 +1,12 @@
 """Endpoints of the audit log and of outside contacts, for managers."""
 
 import json
-from datetime import datetime
 
 import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.times import from_utc
+from huf.ai.core.request_values import read_time
 from huf.ai.queries.audit import MAX_ENTRIES, Entry, read_audit
 from huf.ai.queries.contacts import list_destinations, read_contacts
 
@@ -55,12 +54,3 @@ def check_request(limit: int) -> set[str]:
 def write_lines(entries: list[Entry]) -> Response:
 	text = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in entries)
 	return Response(text, mimetype="application/x-ndjson")
-
-
-def read_time(text: str) -> datetime | None:
-	"""A time in the site's time zone, also from one that names another."""
-	try:
-		moment = datetime.fromisoformat(text) if text else None
-		return from_utc(moment) if moment and moment.tzinfo else moment
-	except (ValueError, OverflowError):
-		raise UsageError("Write times as 2026-01-31 or 2026-01-31 09:00:00.") from None

@@ -1,10 +1,9 @@
 """The endpoint of the costs page. Users see the costs of the runs they may read."""
 
-from datetime import date
-
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.request_values import read_date
 from huf.ai.queries.costs import read_costs
 from huf.ai.queries.reports import GROUPS
 
@@ -19,10 +18,7 @@ def get_costs(from_date: str, to_date: str, group: str = "Agent"):
 	`group`: Agent, Model, User or Trigger.
 	"""
 	frappe.has_permission("Agent Run", throw=True)
-	try:
-		first, last = date.fromisoformat(from_date), date.fromisoformat(to_date)
-	except ValueError:
-		raise UsageError("Write the first and the last day as 2026-01-31.") from None
+	first, last = read_date(from_date), read_date(to_date)
 	if not 0 <= (last - first).days < MAX_DAYS:
 		raise UsageError(f"Choose a period of 1 to {MAX_DAYS} days.")
 	if group not in GROUPS:

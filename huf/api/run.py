@@ -1,13 +1,12 @@
 """Endpoints about runs. Users see the runs they may read; Huf Managers settle calls whose worker was lost."""
 
-from datetime import date, datetime, time
+from datetime import datetime, time
 
 import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_start, clip_search, read_text_map
+from huf.ai.core.request_values import clamp_start, clip_search, read_date, read_text_map
 from huf.ai.evals import reruns
 from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, model_input, replay
@@ -41,13 +40,6 @@ def get_runs(
 	if min_cost > 0:
 		filters.append(["total_cost", ">=", min_cost])
 	return runs.list_runs(filters, clamp_start(start), max(1, min(limit, MAX_RUNS)), clip_search(text))
-
-
-def read_date(text: str) -> date:
-	try:
-		return date.fromisoformat(text)
-	except ValueError:
-		raise UsageError(f"{text[:20]!r} is not a date. Write it as 2026-01-31.") from None
 
 
 @frappe.whitelist(methods=["GET"])

@@ -1,12 +1,16 @@
 """Values of requests, which forms and URLs send as text and JSON bodies as they are."""
 
 import json
+from datetime import date, datetime
 from typing import Any
 
 import frappe
+from frappe import _
+from frappe.utils import get_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import parse_json
+from huf.ai.core.times import from_utc
 
 MAX_START = 1_000_000_000
 """Databases refuse an offset that is negative or larger than their integers."""
@@ -54,6 +58,26 @@ def read_text_list(given: Any, name: str) -> list[str]:
 	if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
 		raise UsageError(f"{name} must be a list of texts.")
 	return values
+
+
+def read_date(text: str) -> date:
+	"""A day, written as 2026-01-31. Raises UsageError."""
+	try:
+		return date.fromisoformat(text)
+	except ValueError:
+		raise UsageError(f"{text[:20]!r} is not a date. Write it as 2026-01-31.") from None
+
+
+def read_time(text: str | None) -> datetime | None:
+	"""A time as stored times are, in the site's time zone; None for none. Raises UsageError."""
+	if not text:
+		return None
+	try:
+		if moment := get_datetime(text):
+			return from_utc(moment) if moment.tzinfo else moment
+	except (ValueError, OverflowError):
+		pass
+	raise UsageError(_("{0} is not a time, such as 2026-11-22 09:00.").format(text))
 
 
 def clamp_start(start: int) -> int:

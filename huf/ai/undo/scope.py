@@ -7,13 +7,11 @@ from typing import Any
 
 import frappe
 from frappe import _
-from frappe.utils import get_datetime
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.json_text import parse_result
-from huf.ai.core.request_values import read_json
-from huf.ai.core.times import from_utc
+from huf.ai.core.request_values import read_json, read_time
 from huf.ai.core.types import OPEN_STATUSES, CallStatus, Effect
 from huf.ai.storage.agent_changes import FIELDS, list_agent_changes
 from huf.ai.tools.types import RUN_AGENT
@@ -75,19 +73,7 @@ def parse_scope(
 		raise UsageError(_("Name the runs to undo, or an agent, a trigger or a record and a time."))
 	if not names and not since:
 		raise UsageError(_("Say since when to undo what was done."))
-	moment = parse_since(since) if since else None
-	return UndoSelection(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
-
-
-def parse_since(text: str) -> datetime:
-	"""A time as stored times are, in the site's time zone. Raises UsageError."""
-	try:
-		moment = get_datetime(text)
-		if moment is not None:
-			return from_utc(moment) if moment.tzinfo else moment
-	except (ValueError, OverflowError):
-		pass
-	raise UsageError(_("{0} is not a time, such as 2026-11-22 09:00.").format(text))
+	return UndoSelection(tuple(dict.fromkeys(names)), agent, read_time(since), trigger, record)
 
 
 def read_scope(scope: UndoSelection) -> UndoScope:
