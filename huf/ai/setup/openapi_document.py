@@ -1,6 +1,5 @@
 """Reads an OpenAPI 3 document from a text or a URL, within bounds of size, time and address."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from frappe import _
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.json_text import MAX_JSON_LEVELS, parse_json
+from huf.ai.core.stored_text import digest
 
 MAX_CHARS = 2_000_000
 TIMEOUT_S = 30
@@ -97,4 +97,4 @@ def check_events(events: Iterable[Any]) -> None:
 
 def digest_document(document: Mapping) -> str:
 	"""Tells a document that has changed since it was listed."""
-	return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:32]
+	return digest(json.dumps(document, sort_keys=True))

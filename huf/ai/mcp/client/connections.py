@@ -90,11 +90,11 @@ async def call_connection_tool(connection: str, tool: str, arguments: dict) -> d
 			raise ToolError(error.reason) from None
 		raise
 	except ToolChanged as changed:
-		store.hold_back_tool(connection, tool, changed.offered)
+		store.write_tool(connection, tool, changed.offered, "Changed" if changed.offered else "Gone")
 		raise
 	if row.status == "Gone":
 		try:
-			store.bring_back_tool(connection, accepted)
+			store.write_tool(connection, accepted.name, accepted, "Accepted")
 		except Exception:  # such as a lock; the call was made, and the next one tries again
 			frappe.db.rollback()
 	return result

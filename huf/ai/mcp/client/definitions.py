@@ -1,7 +1,6 @@
 """Tool definitions of MCP servers: cleans them, and compares them with the accepted ones."""
 
 import difflib
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 from frappe import _
 
 from huf.ai.core.json_text import to_canonical_json
+from huf.ai.core.stored_text import digest
 from huf.ai.core.types import Effect
 from huf.ai.tools.schema_cleaning import UnusableTool, clean_schema, strip_invisible, strip_invisible_json
 
@@ -45,7 +45,7 @@ class ToolDefinition:
 
 	@property
 	def digest(self) -> str:
-		return hashlib.sha256(to_canonical_json(vars(self)).encode()).hexdigest()[:32]
+		return digest(to_canonical_json(vars(self)))
 
 	@property
 	def proposed_effect(self) -> Effect:

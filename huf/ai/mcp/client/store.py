@@ -37,17 +37,8 @@ def write_state(connection: str, **values: Any) -> None:
 	frappe.clear_document_cache(CONNECTION, connection)
 
 
-def hold_back_tool(connection: str, tool: str, offered: ToolDefinition | None) -> None:
-	"""Hold back a tool whose description has changed since it was accepted. Commits."""
-	write_tool(connection, tool, offered, "Changed" if offered else "Gone")
-
-
-def bring_back_tool(connection: str, accepted: ToolDefinition) -> None:
-	"""Store that the server offers a tool again, which was gone. Commits."""
-	write_tool(connection, accepted.name, accepted, "Accepted")
-
-
 def write_tool(connection: str, tool: str, offered: ToolDefinition | None, status: str) -> None:
+	"""Store how the server describes a tool now (None: it is gone), and the status of its row. Commits."""
 	tools = read_offered(frappe.db.get_value(CONNECTION, connection, "offered"))
 	tools.pop(tool, None)
 	if offered:

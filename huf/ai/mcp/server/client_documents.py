@@ -79,14 +79,11 @@ async def fetch_document(client_id: str) -> dict[str, Any] | None:
 			allow_private=is_local(client_id),
 			before_each=refuse_redirects,
 		)
-		return read_client_fields(answer["body"], client_id) if answer["status"] == 200 else None
+		document, is_found = answer["body"], answer["status"] == 200
+		is_usable = is_found and is_valid(document, client_id)
+		return {key: document.get(key) for key in CLIENT_FIELDS} if is_usable else None
 	except (ToolError, RecursionError):
 		return None
-
-
-def read_client_fields(document: Any, client_id: str) -> dict[str, Any] | None:
-	"""The fields of a document that are used; None if it is invalid."""
-	return {key: document.get(key) for key in CLIENT_FIELDS} if is_valid(document, client_id) else None
 
 
 def is_valid(document: Any, client_id: str) -> bool:

@@ -129,8 +129,8 @@ def without_port(uri: AnyUrl) -> str:
 
 
 def make_document_client(client_id: str, document: dict | None) -> Client | None:
-	named = {key: (document or {}).get(key) for key in ("redirect_uris", "client_name")}
-	values = {**named, "client_id": client_id, "token_endpoint_auth_method": "none", "scope": SCOPE}
+	own = {"client_id": client_id, "token_endpoint_auth_method": "none", "scope": SCOPE}
+	values = {**(document or {}), **own}
 	try:
 		client = Client.model_validate(values)
 	except ValidationError:

@@ -154,24 +154,18 @@ class Handlers:
 		return ListPromptsResult(prompts=items, next_cursor=cursor)
 
 	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
-		for catalog in self.catalogs:
-			if (result := await catalog.call_tool(ctx, params)) is not None:
-				return result
-		raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+		answers = (each.call_tool(ctx, params) for each in self.catalogs)
+		return await take_first(answers, f"Unknown tool: {params.name}")
 
 	async def read_resource(
 		self, ctx: ServerRequestContext, params: ReadResourceRequestParams
 	) -> HandlerResult:
-		for catalog in self.catalogs:
-			if (result := await catalog.read_resource(ctx, params)) is not None:
-				return result
-		raise MCPError(code=INVALID_PARAMS, message="Resource not found", data={"uri": params.uri})
+		answers = (each.read_resource(ctx, params) for each in self.catalogs)
+		return await take_first(answers, "Resource not found", {"uri": params.uri})
 
 	async def get_prompt(self, ctx: ServerRequestContext, params: GetPromptRequestParams) -> HandlerResult:
-		for catalog in self.catalogs:
-			if (result := await catalog.get_prompt(ctx, params)) is not None:
-				return result
-		raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
+		answers = (each.get_prompt(ctx, params) for each in self.catalogs)
+		return await take_first(answers, f"Unknown prompt: {params.name}")
 
 	async def list_skills(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> HandlerResult:
 		items, cursor = cut_page((each.list_skills() for each in self.catalogs), params)
@@ -189,6 +183,16 @@ class Handlers:
 		found = (catalog.complete(params) for catalog in self.catalogs)
 		values = next((each for each in found if each is not None), ())
 		return CompleteResult(completion=Completion(values=list(values)))
+
+
+async def take_first(
+	answers: Iterable[Awaitable[HandlerResult]], missing: str, data: dict | None = None
+) -> HandlerResult:
+	"""The answer of the first catalog that has one. Raises MCPError with the message `missing`."""
+	for each in answers:
+		if (result := await each) is not None:
+			return result
+	raise MCPError(code=INVALID_PARAMS, message=missing, data=data)
 
 
 def cut_page(
