@@ -6,7 +6,6 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.errors import UsageError
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.tools.schemas import TABLE_TYPES
 
@@ -42,11 +41,11 @@ def check_active_content(entry: PackEntry, is_own: bool) -> None:
 def check_definition_texts(entry: PackEntry) -> None:
 	"""Frappe evaluates conditions of fields, and shows labels and descriptions as HTML."""
 	if entry.values.get("actions"):
-		raise UsageError(f"{entry.place}: its actions run code of the site. Leave actions out.")
+		raise entry.fault("its actions run code of the site. Leave actions out.")
 	for text in list_strings(entry.values):
 		if MARKUP.search(text) or SCRIPT.match(text):
-			raise UsageError(
-				f"{entry.place}: {text[:80]!r} would run in the browser of each of its readers. Leave it "
+			raise entry.fault(
+				f"{text[:80]!r} would run in the browser of each of its readers. Leave it "
 				"out: only a pack of an app may contain conditions with eval: and HTML."
 			)
 
@@ -67,15 +66,14 @@ def check_record_of_app(entry: PackEntry) -> None:
 	if meta.custom or meta.module == "Huf":
 		return
 	if meta.module in FRAMEWORK_MODULES and meta.name not in HARMLESS:
-		raise UsageError(
-			f"{entry.place}: records of {entry.doctype} may run code or change the site, so only a pack of "
+		raise entry.fault(
+			f"records of {entry.doctype} may run code or change the site, so only a pack of "
 			"an app may contain them."
 		)
 	for df in meta.fields:
 		if df.fieldtype in CODE_TYPES and entry.values.get(df.fieldname):
-			raise UsageError(
-				f"{entry.place}: {df.fieldname} is code, which only a pack of an app may contain. Leave it "
-				"out."
+			raise entry.fault(
+				f"{df.fieldname} is code, which only a pack of an app may contain. Leave it out."
 			)
 		rows = entry.values.get(df.fieldname) if df.fieldtype in TABLE_TYPES else None
 		for row in rows or ():

@@ -101,7 +101,7 @@ def find_offered_tools(
 		for name in [row["tool"] for row in entry.values.get("agent_tool") or () if row["tool"] not in known]:
 			exists = frappe.db.exists(TOOL, name)
 			if not exists and name not in offers:
-				raise UsageError(describe_missing_tool(entry, name))
+				raise entry.fault(describe_missing_tool(entry, name))
 			if name in offers and (not exists or (TOOL, name) in made):
 				more[name] = PackEntry(TOOL, offers[name].values, entry.place)
 	return list(more.values())
@@ -110,7 +110,7 @@ def find_offered_tools(
 def describe_missing_tool(agent: PackEntry, name: str) -> str:
 	faults = "".join(f" {fault}." for fault in registry.list_tool_faults())
 	return (
-		f"{agent.place}: there is no tool {name!r} for the agent {agent.values.get('agent_name')}. "
+		f"there is no tool {name!r} for the agent {agent.values.get('agent_name')}. "
 		f"List it under tools, or install the app that has it in its code.{faults}"
 	)
 

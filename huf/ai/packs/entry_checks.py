@@ -66,7 +66,7 @@ def check_entries(pack_entries: Collection[PackEntry], is_shipped: bool) -> None
 	}
 	for entry in pack_entries:
 		if not has_doctype(entry.doctype) and entry.doctype not in schema.own:
-			raise UsageError(f"{entry.place}: there is no DocType {entry.doctype}.")
+			raise entry.fault(f"there is no DocType {entry.doctype}.")
 		check_entry_fields(entry, schema)
 		check_name_chars(entry, schema)
 		check_knowledge(entry, sources)
@@ -102,8 +102,8 @@ def check_knowledge(entry: PackEntry, sources: Collection[str]) -> None:
 	is_new = entry.doctype == "Agent" and not frappe.db.exists("Agent", str(entry.values.get("agent_name")))
 	for name in [str(row.get("source")) for row in (entry.values.get("knowledge") or ()) if is_new]:
 		if name.casefold() not in sources and not frappe.db.exists(SOURCE, name):
-			raise UsageError(
-				f"{entry.place}: there is no Knowledge Source {name} for the agent "
+			raise entry.fault(
+				f"there is no Knowledge Source {name} for the agent "
 				f"{entry.values.get('agent_name')}. Make it on this site first."
 			)
 
@@ -113,38 +113,31 @@ def check_entry_rights(entry: PackEntry, agents: Collection[str], schema: PackSc
 	that no app ships. `agents`: names of the pack's own agents, casefolded.
 	"""
 	if entry.doctype == MEMORY and str(entry.values.get("agent")).casefold() not in agents:
-		raise UsageError(
-			f"{entry.place}: agents of the site would read this fact. Name an agent of the pack."
-		)
+		raise entry.fault("agents of the site would read this fact. Name an agent of the pack.")
 	rules = (entry.values.get("permissions") or ()) if entry.doctype == "DocType" else ()
 	if any(str(rule.get("role")).strip().casefold() == "guest" for rule in rules):
-		raise UsageError(
-			f"{entry.place}: it grants rights to Guest, that is to everybody on the internet. Leave them "
+		raise entry.fault(
+			"it grants rights to Guest, that is to everybody on the internet. Leave them "
 			"out, and grant them on the site."
 		)
 	if entry.doctype not in ("Role", "DocType") and is_reserved(entry.doctype):
-		raise UsageError(
-			f"{entry.place}: only System Managers create records of {entry.doctype}, so only a pack of an "
+		raise entry.fault(
+			f"only System Managers create records of {entry.doctype}, so only a pack of an "
 			"app may contain them."
 		)
 	if entry.doctype == "AI Provider" and entry.values.get("api_base"):
-		raise UsageError(
-			f"{entry.place}: keys are sent to the address of an AI Provider. Leave api_base out, and enter "
-			"it on the site."
+		raise entry.fault(
+			"keys are sent to the address of an AI Provider. Leave api_base out, and enter it on the site."
 		)
 	if entry.doctype == SOURCE:
 		check_source(entry, schema)
 	for doctype, values in (entry.doctype, entry.values), *list_table_rows(entry, schema):
 		for name in sorted(df.fieldname for df in schema.list_fields(doctype) if df.fieldtype == "Password"):
 			if values.get(name):
-				raise UsageError(
-					f"{entry.place}: {name} is a secret. Leave it out, and enter it on the site."
-				)
+				raise entry.fault(f"{name} is a secret. Leave it out, and enter it on the site.")
 	run_as = entry.values.get("run_as") if entry.doctype in ("Agent Trigger", "Agent Mailbox") else None
 	if run_as and "System Manager" in frappe.get_roles(str(run_as)):
-		raise UsageError(
-			f"{entry.place}: {run_as} is a System Manager. Leave run_as out, and choose Run As on the site."
-		)
+		raise entry.fault(f"{run_as} is a System Manager. Leave run_as out, and choose Run As on the site.")
 
 
 def check_source(entry: PackEntry, schema: PackSchema) -> None:
@@ -153,13 +146,13 @@ def check_source(entry: PackEntry, schema: PackSchema) -> None:
 	"""
 	doctype = entry.values.get("reference_doctype")
 	if doctype and str(doctype) not in schema.own:
-		raise UsageError(
-			f"{entry.place}: the pack's agents would read {doctype}, which is not a DocType of the pack. "
+		raise entry.fault(
+			f"the pack's agents would read {doctype}, which is not a DocType of the pack. "
 			"Leave the Knowledge Source out, and make it on the site."
 		)
 	if entry.values.get("embedding_model"):
-		raise UsageError(
-			f"{entry.place}: the provider of an embedding model receives all texts. Leave embedding_model "
+		raise entry.fault(
+			"the provider of an embedding model receives all texts. Leave embedding_model "
 			"out, and choose it on the site."
 		)
 
@@ -175,9 +168,7 @@ def is_reserved(doctype: str) -> bool:
 
 def check_entry_fields(entry: PackEntry, schema: PackSchema) -> None:
 	if has_doctype(entry.doctype) and is_site_settings(entry.doctype):
-		raise UsageError(
-			f"{entry.place}: {entry.doctype} are settings of the site, which no pack may change."
-		)
+		raise entry.fault(f"{entry.doctype} are settings of the site, which no pack may change.")
 	check_entry_names(entry, entry.values, entry.doctype, get_builtin_keys(entry, schema), schema)
 	# Rows of an exported DocType have fields of other versions of Frappe.
 	for doctype, row in list_table_rows(entry, schema) if entry.doctype != "DocType" else ():
@@ -192,9 +183,7 @@ def list_table_rows(entry: PackEntry, schema: PackSchema) -> Iterator[tuple[str,
 		rows = entry.values.get(table.fieldname) or ()
 		if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
 			example = next((df.fieldname for df in schema.list_fields(table.options)), "field")
-			raise UsageError(
-				f"{entry.place}: {table.fieldname} must be a list of mappings, such as [{{{example}: ...}}]."
-			)
+			raise entry.fault(f"{table.fieldname} must be a list of mappings, such as [{{{example}: ...}}].")
 		yield from ((table.options, row) for row in rows)
 
 

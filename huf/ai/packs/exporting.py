@@ -11,6 +11,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.grouping import group_pairs
 from huf.ai.knowledge.store import SOURCE
 from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
@@ -31,6 +32,7 @@ from huf.ai.packs.dumping import (
 )
 from huf.ai.packs.entry_checks import HIDDEN_CHARS
 from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, PACK_NAME
+from huf.ai.packs.renaming import get_document_key
 from huf.ai.tools.schemas import TABLE_TYPES
 from huf.ai.tools.types import KNOWLEDGE
 
@@ -148,13 +150,9 @@ def read_pack_contents(pack: str) -> tuple[list[str], list[str], list[str]]:
 	"""(agents, DocTypes, Knowledge Sources) of an installed pack that still exist, as arguments of
 	`export_pack`.
 	"""
-	rows = get_readable_doc("Agent Pack", pack).records
+	documents = group_pairs(map(get_document_key, get_readable_doc("Agent Pack", pack).records))
 	agents, doctypes, sources = (
-		[
-			row.record_name
-			for row in rows
-			if row.record_doctype == kind and frappe.db.exists(kind, row.record_name)
-		]
+		[name for name in documents.get(kind, ()) if frappe.db.exists(kind, name)]
 		for kind in ("Agent", "DocType", SOURCE)
 	)
 	return agents, doctypes, sources

@@ -21,7 +21,7 @@ from huf.ai.packs.locking import changing_packs
 from huf.ai.packs.manifest import Pack, PackEntry
 from huf.ai.packs.missing_secrets import list_missing_secrets
 from huf.ai.packs.removing import PACK
-from huf.ai.packs.renaming import Names, find_renamed
+from huf.ai.packs.renaming import Names, find_renamed, get_document_key
 from huf.ai.packs.shipped import PackSource, load_pack
 
 
@@ -83,7 +83,7 @@ def sign_triggers(doc, since: datetime, user: str) -> None:
 def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 	report = InstallReport(pack.name, pack.version)
 	rows = {fold_entry_key(row.record_doctype, row.entry): row for row in doc.records}
-	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
+	made = {get_document_key(row) for row in doc.records if row.made}
 	pack_entries = list_entries(pack, source, made)
 	check_entries(pack_entries, is_shipped=bool(source.app))
 	renamed, seen = find_renamed_entries(pack_entries, rows), set()
@@ -99,7 +99,7 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 			missing = entries.list_missing_links(entry, gone)
 			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
 		if is_known:
-			raise UsageError(f"{entry.place}: {entry.doctype} {entries.get_entry_key(entry)} appears twice.")
+			raise entry.fault(f"{entry.doctype} {entries.get_entry_key(entry)} appears twice.")
 		seen.add(key)
 		if missing and key not in rows:
 			name = entries.get_entry_key(entry)
@@ -126,11 +126,8 @@ def find_renamed_entries(pack_entries: Iterable[PackEntry], rows: Mapping) -> Na
 
 def find_deleted(rows: Iterable) -> set[tuple[str, str]]:
 	"""(DocType, name in the pack) of documents that the pack has created and people have deleted."""
-	return {
-		(row.record_doctype, row.entry)
-		for row in rows
-		if row.made and not frappe.db.exists(row.record_doctype, row.record_name)
-	}
+	gone = (row for row in rows if row.made and not frappe.db.exists(*get_document_key(row)))
+	return {(row.record_doctype, row.entry) for row in gone}
 
 
 def fold_entry_key(doctype: str, key: str) -> tuple[str, str]:
@@ -184,8 +181,8 @@ def create_entry(entry: PackEntry, doc, report: InstallReport, renamed: Names) -
 	row = {"record_doctype": entry.doctype, "record_name": name, "entry": entries.get_entry_key(entry)}
 	if name and frappe.db.exists(entry.doctype, name):
 		if entry.doctype == "DocType" and not has_same_fields(entry, name):
-			raise UsageError(
-				f"{entry.place}: there is a DocType {name} already, which is not of this pack and does not "
+			raise entry.fault(
+				f"there is a DocType {name} already, which is not of this pack and does not "
 				"have its fields. Rename one of them."
 			)
 		doc.append("records", {**row, "made": 0})
@@ -230,7 +227,7 @@ def drop_entries(rows: list, doc, report: InstallReport, renamed: Names) -> None
 def drop_entry(row, doc, report: InstallReport, renamed: Names) -> bool:
 	"""False if the document stays because something uses it."""
 	label = f"{row.record_doctype} {row.record_name}"
-	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
+	if row.made and frappe.db.exists(*get_document_key(row)):
 		if removing.is_user_record(row, renamed) or removing.find_user_records([row], renamed):
 			report.kept.append(f"{label}: the pack no longer has it, but it was changed here and is kept.")
 		elif not removing.delete_unless_used(row):

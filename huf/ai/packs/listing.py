@@ -8,7 +8,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.grouping import group_pairs
 from huf.ai.packs import removing
 from huf.ai.packs.contents import preview_contents
-from huf.ai.packs.renaming import find_renamed
+from huf.ai.packs.renaming import find_renamed, get_document_key
 from huf.ai.packs.shipped import find_shipped_packs, load_pack
 
 FIELDS = ["name", "title", "version", "description", "app"]
@@ -55,7 +55,7 @@ def describe_pack(name: str) -> dict:
 	records = frappe.get_doc("Agent Pack", name).records
 	rows = [each for each in records if each.made]
 	people = removing.find_user_records(rows, find_renamed(records))
-	brings = group_by_doctype((each.record_doctype, each.record_name) for each in rows)
+	brings = group_by_doctype(map(get_document_key, rows))
 	return {**row, "brings": brings, "people": {doctype: len(names) for doctype, names in people.items()}}
 
 

@@ -50,6 +50,10 @@ class PackEntry:
 	untrusted: str | None = None
 	links_ahead: bool = False
 
+	def fault(self, text: str) -> UsageError:
+		"""The error for what is wrong with it, with its place."""
+		return UsageError(f"{self.place}: {text}")
+
 
 @dataclass(frozen=True)
 class Pack:

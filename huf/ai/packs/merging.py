@@ -5,12 +5,13 @@ part three values are kept: a digest of the pack's value, a digest of what was s
 of rows to compare.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from huf.ai.core.stored_text import digest
 
 ROW_KEYS = {
 	("DocType", "fields"): ("fieldname",),
@@ -56,8 +57,8 @@ def merge_parts(kept: Digests, given: Parts, stored: Parts, changed: Collection[
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
 		was_given, was_stored, columns = kept.get(part) or ("", "", None)
-		digest = compute_part_digest(select_columns(columns, stored.get(part)))
-		is_changed = digest != was_stored if part in kept else part in changed
+		now_stored = compute_part_digest(select_columns(columns, stored.get(part)))
+		is_changed = now_stored != was_stored if part in kept else part in changed
 		# What is stored as the pack has it is nobody's, also after the type of its field changed.
 		is_same = is_equal_part(given.get(part), stored.get(part))
 		if is_changed and not is_same:
@@ -108,7 +109,7 @@ def select_columns(columns: list[str] | None, stored: Any) -> Any:
 
 def compute_part_digest(value: Any) -> str:
 	text = json.dumps(normalize_part(value), sort_keys=True, ensure_ascii=False, default=str)
-	return hashlib.sha256(text.encode()).hexdigest()[:16]
+	return digest(text)[:16]
 
 
 def normalize_part(value: Any) -> Any:

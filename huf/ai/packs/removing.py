@@ -16,7 +16,7 @@ from huf.ai.packs import entries
 from huf.ai.packs.contents import INSTALL_ORDER, RECORDS, TOOL
 from huf.ai.packs.entry_checks import is_site_settings
 from huf.ai.packs.locking import changing_packs
-from huf.ai.packs.renaming import Names, find_renamed
+from huf.ai.packs.renaming import Names, find_renamed, get_document_key
 from huf.ai.storage.rows import insert_row
 
 PACK = "Agent Pack"
@@ -70,14 +70,14 @@ class RemovalReport:
 		return [*(f"Removed: {each}" for each in self.removed), *(f"Stays: {each}" for each in self.left)]
 
 
-def remove_pack(name: str, with_records: bool = False, user: str | None = None) -> RemovalReport:
-	"""Remove an installed pack. Commits. The audit log names the session user, or `user`.
+def remove_pack(name: str, with_records: bool = False) -> RemovalReport:
+	"""Remove an installed pack. Commits. The audit log names the session user.
 
 	Raises UserRecordsLeft if people created records with it and `with_records` is False, UsageError if
 	something else depends on it.
 	"""
 	with changing_packs():
-		return remove_installed(name, with_records, user or frappe.session.user)
+		return remove_installed(name, with_records, frappe.session.user)
 
 
 def remove_installed(name: str, with_records: bool, user: str) -> RemovalReport:
@@ -127,26 +127,18 @@ def undo_update(known) -> None:
 
 	Creating a table commits: then the new version and what had been created until then are stored.
 	"""
-	doc, seen = frappe.get_doc(PACK, known.name), {get_row_key(row) for row in known.records}
-	for row in [row for row in reversed(doc.records) if get_row_key(row) not in seen]:
+	doc, seen = frappe.get_doc(PACK, known.name), {row.name for row in known.records}
+	for row in [row for row in reversed(doc.records) if row.name not in seen]:
 		if row.made and row.record_doctype == "DocType":
 			drop_doctypes([row.record_name])
-		elif row.made and frappe.db.exists(row.record_doctype, row.record_name):
-			delete_record(row.record_doctype, row.record_name)
+		elif row.made and frappe.db.exists(*get_document_key(row)):
+			delete_record(*get_document_key(row))
 		doc.remove(row)
 	doc.update(
 		{field: known.get(field) for field in ("title", "version", "description", "folder", "tools_module")}
 	)
 	doc.save()
 	frappe.db.commit()
-
-
-def get_row_key(row) -> tuple[str, str]:
-	return row.record_doctype, row.entry
-
-
-def get_document_key(row) -> tuple[str, str]:
-	return row.record_doctype, row.record_name
 
 
 def transfer_shared_records(doc) -> None:
@@ -157,9 +149,9 @@ def transfer_shared_records(doc) -> None:
 		["name", "record_doctype", "record_name"],
 		order_by="creation asc",
 	)
-	needed = {(row.record_doctype, row.record_name): row.name for row in others}
+	needed = {get_document_key(row): row.name for row in others}
 	for row in doc.records:
-		if row.made and (other := needed.get((row.record_doctype, row.record_name))):
+		if row.made and (other := needed.get(get_document_key(row))):
 			frappe.db.set_value("Agent Pack Record", other, {"made": 1, "digests": row.digests})
 			row.made = 0
 
@@ -185,7 +177,7 @@ def find_user_records(rows: list, renamed: Names) -> dict[str, list[str]]:
 	agents. `renamed`: documents of the pack with their names here.
 	"""
 	found = {}
-	own = {(row.record_doctype, row.record_name): row for row in rows}
+	own = {get_document_key(row): row for row in rows}
 	# An interrupted removal has deleted some of the DocTypes, or a person has.
 	doctypes = [name for kind, name in own if kind == "DocType" and frappe.db.exists(kind, name)]
 	for doctype in doctypes:
@@ -206,7 +198,7 @@ def is_user_record(row, renamed: Names) -> bool:
 	if row is None or is_site_settings(row.record_doctype):
 		return True
 	kept = json.loads(row.digests or "{}")
-	return entries.is_edited(row.record_doctype, row.record_name, kept, renamed)
+	return entries.is_edited(*get_document_key(row), kept, renamed)
 
 
 def format_counts(people: dict[str, list[str]]) -> str:
@@ -264,7 +256,7 @@ def is_foreign(row, doctypes: set[str], renamed: Names) -> bool:
 def delete_unless_used(row) -> bool:
 	"""Delete a document that an update no longer has; returns whether it was deleted."""
 	if row.record_doctype != "DocType":
-		return delete_shared(row.record_doctype, row.record_name)
+		return delete_shared(*get_document_key(row))
 	try:
 		check_needed([get_document_key(row)])
 	except UsageError:

@@ -16,6 +16,11 @@ Names = Mapping[tuple[str, str], str]
 """{(DocType, name): the name to put in its place}."""
 
 
+def get_document_key(row) -> tuple[str, str]:
+	"""(DocType, name here) of the document of a row of an Agent Pack."""
+	return row.record_doctype, row.record_name
+
+
 def find_renamed(rows: Iterable) -> dict[tuple[str, str], str]:
 	"""{(DocType, name in the pack): name here}, of the rows of an Agent Pack."""
 	# What the site names, the pack knows by a digest, and nothing in the pack links to it.
