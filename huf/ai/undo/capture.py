@@ -3,15 +3,11 @@
 The previous state is the one that Frappe has loaded for its own checks, so recording runs no statement,
 unless several objects of one document were saved.
 Writes past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event and are not seen.
-
-An image of a document has its stored values as JSON: {"docstatus", "owner", "creation", "fields": {fieldname:
-value}, "rows": {table field: {row name: {"idx", fieldname: value ...}}}}. A difference has the same keys, but
-only what differs; a row that is missing on one side is None there. Credentials are in no image.
 """
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -27,6 +23,7 @@ from huf.ai.dry_run.diff import find_action
 from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
 from huf.ai.tools.fields import list_data_fields
 from huf.ai.tools.schemas import TABLE_TYPES
+from huf.ai.undo.images import split_difference
 
 MAX_FILE_BYTES = 4_000_000
 """A larger file that a call deletes cannot be restored."""
@@ -272,38 +269,3 @@ def to_text_value(value: Any, fieldtype: str) -> str:
 	if fieldtype == "JSON":
 		return to_canonical_json(json.loads(value) if isinstance(value, str) else value)
 	return str(value)
-
-
-def split_difference(before: Mapping, after: Mapping) -> tuple[dict, dict]:
-	"""What differs between two images of a document: (before, after); both empty if nothing does."""
-	left, right = {}, {}
-	if before["docstatus"] != after["docstatus"]:
-		left["docstatus"], right["docstatus"] = before["docstatus"], after["docstatus"]
-	fields = differing(before["fields"], after["fields"])
-	if fields:
-		left["fields"], right["fields"] = (pick(side["fields"], fields) for side in (before, after))
-	for table in dict.fromkeys([*before["rows"], *after["rows"]]):
-		was, now = before["rows"].get(table, {}), after["rows"].get(table, {})
-		for name in differing(was, now):
-			rows = split_row(was.get(name), now.get(name))
-			left.setdefault("rows", {}).setdefault(table, {})[name] = rows[0]
-			right.setdefault("rows", {}).setdefault(table, {})[name] = rows[1]
-	return left, right
-
-
-def split_row(was: Mapping | None, now: Mapping | None) -> tuple[Mapping | None, Mapping | None]:
-	if was is None or now is None:
-		return was, now
-	fields = differing(was, now)
-	return pick(was, fields), pick(now, fields)
-
-
-def differing(before: Mapping, after: Mapping) -> list[str]:
-	"""The fields whose values differ, in the order of `before`."""
-	keys = dict.fromkeys([*before, *after])
-	return [key for key in keys if before.get(key) != after.get(key)]
-
-
-def pick(values: Mapping, keys: Iterable[str]) -> dict:
-	"""The values under these keys; None for those that are missing."""
-	return {key: values.get(key) for key in keys}

@@ -1,13 +1,15 @@
 """Takes recorded changes back from a document's present image, newest first.
 
 What others changed since stays and becomes a conflict, unless a person decides to restore it. Pure: images
-in, an image and conflicts out (see `capture.py`).
+in, an image and conflicts out (see `images.py`).
 """
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from huf.ai.undo.images import split_values, without_place
 
 KEEP, RESTORE = "keep", "restore"
 Decide = Callable[[tuple[str, ...]], str]
@@ -16,7 +18,7 @@ Decide = Callable[[tuple[str, ...]], str]
 
 @dataclass(frozen=True)
 class Change:
-	"""A recorded change of one document; `before` and `after` as in `capture.split_difference`, or None."""
+	"""A recorded change of one document; `before` and `after` as in `images.split_difference`, or None."""
 
 	before: Mapping | None
 	after: Mapping | None
@@ -39,21 +41,17 @@ class Conflict:
 	by: str | None = None
 
 
-@dataclass
-class Folded:
-	"""`target`: the image that the document should have again; None: it should not exist."""
-
-	target: dict | None
-	conflicts: list[Conflict] = field(default_factory=list)
-
-
-def revert_changes(current: Mapping | None, changes: Iterable[Change], decide: Decide) -> Folded:
-	"""Take back `changes`, newest first."""
+def revert_changes(
+	current: Mapping | None, changes: Iterable[Change], decide: Decide
+) -> tuple[dict | None, tuple[Conflict, ...]]:
+	"""Take back `changes`, newest first: (the image that the document should have again, None: it should not
+	exist; the conflicts).
+	"""
 	folding = Folding(decide)
 	state: dict | None = copy.deepcopy(dict(current)) if current is not None else None
 	for change in changes:
 		state = folding.take_back(state, change)
-	return Folded(state, list(folding.conflicts.values()))
+	return state, tuple(folding.conflicts.values())
 
 
 class Folding:
@@ -158,10 +156,6 @@ class Folding:
 					)
 
 
-def without_place(row: Mapping) -> dict:
-	return {name: value for name, value in row.items() if name != "idx"}
-
-
 def drop_empty_values(image: Mapping) -> dict:
 	"""The meaningful values of an image."""
 	return {name: value for name, value in image.get("fields", {}).items() if value not in (None, "", 0)}
@@ -171,8 +165,7 @@ def describe_difference(written: Mapping, current: Mapping) -> tuple[dict, dict]
 	"""The fields, tables and state in which two images of a document differ: as they were, as they are."""
 	left = {**written["fields"], **strip_rows(written), "docstatus": written["docstatus"]}
 	right = {**current["fields"], **strip_rows(current), "docstatus": current["docstatus"]}
-	differing = [name for name in {**left, **right} if left.get(name) != right.get(name)]
-	return {name: left.get(name) for name in differing}, {name: right.get(name) for name in differing}
+	return split_values(left, right)
 
 
 def strip_rows(image: Mapping) -> dict:

@@ -13,8 +13,8 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.dry_run.isolation import ADVICE, forget_refusal
-from huf.ai.undo.capture import differing, pick, read_stored_image, to_key
-from huf.ai.undo.folding import without_place
+from huf.ai.undo.capture import read_stored_image, to_key
+from huf.ai.undo.images import differing, pick, without_place
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
