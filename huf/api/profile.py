@@ -6,6 +6,7 @@ from frappe.sessions import clear_sessions
 from frappe.utils.password import check_password
 
 from huf.ai.chat.agents import USER_SETTINGS
+from huf.ai.core.documents import get_or_new
 from huf.ai.core.errors import UsageError
 from huf.ai.queries.records import LANGUAGES
 from huf.ai.storage import users
@@ -41,10 +42,9 @@ def save_profile(
 	users.save_own_user(
 		{"first_name": first_name.strip(), "last_name": last_name.strip(), "language": language or None}
 	)
-	known = frappe.db.exists(USER_SETTINGS, user)
-	settings = frappe.get_doc(USER_SETTINGS, user) if known else frappe.get_doc({"doctype": USER_SETTINGS})
 	chosen = {"default_agent": default_agent, "deputy": deputy, "away_until": away_until}
-	settings.update({"user": user, **{field: value or None for field, value in chosen.items()}}).save()
+	chosen = {"user": user, **{field: value or None for field, value in chosen.items()}}
+	get_or_new(USER_SETTINGS, user).update(chosen).save()
 	return get_profile()
 
 

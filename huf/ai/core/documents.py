@@ -1,4 +1,4 @@
-"""Loads documents with the user's permission checked."""
+"""Loads documents: with the user's permission checked, or to save them whether they exist or not."""
 
 from typing import Any
 
@@ -10,3 +10,9 @@ def get_permitted(doctype: str, name: str | None, right: str = "read") -> Any:
 	doc = frappe.get_doc(doctype, name)
 	doc.check_permission(right)
 	return doc
+
+
+def get_or_new(doctype: str, name: str | None) -> Any:
+	"""The document of this name, or a new one without a name. Checks no permission: saving does."""
+	is_known = name and frappe.db.exists(doctype, name)
+	return frappe.get_doc(doctype, name) if is_known else frappe.get_doc({"doctype": doctype})

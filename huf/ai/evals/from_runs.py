@@ -8,7 +8,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.attachments import ATTACHMENT_NOTICE
-from huf.ai.core.documents import get_permitted
+from huf.ai.core.documents import get_or_new, get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.grouping import group_pairs
 from huf.ai.core.json_text import parse_result
@@ -89,10 +89,8 @@ def store_verdict(run: str, verdict: str, note: str) -> None:
 
 
 def save_case(run, values: dict) -> str:
-	existing = find_case(run.name)
-	doc = frappe.get_doc(CASE, existing) if existing else frappe.get_doc({"doctype": CASE})
-	doc.update({"case_name": f"run {run.name}", "agent": run.agent, "run": run.name, **values})
-	return doc.save().name
+	values = {"case_name": f"run {run.name}", "agent": run.agent, "run": run.name, **values}
+	return get_or_new(CASE, find_case(run.name)).update(values).save().name
 
 
 def find_case(run: str) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import frappe
 
+from huf.ai.core.documents import get_or_new
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import DEFAULT_SETTINGS, SETTING_KEYS, Profile, read_config, write_config
 from huf.ai.mail.dispatch import RULE, preprocessor_names, read_positions, read_rules, rule_to_fields
@@ -70,10 +71,8 @@ def save_agent(profile: Profile, prompt: str) -> None:
 	"""An agent that exists keeps what the file does not say: other settings, and its rows of tools, which may
 	require approval.
 	"""
-	if frappe.db.exists("Agent", profile.name):
-		doc, settings = frappe.get_doc("Agent", profile.name), dict(profile.settings)
-	else:
-		doc, settings = frappe.get_doc({"doctype": "Agent"}), {**DEFAULT_SETTINGS, **profile.settings}
+	doc = get_or_new("Agent", profile.name)
+	settings = {**({} if doc.name else DEFAULT_SETTINGS), **profile.settings}
 	if "model" in settings:
 		model = ensure_model(settings["model"])
 		settings["provider"] = frappe.db.get_value("AI Model", model, "provider")
@@ -125,14 +124,8 @@ def save_rule(rule: Rule, position: int) -> None:
 		raise UsageError(
 			f"The rule {rule.name} names the preprocessor {rule.preprocessor}, which nobody offers."
 		)
-	known = frappe.db.exists(RULE, rule.name)
-	doc = (
-		frappe.get_doc(RULE, rule.name)
-		if known
-		else frappe.get_doc({"doctype": RULE, "rule_name": rule.name})
-	)
-	doc.update({**rule_to_fields(rule), "position": position, "disabled": 0})
-	doc.save()
+	values = {"rule_name": rule.name, **rule_to_fields(rule), "position": position, "disabled": 0}
+	get_or_new(RULE, rule.name).update(values).save()
 
 
 def export_config() -> tuple[str, dict[str, str]]:

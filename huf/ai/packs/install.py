@@ -12,6 +12,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.core.documents import get_or_new
 from huf.ai.core.errors import UsageError
 from huf.ai.core.session import acting_as
 from huf.ai.packs import entries, removing
@@ -137,8 +138,8 @@ def fold_entry_key(doctype: str, key: str) -> tuple[str, str]:
 
 def open_record(pack: Pack, source: PackSource, has_moved: bool):
 	"""Save the Agent Pack record, which must exist before the documents it lists."""
-	known = frappe.db.exists(PACK, pack.name)
-	doc = frappe.get_doc(PACK, pack.name) if known else frappe.get_doc({"doctype": PACK})
+	doc = get_or_new(PACK, pack.name)
+	known = bool(doc.name)
 	if known and doc.app != source.app:
 		raise UsageError(
 			f"There is a pack {pack.name} already, from {doc.app or 'a folder'}. Remove it first."
@@ -152,8 +153,7 @@ def open_record(pack: Pack, source: PackSource, has_moved: bool):
 	about = {"title": pack.title, "version": pack.version, "description": pack.description}
 	module = source.tools_module if pack.has_tools else None
 	doc.update({"pack_name": pack.name, **about, "app": source.app, "folder": folder, "tools_module": module})
-	doc.save() if known else doc.insert()
-	return doc
+	return doc.save()
 
 
 def install_entry(entry: PackEntry, row, doc, report: InstallReport, renamed: Names) -> None:

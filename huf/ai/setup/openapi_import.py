@@ -6,6 +6,7 @@ from typing import Any
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_or_new
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import Effect
 from huf.ai.setup.openapi_document import digest_document
@@ -115,8 +116,8 @@ def save_tool(plan: PlannedTool, headers: Mapping[str, str], allow_private: bool
 	"""A replaced tool keeps its roles, its headers, and the effect and approval that people chose for this
 	operation.
 	"""
-	is_new = not frappe.db.exists(TOOL, plan.tool)
-	doc = frappe.get_doc({"doctype": TOOL}) if is_new else frappe.get_doc(TOOL, plan.tool)
+	doc = get_or_new(TOOL, plan.tool)
+	is_new = not doc.name
 	if is_new or not calls_same(doc, plan):
 		doc.effect, doc.requires_approval = plan.effect.value, int(plan.effect is not Effect.READ)
 	doc.update(
