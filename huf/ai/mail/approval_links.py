@@ -15,9 +15,8 @@ from huf.ai.core.sealed_tokens import seal, unseal
 from huf.ai.core.stored_text import digest
 from huf.ai.core.times import to_utc
 from huf.ai.mail.compose import OutgoingMail, compose
-from huf.ai.mail.store import queue_mail
 from huf.ai.storage import drafts
-from huf.ai.storage.outgoing_mail import find_sender
+from huf.ai.storage.outgoing_mail import find_sender, queue_mail
 
 KIND, PATH = "approval", "/agent/approval"
 TEXTS = (

@@ -13,7 +13,7 @@ from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
 from huf.ai.mail.delivery import list_reached
 from huf.ai.mail.inbox import InboxError
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
-from huf.ai.storage.outgoing_mail import find_sending_problem
+from huf.ai.storage.outgoing_mail import find_sending_problem, queue_mail
 
 TAG = re.compile(r"\+[^@,]*(?=@)")
 """What ticket systems have in the address of each ticket, as in support+1042@shop.example."""
@@ -111,7 +111,7 @@ def queue_approved(row) -> None:
 		automatic=not row.approved_by,
 	)
 	reached = list_reached(row.name)
-	queued = store.queue_mail(row, compose(outgoing), [each for each in recipients if each not in reached])
+	queued = queue_mail(row, compose(outgoing), [each for each in recipients if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
 	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)
 

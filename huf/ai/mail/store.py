@@ -24,6 +24,30 @@ from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import insert_row, update_cached_row, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
+LIST_FIELDS = [
+	"name",
+	"subject",
+	"sender",
+	"sender_name",
+	"recipients",
+	"date",
+	"creation",
+	"mailbox",
+	"direction",
+	"status",
+	"reason",
+	"route",
+	"rule",
+	"agent",
+	"category",
+	"run",
+	"thread",
+	"automated",
+	"by_person",
+	"reply_to_mail",
+	"email_queue",
+]
+"""What lists of mails show, without the texts."""
 DEFAULT_AGENT = "Mail Clerk"
 DEFAULT_AGENT_INSTRUCTIONS = (
 	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
@@ -306,69 +330,6 @@ def name_answered(answers) -> dict:
 		"message_references": " ".join(each for each in references if each),
 		"reply_to_mail": answers.name,
 	}
-
-
-def queue_mail(row, message: str, recipients: Sequence[str], doctype: str = MAIL) -> str:
-	"""Insert the Email Queue row of a mail and return its name; Frappe sends it once, after the commit.
-
-	`row`: {name, sender, message_id, cc} of a record of `doctype`.
-	"""
-	doc = frappe.get_doc(
-		{
-			"doctype": "Email Queue",
-			"sender": row.sender,
-			"recipients": [{"recipient": each, "status": "Not Sent"} for each in recipients],
-			"message": message,
-			"message_id": row.message_id,
-			"status": "Not Sent",
-			"reference_doctype": doctype,
-			"reference_name": row.name,
-			"show_as_cc": row.cc or "",
-			"expose_recipients": "header",
-			"add_unsubscribe_link": 0,
-			"priority": 1,
-		}
-	)
-	doc.insert(ignore_permissions=True)
-	return doc.name
-
-
-def save_email_account(mailbox, password: str | None) -> None:
-	"""Save the Email Account that a mailbox with its own SMTP settings sends by; Frappe checks the
-	connection.
-	"""
-	name = f"Huf {mailbox.name}"
-	values = {
-		"email_id": mailbox.email,
-		"enable_outgoing": 1,
-		"smtp_server": mailbox.smtp_host,
-		"smtp_port": str(mailbox.smtp_port or ""),
-		"use_tls": int(mailbox.smtp_security == "STARTTLS"),
-		"use_ssl_for_outgoing": int(mailbox.smtp_security == "SSL/TLS"),
-		"login_id_is_different": int(bool(mailbox.smtp_user) and mailbox.smtp_user != mailbox.email),
-		"login_id": mailbox.smtp_user,
-		"password": password,
-		"no_smtp_authentication": int(not (mailbox.smtp_user or password)),
-		"auth_method": "Basic",
-	}
-	if mailbox.auth_method == "OAuth":
-		values |= {
-			"auth_method": "OAuth",
-			"connected_app": mailbox.connected_app,
-			"connected_user": mailbox.connected_user,
-			"no_smtp_authentication": 0,
-		}
-	if frappe.db.exists("Email Account", name):
-		doc = frappe.get_doc("Email Account", name).update(values)
-	else:
-		doc = frappe.get_doc({"doctype": "Email Account", "email_account_name": name, **values})
-	doc.save(ignore_permissions=True)
-
-
-def disable_email_account(mailbox: str) -> None:
-	"""Stop sending by the Email Account of a mailbox whose SMTP settings were removed."""
-	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):
-		update_cached_row("Email Account", name, {"enable_outgoing": 0})
 
 
 def delete_files(mails: list[str]) -> None:

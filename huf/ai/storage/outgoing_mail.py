@@ -1,13 +1,16 @@
-"""Stores mail that agents send: rows of Agent Mail, which a job puts into the mail queue."""
+"""Stores mail to be sent: rows of Agent Mail, which a job puts into Frappe's Email Queue, and the Email
+Accounts by which mailboxes send.
+"""
 
 from collections.abc import Sequence
 
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import get_or_new
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.storage.rows import insert_row
+from huf.ai.storage.rows import insert_row, update_cached_row
 
 SENDING_TIMEOUT_S = 300
 
@@ -77,3 +80,62 @@ def enqueue_sending(name: str, attempt: int = 0, after_commit: bool = True) -> b
 def mail_job_id(name: str, attempt: int = 0) -> str:
 	"""The ID of the job that answers or sends a mail."""
 	return f"huf-mail-{name}-{attempt}"
+
+
+def queue_mail(row, message: str, recipients: Sequence[str], doctype: str = "Agent Mail") -> str:
+	"""Insert the Email Queue row of a mail and return its name; Frappe sends it once, after the commit.
+
+	`row`: {name, sender, message_id, cc} of a record of `doctype`.
+	"""
+	doc = frappe.get_doc(
+		{
+			"doctype": "Email Queue",
+			"sender": row.sender,
+			"recipients": [{"recipient": each, "status": "Not Sent"} for each in recipients],
+			"message": message,
+			"message_id": row.message_id,
+			"status": "Not Sent",
+			"reference_doctype": doctype,
+			"reference_name": row.name,
+			"show_as_cc": row.cc or "",
+			"expose_recipients": "header",
+			"add_unsubscribe_link": 0,
+			"priority": 1,
+		}
+	)
+	return doc.insert(ignore_permissions=True).name
+
+
+def save_email_account(mailbox, password: str | None) -> None:
+	"""Save the Email Account that a mailbox with its own SMTP settings sends by; Frappe checks the
+	connection.
+	"""
+	name = f"Huf {mailbox.name}"
+	values = {
+		"email_account_name": name,
+		"email_id": mailbox.email,
+		"enable_outgoing": 1,
+		"smtp_server": mailbox.smtp_host,
+		"smtp_port": str(mailbox.smtp_port or ""),
+		"use_tls": int(mailbox.smtp_security == "STARTTLS"),
+		"use_ssl_for_outgoing": int(mailbox.smtp_security == "SSL/TLS"),
+		"login_id_is_different": int(bool(mailbox.smtp_user) and mailbox.smtp_user != mailbox.email),
+		"login_id": mailbox.smtp_user,
+		"password": password,
+		"no_smtp_authentication": int(not (mailbox.smtp_user or password)),
+		"auth_method": "Basic",
+	}
+	if mailbox.auth_method == "OAuth":
+		values |= {
+			"auth_method": "OAuth",
+			"connected_app": mailbox.connected_app,
+			"connected_user": mailbox.connected_user,
+			"no_smtp_authentication": 0,
+		}
+	get_or_new("Email Account", name).update(values).save(ignore_permissions=True)
+
+
+def disable_email_account(mailbox: str) -> None:
+	"""Stop sending by the Email Account of a mailbox whose SMTP settings were removed."""
+	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):
+		update_cached_row("Email Account", name, {"enable_outgoing": 0})

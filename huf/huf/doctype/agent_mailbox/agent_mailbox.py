@@ -8,6 +8,7 @@ from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.mail import oauth, store
+from huf.ai.storage.outgoing_mail import disable_email_account, save_email_account
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
 SIGN_IN_FIELDS = (
@@ -36,12 +37,12 @@ class AgentMailbox(Document):
 	def on_update(self):
 		# Without a token Frappe would refuse the Email Account: it is saved again after the sign-in.
 		if self.smtp_host and (self.auth_method != oauth.OAUTH or oauth.is_signed_in(self)):
-			store.save_email_account(self, self.get_password("smtp_password", raise_exception=False))
+			save_email_account(self, self.get_password("smtp_password", raise_exception=False))
 		elif not self.smtp_host:
-			store.disable_email_account(self.name)
+			disable_email_account(self.name)
 
 	def on_trash(self):
-		store.disable_email_account(self.name)
+		disable_email_account(self.name)
 
 	def keep_state(self):
 		"""Keep the fetching state, which a worker may have written after this form was opened."""
