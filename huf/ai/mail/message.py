@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.message import Message
@@ -125,17 +125,7 @@ def parse_message(raw: bytes) -> MailMessage:
 	# believe Sender.
 	author = "From" if "@" in (header("From") or "") else "Sender"
 	sender_name, sender = next(iter(addresses(author)), ("", ""))
-	texts: list[str] = []
-	attachments: list[Attachment] = []
-	for each in read_parts(parsed):
-		if isinstance(each, str):
-			texts.append(each)
-		else:
-			attachments.append(each)
-	text = "\n\n".join(part for part in texts if part.strip()).strip()
-	if not text and any(each.content_type in SEALED_TYPES for each in attachments):
-		text = SEALED
-	text = add_event(text, read_calendar(attachments))
+	text, attachments = read_text_and_files(parsed)
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),
 		sender=sender,
@@ -148,7 +138,7 @@ def parse_message(raw: bytes) -> MailMessage:
 		headers=headers,
 		text=text,
 		new_text=extract_new_text(text),
-		attachments=tuple(attachments),
+		attachments=attachments,
 		in_reply_to=first_id(header("In-Reply-To")),
 		references=tuple(dict.fromkeys(MESSAGE_ID.findall(header("References") or "")))[-MAX_REFERENCES:],
 		automated=find_automated(header, sender),
@@ -210,6 +200,16 @@ def parse_date_header(value: str | None) -> datetime | None:
 # --- parts ---
 
 
+def read_text_and_files(parsed: BoundedMessage) -> tuple[str, tuple[Attachment, ...]]:
+	"""(the text of a mail with what its calendar says, its attachments)."""
+	parts = list(read_parts(parsed))
+	attachments = tuple(each for each in parts if isinstance(each, Attachment))
+	text = "\n\n".join(each for each in parts if isinstance(each, str) and each.strip()).strip()
+	if not text and any(each.content_type in SEALED_TYPES for each in attachments):
+		text = SEALED
+	return add_event(text, read_calendar(attachments)), attachments
+
+
 def read_parts(part: BoundedMessage, parent: str = "") -> Iterator[str | Attachment]:
 	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty.
 
@@ -254,7 +254,7 @@ def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 	yield from (each for some in read for each in some if isinstance(each, Attachment))
 
 
-def read_calendar(attachments: list[Attachment]) -> str:
+def read_calendar(attachments: Iterable[Attachment]) -> str:
 	"""The first calendar of a mail; may be empty."""
 	found = next((each.content for each in attachments if each.content_type == "text/calendar"), b"")
 	return strip_control_chars(decode_bytes(found, None).replace("\r\n", "\n"))[:MAX_CALENDAR_CHARS].strip()
