@@ -8,33 +8,11 @@ from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.request_values import clamp_start, read_json_object
-from huf.ai.mail import actions, delivery, oauth, review
+from huf.ai.mail import actions, delivery, oauth, review, store
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
 
 MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
-LIST_FIELDS = [
-	"name",
-	"subject",
-	"sender",
-	"sender_name",
-	"recipients",
-	"date",
-	"creation",
-	"mailbox",
-	"direction",
-	"status",
-	"reason",
-	"route",
-	"rule",
-	"agent",
-	"category",
-	"run",
-	"thread",
-	"automated",
-	"by_person",
-	"reply_to_mail",
-]
 
 
 @frappe.whitelist(methods=["GET"])
@@ -50,7 +28,7 @@ def get_mails(
 	rows = frappe.get_list(
 		MAIL,
 		filters={key: value for key, value in given.items() if value},
-		fields=[*LIST_FIELDS, "email_queue"],
+		fields=store.LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=clamp_start(start),
 		limit_page_length=max(1, min(limit, 100)),

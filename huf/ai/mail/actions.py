@@ -23,19 +23,6 @@ UNSENT = (MailStatus.DRAFT, MailStatus.HELD, MailStatus.FAILED)
 ENDED = (MailStatus.DONE, MailStatus.FAILED, MailStatus.SKIPPED, MailStatus.WITH_PERSON)
 """Statuses of incoming mail that agents no longer work on."""
 MAX_WAITING = 200
-WAITING_FIELDS = [
-	"name",
-	"subject",
-	"direction",
-	"sender",
-	"sender_name",
-	"recipients",
-	"status",
-	"reason",
-	"reply_to_mail",
-	"creation",
-	"run",
-]
 
 
 # --- replies ---
@@ -65,7 +52,7 @@ def list_mails(
 	rows = frappe.get_list(
 		store.MAIL,
 		filters={**wanted, **(filters or {})},
-		fields=[*WAITING_FIELDS, *fields],
+		fields=[*store.LIST_FIELDS, *fields],
 		order_by="creation desc",
 		limit_page_length=MAX_WAITING,
 	)

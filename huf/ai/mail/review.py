@@ -24,17 +24,7 @@ from huf.ai.mail.rules import Rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import find_sending_problem
 
-RUN_FIELDS = [
-	"name",
-	"agent",
-	"status",
-	"stop_reason",
-	"response",
-	"error_message",
-	"steps",
-	"model",
-	"total_cost",
-]
+RUN_FIELDS = ["stop_reason", "response", "error_message", "steps", "model", "total_cost"]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
 MAX_SECONDS = 20
 MAX_BACKTEST_MAILS = 500
@@ -84,33 +74,16 @@ def describe_mail_run(name: str) -> dict | None:
 	"""The run of a mail; without its contents if the session user, to whom the mail may only be assigned,
 	may not read it.
 	"""
-	run = frappe.db.get_value("Agent Run", name, RUN_FIELDS, as_dict=True)
-	if not run:
-		return None
-	if not frappe.has_permission("Agent Run", "read", doc=name):
-		return {"name": run.name, "agent": run.agent, "status": run.status}
-	run.llm_calls = frappe.get_all(
-		"Agent LLM Call", {"run": name}, CALL_FIELDS, order_by="step asc, creation asc"
-	)
-	run.tool_calls_log = read_tool_log(name)
-	return run
+	run = frappe.db.get_value("Agent Run", name, ["name", "agent", "status"], as_dict=True)
+	if not run or not frappe.has_permission("Agent Run", "read", doc=name):
+		return run
+	calls = frappe.get_all("Agent LLM Call", {"run": name}, CALL_FIELDS, order_by="step asc, creation asc")
+	run.update(frappe.db.get_value("Agent Run", name, RUN_FIELDS, as_dict=True))
+	return run.update({"llm_calls": calls, "tool_calls_log": read_tool_log(name)})
 
 
 def list_drafts(thread: str, any_of: dict) -> list:
-	fields = [
-		"name",
-		"subject",
-		"sender",
-		"recipients",
-		"direction",
-		"status",
-		"reason",
-		"text",
-		"creation",
-		"modified",
-		"edited_by",
-		"email_queue",
-	]
+	fields = [*store.LIST_FIELDS, "text", "modified", "edited_by"]
 	rows = frappe.get_list(
 		store.MAIL, filters={"thread": thread}, or_filters=any_of, fields=fields, order_by="creation asc"
 	)
@@ -156,15 +129,7 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 	mails. The rule is placed among the enabled ones by its position; `was` and `would` name the rule that
 	took a mail and the one that would.
 	"""
-	rule = rule_from_row(read_rule_document(name, values))
-	position = (
-		(values or {}).get("position") or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
-	)
-	rules = [each for each in read_rules() if each.name != rule.name]
-	before = frappe.db.count(
-		RULE, {"disabled": 0, "position": ["<", position], "name": ["!=", rule.name or ""]}
-	)
-	rules.insert(before, rule)
+	rule, rules = place_rule(name, values)
 	since = add_to_date(now_datetime(), days=-days, as_datetime=True)
 	found = frappe.get_list(
 		store.MAIL,
@@ -190,6 +155,17 @@ def find_mails_for_rule(name: str | None, values: dict | None, days: int) -> dic
 				}
 			)
 	return {"looked_at": looked_at, "taken": taken}
+
+
+def place_rule(name: str | None, values: dict | None) -> tuple[Rule, list[Rule]]:
+	"""(the rule, the enabled rules with it at its position)."""
+	doc = read_rule_document(name, values)
+	rule = rule_from_row(doc)
+	position = doc.position or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
+	others = {"disabled": 0, "position": ["<", position], "name": ["!=", rule.name or ""]}
+	rules = [each for each in read_rules() if each.name != rule.name]
+	rules.insert(frappe.db.count(RULE, others), rule)
+	return rule, rules
 
 
 def read_rule_document(name: str | None, values: dict | None):
