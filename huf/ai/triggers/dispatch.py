@@ -18,13 +18,8 @@ from huf.ai.core.stored_text import digest
 from huf.ai.core.trigger_types import ConditionResult, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.triggers.conditions import (
-	Snapshot,
-	evaluate_condition,
-	payload_as_text,
-	render_prompt,
-	render_text,
-)
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition
+from huf.ai.triggers.prompts import payload_as_text, render_prompt, render_text
 
 MAX_PAYLOAD_CHARS = 20_000
 EXPLICIT_RUN_AS_USERS = ("Administrator", "Guest")

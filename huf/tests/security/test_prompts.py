@@ -6,7 +6,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.triggers.conditions import render_prompt
+from huf.ai.triggers.prompts import render_prompt
 from huf.tests.base import SiteTestCase
 from huf.tests.triggers import TriggerTestCase
 

@@ -13,6 +13,7 @@ from huf.ai.triggers.condition_fields import check_condition_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS, is_system_manager
 from huf.ai.triggers.doc_events import UNWATCHED
 from huf.ai.triggers.due_times import Plan, check_cron
+from huf.ai.triggers.prompts import validate_prompt
 from huf.ai.triggers.schedules import build_plan
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{2,79}")
@@ -150,8 +151,8 @@ class AgentTrigger(Document):
 			conditions.validate_condition(self.condition)
 			if self.trigger_type == "Doc Event":
 				check_condition_fields(self.condition, frappe.get_meta(self.reference_doctype))
-			conditions.validate_prompt(self.prompt)
-			conditions.validate_prompt(self.conversation_key)
+			validate_prompt(self.prompt)
+			validate_prompt(self.conversation_key)
 
 	def lacks_user(self) -> bool:
 		"""Whether it would act for Administrator, without anybody having chosen that."""

@@ -3,7 +3,8 @@
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import TooMuchWork
 from huf.ai.core.templates import render_template
-from huf.ai.triggers.conditions import Snapshot, render_prompt
+from huf.ai.triggers.conditions import Snapshot
+from huf.ai.triggers.prompts import render_prompt
 from huf.tests.base import SiteTestCase
 from huf.tests.measuring import measure
 

@@ -10,7 +10,7 @@ from frappe.utils.background_jobs import is_job_enqueued
 from huf.ai.core.errors import UsageError
 from huf.ai.core.session import acting_as
 from huf.ai.knowledge.changes import mark_items
-from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition, validate_prompt
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import (
 	clear_doc_event_agents_cache,
@@ -20,6 +20,7 @@ from huf.ai.triggers.doc_events import (
 )
 from huf.ai.triggers.due_times import check_cron
 from huf.ai.triggers.moments import parse_moments, wrap_moment
+from huf.ai.triggers.prompts import validate_prompt
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
