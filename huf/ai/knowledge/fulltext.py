@@ -238,11 +238,6 @@ def get_index() -> AnyIndex:
 	return INDEXES[frappe.db.db_type]
 
 
-def encode_words(words: Iterable[str]) -> str:
-	"""Words as the site's index stores them."""
-	return " ".join(map(get_index().encode_word, words))
-
-
 def find_chunk_names(
 	terms: Sequence[IndexTerm],
 	sources: Sequence[str],

@@ -19,6 +19,7 @@ from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
+from huf.ai.knowledge.index_text import make_index_texts
 from huf.ai.knowledge.store import READ_AGAIN, SOURCE, IndexState, ItemContent
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import in_batches
@@ -178,7 +179,7 @@ def read_item_content(item) -> ItemContent:
 	if content.hash == item.content_hash:
 		return content
 	# Here and not when it is stored, because no other process can write to the database then.
-	content = replace(content, words=store.make_index_texts(title, chunks))
+	content = replace(content, words=make_index_texts(title, chunks))
 	return add_vectors(content, model) if model else content
 
 

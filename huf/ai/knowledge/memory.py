@@ -13,7 +13,7 @@ from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import FACTS
 from huf.ai.knowledge import fulltext, ranking
-from huf.ai.knowledge.store import find_language, make_index_text
+from huf.ai.knowledge.index_text import find_language, make_index_text
 from huf.ai.knowledge.terms import build_terms
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.untrusted_records import list_untrusted

@@ -14,9 +14,9 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.stored_text import clip, digest
-from huf.ai.core.tokenizer import split_spelled_words
-from huf.ai.knowledge import fulltext, terms
+from huf.ai.knowledge import fulltext
 from huf.ai.knowledge.chunking import Part
+from huf.ai.knowledge.index_text import find_language, make_index_text
 from huf.ai.storage.rows import in_batches, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
@@ -24,8 +24,6 @@ SYNC, READ_AGAIN = "Sync", "Read Again"
 """How `requested` begins: what the next job of a source does besides reading the waiting items."""
 MAX_CHUNKS_PER_ITEM = 1 << 16
 ITEMS_PER_COMMIT = 50
-LANGUAGE_WORDS = 2_000
-"""Words of a document by which its language is found."""
 
 
 class IndexState(str, Enum):
@@ -313,36 +311,6 @@ def make_chunk_name(item: str, position: int) -> str:
 
 def make_source_word(source: str) -> str:
 	return f"src{digest('source', source)[:12]}"
-
-
-def make_index_texts(title: str | None, chunks: Sequence) -> list[str]:
-	"""The index text of each chunk of a document. Takes seconds for a long one."""
-	language = find_language(each.text for each in chunks)
-	return [
-		make_index_text(language, title, "\n".join(each.fields), each.heading, each.text) for each in chunks
-	]
-
-
-def make_index_text(
-	language: str | None, title: str | None, fields: str | None, heading: str | None, text: str
-) -> str:
-	"""The stems by which a chunk is found.
-
-	The title of a document is left out: not every reader may see that field.
-	"""
-	texts = [heading, text] if fields else [title, heading, text]
-	words = split_spelled_words("\n".join(filter(None, texts)))
-	return fulltext.encode_words(terms.stem_text(words, language))
-
-
-def find_language(texts: Iterable[str]) -> str | None:
-	"""The language of a document, by its first words."""
-	words: list[str] = []
-	for text in texts:
-		words += split_spelled_words(text)
-		if len(words) > LANGUAGE_WORDS:
-			break
-	return terms.detect_stemming_language(words[:LANGUAGE_WORDS])
 
 
 # --- upgrade ---

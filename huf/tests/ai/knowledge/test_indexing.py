@@ -8,7 +8,7 @@ from frappe.utils import now
 
 from huf.ai.core.session import acting_as
 from huf.ai.dry_run.preview import preview_changes
-from huf.ai.knowledge import changes, indexing, sources, store
+from huf.ai.knowledge import changes, index_text, indexing, sources, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
 from huf.ai.tools import document_tools
@@ -259,8 +259,8 @@ class TestDocuments(SiteTestCase):
 			written.append(frappe.db.transaction_writes)
 			return make_index_text(*args)
 
-		make_index_text = store.make_index_text
-		with patch.object(store, "make_index_text", make_text):
+		make_index_text = index_text.make_index_text
+		with patch.object(index_text, "make_index_text", make_text):
 			self.assertEqual(len(find(self.word, self.source())), 3)
 		self.assertEqual(set(written), {0})
 
