@@ -176,13 +176,13 @@ def split_entry(entry: PackEntry) -> Parts:
 	return split_document_parts(entry.doctype, values)
 
 
-def read_stored_parts(doctype: str, name: str, parts: Iterable[str], names: Names = NO_NAMES) -> Parts:
-	"""The stored values of these parts, without passwords, with the names that `names` replaces."""
+def read_stored_parts(doctype: str, name: str, parts: Iterable[str], renamed: Names) -> Parts:
+	"""The stored values of these parts, without passwords and with the pack's names."""
 	doc = frappe.get_doc(doctype, name)
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
 	secret = list_secret_fields(doctype)
 	values = {each: to_plain_rows(doc.get(each)) for each in fields if each not in secret}
-	return split_document_parts(doctype, rename_links(doctype, values, names))
+	return split_document_parts(doctype, rename_links(doctype, values, reverse_names(renamed)))
 
 
 def to_plain_rows(value):
@@ -191,7 +191,7 @@ def to_plain_rows(value):
 
 def build_first_digests(entry: PackEntry, name: str, renamed: Names = NO_NAMES) -> Digests:
 	given = split_entry(entry)
-	return build_digests({}, given, read_stored_parts(entry.doctype, name, given, reverse_names(renamed)))
+	return build_digests({}, given, read_stored_parts(entry.doctype, name, given, renamed))
 
 
 def update_entry(
@@ -210,8 +210,7 @@ def update_entry(
 	changed = list_versioned_parts(entry.doctype, name) if is_new else set()
 	if entry.doctype == "Agent Trigger":
 		changed |= {"disabled"}  # a trigger that is on here stays on, though exports now turn it off
-	names = reverse_names(renamed)
-	stored = read_stored_parts(entry.doctype, name, [*given, *kept], names)
+	stored = read_stored_parts(entry.doctype, name, [*given, *kept], renamed)
 	merged = merge_parts(kept, given, stored, changed)
 	if merged.changes:
 		with naming_entry(entry):
@@ -222,7 +221,7 @@ def update_entry(
 				doc.save(ignore_version=True)  # versions are for changes made by people
 		if entry.untrusted:
 			mark_record(entry.doctype, name, [entry.untrusted], None)
-	stored = read_stored_parts(entry.doctype, name, given, names)
+	stored = read_stored_parts(entry.doctype, name, given, renamed)
 	return merged, build_digests(kept, given, stored, merged.edited)
 
 
@@ -253,15 +252,12 @@ def write_parts(doc, changes: Parts, renamed: Names) -> None:
 def write_row_part(doc, table: str, part: str, value: dict | None, renamed: Names) -> None:
 	"""Change, append or (`value` None) remove the row of a part."""
 	names = reverse_names(renamed)
-	row = next(
-		(
-			row
-			for row in doc.get(table)
-			if part
-			in split_document_parts(doc.doctype, rename_links(doc.doctype, {table: [row.as_dict()]}, names))
-		),
-		None,
-	)
+
+	def list_parts(row) -> Parts:
+		given = rename_links(doc.doctype, {table: [row.as_dict()]}, names)
+		return split_document_parts(doc.doctype, given)
+
+	row = next((row for row in doc.get(table) if part in list_parts(row)), None)
 	if value is None:
 		if row:
 			doc.remove(row)
@@ -286,5 +282,5 @@ def write_table(doc, table: str, rows: list[dict]) -> None:
 
 def is_edited(doctype: str, name: str, kept: Digests, renamed: Names = NO_NAMES) -> bool:
 	"""Whether a person has changed the installed document, other than by renaming documents of the pack."""
-	stored = read_stored_parts(doctype, name, kept, reverse_names(renamed))
+	stored = read_stored_parts(doctype, name, kept, renamed)
 	return bool(merge_parts(kept, {}, stored).edited)

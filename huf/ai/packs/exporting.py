@@ -6,6 +6,7 @@ Reads with the session user's permissions. Secrets, users and run-time values of
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import frappe
@@ -15,6 +16,7 @@ from huf.ai.core.grouping import group_pairs
 from huf.ai.knowledge.store import SOURCE
 from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
+from huf.ai.mail.rules import Rule
 from huf.ai.packs.dumping import (
 	TOOL,
 	dump_agent,
@@ -40,6 +42,18 @@ RULES_FILE = "mail.yaml"
 BUILT_IN = {"Administrator", "All", "Guest", "Desk User", "System Manager", "Huf Manager", "Huf User"}
 
 
+@dataclass(frozen=True)
+class ExportedRecords:
+	"""What a pack gets from the site: documents, DocTypes as JSON values, and mail rules."""
+
+	agents: list
+	tools: list
+	triggers: list
+	sources: list
+	definitions: list[dict]
+	rules: list[Rule]
+
+
 def export_pack(
 	name: str,
 	agents: Iterable[str] = (),
@@ -59,9 +73,30 @@ def export_pack(
 			f"The folder's name {name!r} cannot be a pack's name. Use up to 40 lower-case letters, digits "
 			"and _, with a letter first."
 		)
+	found = collect_records(agents, doctypes, sources)
+	prompt_files = name_prompt_files(doc.name for doc in found.agents)
+	files = {prompt_files[doc.name]: doc.instructions or "" for doc in found.agents}
+	if found.rules:
+		files[RULES_FILE] = write_config(found.rules, ())
+	manifest = build_manifest(name, found, prompt_files, about or {})
+	files[MANIFEST_FILE] = to_yaml({key: value for key, value in manifest.items() if value})
+	if found.definitions:
+		files["doctypes.json"] = to_json(found.definitions)
+	records = [each for d in found.definitions if with_records for each in dump_records(d["name"])]
+	records += map(dump_source, found.sources)
+	if records or (with_records and found.definitions):
+		files["records.json"] = to_json(records)
+	if cases := [case for doc in found.agents for case in dump_cases(doc.name)]:
+		files[EVALS_FILE] = to_yaml(cases)
+	return files
+
+
+def collect_records(
+	agents: Iterable[str], doctypes: Iterable[str], sources: Iterable[str]
+) -> ExportedRecords:
+	"""Raises UsageError for a name that no pack may have."""
 	docs, own_tools = read_agents(agents)
 	agent_names = [doc.name for doc in docs]
-	prompt_files = name_prompt_files(agent_names)
 	names = list_exported_names("Agent Trigger", {"agent": ["in", agent_names]})
 	triggers = [get_readable_doc("Agent Trigger", each) for each in names]
 	named = add_linked_doctypes([*doctypes, *list_custom_doctypes(own_tools, triggers)])
@@ -69,33 +104,25 @@ def export_pack(
 	definitions = dump_doctypes(add_linked_doctypes([*named, *(each.reference_doctype for each in found)]))
 	check_exported_names([*docs, *own_tools, *triggers, *found])
 	rules = [rule for rule in read_rules() if rule.profile in agent_names]
-	manifest = {
+	return ExportedRecords(docs, own_tools, triggers, found, definitions, rules)
+
+
+def build_manifest(
+	name: str, found: ExportedRecords, prompt_files: Mapping[str, str], about: Mapping[str, Any]
+) -> dict[str, Any]:
+	roles = collect_roles([*found.agents, *found.tools, *found.sources], found.definitions)
+	return {
 		"pack": name,
 		"title": name.replace("_", " ").capitalize(),
 		"version": "1.0",
 		"description": None,
-		**(about or {}),
-		"roles": sorted(
-			collect_roles([*docs, *own_tools, *found], definitions) | list_kept_roles(about or {})
-		),
-		"tools": [dump_tool(tool) for tool in own_tools],
-		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in docs],
-		"triggers": [dump_trigger(each) for each in triggers],
-		"mail": RULES_FILE if rules else None,
+		**about,
+		"roles": sorted(roles | list_kept_roles(about)),
+		"tools": list(map(dump_tool, found.tools)),
+		"agents": [dump_agent(doc, prompt_files[doc.name]) for doc in found.agents],
+		"triggers": list(map(dump_trigger, found.triggers)),
+		"mail": RULES_FILE if found.rules else None,
 	}
-	files = {prompt_files[doc.name]: doc.instructions or "" for doc in docs}
-	if rules:
-		files[RULES_FILE] = write_config(rules, ())
-	files[MANIFEST_FILE] = to_yaml({key: value for key, value in manifest.items() if value})
-	if definitions:
-		files["doctypes.json"] = to_json(definitions)
-	records = [each for d in definitions if with_records for each in dump_records(d["name"])]
-	records += map(dump_source, found)
-	if records or (with_records and definitions):
-		files["records.json"] = to_json(records)
-	if cases := [case for each in agent_names for case in dump_cases(each)]:
-		files[EVALS_FILE] = to_yaml(cases)
-	return files
 
 
 def read_agents(names: Iterable[str]) -> tuple[list, list]:
