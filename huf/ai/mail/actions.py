@@ -63,15 +63,13 @@ def list_mails(
 
 def mark_waiting_replies(rows: list) -> list:
 	"""Sets `reply_waiting` on the rows of mails: the name of an unsent reply, or None."""
+	if not rows:
+		return rows
 	filters = {
 		"reply_to_mail": ["in", [row.name for row in rows]],
 		"status": ["in", [each.value for each in UNSENT]],
 	}
-	found = (
-		frappe.get_all(store.MAIL, filters, ["name", "reply_to_mail"], order_by="creation asc")
-		if rows
-		else []
-	)
+	found = frappe.get_all(store.MAIL, filters, ["name", "reply_to_mail"], order_by="creation asc")
 	waiting = {each.reply_to_mail: each.name for each in found}
 	for row in rows:
 		row.reply_waiting = waiting.get(row.name)

@@ -107,14 +107,10 @@ def list_rules() -> list[dict]:
 			"disabled": row.disabled,
 			"position": row.position,
 			"blocked_by": blocked.get(row.name),
-			**rule_as_dict(rule_from_row(row)),
+			**asdict(rule_from_row(row)),
 		}
 		for row in rows
 	]
-
-
-def rule_as_dict(rule: Rule) -> dict:
-	return {**asdict(rule), "route": rule.route.value}
 
 
 def evaluate_rule_on(name: str | None, values: dict | None, mail) -> dict:

@@ -172,20 +172,16 @@ def read_trigger(raw: Any) -> dict | None:
 	"""The trigger; None if it is missing or cannot work."""
 	if not isinstance(raw, Mapping):
 		return None
-	prompt = {"prompt": read_text(raw.get("prompt"), PROMPT_CHARS)}
-	run_as = {"run_as": read_text(raw.get("run_as"), 140) or frappe.session.user}
+	common = {
+		"prompt": read_text(raw.get("prompt"), PROMPT_CHARS),
+		"run_as": read_text(raw.get("run_as"), 140) or frappe.session.user,
+	}
 	doctype, event = raw.get("reference_doctype"), raw.get("doc_event")
 	cron = " ".join(read_text(raw.get("cron"), 100).split())
 	if raw.get("trigger_type") == "Schedule" and CRON.fullmatch(cron):
-		return {"trigger_type": "Schedule", "cron": cron, **prompt, **run_as}
+		return {"trigger_type": "Schedule", "cron": cron, **common}
 	if raw.get("trigger_type") == "Doc Event" and event in EVENTS and Candidate.find(doctype):
-		return {
-			"trigger_type": "Doc Event",
-			"reference_doctype": doctype,
-			"doc_event": event,
-			**prompt,
-			**run_as,
-		}
+		return {"trigger_type": "Doc Event", "reference_doctype": doctype, "doc_event": event, **common}
 	return None
 
 
