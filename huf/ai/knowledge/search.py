@@ -6,7 +6,6 @@ candidates are ranked; the index chooses them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 
 import frappe
 
@@ -26,28 +25,6 @@ MAX_CANDIDATES = 1_000
 BATCH_SIZES = (MAX_RANKED_CHUNKS + 20, 400)
 
 
-@dataclass(frozen=True)
-class Citation:
-	"""A passage and its source: `doctype` and `name`, or `url`; `link` is the address for a browser.
-
-	`position` is a description for people; `page` counts from 1; `start` and `end` are characters of the
-	page, field or document; `score` is 0 to 1.
-	"""
-
-	source: str
-	title: str
-	doctype: str | None
-	name: str | None
-	url: str | None
-	link: str | None
-	position: str
-	page: int | None
-	start: int
-	end: int
-	score: float
-	text: str
-
-
 def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> dict:
 	"""The best passages that the user may read, best first.
 
@@ -56,15 +33,15 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 		sources: names of Knowledge Sources, None: all; those that the user may not search are ignored.
 		limit: 1 to MAX_RESULTS.
 
-	Returns {query, results: [Citation as a dict], more}, and `untrusted` if people from outside wrote some of
-	it.
+	Returns {query, results, more}, and `untrusted` if people from outside wrote some of it; a result is
+	described at `describe_passage`.
 	"""
 	limit = max(1, min(int(limit), MAX_RESULTS))
 	messages = len(frappe.local.message_log)
 	reader = KnowledgeReader()
 	try:
 		found = find_chunks(reader, query, reader.sources(sources))
-		results = [asdict(build_citation(reader, row, score)) for row, score in found[:limit]]
+		results = [describe_passage(reader, row, score) for row, score in found[:limit]]
 	finally:
 		# A message about a refused document would reveal that it exists.
 		del frappe.local.message_log[messages:]
@@ -167,21 +144,27 @@ def is_untrusted(row) -> bool:
 	return bool(row.url) or row.reference_doctype in MAIL_DOCTYPES
 
 
-def build_citation(reader: KnowledgeReader, row, score: float) -> Citation:
-	return Citation(
-		source=row.source,
-		title=reader.get_title(row),
-		doctype=row.reference_doctype,
-		name=row.reference_name,
-		url=row.url,
-		link=get_link(reader, row),
-		position=describe_position(row),
-		page=row.page or None,
-		start=row.begins,
-		end=row.begins + len(row.text),
-		score=round(score, 3),
-		text=row.text,
-	)
+def describe_passage(reader: KnowledgeReader, row, score: float) -> dict:
+	"""A passage and its source: {source, title, doctype, name, url, link, position, page, start, end, score,
+	text}. It has `doctype` and `name`, or `url`; `link` is the address for a browser.
+
+	`position` is a description for people; `page` counts from 1; `start` and `end` are characters of the
+	page, field or document; `score` is 0 to 1.
+	"""
+	return {
+		"source": row.source,
+		"title": reader.get_title(row),
+		"doctype": row.reference_doctype,
+		"name": row.reference_name,
+		"url": row.url,
+		"link": get_link(reader, row),
+		"position": describe_position(row),
+		"page": row.page or None,
+		"start": row.begins,
+		"end": row.begins + len(row.text),
+		"score": round(score, 3),
+		"text": row.text,
+	}
 
 
 def get_link(reader: KnowledgeReader, row) -> str | None:
