@@ -3,7 +3,8 @@
 Frappe's Connected App does the sign-in and renews the token, and its Token Cache keeps it.
 """
 
-from dataclasses import dataclass
+from copy import deepcopy
+from typing import Any
 
 import frappe
 from frappe import _
@@ -19,32 +20,28 @@ class SignInError(InboxError):
 	"""Nobody has signed in to the mail provider, or the sign-in has expired."""
 
 
-@dataclass(frozen=True)
-class MailOAuthProvider:
-	authorization_uri: str
-	token_uri: str
-	scopes: tuple[str, ...]
-	parameters: tuple[tuple[str, str], ...] = ()
-	"""Query parameters without which the provider returns no refresh token."""
-
-
-PROVIDERS = {
-	"Microsoft 365": MailOAuthProvider(
-		"https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
-		"https://login.microsoftonline.com/common/oauth2/v2.0/token",
-		(
-			"https://outlook.office.com/IMAP.AccessAsUser.All",
-			"https://outlook.office.com/SMTP.Send",
-			"offline_access",
-		),
-	),
-	"Gmail": MailOAuthProvider(
-		"https://accounts.google.com/o/oauth2/v2/auth",
-		"https://oauth2.googleapis.com/token",
-		("https://mail.google.com/",),
-		(("access_type", "offline"), ("prompt", "consent")),
-	),
+PROVIDERS: dict[str, dict[str, Any]] = {
+	"Microsoft 365": {
+		"authorization_uri": "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
+		"token_uri": "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+		"scopes": [
+			{"scope": "https://outlook.office.com/IMAP.AccessAsUser.All"},
+			{"scope": "https://outlook.office.com/SMTP.Send"},
+			{"scope": "offline_access"},
+		],
+	},
+	"Gmail": {
+		"authorization_uri": "https://accounts.google.com/o/oauth2/v2/auth",
+		"token_uri": "https://oauth2.googleapis.com/token",
+		"scopes": [{"scope": "https://mail.google.com/"}],
+		# Without them the provider returns no refresh token.
+		"query_parameters": [
+			{"key": "access_type", "value": "offline"},
+			{"key": "prompt", "value": "consent"},
+		],
+	},
 }
+"""Values of their Connected Apps."""
 
 
 def make_app(provider: str):
@@ -57,14 +54,9 @@ def make_app(provider: str):
 		raise UsageError(_("{0} is not a known provider. Create a Connected App for it.").format(provider))
 	if name := frappe.db.get_value(APP, {"provider_name": provider}):
 		return frappe.get_doc(APP, name)
-	values = {
-		"provider_name": provider,
-		"authorization_uri": known.authorization_uri,
-		"token_uri": known.token_uri,
-		"scopes": [{"scope": scope} for scope in known.scopes],
-		"query_parameters": [{"key": key, "value": value} for key, value in known.parameters],
-	}
-	return frappe.get_doc({"doctype": APP, **values}).insert()
+	# Frappe modifies the rows that it receives.
+	values = deepcopy({"doctype": APP, "provider_name": provider, **known})
+	return frappe.get_doc(values).insert()
 
 
 def begin_sign_in(mailbox, success_uri: str) -> str:
