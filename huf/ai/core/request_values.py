@@ -85,5 +85,10 @@ def clamp_start(start: int) -> int:
 	return max(0, min(int(start), MAX_START))
 
 
+def clamp_limit(limit: int, maximum: int) -> int:
+	"""How many rows a list returns, or days a backtest looks back: 1 to `maximum`."""
+	return max(1, min(int(limit), maximum))
+
+
 def clip_search(text: str | None) -> str:
 	return (text or "").strip()[:MAX_SEARCH_CHARS]
