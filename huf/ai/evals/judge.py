@@ -47,13 +47,13 @@ def judge_answer(
 		try:
 			message = make_masker().mask(message)
 		except ModelError as error:
-			return f"the judge could not be asked: {error}"
+			return f"the judge model could not be called: {error}"
 	opening = opening_messages(INSTRUCTIONS, (), message)
 	context = RunContext(messages=opening, guards=[StepCap(1)], journal=BudgetedJournal())
 	agent = RunnableAgent(name="Judge", instructions=INSTRUCTIONS, model=model)
 	outcome = run_coroutine(RunProvider.run(agent, message, row.provider, model, context))
 	if outcome.status is not RunStatus.SUCCESS:
-		return f"the judge could not be asked: {outcome.error}"
+		return f"the judge model could not be called: {outcome.error}"
 	verdict = VERDICT.match(outcome.text)
 	if not verdict:
 		return f"the judge said neither PASS nor FAIL: {outcome.text[:200]}"
