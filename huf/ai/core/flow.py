@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Any
 
+from huf.ai.core.stored_text import clip_line
 from huf.ai.core.types import Effect
 
 MAX_VALUES = 200
@@ -284,9 +285,9 @@ def judge_value(
 		origin = evidence.find_origin(value)
 		return UnnamedValue(parameter, value, origin) if origin else None
 	if policy.is_sensitive(path):
-		return UnnamedValue(parameter, shorten_value(value), evidence.find_origin(value))
+		return UnnamedValue(parameter, clip_line(value, MAX_DISPLAYED_CHARS), evidence.find_origin(value))
 	if policy.effect is Effect.EXTERNAL and (copied := evidence.find_copied(value)):
-		return UnnamedValue(parameter, shorten_value(copied[1]), copied[0])
+		return UnnamedValue(parameter, clip_line(copied[1], MAX_DISPLAYED_CHARS), copied[0])
 	return None
 
 
@@ -300,8 +301,3 @@ def list_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 			yield from list_values(each, path)
 	elif arguments not in (None, ""):
 		yield path, str(arguments).lower() if isinstance(arguments, bool) else str(arguments)
-
-
-def shorten_value(value: str) -> str:
-	text = " ".join(value.split())
-	return text if len(text) <= MAX_DISPLAYED_CHARS else f"{text[: MAX_DISPLAYED_CHARS - 1]}…"

@@ -25,6 +25,7 @@ from huf.ai.core.contacts import (
 )
 from huf.ai.core.errors import ToolError
 from huf.ai.core.flow import (
+	MAX_DISPLAYED_CHARS,
 	MAX_VALUES,
 	Caution,
 	Concern,
@@ -33,10 +34,10 @@ from huf.ai.core.flow import (
 	UnnamedValue,
 	find_concern,
 	list_values,
-	shorten_value,
 )
 from huf.ai.core.json_text import map_values
 from huf.ai.core.settings import get_settings
+from huf.ai.core.stored_text import clip_line
 from huf.ai.core.types import Effect
 from huf.ai.tools.messages import MAX_RECIPIENTS, find_stranger, list_recipients
 from huf.ai.tools.sensitive_fields import is_protected, is_sensitive_name, list_sensitive_fields
@@ -96,7 +97,7 @@ def find_decided(arguments: Mapping[str, Any], evidence: TextsByAuthor) -> Conce
 	sent = {name: value for name, value in arguments.items() if name not in URL_ARGUMENTS}
 	values = [each for each in list_values(sent) if any(map(is_sensitive_name, each[0]))]
 	decided = tuple(
-		UnnamedValue(".".join(path), shorten_value(value), origin)
+		UnnamedValue(".".join(path), clip_line(value, MAX_DISPLAYED_CHARS), origin)
 		for path, value in values[:MAX_VALUES]
 		if not evidence.is_named(value) and (origin := evidence.find_origin(value))
 	)
