@@ -10,6 +10,7 @@ from frappe import _
 
 from huf.ai.core.errors import ModelError, add_details
 from huf.ai.core.secret_text import HIDDEN, mask_secrets
+from huf.ai.core.stored_text import clip
 from huf.ai.core.types import Usage
 
 MAX_MESSAGE_CHARS = 300
@@ -171,8 +172,8 @@ def is_one_of(error: BaseException, names: set[str]) -> bool:
 def read_reason(error: Exception, secret: str | None) -> str:
 	"""The first line of an error's message, without API keys."""
 	line = CLIENT_DETAILS.sub("", str(error).strip().split("\n", 1)[0])
-	line = line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
-	return mask_secrets(line.replace(secret, HIDDEN) if secret else line)
+	# Keys are hidden before the text is cut: of a key that is cut, a part would be left.
+	return clip(mask_secrets(line.replace(secret, HIDDEN) if secret else line), MAX_MESSAGE_CHARS)
 
 
 def known_errors() -> tuple[type[Exception], ...]:
