@@ -66,8 +66,8 @@ async def run_in_thread(function: Callable[[], Any], has_own_connection: bool = 
 			loop.call_soon_threadsafe(settle, future, outcome)
 
 	get_running_calls().append(call)
-	submit(work)
 	try:
+		submit(work)
 		result, error = await asyncio.shield(future)
 	except asyncio.CancelledError:
 		await cancel(call, future)

@@ -3,9 +3,11 @@
 import asyncio
 import signal
 import threading
+from unittest.mock import patch
 
 import frappe
 
+from huf.ai.core import tool_threads
 from huf.ai.core.errors import RunStopped
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.tool_threads import is_tool_running, run_in_thread
@@ -68,6 +70,15 @@ class TestCalls(SiteTestCase):
 			return during, await call, is_tool_running()
 
 		self.assertEqual(run_coroutine(check()), (True, True, False))
+
+	def test_no_tool_is_running_after_a_thread_could_not_start(self):
+		tool_threads._idle.clear()
+		with (
+			patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")),
+			self.assertRaises(RuntimeError),
+		):
+			run_coroutine(run_in_thread(threading.get_ident))
+		self.assertFalse(is_tool_running())
 
 
 class TestAbandoned(SiteTestCase):
