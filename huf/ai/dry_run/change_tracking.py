@@ -54,7 +54,7 @@ BOOKKEEPING_DOCTYPES = frozenset(
 """Logs and bookkeeping of Huf and Frappe: neither shown in a preview nor compared."""
 
 WRITES_TABLE = re.compile(
-	r"\s*(?:insert\s+(?:ignore\s+)?into|replace\s+into|update|delete\s+from)\s+[`\"]?tab([^`\"]+)[`\"]",
+	r"\s*(?:insert\s+(?:ignore\s+)?into|replace\s+into|update|delete\s+from)\s+(?:[`\"]tab([^`\"]+)|tab(\w+))",
 	re.IGNORECASE,
 )
 MAX_ROWS = 200
@@ -132,7 +132,7 @@ class ChangeTracker:
 
 	def record_sql(self, query: Any, *_args: Any, **_kwargs: Any) -> None:
 		if table := WRITES_TABLE.match(str(query)):
-			self.record_table(table[1])
+			self.record_table(table[1] or table[2])
 
 	def record_bulk_insert(self, table: Any, *_args: Any, run: bool = True, **_kwargs: Any) -> None:
 		"""Controllers of Frappe name some tables by its query builder; without `run` nothing is written."""

@@ -236,10 +236,11 @@ class TestDifference(PreviewTestCase):
 		order, others = make_order(), [make_order(), make_order()]
 		orders = f"update `tab{ORDER}` set note = 'x' where name in %s"
 		statements = {
-			"sql": lambda: frappe.db.sql(orders, (tuple(o.name for o in others),)),
-			"delete": lambda: frappe.db.delete(ORDER, {"name": others[0].name}),
+			"sql": (ORDER, lambda: frappe.db.sql(orders, (tuple(o.name for o in others),))),
+			"delete": (ORDER, lambda: frappe.db.delete(ORDER, {"name": others[0].name})),
+			"name without quotes": ("ToDo", lambda: frappe.db.sql("delete from tabToDo where name = 'x'")),
 		}
-		for kind, write in statements.items():
+		for kind, (doctype, write) in statements.items():
 			with self.subTest(kind):
 
 				def work(write=write):
@@ -248,7 +249,7 @@ class TestDifference(PreviewTestCase):
 
 				preview = self.preview(work)
 				self.assertEqual(
-					([c["name"] for c in preview.changes], preview.tables), ([order.name], (ORDER,))
+					([c["name"] for c in preview.changes], preview.tables), ([order.name], (doctype,))
 				)
 		self.assertEqual(self.preview(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
 
