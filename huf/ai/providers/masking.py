@@ -5,6 +5,7 @@ value keeps its placeholder.
 """
 
 import html
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +36,11 @@ PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+(?:\.\d+)?\]")
 BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-(?:\d+(?:\.\d*)?)?)?)?$")
 """The beginning of a placeholder whose end has not arrived yet."""
 KEPT = re.compile(rf'{PLACEHOLDER.pattern}|\\u[0-9a-fA-F]{{4}}|\\.|["\x00-\x1f]')
-"""A match must not span these, so that values can be replaced in JSON text without escaping."""
+"""What stays outside of placeholders, so that values can be replaced in JSON text without escaping. A match
+sees \\0 in its place.
+"""
+MASKED_PART = re.compile(r"[^\x00]*[^\W_][^\x00]*")
+"""A part of a match between kept characters, as of a name that is broken over two lines."""
 ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(0[0-9a-fA-F]{3}|1[0-9a-fA-F]{3})")
 ENTITY = re.compile(
 	r"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|caron|cedil|tilde|ring)|szlig|nbsp|#\d{3,5}|#[xX][\da-fA-F]{2,4});"
@@ -109,9 +114,11 @@ class Masker:
 		if not text.isascii():
 			text = INVISIBLE.sub("", unicodedata.normalize("NFC", text))
 		parts, place = [], 0
-		for match in merge(self.find(KEPT.sub(lambda kept: "\x00" * len(kept[0]), text))):
-			parts += [text[place : match.start], self.placeholder(match, text[match.start : match.end])]
-			place = match.end
+		searched = KEPT.sub(lambda kept: "\x00" * len(kept[0]), text)
+		for match in merge(self.find(searched)):
+			for part in MASKED_PART.finditer(searched, match.start, match.end):
+				parts += [text[place : part.start()], self.placeholder(match, part[0])]
+				place = part.end()
 		return "".join([*parts, text[place:]])
 
 	def find(self, text: str) -> Iterator[Match]:
@@ -125,10 +132,9 @@ class Masker:
 				for found in search_whole(kind, text, span):
 					value = found[group]
 					if kind.is_valid(value):
-						yield Match(*found.span(group), kind.name, (keep_alphanumerics(value),), value)
+						yield Match(*found.span(group), kind.name, (keep_alphanumerics(value),))
 		for start, end in find_birth_dates(text, numbers, self.records.dates):
-			date = text[start:end]
-			yield Match(start, end, "BIRTH_DATE", (keep_alphanumerics(date),), date)
+			yield Match(start, end, "BIRTH_DATE", (keep_alphanumerics(text[start:end]),))
 		yield from self.records.find(text)
 
 	def placeholder(self, match: Match, text: str) -> str:
@@ -155,9 +161,14 @@ class Masker:
 			self.numbers[kind, key] = whole[0] if len(whole) == 1 else self.counts[kind]
 		return self.numbers[kind, key]
 
-	def unmask(self, text: str) -> str:
-		"""Text with the real values; unknown placeholders stay."""
-		return PLACEHOLDER.sub(lambda found: self.values.get(found[0], found[0]), text)
+	def unmask(self, text: str, is_json: bool = False) -> str:
+		"""Text with the real values; unknown placeholders stay. `is_json`: some values need escapes."""
+
+		def restore(found: re.Match) -> str:
+			value = self.values.get(found[0], found[0])
+			return json.dumps(value, ensure_ascii=False)[1:-1] if is_json else value
+
+		return PLACEHOLDER.sub(restore, text)
 
 	def mask_message(self, message: dict) -> dict:
 		"""A masked message in OpenAI's format. Of a system message the author's part is not masked: facts and
@@ -200,9 +211,10 @@ class MaskedModel(WrappedModel):
 			reply = await self.model.complete(self.mask(messages), tools, stream.add, max_tokens)
 		finally:
 			stream.end()
-		calls = tuple(replace(call, arguments=self.masker.unmask(call.arguments)) for call in reply.calls)
+		unmask = self.masker.unmask
+		calls = tuple(replace(call, arguments=unmask(call.arguments, is_json=True)) for call in reply.calls)
 		masked = dict(self.masker.counts)
-		text, reasoning = self.masker.unmask(reply.text), self.masker.unmask(reply.reasoning)
+		text, reasoning = unmask(reply.text), unmask(reply.reasoning)
 		return replace(reply, text=text, reasoning=reasoning, calls=calls, masked=masked)
 
 	def worst_case(

@@ -89,13 +89,15 @@ def cut_stems(name: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Match:
-	"""A value in a text: its position, kind, the root that all its forms share, and its base form."""
+	"""A value in a text: its position, kind, the root that all its forms share, and its base form, if that is
+	known.
+	"""
 
 	start: int
 	end: int
 	kind: str
 	key: tuple[str, ...]
-	base: str
+	base: str = ""
 
 
 @dataclass

@@ -254,6 +254,15 @@ class TestForms(unittest.TestCase):
 			with self.subTest(original):
 				self.assertEqual(self.mask(original), masked)
 
+	def test_a_value_in_two_strings_or_lines_has_a_placeholder_in_each(self):
+		for original, masked in (
+			('["Thomas","Müller"]', '["[NAME-1.2]","[NAME-1.3]"]'),
+			("Thomas\nMüller", "[NAME-1.2]\n[NAME-1.3]"),
+			('"DE 123\\n456 789"', '"[ID-1.2]\\n[ID-1.3]"'),
+		):
+			with self.subTest(original):
+				self.assertEqual(self.mask(original), masked)
+
 	def test_names_with_escaped_or_decomposed_letters_are_masked(self):
 		masker = Masker((), self.values)
 		self.assertEqual(masker.mask('{"n": "M\\u00fcller"}'), '{"n": "[NAME-1]"}')

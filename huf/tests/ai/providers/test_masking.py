@@ -7,10 +7,11 @@ import frappe
 
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
-from huf.ai.core.types import AgentRequest, ModelReply
+from huf.ai.core.types import AgentRequest, CallRequest, ModelReply
 from huf.ai.loop.model import FreeModel
 from huf.ai.providers.masking import MaskedModel, Masker, UnmaskedStream
 from huf.ai.providers.personal_patterns import read_patterns
+from huf.ai.providers.record_values import RecordValues
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
@@ -53,6 +54,12 @@ class TestMasker(unittest.TestCase):
 		masker, value = Masker(), {"text": 'Write to:\nanna@b.de\n030 1234567 "x@y.de"', "n": 5}
 		masked = masker.mask(json.dumps(value))
 		self.assertEqual(json.loads(masked)["text"], 'Write to:\n[EMAIL-1]\n[PHONE-1] "[EMAIL-2]"')
+		self.assertEqual(json.loads(masker.unmask(masked)), value)
+
+	def test_json_stays_valid_where_a_pattern_of_the_site_matches_several_strings(self):
+		masker, value = Masker(read_patterns("ORDER: Order .*")), {"a": "Order 5", "b": ["x"]}
+		masked = masker.mask(json.dumps(value))
+		self.assertEqual(json.loads(masked), {"a": "[ORDER-1]", "[ORDER-1.2]": ["[ORDER-1.3]"]})
 		self.assertEqual(json.loads(masker.unmask(masked)), value)
 
 	def test_patterns_of_the_site_do_not_match_inside_placeholders(self):
@@ -103,6 +110,17 @@ class TestMaskedModel(unittest.TestCase):
 		self.assertEqual(
 			(reply.text, model.worst_case(messages, []), model.retries), ("a@b.de 7", "[EMAIL-1]", 2)
 		)
+
+	def test_a_call_gets_the_name_of_a_record_that_has_quotes(self):
+		class Caller(FreeModel):
+			async def complete(self, messages, tools, on_text, max_tokens=None):
+				return ModelReply("", (CallRequest("1", "mail", '{"to": "[NAME-1]"}'),))
+
+		values, name = RecordValues(), 'Karla "Kája" Nováková'
+		values.add_person(name)
+		model = MaskedModel(Caller(), Masker((), values))
+		(call,) = run_coroutine(model.complete([{"role": "user", "content": name}], [], print)).calls
+		self.assertEqual(json.loads(call.arguments), {"to": name})
 
 
 class TestMaskedRun(SiteTestCase):
