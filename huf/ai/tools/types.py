@@ -59,16 +59,11 @@ FILTERS = (
 FILTERS_SCHEMA = {"type": ["object", "array"], "description": FILTERS}
 
 
-def empty_schema(tool) -> tuple[dict, list[str]]:
-	return {}, []
-
-
-def name_schema(tool) -> tuple[dict, list[str]]:
-	return NAME_PROPERTY, ["name"]
-
-
-def names_schema(tool) -> tuple[dict, list[str]]:
-	return NAMES_PROPERTY, ["names"]
+Schema = tuple[dict, list[str]]
+"""(properties, names of the required ones)."""
+NO_ARGUMENTS: Schema = {}, []
+NAME: Schema = NAME_PROPERTY, ["name"]
+NAMES: Schema = NAMES_PROPERTY, ["names"]
 
 
 def filters_schema(tool, *about: str) -> dict:
@@ -77,7 +72,7 @@ def filters_schema(tool, *about: str) -> dict:
 	return {**FILTERS_SCHEMA, "description": ". ".join(filter(None, parts))}
 
 
-def list_schema(tool) -> tuple[dict, list[str]]:
+def list_schema(tool) -> Schema:
 	return {
 		"filters": filters_schema(tool),
 		"fields": texts_schema(f"Of: {join_field_names(tool)}"),
@@ -92,13 +87,13 @@ def list_schema(tool) -> tuple[dict, list[str]]:
 	}, []
 
 
-def summary_schema(tool) -> tuple[dict, list[str]]:
+def summary_schema(tool) -> Schema:
 	properties, required = list_schema(tool)
 	filters = filters_schema(tool, f"Fields: {join_field_names(tool)}")
 	return {"filters": filters, "limit": properties["limit"], "start": properties["start"]}, required
 
 
-def create_schema(tool) -> tuple[dict, list[str]]:
+def create_schema(tool) -> Schema:
 	properties = {df.fieldname: field_schema(df) for df in list_form_fields(tool.reference_doctype)}
 	required = list_required(tool.reference_doctype, tool.reference_doctype)
 	if is_named_by_user(tool.reference_doctype):
@@ -106,48 +101,46 @@ def create_schema(tool) -> tuple[dict, list[str]]:
 	return properties, required
 
 
-def update_schema(tool) -> tuple[dict, list[str]]:
+def update_schema(tool) -> Schema:
 	fields = list_form_fields(tool.reference_doctype)
 	values = {df.fieldname: field_schema(df, is_stored=True) for df in fields}
 	values |= state_property(tool.reference_doctype)
 	return {**NAME_PROPERTY, "values": closed_object(values, [], "The fields to change")}, ["name", "values"]
 
 
-def amend_schema(tool) -> tuple[dict, list[str]]:
+def amend_schema(tool) -> Schema:
 	values = {df.fieldname: field_schema(df) for df in list_form_fields(tool.reference_doctype)}
 	return {**NAME_PROPERTY, "values": closed_object(values, [], "Fields that differ from the original")}, [
 		"name"
 	]
 
 
-def create_many_schema(tool) -> tuple[dict, list[str]]:
+def create_many_schema(tool) -> Schema:
 	return documents_schema(*create_schema(tool))
 
 
-def update_many_schema(tool) -> tuple[dict, list[str]]:
+def update_many_schema(tool) -> Schema:
 	return documents_schema(*update_schema(tool))
 
 
-def documents_schema(properties: dict, required: list[str]) -> tuple[dict, list[str]]:
+def documents_schema(properties: dict, required: list[str]) -> Schema:
 	items = closed_object(properties, required)
 	return {"documents": {"type": "array", "minItems": 1, "items": items}}, ["documents"]
 
 
-def get_value_schema(tool) -> tuple[dict, list[str]]:
+def get_value_schema(tool) -> Schema:
 	fieldname = {"type": ["string", "array"], "items": {"type": "string"}}
 	fieldname["description"] = f"One field or several, of: {join_field_names(tool)}"
 	return {**NAME_PROPERTY, "filters": FILTERS_SCHEMA, "fieldname": fieldname}, ["fieldname"]
 
 
-def set_value_schema(tool) -> tuple[dict, list[str]]:
-	return {**NAME_PROPERTY, "fieldname": text_schema("The field to set"), "value": SCALAR_SCHEMA}, [
-		"name",
-		"fieldname",
-		"value",
-	]
+SET_VALUE: Schema = (
+	{**NAME_PROPERTY, "fieldname": text_schema("The field to set"), "value": SCALAR_SCHEMA},
+	["name", "fieldname", "value"],
+)
 
 
-def attach_schema(tool) -> tuple[dict, list[str]]:
+def attach_schema(tool) -> Schema:
 	properties = {
 		**NAME_PROPERTY,
 		"file_name": text_schema("Name of the file, with its ending"),
@@ -159,120 +152,117 @@ def attach_schema(tool) -> tuple[dict, list[str]]:
 	return {"doctype": text_schema("DocType of the document"), **properties}, ["doctype", "name"]
 
 
-def report_schema(tool) -> tuple[dict, list[str]]:
-	return {"filters": {"type": "object", "description": "The report's filters"}}, []
-
-
-def get_schema(tool) -> tuple[dict, list[str]]:
+def get_schema(tool) -> Schema:
 	where = f"Path below {tool.base_url}" if tool.base_url else "The whole URL"
 	params = {"type": "object", "description": "Query parameters"}
 	return {"url": text_schema(where), "params": params}, [] if tool.base_url else ["url"]
 
 
-def post_schema(tool) -> tuple[dict, list[str]]:
+def post_schema(tool) -> Schema:
 	properties, required = get_schema(tool)
 	body = {"type": ["object", "array"], "description": "Sent as JSON"}
 	return {**properties, "body": body}, required
 
 
-def run_agent_schema(tool) -> tuple[dict, list[str]]:
-	return {"prompt": text_schema("What the other agent should do, with all it needs to know")}, ["prompt"]
-
-
-def speech_schema(tool) -> tuple[dict, list[str]]:
-	return {"file_url": text_schema("URL of the audio file on this site")}, ["file_url"]
-
-
-def search_schema(tool) -> tuple[dict, list[str]]:
-	return {
-		"query": text_schema(
-			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
-		),
-		"limit": limit_schema(20, "Passages at most; 6 unless given"),
-	}, ["query"]
-
-
 RECIPIENTS = {"type": ["array", "string"], "items": {"type": "string"}}
-
-
-def mail_schema(tool) -> tuple[dict, list[str]]:
-	to = {**RECIPIENTS, "description": "Addresses, or names of users and contacts"}
-	properties = {"to": to, "subject": text_schema("The subject"), "body": text_schema("The text, plain")}
-	return properties, ["to", "subject", "body"]
-
-
-def notify_schema(tool) -> tuple[dict, list[str]]:
-	to = {**RECIPIENTS, "description": "Users: their addresses or full names"}
-	properties = {"to": to, "subject": text_schema("One line"), "text": text_schema("More, if needed")}
-	return properties, ["to", "subject"]
-
-
 RECORD_PROPERTIES = {
 	"doctype": text_schema("DocType of the record that the fact is about"),
 	"name": text_schema("Name (ID) of that record"),
 }
-
-
-def remember_schema(tool) -> tuple[dict, list[str]]:
-	properties = {
+REPORT: Schema = {"filters": {"type": "object", "description": "The report's filters"}}, []
+PROMPT: Schema = (
+	{"prompt": text_schema("What the other agent should do, with all it needs to know")},
+	["prompt"],
+)
+SPEECH: Schema = {"file_url": text_schema("URL of the audio file on this site")}, ["file_url"]
+SEARCH: Schema = (
+	{
+		"query": text_schema(
+			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
+		),
+		"limit": limit_schema(20, "Passages at most; 6 unless given"),
+	},
+	["query"],
+)
+MAIL: Schema = (
+	{
+		"to": {**RECIPIENTS, "description": "Addresses, or names of users and contacts"},
+		"subject": text_schema("The subject"),
+		"body": text_schema("The text, plain"),
+	},
+	["to", "subject", "body"],
+)
+NOTIFICATION: Schema = (
+	{
+		"to": {**RECIPIENTS, "description": "Users: their addresses or full names"},
+		"subject": text_schema("One line"),
+		"text": text_schema("More, if needed"),
+	},
+	["to", "subject"],
+)
+FACT: Schema = (
+	{
 		"fact": text_schema("One short sentence that is useful later, without passwords"),
 		"role": text_schema("For everyone with this role; without role and record, for the user alone"),
 		**RECORD_PROPERTIES,
 		"expires_on": text_schema("The last day it is true, YYYY-MM-DD; leave out if it stays true"),
-	}
-	return properties, ["fact"]
-
-
-def recall_schema(tool) -> tuple[dict, list[str]]:
-	query = text_schema("The words that matter; leave out for the newest facts")
-	limit = limit_schema(50, "Facts at most; 10 unless given")
-	return {"query": query, **RECORD_PROPERTIES, "limit": limit}, []
+	},
+	["fact"],
+)
+RECALLED: Schema = (
+	{
+		"query": text_schema("The words that matter; leave out for the newest facts"),
+		**RECORD_PROPERTIES,
+		"limit": limit_schema(50, "Facts at most; 10 unless given"),
+	},
+	[],
+)
 
 
 @dataclass(frozen=True)
 class ToolType:
-	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type
-	must fill in.
+	"""`schema`: that of the arguments, or a function of the row that returns it. `needs` names the field that
+	a row of this type must fill in.
 	"""
 
 	effect: Effect
-	schema: Callable
+	schema: Schema | Callable[[Any], Schema]
 	needs: str | None = None
 
 
 READ, WRITE, EXTERNAL = Effect.READ, Effect.WRITE, Effect.EXTERNAL
 DOCTYPE_FIELD = "reference_doctype"
 TOOL_TYPES = {
-	"Get Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
-	"Get Multiple Documents": ToolType(READ, names_schema, DOCTYPE_FIELD),
+	"Get Document": ToolType(READ, NAME, DOCTYPE_FIELD),
+	"Get Multiple Documents": ToolType(READ, NAMES, DOCTYPE_FIELD),
 	"Get List": ToolType(READ, list_schema, DOCTYPE_FIELD),
 	READ_DOCUMENT: ToolType(READ, summary_schema, DOCTYPE_FIELD),
 	"Create Document": ToolType(WRITE, create_schema, DOCTYPE_FIELD),
 	"Create Multiple Documents": ToolType(WRITE, create_many_schema, DOCTYPE_FIELD),
 	"Update Document": ToolType(WRITE, update_schema, DOCTYPE_FIELD),
 	"Update Multiple Documents": ToolType(WRITE, update_many_schema, DOCTYPE_FIELD),
-	"Delete Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
-	"Delete Multiple Documents": ToolType(WRITE, names_schema, DOCTYPE_FIELD),
-	"Submit Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
-	"Cancel Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
+	"Delete Document": ToolType(WRITE, NAME, DOCTYPE_FIELD),
+	"Delete Multiple Documents": ToolType(WRITE, NAMES, DOCTYPE_FIELD),
+	"Submit Document": ToolType(WRITE, NAME, DOCTYPE_FIELD),
+	"Cancel Document": ToolType(WRITE, NAME, DOCTYPE_FIELD),
 	"Amend Document": ToolType(WRITE, amend_schema, DOCTYPE_FIELD),
-	"Get Amended Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
-	"Custom Function": ToolType(EXTERNAL, empty_schema, "function_path"),
-	"App Provided": ToolType(EXTERNAL, empty_schema, "provider_app"),
+	"Get Amended Document": ToolType(READ, NAME, DOCTYPE_FIELD),
+	"Custom Function": ToolType(EXTERNAL, NO_ARGUMENTS, "function_path"),
+	"App Provided": ToolType(EXTERNAL, NO_ARGUMENTS, "provider_app"),
 	"Attach File to Document": ToolType(WRITE, attach_schema),
-	"Get Report Result": ToolType(READ, report_schema, "report"),
+	"Get Report Result": ToolType(READ, REPORT, "report"),
 	"Get Value": ToolType(READ, get_value_schema, DOCTYPE_FIELD),
-	"Set Value": ToolType(WRITE, set_value_schema, DOCTYPE_FIELD),
+	"Set Value": ToolType(WRITE, SET_VALUE, DOCTYPE_FIELD),
 	"GET": ToolType(EXTERNAL, get_schema),
 	"POST": ToolType(EXTERNAL, post_schema),
-	RUN_AGENT: ToolType(EXTERNAL, run_agent_schema, "agent"),
-	KNOWLEDGE: ToolType(READ, search_schema),
-	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
-	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
-	SEND_MAIL: ToolType(EXTERNAL, mail_schema),
-	NOTIFY: ToolType(EXTERNAL, notify_schema),
-	REMEMBER: ToolType(WRITE, remember_schema),
-	RECALL: ToolType(READ, recall_schema),
+	RUN_AGENT: ToolType(EXTERNAL, PROMPT, "agent"),
+	KNOWLEDGE: ToolType(READ, SEARCH),
+	"Speech to Text": ToolType(EXTERNAL, SPEECH, "model"),
+	MCP_TOOL: ToolType(EXTERNAL, NO_ARGUMENTS, "mcp_connection"),
+	SEND_MAIL: ToolType(EXTERNAL, MAIL),
+	NOTIFY: ToolType(EXTERNAL, NOTIFICATION),
+	REMEMBER: ToolType(WRITE, FACT),
+	RECALL: ToolType(READ, RECALLED),
 }
 
 
@@ -290,10 +280,11 @@ def build_description(tool) -> str:
 
 def build_parameters(tool) -> dict:
 	"""JSON schema of the arguments. Rows under Parameters add to or replace the type's own properties."""
-	properties, required = TOOL_TYPES[tool.types].schema(tool)
+	schema = TOOL_TYPES[tool.types].schema
+	properties, required = schema(tool) if callable(schema) else schema
 	rows = {row.fieldname: row_schema(row) for row in tool.parameters}
 	own = {row.fieldname for row in tool.parameters if row.required}
-	if rows and TOOL_TYPES[tool.types].schema is create_schema:
+	if rows and schema is create_schema:
 		# The rows of a Create tool list all of its fields.
 		return closed_object(rows, sorted(own, key=list(rows).index))
 	return closed_object(
