@@ -65,9 +65,9 @@ def count_rows(doctype: str, filters: Mapping) -> int:
 	return len(frappe.get_list(doctype, filters, pluck="name", order_by="name asc", limit_page_length=0))
 
 
-def list_deadlines(case: str | None, status: str, now: date | None = None) -> dict:
+def list_deadlines(case: str | None, status: str) -> dict:
 	"""Deadlines by status: active: not done; past: done or overdue; all."""
-	day = now or getdate(today())
+	day = getdate(today())
 	filters = [["akte", "=", check_case(case)]] if case else []
 	if status == "past":
 		found = list_past_deadlines(filters, day)
