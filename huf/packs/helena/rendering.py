@@ -9,8 +9,8 @@ from huf.ai.tools.files import write_docx
 
 DOCUMENT = "Helena Dokument"
 BLOCK_END = re.compile(r"</(?:p|div|h[1-6]|li|tr)>|<br\s*/?>", re.IGNORECASE)
-HEADING = re.compile(r"<h([1-6])[^>]*>", re.IGNORECASE)
-TAG = re.compile(r"<[^>]+>")
+HEADING = re.compile(r"<h([1-6])[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]+>")
 
 
 def enqueue_rendering(name: str) -> None:

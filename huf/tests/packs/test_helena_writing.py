@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import frappe
 from docx import Document
@@ -89,6 +90,11 @@ class TestProposals(HelenaTestCase):
 			(doc.akte, doc.titel, doc.typ, doc.status), (self.case, "Anzeige", "Schriftsatz", "Entwurf")
 		)
 		self.assertEqual((doc.inhalt, doc.format, doc.muster), ("# Schimmel", "markdown", "Mahnschreiben"))
+
+	def test_tags_that_never_end_are_converted_in_time(self):
+		began = time.monotonic()
+		rendering.html_to_markdown("<h1" * 60_000)
+		self.assertLess(time.monotonic() - began, 5)
 
 	def test_a_word_file_is_rendered_once_from_markdown_or_html(self):
 		for form, words in (
