@@ -88,7 +88,7 @@ class Masker:
 	"""The placeholders of one run.
 
 	[NAME-1] stands for a value in its base form, [NAME-1.2] for another grammatical form. Endings added to
-	the base form stay outside: [NAME-1]s.
+	the base form stay outside: [NAME-1]s. `wholes`: the values of several parts, by each part.
 	"""
 
 	def __init__(self, site_patterns: Sequence[PersonalKind] = (), records: RecordValues = NO_VALUES):
@@ -96,7 +96,8 @@ class Masker:
 		self.records = records
 		self.numbers: dict[tuple[str, tuple[str, ...]], int] = {}
 		self.values: dict[str, str] = {}
-		self.forms: dict[tuple[str, str], str] = {}
+		self.forms: dict[str, dict[str, str]] = {}
+		self.wholes: dict[tuple[str, str], list[tuple[set[str], int]]] = {}
 		self.counts: dict[str, int] = {}
 		self.known: dict[str, str] = {}
 
@@ -143,11 +144,11 @@ class Masker:
 		base = self.values.setdefault(name, match.base or text)
 		if text == base:
 			return name
-		if (name, text) not in self.forms:
-			form = 2 + sum(each == name for each, _ in self.forms)
-			self.forms[name, text] = other = f"[{match.kind}-{number}.{form}]"
+		forms = self.forms.setdefault(name, {})
+		if text not in forms:
+			forms[text] = other = f"[{match.kind}-{number}.{2 + len(forms)}]"
 			self.values[other] = text
-		return self.forms[name, text]
+		return forms[text]
 
 	def number(self, match: Match) -> int:
 		"""The number of a value. A single name that is part of exactly one known full name gets that name's
@@ -155,10 +156,15 @@ class Masker:
 		"""
 		kind, key = match.kind, match.key
 		if (kind, key) not in self.numbers:
-			whole = [n for (k, full), n in self.numbers.items() if k == kind and set(key) < set(full)]
+			parts = set(key)
+			# A list may have thousands of values, so only those that have the rarest part are compared.
+			known = min((self.wholes.get((kind, part), []) for part in parts), key=len)
+			whole = [number for full, number in known if parts < full]
 			if len(whole) != 1:
 				self.counts[kind] = self.counts.get(kind, 0) + 1
-			self.numbers[kind, key] = whole[0] if len(whole) == 1 else self.counts[kind]
+			self.numbers[kind, key] = number = whole[0] if len(whole) == 1 else self.counts[kind]
+			for part in parts if len(parts) > 1 else ():
+				self.wholes.setdefault((kind, part), []).append((parts, number))
 		return self.numbers[kind, key]
 
 	def unmask(self, text: str, is_json: bool = False) -> str:

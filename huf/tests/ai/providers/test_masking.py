@@ -15,6 +15,7 @@ from huf.ai.providers.record_values import RecordValues
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
+from huf.tests.measuring import assert_bounded
 from huf.tests.model_server import ModelServer, text, tool_call
 
 MASKED = {
@@ -49,6 +50,14 @@ class TestMasker(unittest.TestCase):
 		masker, original = Masker(), "a@b.de and c@d.de and a@b.de"
 		self.assertEqual(masker.mask(original), "[EMAIL-1] and [EMAIL-2] and [EMAIL-1]")
 		self.assertEqual(masker.unmask("[EMAIL-2], not [EMAIL-7]"), "c@d.de, not [EMAIL-7]")
+
+	def test_thousands_of_different_values_are_masked_in_linear_time(self):
+		assert_bounded(
+			self,
+			lambda addresses: Masker().mask(addresses),
+			lambda chars: " ".join(f"a{number:05}@b.de" for number in range(chars // 12)),
+			60_000,
+		)
 
 	def test_masked_json_stays_valid_and_is_restored(self):
 		masker, value = Masker(), {"text": 'Write to:\nanna@b.de\n030 1234567 "x@y.de"', "n": 5}
