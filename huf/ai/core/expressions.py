@@ -7,6 +7,7 @@ calls, displays and loops are replaced by functions of `Limits`: no single step 
 import ast
 import re
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -85,7 +86,15 @@ def measure_depth(tree: ast.AST) -> int:
 
 @lru_cache(maxsize=1024)
 def build_bounded_source(expression: str) -> str:
-	return ast.unparse(ast.fix_missing_locations(Bounded().visit(parse_expression(expression))))
+	source = ast.unparse(ast.fix_missing_locations(Bounded().visit(parse_expression(expression))))
+	return "".join(map(escape_unstable, source))
+
+
+def escape_unstable(char: str) -> str:
+	"""A character as `safe_eval` keeps it. It normalizes the source, so in a text a full-width quotation mark
+	would become one that ends the text, and what follows would be evaluated without limits.
+	"""
+	return char if unicodedata.normalize("NFKC", char) == char else f"\\U{ord(char):08x}"
 
 
 class Bounded(ast.NodeTransformer):
@@ -116,6 +125,12 @@ class Bounded(ast.NodeTransformer):
 		node.value = self.visit(node.value)
 		return node
 
+	def visit_Name(self, node: ast.Name) -> ast.AST:
+		if node.id in FUNCTIONS:
+			# As the target of a loop it would take the place of the function that limits what follows.
+			raise SyntaxError(f"the name {node.id} is not allowed")
+		return node
+
 	def visit_Starred(self, node: ast.Starred) -> ast.AST:
 		raise SyntaxError("* before a value is not allowed")
 
@@ -123,7 +138,7 @@ class Bounded(ast.NodeTransformer):
 		raise SyntaxError("lambda is not allowed")
 
 	def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-		return self.limit_value(node) if isinstance(node.ctx, ast.Load) else node
+		return self.limit_value(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
 
 	def limit_value(self, node: ast.expr) -> ast.AST:
 		self.generic_visit(node)
@@ -138,6 +153,10 @@ OPERATORS = {
 	ast.Mult: "limited_product",
 	ast.Pow: "limited_power",
 }
+
+
+FUNCTIONS = {"limited", "limited_call", "limited_loop", *OPERATORS.values()}
+"""Names of the functions of `Limits` in an expression."""
 
 
 def build_call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -70,6 +70,10 @@ BOMBS = (
 	"(lambda f: f(f))(lambda f: f(f) or f(f))",
 	"[a.append(a) for a in [[]] for b in doc.text]",
 	"[a.extend(a) for a in [[0]] for b in doc.text]",
+	"[10**9 * 'b' for limited_product in ['a'.ljust]]",
+	"[10**9 * 'b' for (limited_product, b) in [('a'.ljust, 1)]]",
+	"[0 for limited_loop in [{1: 'ab' * 1000}.get] for a in 1 for b in 1 for c in 1]",
+	"['a'.zfill(10**9) for limited_call in [doc.get]]",
 	"round(1, -10**9)",
 	"round(1, ndigits=-10**9)",
 	"(1).to_bytes(10**9, 'big')",
@@ -99,6 +103,16 @@ class TestExpressions(SiteTestCase):
 				seconds, peak = measure(refuse)
 				self.assertLess(seconds, 10)
 				self.assertLess(peak, 200_000_000)
+
+	def test_full_width_quotation_marks_and_braces_neither_end_a_text_nor_begin_an_expression(self):
+		for text in (
+			"\uff07 + \uff07a\uff07 * 10**8 + \uff07",
+			"\uff5b10**8 * \uff02a\uff02\uff5d",
+			"\u2026\xbd",
+		):
+			for source in (f"'{text}'", f"f'{text}'", ascii(text)):
+				with self.subTest(source):
+					self.assertEqual(evaluate_expression(source, {}), text)
 
 	def test_the_parts_of_a_condition_share_the_limits(self):
 		part = "[0 for a in doc.text[:15000]] != 0"
