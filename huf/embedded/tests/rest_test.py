@@ -171,6 +171,26 @@ class TestHiddenValues(SiteTestCase):
 						self.assertIn("must be text", answer.text)
 						self.assertNotIn(error.name, answer.text)
 
+	def test_who_may_only_select_users_finds_and_sorts_them_by_the_shown_fields_only(self):
+		self.make_payslips()
+		users, search = "/api/resource/User", "/api/method/frappe.desk.search.search_link"
+		hidden = (
+			(users, {"filters": [["last_ip", "like", "1%"]]}),
+			(users, {"or_filters": {"mobile_no": ["is", "set"]}}),
+			(users, {"order_by": "last_login desc"}),
+			(search, {"doctype": "User", "txt": "", "filters": [["User", "birth_date", "is", "set"]]}),
+			("/api/method/frappe.client.get_count", {"doctype": "User", "filters": {"phone": ["is", "set"]}}),
+			("/api/resource/Payslip", {"order_by": "person.last_login asc"}),
+		)
+		for path, query in hidden:
+			with self.subTest(path):
+				answer = self.browser.open(path, json=query)
+				self.assertIn("Field not permitted in query", answer.text)
+		shown = {"filters": {"full_name": ["like", "rea%"], "enabled": 1}, "order_by": "full_name asc"}
+		found = self.browser.open(users, json=shown).json["data"]
+		self.assertEqual(found, [{"name": "reader@example.com"}])
+		self.assertIn("reader@example.com", self.browser.open(f"{search}?doctype=User&txt=reader").text)
+
 	def test_filters_are_refused_as_link_values_set_by_code(self):
 		for name in ({"enabled": 1}, [["enabled", "=", 1]]):
 			with self.assertRaisesRegex(frappe.ValidationError, "must be text"):

@@ -19,6 +19,8 @@ ALIASED = re.compile(r"(.+?)\s+as\s+[`'\"]?([\w ]+)[`'\"]?", re.IGNORECASE)
 NAME = re.compile(r"\w+", re.ASCII)
 QUALIFIED = re.compile(r"`?tab([\w \-]+?)`?\.`?(\w+|\*)`?", re.ASCII)
 SECRET_FIELDS = ("api_key", "api_secret", "reset_password_key")
+STATE_FIELDS = ("enabled", "disabled")
+"""Fields by which a link's suggestions leave out what is no longer used."""
 STANDARD_FIELDS = {*default_fields, *optional_fields, *child_table_fields}
 DOTTED = re.compile(r"(\w+)\.(\w+)", re.ASCII)
 
@@ -261,8 +263,8 @@ class DatabaseQuery(MatchConditions):
 		return self.doctype, column
 
 	def check_query_field(self, doctype: str, fieldname: str):
-		"""Refuse filters and sorting by secrets and by fields above the user's level, because the rows would
-		reveal them.
+		"""Refuse filters and sorting by secrets, by fields above the user's level, and where the user may only
+		select, by fields that selecting does not show: the rows would reveal them.
 		"""
 		if self.ignore_permissions:
 			return
@@ -270,6 +272,9 @@ class DatabaseQuery(MatchConditions):
 		if not (field := frappe.get_meta(doctype).get_field(fieldname)):
 			return
 		is_open = field.fieldtype != "Password" and fieldname not in SECRET_FIELDS
+		if is_open and permissions.only_has_select_perm(doctype, self.user):
+			meta = frappe.get_meta(doctype)
+			is_open = fieldname in (*meta.get_search_fields(), meta.title_field, *STATE_FIELDS)
 		if is_open and field.permlevel and self.user != "Administrator":
 			parent = self.doctype if doctype != self.doctype else self.parent_doctype
 			levels = frappe.get_meta(doctype).get_permlevel_access("read", parent, user=self.user)
