@@ -10,9 +10,11 @@ from huf.ai.core.documents import get_or_new
 from huf.ai.core.errors import UsageError
 from huf.ai.queries.records import LANGUAGES
 from huf.ai.storage import users
+from huf.ai.storage.shared_values import share_value
 
 FIELDS = ["first_name", "last_name", "language"]
 CHOSEN = ["default_agent", "deputy", "away_until"]
+MAX_WRONG_PASSWORDS, WRONG_PASSWORDS_S = 10, 300
 
 
 @frappe.whitelist(methods=["GET"])
@@ -52,11 +54,23 @@ def save_profile(
 def change_password(old_password: str, new_password: str):
 	"""Change the session user's password; the site's password policy applies."""
 	user = require_user()
+	check_old_password(user, old_password)
+	users.save_own_user({"new_password": new_password})
+
+
+def check_old_password(user: str, password: str) -> None:
+	"""Raises UsageError. Who has come by a session or an API key must not find out the password by trying."""
+	key = f"wrong_old_passwords:{user}"
+	wrong = frappe.cache.get_value(key, expires=True) or 0
+	if wrong >= MAX_WRONG_PASSWORDS:
+		raise UsageError(_("Too many wrong passwords. Try again in some minutes."))
+	# Counted first, because many requests may come at once.
+	share_value(key, wrong + 1, WRONG_PASSWORDS_S)
 	try:
-		check_password(user, old_password)
+		check_password(user, password)
 	except frappe.AuthenticationError:
 		raise UsageError(_("The old password is wrong.")) from None
-	users.save_own_user({"new_password": new_password})
+	share_value(key, 0, WRONG_PASSWORDS_S)
 
 
 @frappe.whitelist(methods=["GET"])

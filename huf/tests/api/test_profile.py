@@ -43,6 +43,16 @@ class TestProfile(SiteTestCase):
 			profile.change_password(old, "another-good-phrase-8")
 		self.assertEqual(check_password(self.user, "another-good-phrase-8"), self.user)
 
+	def test_old_password_cannot_be_found_out_by_trying(self):
+		old = self.set_password()
+		with acting_as(self.user):
+			for _ in range(profile.MAX_WRONG_PASSWORDS):
+				with self.assertRaisesRegex(UsageError, "The old password is wrong"):
+					profile.change_password("wrong", "another-good-phrase-8")
+			with self.assertRaisesRegex(UsageError, "Too many wrong passwords"):
+				profile.change_password(old, "another-good-phrase-8")
+		self.assertEqual(check_password(self.user, old), self.user)
+
 	@unittest.skipUnless("huf.embedded" in sys.modules, "Frappe judges no passwords while tests run")
 	def test_weak_password_is_refused_by_the_policy(self):
 		old = self.set_password()

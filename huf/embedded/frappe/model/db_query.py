@@ -263,7 +263,7 @@ class DatabaseQuery(MatchConditions):
 		return self.doctype, column
 
 	def check_query_field(self, doctype: str, fieldname: str):
-		"""Refuse filters and sorting by secrets, by fields above the user's level, and where the user may only
+		"""Refuse filters and sorting by secrets, by fields above the user's level and, for users who may only
 		select, by fields that selecting does not show: the rows would reveal them.
 		"""
 		if self.ignore_permissions:
