@@ -70,8 +70,13 @@ def check_file(doc, method: str | None = None) -> None:
 	is_new_place = doc.has_value_changed("attached_to_name") or doc.has_value_changed("attached_to_doctype")
 	is_trusted = doc.flags.ignore_permissions or frappe.flags.in_web_form
 	is_searched = doctype == SOURCE or (not is_trusted and covers_files_of(doctype))
-	if name and is_new_place and is_searched and frappe.db.exists(doctype, name):
+	if not (name and is_new_place and is_searched):
+		return
+	if frappe.db.exists(doctype, name):
 		get_permitted(doctype, name, "write")
+	elif not is_trusted:
+		# Somebody may make a document of that name later, and would not know of the file.
+		frappe.has_permission(doctype, "create", throw=True)
 
 
 def covers_files_of(doctype: str) -> bool:

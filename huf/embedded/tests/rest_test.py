@@ -205,6 +205,11 @@ class TestHiddenValues(SiteTestCase):
 		uploaded = self.browser.post("/api/resource/File", json={**file, "is_private": 1}).json["data"]
 		moved = self.browser.open(f"/api/resource/File/{uploaded['name']}", "PUT", json=target)
 		self.assertEqual(moved.status_code, 403)
+		# A document of this name may be made later.
+		future = {"attached_to_doctype": "Agent", "attached_to_name": "Attached next"}
+		self.assertEqual(self.browser.post("/api/resource/File", json={**file, **future}).status_code, 403)
+		moved = self.browser.open(f"/api/resource/File/{uploaded['name']}", "PUT", json=future)
+		self.assertEqual(moved.status_code, 403)
 
 	def test_private_file_attached_to_itself_is_readable_by_its_owner_only(self):
 		file = {"file_name": "own.txt", "content": "x", "is_private": 1}

@@ -37,6 +37,15 @@ class TestFiles(SiteTestCase):
 		with acting_as(make_user("Huf User", READER)), self.assertRaises(frappe.PermissionError):
 			attach(ORDER, order.name, "note.txt", "The roof leaks")
 		frappe.db.rollback()
+		# A source of this name may be made later.
+		later = {
+			"doctype": "File",
+			"attached_to_doctype": SOURCE,
+			"attached_to_name": "Handbook of next year",
+		}
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			changes.check_file(frappe.get_doc(later))
+		changes.check_file(frappe.get_doc(later))
 		# Visitors attach files in web forms to documents that they may not change.
 		frappe.flags.in_web_form = True
 		self.addCleanup(frappe.flags.pop, "in_web_form")

@@ -69,6 +69,9 @@ class File(Document):
 			return
 		if frappe.db.exists(doctype, name):
 			frappe.get_doc(doctype, name).check_permission("write")
+		else:
+			# Somebody may make a document of that name later, and would not know of the file.
+			frappe.has_permission(doctype, "create", throw=True)
 
 	def check_remote_url(self):
 		if self.file_url and not self.file_url.startswith(("http://", "https://")):
