@@ -18,7 +18,7 @@ from huf.ai.knowledge.terms import build_terms
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.untrusted_records import list_untrusted
 from huf.ai.tools.reads import record_reads
-from huf.permissions import MEMORY, is_manager, memory_audience
+from huf.permissions import MEMORY, filter_permitted, is_manager, memory_audience
 
 MAX_RANKED_FACTS = 300
 """How many facts a search ranks: those changed last."""
@@ -51,12 +51,8 @@ def remember(
 		"reference_name": name,
 	}
 	values = {"fact": " ".join(fact.split()), "agent": agent, **audience}
-	known = frappe.get_list(
-		MEMORY,
-		filters={key: value or ["is", "not set"] for key, value in values.items()},
-		fields=["name", "expires_on"],
-		order_by="creation asc",
-	)
+	same = {key: value or ["is", "not set"] for key, value in values.items()}
+	known = keep_readable(frappe.get_all(MEMORY, same, ["name", "expires_on"], order_by="creation asc"))
 	stored = extend_fact(known[0], expires_on) if known else insert_fact(values, expires_on)
 	return {
 		"doctype": MEMORY,
@@ -102,7 +98,11 @@ def recall(
 	more}, and `untrusted` if some are messages of others. The best fit first; without a query, the newest.
 	"""
 	where = {"reference_doctype": doctype, "reference_name": name}
-	rows = rank_facts(query, list_facts(agent, {key: value for key, value in where.items() if value}))
+	if doctype and name:
+		facts = list_facts_about(agent, doctype, name)
+	else:
+		facts = list_facts(agent, {key: value for key, value in where.items() if value})
+	rows = rank_facts(query, facts)
 	record_reads(MEMORY, [row.name for row in rows[:limit]])
 	results = [
 		{
@@ -122,13 +122,7 @@ def list_facts(agent: str | None, filters: dict) -> list:
 	"""Rows of FIELDS that are not out of date, newest first."""
 	if not frappe.has_permission(MEMORY, "read"):
 		return []
-	quote = frappe.db.escape
-	names = frappe.db.sql(
-		f"""select name from `tab{MEMORY}` where {memory_audience(frappe.session.user)}
-		and (coalesce(agent, '') in ('', {quote(agent or "")}))
-		and (expires_on is null or expires_on >= {quote(today())})""",
-		pluck=True,
-	)
+	names = list_current(agent, memory_audience(frappe.session.user))
 	return frappe.get_list(
 		MEMORY,
 		filters={"name": ["in", [*names, ""]], **filters},
@@ -136,6 +130,32 @@ def list_facts(agent: str | None, filters: dict) -> list:
 		order_by="modified desc, name asc",
 		limit_page_length=MAX_RANKED_FACTS,
 	)
+
+
+def list_facts_about(agent: str | None, doctype: str, name: str) -> list:
+	"""Like `list_facts`, for a record, which may be none of those whose facts a list shows."""
+	if not filter_permitted(doctype, [name], "read", frappe.session.user):
+		return []
+	about, quote = {"scope": "Record", "reference_doctype": doctype, "reference_name": name}, frappe.db.escape
+	names = list_current(agent, " and ".join(f"{field} = {quote(value)}" for field, value in about.items()))
+	order = {"order_by": "modified desc, name asc", "limit": MAX_RANKED_FACTS}
+	return keep_readable(frappe.get_all(MEMORY, {"name": ["in", [*names, ""]]}, FIELDS, **order))
+
+
+def list_current(agent: str | None, condition: str) -> list[str]:
+	"""Names of the facts of an agent that meet an SQL condition and are not out of date."""
+	quote = frappe.db.escape
+	return frappe.db.sql(
+		f"""select name from `tab{MEMORY}` where {condition}
+		and (coalesce(agent, '') in ('', {quote(agent or "")}))
+		and (expires_on is null or expires_on >= {quote(today())})""",
+		pluck=True,
+	)
+
+
+def keep_readable(rows: list) -> list:
+	"""Checked one by one: a list shows the facts of some hundred records only."""
+	return [row for row in rows if frappe.has_permission(MEMORY, "read", doc=row["name"])]
 
 
 def rank_facts(query: str, rows: list) -> list:
@@ -165,10 +185,9 @@ def offer_facts(agent: str, record: tuple[str | None, ...], is_private: bool) ->
 	"""(what a run begins with, or "": the newest facts on its record, for its user (if the conversation
 	`is_private`) and for the user's roles, within MAX_OFFERED_CHARS; whether some are messages of others).
 	"""
-	rows = list_facts(agent, {})
-	about = [
-		row for row in rows if row.scope == "Record" and (row.reference_doctype, row.reference_name) == record
-	]
+	doctype, name = record or (None, None)
+	about = list_facts_about(agent, doctype, name) if doctype and name else []
+	rows = list_facts(agent, {"scope": ["in", ("User", "Role")]})
 	own = [row for row in rows if row.scope == "User" and is_private]
 	shared = [row for row in rows if row.scope == "Role"]
 	offered = [*about, *own, *shared]

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from unittest import mock
 
 import frappe
 from frappe.utils import add_to_date, now_datetime, today
@@ -10,6 +11,7 @@ from huf.ai.chat.approvals import approve_call
 from huf.ai.core.errors import ToolError
 from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
+from huf.ai.knowledge import memory
 from huf.ai.knowledge.memory import MAX_OFFERED_CHARS, recall, remember
 from huf.ai.queries.records import list_records, list_used_doctypes
 from huf.ai.runs.entry import run_agent_sync
@@ -78,6 +80,25 @@ class TestMemory(MemoryTestCase):
 		call = tool_call(self.recall, {"query": "what drink: coffee?"})
 		self.run_as(self.user, call, text("Tea."))
 		self.assertIn("Prefers tea", self.server.requests[-1]["messages"][-1]["content"])
+
+	def test_many_newer_facts_about_other_records_hide_none(self):
+		own, *others = (make("ToDo", description="x", allocated_to=self.user).name for _ in range(4))
+		self.store_fact(self.user, "Prefers tea.")
+		about_own = partial(self.store_fact, self.user, "Pays late.", doctype="ToDo", name=own)
+		stored = about_own()
+		with (
+			mock.patch("huf.permissions.MAX_MEMORY_RECORDS", 2),
+			mock.patch.object(memory, "MAX_RANKED_FACTS", 2),
+		):
+			for name in others:
+				self.store_fact(self.user, "Pays early.", doctype="ToDo", name=name)
+			with acting_as(self.user):
+				offered, _ = memory.offer_facts(self.agent, ("ToDo", own), True)
+			self.assertIn("Pays late.", offered)
+			self.assertIn("Prefers tea.", offered)
+			self.assertEqual(self.facts(self.user, doctype="ToDo", name=own), ["Pays late."])
+			self.assertEqual(self.facts(self.other, doctype="ToDo", name=own), [])
+			self.assertEqual(about_own(), stored)
 
 	def test_other_agents_and_agents_without_memory_tools_see_no_facts(self):
 		self.store_fact(self.user, "Prefers tea.")
