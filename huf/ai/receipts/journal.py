@@ -57,14 +57,24 @@ def read_run_changes(run: str) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def read_earlier_calls(run: str) -> Iterator[CallEvidence]:
-	"""The tool calls of the last runs before a run in its conversation."""
+	"""The tool calls of the last runs before a run in its conversation.
+
+	A branch continues the runs whose messages were copied to it.
+	"""
 	conversation, creation = frappe.db.get_value("Agent Run", run, ["conversation", "creation"])
-	before = {"conversation": conversation, "creation": ["<", creation]}
-	if conversation:
-		for earlier in frappe.get_all(
-			"Agent Run", before, pluck="name", order_by="creation desc", limit=MAX_EARLIER_RUNS
-		):
-			yield from read_run_calls(earlier)
+	if not conversation:
+		return
+	of_messages = {"conversation": conversation, "run": ["is", "set"]}
+	named = frappe.get_all("Agent Message", of_messages, pluck="run", distinct=True, order_by="run asc")
+	for earlier in frappe.get_all(
+		"Agent Run",
+		{"creation": ["<", creation]},
+		or_filters={"conversation": conversation, "name": ["in", named]},
+		pluck="name",
+		order_by="creation desc",
+		limit=MAX_EARLIER_RUNS,
+	):
+		yield from read_run_calls(earlier)
 
 
 def find_called_runs(run: str) -> dict[str, str]:

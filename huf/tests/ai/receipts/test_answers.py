@@ -5,11 +5,13 @@ from unittest.mock import patch
 
 import frappe
 
+from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
 from huf.ai.queries.event_stream import replay_events
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.runs.replay import replay
+from huf.ai.storage.chats import branch_chat
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, call, error, text, tool_call, tool_calls
@@ -83,6 +85,18 @@ class TestAnswers(SiteTestCase):
 			self.server.script(text(answer))
 			(claim,) = run_agent_sync(agent, "And?", external_id=chat)["claims"]
 			self.assertEqual(claim["confirmed"], is_confirmed, answer)
+
+	def test_what_was_done_before_a_chat_was_branched_proves_that_it_was_done_earlier(self):
+		agent = make_agent(make_model(self.server), (self.tool,))
+		self.server.script(tool_call(self.tool, {"description": "Call Anna"}), text("Done."))
+		first = send_agent_chat_message(agent, "Create a todo: Call Anna")
+		source = frappe.get_doc("Agent Conversation", first["conversation"])
+		branch = branch_chat(source, first["run"], True, frappe.session.user)
+		before_it = branch_chat(source, first["run"], False, frappe.session.user)
+		for conversation, is_confirmed in ((branch, True), (before_it, False)):
+			self.server.script(text("I already created the todo."))
+			(claim,) = send_agent_chat_message(agent, "And?", conversation)["claims"]
+			self.assertEqual(claim["confirmed"], is_confirmed)
 
 	def test_claims_of_a_truncated_answer_are_checked(self):
 		result = self.run_agent(text("I created the todo. Then I", finish_reason="length"))
