@@ -1,7 +1,7 @@
 """Turns a run that a person marks as good or bad into an eval case: the agent must repeat it, or must not."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import frappe
@@ -25,6 +25,8 @@ from huf.ai.tools.taint import find_origins
 
 CASE = "Agent Eval Case"
 ENDED = ("Success", "Stopped", "Failed")
+MADE = (CallStatus.SUCCESS, CallStatus.FAILED, CallStatus.UNKNOWN)
+"""Statuses of calls that were made."""
 SAME = "Does the answer say in substance the same as this one: {answer}"
 NOTED = "A person found fault with an earlier answer to this: {note} Is that fault fixed?"
 MAX_NOTE_CHARS = 1000
@@ -123,8 +125,10 @@ def read_run_mail(run) -> str | None:
 
 
 def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
-	"""Results of external tools by name: an eval does not call them again."""
-	calls = [call for call in list_successful_calls(recorded) if call.effect == Effect.EXTERNAL.value]
+	"""Results of external tools by name, errors as well, in the order of the calls: an eval does not call
+	them again.
+	"""
+	calls = [call for call in list_calls(recorded, MADE) if call.effect == Effect.EXTERNAL.value]
 	return group_pairs((call.tool, parse_result(call.result or "{}")) for call in calls)
 
 
@@ -140,7 +144,7 @@ def expect_same(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	"""Expect the same calls, and the same answer in substance if a model can judge that; else some answer."""
 	calls = [
 		{"calls": call.tool, "with": parse_result(call.arguments or "{}")}
-		for call in list_successful_calls(recorded)
+		for call in list_calls(recorded, [CallStatus.SUCCESS])
 	]
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
@@ -155,6 +159,6 @@ def expect_different(note: str) -> Iterator[dict]:
 		yield {"judge": NOTED.format(note=note)}
 
 
-def list_successful_calls(recorded: RecordedRun) -> list[Any]:
-	"""Rows of Agent Tool Call, in order."""
-	return [row for _step, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]
+def list_calls(recorded: RecordedRun, statuses: Sequence[CallStatus]) -> list[Any]:
+	"""Rows of Agent Tool Call with one of these statuses, in order."""
+	return [row for _step, row in sorted(recorded.calls.items()) if row["status"] in statuses]

@@ -3,15 +3,24 @@
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.session import acting_as
 from huf.ai.evals import pending_changes
 from huf.ai.evals.runner import RECORDED
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.tools.registry import tool
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
-from huf.tests.factories import make_file, make_model, make_user
+from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
+
+
+@tool(effect="external")
+def send_parcel(to: str) -> str:
+	"""Send a parcel to a town."""
+	if to == "Nowhere":
+		raise ToolError("There is no such town.")
+	return f"Sent to {to}."
 
 
 class TestMarking(EvalTestCase):
@@ -45,6 +54,21 @@ class TestMarking(EvalTestCase):
 		frappe.db.commit()
 		self.assertEqual(self.faults(), ["it did the same again"])
 		self.assertEqual(self.faults(model="Offline"), [])
+
+	def test_the_case_of_a_run_whose_external_call_failed_has_the_results_of_its_calls_in_their_order(self):
+		send = make_tool("Custom Function", function_path=f"{__name__}.send_parcel")
+		with ModelServer() as server:
+			self.agent = make_agent(make_model(server), (send,))
+			turns = [tool_call(send, {"to": town}) for town in ("Nowhere", "Rome")]
+			server.script(*turns, text("Sent to Rome."))
+			run = run_agent_sync(self.agent, "Send it to Nowhere, or to Rome.")
+		api.mark(run["run"], True)
+		frappe.db.commit()
+		(attempt,) = self.run_cases().results[0].attempts
+		self.assertEqual(attempt.faults, ())
+		failed, sent = (call.result for call in attempt.trace.calls)
+		self.assertIn("no such town", failed)
+		self.assertIn("Sent to Rome", sent)
 
 	def test_marking_a_run_again_updates_its_case(self):
 		first = api.mark(self.run_name, True)["case"]
