@@ -17,6 +17,7 @@ from huf.ai.receipts.language import (
 	EXISTENCE_NONE,
 	NEEDED,
 	NOT_DONE,
+	PART_OF,
 	QUOTATION,
 	find_effects,
 	split_sentences,
@@ -25,12 +26,14 @@ from huf.ai.receipts.numbers import PERCENT, follows, parse_number, read_number_
 from huf.ai.receipts.times import (
 	CERTAIN_DATE,
 	CLOCK,
+	CLOCK_RANGE,
 	DATE,
 	DURATION,
 	parse_date,
 	read_clock_times,
 	read_durations,
 )
+from huf.ai.receipts.words import NUMBER_WORDS
 from huf.ai.storage.recorded_run import read_opening
 
 MAX_CLAIMS = 100
@@ -176,11 +179,23 @@ def remove_quotations(sentence: str, evidence: Evidence) -> str:
 def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
 	"""Whether a sentence states numbers or unknown dates, and those that nothing proves."""
 	dates = [found[0] for found in DATE.finditer(sentence) if is_unknown_date(found[0], evidence)]
-	found = find_numbers(remove_times(NEEDED.sub(" ", sentence), evidence))
+	counted = remove_tried(NEEDED.sub(" ", sentence), evidence)
+	found = find_numbers(remove_times(counted, evidence))
 	stated = list(islice(found, MAX_NUMBERS))
 	is_intention = NOT_DONE.search(sentence) or ASKED_FOR.search(sentence)
 	intended = evidence.intended_numbers if is_intention else set()
 	return bool(dates or stated), dates + list(find_unproven(stated, evidence, intended))
+
+
+def remove_tried(sentence: str, evidence: Evidence) -> str:
+	"""Without "of the two", if so many writes were tried, whatever came of them."""
+
+	def replace_part(found: re.Match) -> str:
+		written = found[1].lower()
+		number = NUMBER_WORDS.get(written) or float(written)
+		return " " if number == evidence.tried_writes else found[0]
+
+	return PART_OF.sub(replace_part, sentence)
 
 
 def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
@@ -213,7 +228,11 @@ def remove_times(sentence: str, evidence: Evidence) -> str:
 		((number, minutes),) = read_durations(found[0])
 		return " " if any(round(span / minutes, 1) == number for span in evidence.spans) else found[0]
 
-	sentence = CLOCK.sub(replace_clock, DATE.sub(replace_date, sentence))
+	def replace_beginning(found: re.Match) -> str:
+		return " " if (int(found[1]) % 12, 0) in evidence.clock_times else found[0]
+
+	sentence = CLOCK_RANGE.sub(replace_beginning, DATE.sub(replace_date, sentence))
+	sentence = CLOCK.sub(replace_clock, sentence)
 	return DURATION.sub(replace_duration, sentence)
 
 

@@ -135,8 +135,12 @@ class Evidence:
 		return [call for call in self.read_earlier() if call.is_write and call.is_success]
 
 	@cached_property
+	def tried_writes(self) -> int:
+		return sum(call.is_write for call in self.calls)
+
+	@property
 	def has_tried_write(self) -> bool:
-		return any(call.is_write for call in self.calls)
+		return self.tried_writes > 0
 
 	@cached_property
 	def text(self) -> str:
@@ -192,7 +196,7 @@ class Evidence:
 	@cached_property
 	def intended_numbers(self) -> set[float]:
 		"""What was asked for, and how many writes were tried: for sentences that say what was not done."""
-		return self.given_numbers | {float(sum(call.is_write for call in self.calls))}
+		return self.given_numbers | {float(self.tried_writes)}
 
 	@cached_property
 	def known_prompt(self) -> str:

@@ -183,6 +183,12 @@ NEEDED = re.compile(
 	re.IGNORECASE,
 )
 """How many things the author needs: no fact of the site."""
+PART_OF = re.compile(
+	r"\b(?:of|out of|von|der|de|z|ze) (?:(?:the|den|las|los|těch) )?"
+	rf"(\d+|{'|'.join(NUMBER_WORDS)})\b(?![.,:]\d)",
+	re.IGNORECASE,
+)
+"""Of how many things it speaks: "one of the two"."""
 
 
 @cache

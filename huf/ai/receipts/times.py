@@ -19,6 +19,12 @@ CLOCK = re.compile(
 	r"|(?<![\d:.,])(\d{1,2})(?:\.(\d\d))?\s?(?:[ap]\.?m\b\.?|Uhr\b|hodin\b|h\b)",
 	re.IGNORECASE,
 )
+CLOCK_RANGE = re.compile(
+	r"(?<![\d:.,])(\d{1,2})\s?(?:to|until|till|bis|a|hasta|do|až|[-–])\s?(?:las\s)?"
+	r"(?=\d{1,2}:\d\d|\d{1,2}\s?(?:[ap]\.?m\b|Uhr\b|hodin\b|h\b))",
+	re.IGNORECASE,
+)
+"""The hour at which a range of times begins, as in 3 to 4:30 pm, up to the time at which it ends."""
 DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 TO = r"\s*(?:[-–,]|to|and|bis|und|al|y|až|a)\s*(?:el\s+)?"
 DATE = re.compile(

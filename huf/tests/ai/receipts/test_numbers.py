@@ -51,6 +51,7 @@ months | Sales rose by 20% from 15,000 in September to 18,000, and then fell by 
 months | In total we sold 46,500, on average 15,500.
 event | The review is on 1 December from 2 pm to 3:30 pm (90 minutes, 1.5 hours).
 event | Der Termin ist am 1. Dezember von 14:00 bis 15:30 Uhr und dauert 90 Minuten.
+event | It takes place from 2 to 3:30 pm. Von 14 bis 15:30 Uhr. De 14 a 15:30. Schůzka je od 14 do 15:30.
 login | Anna last used it yesterday at 5:42 pm. Petr: zuletzt um 17:42 Uhr.
 item | The pump costs €49.90 net, that is €59.88 including 20% VAT.
 item | There are 140 in stock, 90 above the reorder level of 50.
@@ -77,6 +78,7 @@ leads | There are 31 leads, 33 with the latest.
 leads | The conversion rate is 33%.
 leads | 70% of the leads are open.
 event | The review is on 1 December at 16:30.
+event | It takes place from 1 to 3:30 pm.
 event | It lasts 4 hours.
 login | Anna last used it at 9:15 am.
 item | The pump costs €58.90 including 20% VAT.
@@ -112,6 +114,22 @@ class TestNumbers(unittest.TestCase):
 			("I created the order with nine items.", False),
 		):
 			(claim,) = check_answer(answer, Evidence((write,)))
+			self.assertEqual(claim.is_confirmed, is_confirmed, answer)
+
+	def test_an_answer_may_say_of_how_many_tried_writes_some_succeeded(self):
+		made = CallEvidence("a", "create_todo", "write", True, {}, {"name": "T"}, (("ToDo", "T", "create"),))
+		failed = CallEvidence("b", "create_todo", "write", False, {}, {"error": "No permission"})
+		for answer, is_confirmed in (
+			("1 of 2 todos was created.", True),
+			("I created one of the two todos.", True),
+			("Eine von zwei Aufgaben wurde angelegt.", True),
+			("Una de las dos tareas se creó.", True),
+			("Jeden ze dvou úkolů byl vytvořen.", True),
+			("I created two todos.", False),
+			("I created two of the two todos.", False),
+			("I created one of three todos.", False),
+		):
+			(claim,) = check_answer(answer, Evidence((made, failed)))
 			self.assertEqual(claim.is_confirmed, is_confirmed, answer)
 
 	def test_a_calculation_with_numbers_of_the_prompt_needs_no_call(self):
