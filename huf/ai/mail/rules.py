@@ -14,6 +14,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.core.trigger_types import ConditionResult
+from huf.ai.mail.compose import to_ascii_domains
 from huf.ai.mail.message import MailMessage
 
 POSITION_STEP = 10
@@ -101,8 +102,8 @@ def check_sender(message: MailMessage, wanted: str) -> Iterator[ConditionResult]
 
 def check_domain(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:
 	domain = message.sender.rpartition("@")[2]
-	is_same = bool(domain) and domain == wanted.strip().lower().removeprefix("@")
-	yield ConditionResult(f"sender's domain is {wanted}", is_same, domain)
+	known = to_ascii_domains(f"@{wanted.strip().lower().removeprefix('@')}").removeprefix("@")
+	yield ConditionResult(f"sender's domain is {wanted}", bool(domain) and domain == known, domain)
 
 
 def check_subject(message: MailMessage, wanted: str) -> Iterator[ConditionResult]:

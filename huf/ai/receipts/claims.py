@@ -188,7 +188,7 @@ def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
 
 
 def remove_tried(sentence: str, evidence: Evidence) -> str:
-	"""Without "of the two", if so many writes were tried, whatever came of them."""
+	"""Without "of the two" where two writes were tried, whether or not they succeeded."""
 
 	def replace_part(found: re.Match) -> str:
 		written = found[1].lower()

@@ -74,6 +74,11 @@ class TestConditions(unittest.TestCase):
 		for other in ("nna@customer.example", "anna@customer.example.org", "anna"):
 			self.assertFalse(fits({"sender_email": other}))
 
+	def test_sender_domain_may_have_any_letters(self):
+		headers = {"From": "Jan <jan@müller.example>"}
+		self.assertTrue(try_rule(Rule("r", {"sender_domain": "Müller.example"}), mail(**headers)).fits)
+		self.assertFalse(try_rule(Rule("r", {"sender_domain": "muller.example"}), mail(**headers)).fits)
+
 	def test_sender_domain_matches_the_whole_domain(self):
 		self.assertTrue(fits({"sender_domain": "customer.example"}))
 		for other in ("example", "sub.customer.example", "ustomer.example"):
