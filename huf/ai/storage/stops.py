@@ -108,13 +108,15 @@ def remove_stop(name: str) -> bool:
 
 
 def rename_target(doctype: str, old: str, new: str) -> None:
-	"""Let active stops cover their target under its new name. Does not commit."""
+	"""Let stops, also released ones, name their target by its new name. Does not commit."""
 	scopes = [scope for scope, each in TARGETS.items() if each == doctype]
-	stops = lock_switch() if scopes else []
+	if not scopes:
+		return
+	frappe.db.set_value(STOP, {"scope": ["in", scopes], "target": old}, "target", new, update_modified=False)
+	stops = lock_switch()
 	renamed = [stop for stop in stops if stop["scope"] in scopes and stop["target"] == old]
 	for stop in renamed:
 		stop["target"] = new
-		update_row(STOP, stop["name"], {"target": new})
 	if renamed:
 		write_switch(stops)
 

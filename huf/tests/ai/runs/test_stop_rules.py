@@ -15,7 +15,7 @@ from huf.ai.storage.stops import describe_stop, read_stops
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.doctypes import EDITOR, ORDER, make_doctypes, make_order
-from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops, unique
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
 
@@ -60,6 +60,15 @@ class TestStopRules(SiteTestCase):
 		release(stop["name"])
 		self.assertIsNone(apply_stop_rules(agent))
 		self.assertEqual(self.run_as_user(agent, text("Hello."))["status"], "Success")
+
+	def test_an_agent_renamed_after_its_release_counts_from_the_release(self):
+		agent = self.make(stop_after_failures=1)
+		self.run_as_user(agent, error(400, "broken"))
+		release(self.stop_of(agent)["name"])
+		renamed = unique("Renamed")
+		frappe.rename_doc("Agent", agent, renamed, force=True)
+		frappe.db.commit()
+		self.assertIsNone(apply_stop_rules(renamed))
 
 	def test_spending_stops_the_agent(self):
 		agent = self.make(stop_after_cost=0.000001)
