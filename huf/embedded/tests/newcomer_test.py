@@ -61,7 +61,7 @@ class TestNewcomer(PageTestCase):
 			mouse.write(by("field-trigger_name"), "Every morning")
 			mouse.write(by("field-prompt"), "List the todos")
 			mouse.choose(by("field-run_as"), ADMIN)
-			mouse.click(by("create"))
+			mouse.click(by("save"))
 			page.locator("[data-testid=trigger][data-enabled=true]").wait_for()
 
 			mouse.click(by("fire"))

@@ -16,7 +16,7 @@ class TestTriggersPage(PageTestCase):
 		with self.open_page(PAGE) as page:
 			begin_trigger(page, "Count users", "Manual")
 			page.get_by_test_id("field-prompt").fill("How many users are there?")
-			page.get_by_test_id("create").click()
+			page.get_by_test_id("save").click()
 			page.get_by_test_id("events-empty").wait_for()
 
 			page.get_by_test_id("fire").click()
@@ -47,7 +47,7 @@ class TestTriggersPage(PageTestCase):
 			page.get_by_test_id("field-run_as").fill("Guest")
 			page.get_by_test_id("link-choice").first.wait_for()
 			page.keyboard.press("Escape")
-			page.get_by_test_id("create").click()
+			page.get_by_test_id("save").click()
 			page.get_by_test_id("events-empty").wait_for()
 		stored = self.call("/api/resource/Agent%20Trigger/By%20keyboard")["data"]
 		self.assertEqual((stored["agent"], stored["run_as"]), (AGENT, ADMIN))
@@ -179,14 +179,14 @@ class TestTriggersPage(PageTestCase):
 			page.get_by_test_id("plan-cron").click()
 			page.get_by_test_id("field-cron").fill("at nine")
 			page.get_by_text("It takes five fields").wait_for()
-			page.get_by_test_id("create").click()
+			page.get_by_test_id("save").click()
 			self.assertIn("It takes five fields", page.get_by_test_id("error").inner_text())
 
 			page.reload()
 			self.assertEqual(page.get_by_test_id("field-cron").input_value(), "at nine")
 			page.get_by_test_id("field-cron").fill("0 9 * * 1-5")
 			page.get_by_test_id("coming").wait_for()
-			page.get_by_test_id("create").click()
+			page.get_by_test_id("save").click()
 			page.get_by_test_id("view-settings").click()
 			self.assertEqual(page.get_by_test_id("field-cron").input_value(), "0 9 * * 1-5")
 

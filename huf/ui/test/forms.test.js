@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextTick } from "vue";
+import { effectScope, nextTick } from "vue";
 import { useRecordForm } from "../src/records/useRecordForm.ts";
+import { notices } from "../src/state/notices.ts";
 import { useTriggerForm } from "../src/triggers/useTriggerForm.ts";
 
 const META = {
@@ -91,7 +92,7 @@ test("what is typed while a trigger is saved stays, and the rest is as the site 
 	context.mock.method(globalThis, "fetch", () => new Promise((resolve) => (answer = resolve)));
 	const stored = { name: "T", trigger_name: "T", trigger_type: "Webhook", agent: "A", webhook_secret: "***", modified: "1" };
 	const editor = useTriggerForm();
-	editor.open(stored);
+	editor.show(stored);
 	Object.assign(editor.form.values, { prompt: "First", webhook_secret: "new" });
 	const saving = editor.save();
 	editor.form.values.condition = "doc.total";
@@ -100,7 +101,7 @@ test("what is typed while a trigger is saved stays, and the rest is as the site 
 	await nextTick();
 	const { prompt, condition, webhook_slug, webhook_secret } = editor.form.values;
 	assert.deepEqual([prompt, condition, webhook_slug, webhook_secret], ["First", "doc.total", "t", ""]);
-	assert.equal(editor.isDirty.value, true);
+	assert.equal(editor.isDirty, true);
 });
 
 test("a trigger that was left while it was saved is not shown in the place of another", async (context) => {
@@ -108,11 +109,56 @@ test("a trigger that was left while it was saved is not shown in the place of an
 	context.mock.method(globalThis, "fetch", () => new Promise((resolve) => (answer = resolve)));
 	const stored = { trigger_type: "Manual", agent: "A", modified: "1" };
 	const editor = useTriggerForm();
-	editor.open({ ...stored, name: "T", trigger_name: "T" });
+	editor.show({ ...stored, name: "T", trigger_name: "T" });
 	editor.form.values.prompt = "New";
 	const saving = editor.save();
-	editor.open({ ...stored, name: "U", trigger_name: "U" });
+	editor.show({ ...stored, name: "U", trigger_name: "U" });
 	answer(Response.json({ data: { ...stored, name: "T", trigger_name: "T", prompt: "New" } }));
 	await saving;
 	assert.equal(editor.form.name, "U");
+});
+
+const TRIGGER = { name: "T", trigger_name: "T", trigger_type: "Manual", agent: "A", modified: "1" };
+
+test("a change from outside arrives in the fields that were left alone, and is what discarding returns to", async () => {
+	const editor = useTriggerForm();
+	editor.show(TRIGGER);
+	editor.form.values.prompt = "Mine";
+	editor.follow({ ...TRIGGER, agent: "B", modified: "2" });
+	assert.deepEqual([editor.form.values.prompt, editor.form.values.agent, editor.form.since], ["Mine", "B", "1"]);
+	editor.discard();
+	assert.deepEqual([editor.form.values.prompt, editor.form.values.agent, editor.form.since], ["", "B", "2"]);
+});
+
+test("after a conflict, one's own changes are saved over the version that caused it", async (context) => {
+	const sent = [];
+	const theirs = { ...TRIGGER, agent: "B", modified: "2" };
+	context.mock.method(globalThis, "fetch", async (_, { method, body }) => {
+		if (method === "GET") return Response.json({ data: theirs });
+		sent.push(JSON.parse(body));
+		return Response.json({ data: { ...theirs, prompt: "Mine", modified: "3" } }, { status: sent.length === 1 ? 417 : 200 });
+	});
+	const editor = useTriggerForm();
+	editor.show(TRIGGER);
+	editor.form.values.prompt = "Mine";
+	assert.equal(await editor.save(), null);
+	assert.equal(editor.form.conflict.modified, "2");
+	editor.keepMine();
+	assert.equal(await editor.save(), "T");
+	assert.deepEqual(sent, [{ prompt: "Mine", modified: "1" }, { prompt: "Mine", modified: "2" }]);
+	assert.deepEqual([editor.form.conflict, editor.isDirty, editor.form.values.agent], [null, false, "B"]);
+});
+
+test("a record that could not be saved after its page was left is reported", async (context) => {
+	const site = openSite(context);
+	const scope = effectScope();
+	const editor = scope.run(() => useRecordForm("Shop"));
+	await editor.open("A");
+	editor.form.values.title = "New";
+	const saving = editor.save();
+	scope.stop();
+	const before = notices.length;
+	site.answer(417);
+	assert.equal(await saving, null);
+	assert.equal(notices.length, before + 1);
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeCron, nameWeekdays } from "../src/lib/cron.ts";
 import {
-	isChanged,
 	makeSecret,
 	missingFields,
 	slugOf,
@@ -52,8 +51,8 @@ test("what a type needs is missed, and nothing else", () => {
 
 test("another type's leftovers are no change", () => {
 	const saved = valuesOf({ trigger_type: "Manual" });
-	assert.equal(isChanged({ ...saved, cron: "* * * * *" }, saved), false);
-	assert.equal(isChanged({ ...saved, prompt: "Hi" }, saved), true);
+	assert.deepEqual(toBody({ ...saved, cron: "* * * * *" }, saved), {});
+	assert.deepEqual(toBody({ ...saved, prompt: "Hi" }, saved), { prompt: "Hi" });
 });
 
 test("every type says what it waits for", () => {

@@ -4,8 +4,6 @@ import type { Attachment } from "./types/conversations.ts";
 import type { Meta, RecordAnswer, Values } from "./types/records.ts";
 import type { CheckStep } from "./types/setup.ts";
 
-export { createRecord, updateRecord } from "./resource.ts";
-
 export const PAGE_LENGTH = 50;
 
 export const fetchMeta = (doctype: string, language: string) =>

@@ -1,10 +1,9 @@
 /** Endpoints for triggers, one function each; see huf/api/trigger.py. */
 import { callGet, callPost } from "./http.ts";
-import { createRecord, readRecord, updateRecord } from "./resource.ts";
+import { readRecord } from "./resource.ts";
 import type { Values } from "./types/records.ts";
 import type { Backtest, Explanation, Trigger, TriggerEvent } from "./types/triggers.ts";
 
-const DOCTYPE = "Agent Trigger";
 export const PAGE_LENGTH = 50;
 export const EVENTS_LENGTH = 20;
 
@@ -23,7 +22,4 @@ export const explainDocument = (trigger: string, document?: string) =>
 export const backtest = (values: Values, days: number) =>
 	callPost<Backtest>("huf.api.trigger.backtest", { values, days });
 
-export const readTrigger = (name: string) => readRecord<Trigger>(DOCTYPE, name);
-export const createTrigger = (values: Values) => createRecord<Trigger>(DOCTYPE, values);
-export const updateTrigger = (name: string, values: Values) =>
-	updateRecord<Trigger>(DOCTYPE, name, values);
+export const readTrigger = (name: string) => readRecord<Trigger>("Agent Trigger", name);

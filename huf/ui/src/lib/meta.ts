@@ -143,11 +143,11 @@ export const rowOf = (fields: Field[], row: Values | null = null) => valuesOf(fi
 /** Values that may be stored in the browser: without typed passwords. */
 export function withoutSecrets(fields: Field[], tables: Meta["tables"], values: Values): Values {
 	const kept = { ...values };
-	for (const field of fields.filter(isValue)) {
+	for (const field of fields.filter(({ fieldname }) => fieldname in values)) {
 		const name = field.fieldname;
 		const kind = kindOf(field);
 		if (kind === "password" && !STARS.test(kept[name])) delete kept[name];
-		if (kind === "table") kept[name] = (kept[name] || []).map((row: Values) => withoutSecrets(tables[field.options!] || [], {}, row));
+		if (kind === "table") kept[name] = kept[name].map((row: Values) => withoutSecrets(tables[field.options!] || [], {}, row));
 	}
 	return kept;
 }
@@ -182,7 +182,7 @@ function defaultOf({ default: value, fieldtype }: Field): any {
 export const isSecretStored = (field: Field, doc: Values | null) => STARS.test(doc?.[field.fieldname] || "");
 
 /** The values to send, child rows with their names; a password that was not typed keeps the stored one. */
-export function toBody(meta: FormMeta, values: Values, saved: Values | null = null, locale = "en"): Values {
+export function toBody(meta: FormMeta, values: Values, saved?: Values | null, locale = "en"): Values {
 	const body = bodyOf(meta.fields, meta.tables, values, locale);
 	if (!saved) return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 	const before = bodyOf(meta.fields, meta.tables, saved, locale);
@@ -213,9 +213,6 @@ function fromValue(kind: FieldKind, value: any, locale: string): any {
 	if (kind === "number") return readNumber(value, locale) ?? value;
 	return kind === "moment" ? String(value).replace("T", " ") : value;
 }
-
-export const isChanged = (meta: FormMeta, values: Values, saved: Values, locale = "en") =>
-	Object.keys(toBody(meta, values, saved, locale)).length > 0;
 
 /** Required fields that are empty: checked before the request. */
 export function missingOf(meta: FormMeta, values: Values): Field[] {

@@ -47,18 +47,16 @@ export function toValues(doc: Values = {}): Values {
 const toLocal = (text: string | null) => (text ? text.slice(0, 16).replace(" ", "T") : "");
 const fromLocal = (text: string | null) => (text ? `${text.replace("T", " ")}:00` : null);
 
-/** The values to send: only the type's own fields. A blank secret keeps the stored one. */
-export function toBody(values: Values): Values {
+/** The values to send: those of the type's own fields, or of them those that differ from `saved`. A blank secret keeps the stored one. */
+export function toBody(values: Values, saved?: Values): Values {
 	const names = ["trigger_name", ...Object.keys(COMMON), ...Object.keys(OWN[values.trigger_type])];
 	const body: Values = Object.fromEntries(names.map((name) => [name, values[name] === "" ? null : values[name]]));
 	if ("starts_on" in body) body.starts_on = values.cron ? null : fromLocal(values.starts_on);
 	if (values.cron && "scheduled_interval" in body) body.scheduled_interval = null;
 	if (!body.webhook_secret) delete body.webhook_secret;
-	return body;
-}
-
-export function isChanged(values: Values, saved: Values): boolean {
-	return JSON.stringify(toBody(values)) !== JSON.stringify(toBody(saved));
+	if (!saved) return body;
+	const before = toBody(saved);
+	return Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== before[name]));
 }
 
 /** Types that run as the user who saved the trigger, unless a user is named. */

@@ -13,5 +13,11 @@ export function useTriggerSwitch(trigger: () => Trigger | null | undefined) {
 		onSettled: () => invalidate("triggers"),
 	});
 	const isOn = computed(() => (isPending.value ? Boolean(variables.value) : trigger()?.disabled === 0));
-	return { isOn, isSwitching: isPending, turn: (isEnabled: boolean) => mutateAsync(isEnabled).catch(showError) };
+	/** -> what the site has stored; null if it refused */
+	const turn = (isEnabled: boolean) =>
+		mutateAsync(isEnabled).catch((error) => {
+			showError(error);
+			return null;
+		});
+	return { isOn, isSwitching: isPending, turn };
 }
