@@ -24,7 +24,8 @@ function openSite(context) {
 	context.mock.method(globalThis, "fetch", async (url, { method }) => {
 		const { pathname, searchParams } = new URL(url, "http://site");
 		if (pathname.endsWith("get_meta")) return Response.json({ message: META });
-		if (pathname.endsWith("get_record")) return Response.json({ message: { doc: records[searchParams.get("name")], can, files: [] } });
+		const doc = records[searchParams.get("name")];
+		if (pathname.endsWith("get_record")) return Response.json(doc ? { message: { doc, can, files: [] } } : {}, { status: doc ? 200 : 404 });
 		assert.equal(method, "PUT");
 		return new Promise((resolve) => (site.answer = (status = 200) => resolve(Response.json({ data: { name: "A", modified: "2" } }, { status }))));
 	});
@@ -45,6 +46,24 @@ for (const status of [200, 417]) {
 		assert.equal(editor.form.problem, null);
 	});
 }
+
+test("the form of a record is not ready while another is wanted, also if that cannot be loaded", async (context) => {
+	const site = openSite(context);
+	const editor = useRecordForm("Shop");
+	assert.equal(editor.form.isReady, false);
+	await editor.open("A");
+	assert.equal(editor.isShown("A"), true);
+	const opening = editor.open("missing");
+	assert.equal(editor.form.isReady, false);
+	await opening;
+	assert.deepEqual([editor.form.isReady, editor.form.loadError !== null], [false, true]);
+	await editor.open("B");
+	editor.form.values.title = "New";
+	const saving = editor.save();
+	site.answer();
+	await saving;
+	assert.equal(editor.isShown("A"), true);
+});
 
 test("a number that the site would read as another is not sent", async (context) => {
 	const site = openSite(context);

@@ -20,7 +20,8 @@ export function useRecordForm(doctype: string) {
 		files: [] as Attachment[],
 		/** Where its outside content came from, as agents see it. */
 		untrusted: null as string | null,
-		isLoading: false,
+		/** The form holds the record that was opened last, not the one before. */
+		isReady: false,
 		loadError: null as ApiError | null,
 	});
 	const editor = useForm(form, {
@@ -35,6 +36,7 @@ export function useRecordForm(doctype: string) {
 		restore: (kept, saved) => restoreValues(form.meta, kept, saved),
 		take: (doc, sent) => open(doc.name, {}, sent),
 	});
+	const isShown = (name: string | null) => form.isReady && form.name === name && form.meta.name === form.doctype;
 	/** Number of the latest request: responses to earlier ones are out of date. */
 	let newest = 0;
 
@@ -42,7 +44,7 @@ export function useRecordForm(doctype: string) {
 	async function open(name: string | null, given: Values = {}, sent?: Values): Promise<boolean> {
 		const number = ++newest;
 		editor.expect(name);
-		Object.assign(form, { isLoading: true, loadError: null });
+		Object.assign(form, { isReady: sent ? form.isReady : isShown(name), loadError: null });
 		try {
 			const [meta, read] = await Promise.all([
 				readMeta(form.doctype),
@@ -50,16 +52,16 @@ export function useRecordForm(doctype: string) {
 			]);
 			if (number !== newest) return false;
 			const { doc = null, can = { write: meta.can.create }, files = [], untrusted = null } = read || {};
-			Object.assign(form, { meta, can, files, untrusted });
+			Object.assign(form, { meta, can, files, untrusted, isReady: true });
+			// A submitted document cannot be edited, only cancelled.
+			if (doc?.docstatus) form.can = { ...can, write: false };
 			editor.show(doc, given, sent);
 			return true;
 		} catch (error) {
 			if (number === newest) form.loadError = error;
 			return false;
-		} finally {
-			if (number === newest) form.isLoading = false;
 		}
 	}
 
-	return Object.assign(editor, { form, open });
+	return Object.assign(editor, { form, isShown, open });
 }
