@@ -212,6 +212,34 @@ class TestTriggersPage(PageTestCase):
 			page.wait_for_url("**/huf/triggers")
 			self.assertEqual(item.count(), 0)
 
+	def test_document_chosen_for_one_trigger_is_not_taken_for_the_next(self):
+		todo = self.make("ToDo", description="Water the plants")["name"]
+		for name in ("First", "Second"):
+			values = {
+				"agent": AGENT,
+				"trigger_type": "Doc Event",
+				"reference_doctype": "ToDo",
+				"run_as": ADMIN,
+			}
+			self.make("Agent Trigger", trigger_name=name, doc_event="on_trash", **values)
+		with self.open_page("/huf/triggers/First") as page:
+			page.get_by_test_id("trigger").wait_for()
+			page.keyboard.press("Control+k")
+			page.get_by_test_id("palette-text").fill("Second")
+			page.get_by_test_id("palette-entry").filter(has_text="Second").click()
+			page.locator("[data-testid=trigger][data-name=Second]").wait_for()
+			page.go_back()
+			page.locator("[data-testid=trigger][data-name=First]").wait_for()
+			page.get_by_test_id("fire").click()
+			field = page.get_by_test_id("fire-document")
+			field.fill(todo)
+			page.get_by_test_id("link-choice").first.click()
+			page.get_by_role("button", name="Cancel").click()
+			page.go_forward()
+			page.locator("[data-testid=trigger][data-name=Second]").wait_for()
+			page.get_by_test_id("fire").click()
+			self.assertEqual(field.input_value(), "")
+
 	def test_trigger_names_with_special_characters_have_working_urls(self):
 		for name in ("new", "Mail in/out", "50% off? #1 & more", "Ünïted.v2"):
 			values = {"trigger_name": name, "agent": AGENT, "trigger_type": "Manual"}
