@@ -17,6 +17,30 @@ class TestProfilePage(PageTestCase):
 			page.get_by_test_id("change-password").click()
 			page.get_by_test_id("error").get_by_text("too easy to guess").wait_for()
 
+	def test_what_is_typed_while_the_profile_is_saved_stays(self):
+		held = []
+		with self.open_page("/huf/profile") as page:
+			page.route("**/*save_profile*", lambda route: held.append(route))
+			page.get_by_test_id("first-name").fill("Petra")
+			with page.expect_request("**/*save_profile*"):
+				page.get_by_test_id("save-profile").click()
+			page.get_by_test_id("last-name").fill("Later")
+			self.assertTrue(page.get_by_test_id("save-profile").is_disabled())
+			held[0].continue_()
+			page.get_by_test_id("profile-done").wait_for()
+			self.assertEqual(page.get_by_test_id("first-name").input_value(), "Petra")
+			self.assertEqual(page.get_by_test_id("last-name").input_value(), "Later")
+
+	def test_a_profile_that_could_not_be_loaded_can_be_loaded_again(self):
+		with self.open_page("/huf/help/mcp") as page:
+			page.route("**/*get_profile*", lambda route: route.abort())
+			page.goto("/huf/profile")
+			page.get_by_test_id("retry").wait_for()
+			page.unroute("**/*get_profile*")
+			page.get_by_test_id("retry").click()
+			page.get_by_test_id("first-name").wait_for()
+			self.assertEqual(page.get_by_test_id("retry").count(), 0)
+
 	def test_other_sessions_are_ended(self):
 		self.add_user("roaming@office.example", "Huf User")
 		self.server.login(PASSWORD, "roaming@office.example")
