@@ -13,7 +13,7 @@ export interface Day {
 	unpriced: number;
 }
 
-export interface Home {
+interface Home {
 	days: Day[];
 	running: Run[];
 	results: Run[];

@@ -6,8 +6,7 @@ import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingMail } from 
 const CALL = "huf.api.mail.";
 export const PAGE_LENGTH = 50;
 
-export const fetchMails = (filters: { status?: string }, start = 0) =>
-	callGet<Mail[]>(`${CALL}get_mails`, { ...filters, start, limit: PAGE_LENGTH });
+export const fetchMails = (start: number) => callGet<Mail[]>(`${CALL}get_mails`, { start, limit: PAGE_LENGTH });
 export const fetchMail = (name: string) => callGet<MailStory>(`${CALL}get_mail`, { name });
 export const fetchRules = () => callGet<MailRule[]>(`${CALL}get_rules`);
 /** `values`: the rule as the form shows it, perhaps unsaved. */

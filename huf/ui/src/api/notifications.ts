@@ -1,7 +1,7 @@
 /** Endpoints for the user's notifications, one function each. */
 import { callGet, callPost } from "./http.ts";
 
-export interface Notification {
+interface Notification {
 	name: string;
 	subject: string;
 	email_content: string | null;

@@ -3,7 +3,7 @@ import { callPost } from "./http.ts";
 import type { OpenapiImported, OpenapiPreview } from "./types/agents.ts";
 
 /** Where the document comes from, `url` or `content`, and how its tools are called. */
-export interface OpenapiSource {
+interface OpenapiSource {
 	url: string;
 	content: string;
 	base_url: string;
@@ -11,7 +11,7 @@ export interface OpenapiSource {
 	allow_private: boolean;
 }
 
-export interface OpenapiChoice {
+interface OpenapiChoice {
 	operations: string[];
 	digest: string;
 	headers: Record<string, string>;

@@ -16,7 +16,7 @@ export const saveProfile = (profile: object) => callPost<Profile>("huf.api.profi
 export const changePassword = (old_password: string, new_password: string) =>
 	callPost("huf.api.profile.change_password", { old_password, new_password });
 
-export interface Session {
+interface Session {
 	id: string;
 	last_used: string;
 	address: string | null;

@@ -2,14 +2,14 @@
 import { callGet } from "./http.ts";
 import type { CheckStep } from "./types/setup.ts";
 
-export interface McpServer {
+interface McpServer {
 	/** "" for the server at /mcp */
 	slug: string;
 	name: string;
 	url: string;
 }
 /** Recent requests of a user's MCP client, without their contents. */
-export interface McpRequest {
+interface McpRequest {
 	at: string;
 	method: string;
 	/** of HTTP */
@@ -18,7 +18,7 @@ export interface McpRequest {
 	code: number | null;
 	is_error: boolean;
 }
-export interface McpDiagnosis {
+interface McpDiagnosis {
 	steps: CheckStep[];
 	/** oldest first */
 	requests: McpRequest[];

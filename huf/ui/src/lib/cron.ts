@@ -3,7 +3,7 @@
 const NUMBER = /^\d{1,2}$/;
 
 /** A text `cron.<key>` with its values. */
-export interface CronWords {
+interface CronWords {
 	key: string;
 	minutes?: number;
 	minute?: string;

@@ -1,7 +1,7 @@
 /** How an agent's turn ended, as the page describes it. */
 import type { AgentTurn } from "./turns.ts";
 
-export interface Ending {
+interface Ending {
 	kind: "failed" | "stopped" | "cancelled" | null;
 	/** Key of the reason, below "stop.". */
 	reason: string;

@@ -1,6 +1,6 @@
 /** A line diff of two texts. Pure. */
 
-export interface DiffLine {
+interface DiffLine {
 	kind: "same" | "add" | "remove";
 	text: string;
 }

@@ -120,7 +120,7 @@ export const needsRichText = (text: string) => /```\s*\w|~~~\s*\w|\$[^$]+\$|\\[(
 const OPEN_BLOCKS = 2;
 
 /** The cache between two renderings of one growing text. `html`: a block's raw markdown -> its finished HTML. */
-export interface MarkdownCache {
+interface MarkdownCache {
 	html: Map<string, string>;
 	text: string;
 	end: number;

@@ -9,7 +9,7 @@ import { formatValue } from "./format.ts";
 import { readNumber } from "./numbers.ts";
 
 /** The part of a meta that a form needs. */
-export type FormMeta = Pick<Meta, "fields" | "tables">;
+type FormMeta = Pick<Meta, "fields" | "tables">;
 
 export interface Section {
 	key: string;
@@ -30,7 +30,7 @@ const NUMBERS = ["Int", "Long Int", "Float", "Currency", "Percent", "Rating", "D
 const STARS = /^\*+$/;
 
 /** fieldtype -> the kind of form field; others are a line of text */
-export type FieldKind =
+type FieldKind =
 	| "table"
 	| "number"
 	| "long"

@@ -4,7 +4,7 @@
  * standard asks.
  */
 
-export interface SseMessage {
+interface SseMessage {
 	id: string;
 	event: string;
 	data: string;

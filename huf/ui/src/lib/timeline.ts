@@ -6,7 +6,7 @@ import { millisOf } from "./moments.ts";
 const MIN_RUNNING_PERCENT = 6;
 
 /** One call as a bar: `from` and `to` in ms since 1970, `left` and `width` in percent. */
-export interface TimelineRow {
+interface TimelineRow {
 	kind: "model" | "tool";
 	key: string;
 	call: ModelCall | ToolCall;
@@ -17,7 +17,7 @@ export interface TimelineRow {
 	width: number;
 }
 
-export interface Advice {
+interface Advice {
 	tone: "danger" | "neutral";
 	key: string;
 	detail?: string | null;

@@ -18,7 +18,7 @@ export interface TextPart {
 }
 
 /** A model's reasoning, if it returns any. */
-export interface ReasoningPart {
+interface ReasoningPart {
 	type: "reasoning";
 	step: number | null | undefined;
 	text: string;
@@ -66,7 +66,7 @@ export interface UserTurn extends Places {
 	isQueued: boolean;
 }
 
-export interface NoteTurn extends Places {
+interface NoteTurn extends Places {
 	key: string;
 	role: "note";
 	text: string;

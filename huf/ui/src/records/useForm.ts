@@ -17,7 +17,7 @@ const SAVED_MS = 2500;
 type Named = Pick<Field, "fieldname" | "label">;
 
 /** What the form of one DocType knows about its fields. */
-export interface FormKind {
+interface FormKind {
 	/** The form's values of a stored record, or of a new one. */
 	toValues: (doc: Values | null) => Values;
 	/** The values to send: all, or those that differ from `saved`. */
@@ -54,7 +54,7 @@ export const blankForm = (doctype: string) => ({
 	conflict: null as Values | null,
 });
 
-export type Form = ReturnType<typeof blankForm>;
+type Form = ReturnType<typeof blankForm>;
 export type Editor = ReturnType<typeof useForm>;
 
 /** `form`: reactive, made by `blankForm`. */

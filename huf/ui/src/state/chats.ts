@@ -22,7 +22,7 @@ export interface LiveRun {
 	isElsewhere?: boolean;
 }
 
-export interface Problem {
+interface Problem {
 	error: ApiError;
 	kind?: string;
 	/** Whether the run has begun: the message is on the site. */

@@ -2,7 +2,7 @@
 
 import type { Limits } from "../lib/attachments.ts";
 
-export interface Boot {
+interface Boot {
 	csrf_token: string;
 	user: string;
 	full_name: string;

@@ -58,7 +58,7 @@ export interface Difference {
 export type DraftStatus = "Pending" | "Approved" | "Applied" | "Rejected" | "Failed" | "Expired";
 
 /** Why a call needs a person: where untrusted content came from, and what it may have decided. */
-export interface Concern {
+interface Concern {
 	origins: string[];
 	values: { parameter: string; value: string; origin: string | null }[];
 }
