@@ -18,7 +18,7 @@ export interface ReplyFields {
 	text: string;
 	subject: string;
 	to: string;
-	/** Of the draft that was edited; refused if it has changed since. */
+	/** The version of the draft that was edited; refused if the draft has changed since. */
 	modified: string;
 }
 export const saveDraft = (name: string, fields: ReplyFields) =>

@@ -1,7 +1,7 @@
 /** Rows as CSV for spreadsheets. */
 import { hasComma, showNumber } from "./numbers.ts";
 
-/** Beginnings that a spreadsheet takes for a formula, unless all of it is a negative amount such as -1.234,50 €. */
+/** Text that a spreadsheet would take for a formula; a negative amount such as -1.234,50 € is none. */
 const FORMULA = /^(?:[=+@\t\r]|-(?!\d[\d.,'\s]*[%€$£]?$))/;
 
 /** Numbers stay numbers; text that begins like a formula gets an apostrophe in front. */

@@ -40,7 +40,7 @@ export function formatValue(value: unknown, fieldtype = "", locale = "en"): stri
 	return new Intl.NumberFormat(locale, { ...unit, ...digits }).format(value);
 }
 
-/** Neither moved by summer time nor corrected: 30 February, which an agent may have written, stays as it is. */
+/** Keeps the wall-clock time, and shows an impossible date that an agent may have written, such as 30 February, unchanged. */
 function formatMoment(text: string, style: Intl.DateTimeFormatOptions, locale: string): string {
 	const iso = `${text.length > 10 ? text.replace(" ", "T") : `${text}T00:00:00`}.000Z`;
 	const moment = new Date(iso);

@@ -110,7 +110,7 @@ function addStoredResult(turn: AgentTurn, message: StoredResult): void {
 	part.effect = part.effect || message.effect || null;
 }
 
-/** Of a call whose run has been deleted, only the result tells; of one that was blanked too, nothing does. */
+/** If the run has been deleted, only the result shows whether the call failed; if that was blanked too, nothing does. */
 function statusOf({ ok, content }: StoredResult): ToolPart["status"] {
 	if (typeof ok === "boolean") return ok ? "done" : "failed";
 	if (content === undefined || content === null) return "unknown";

@@ -48,7 +48,7 @@ export interface ToolPart {
 export type Part = TextPart | ReasoningPart | ToolPart;
 
 export interface UserTurn extends Places {
-	/** Of a message sent from here also its idempotency key: the site takes it once, however often it is sent. */
+	/** For a message sent from here, also its idempotency key: the site accepts it once, however often it is sent. */
 	key: string;
 	role: "user";
 	run: string | null;

@@ -1,4 +1,4 @@
-/** Attachments of unsent messages, by the name of the draft. They are uploaded at once and remembered like its text. */
+/** Attachments of unsent messages, by the name of the draft. They are uploaded at once and stored in this browser like its text. */
 import { reactive } from "vue";
 import { deleteRecord, readRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";

@@ -223,7 +223,7 @@ export async function branchOff(chat: Chat, run: string): Promise<Chat> {
 	return branch;
 }
 
-/** Whether the run of a message of this user works or waits for a person. */
+/** Whether the run that answers this user's message is in progress or waits for a person. */
 export const isUnderWay = (chat: Chat, { run, author }: UserTurn): boolean =>
 	!author && Boolean(run) && [chat.ongoing, chat.waiting].includes(run);
 

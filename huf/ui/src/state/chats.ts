@@ -33,7 +33,7 @@ export interface Chat {
 	conversation: string | null;
 	title: string;
 	agent: string;
-	/** What is being written, see unsent.ts. */
+	/** The text in the message field; see unsent.ts. */
 	text: string;
 	turns: Turn[];
 	phase: "idle" | "loading" | "running" | "stopping";
@@ -45,7 +45,7 @@ export interface Chat {
 	olderError: ApiError | null;
 	drafts: Draft[];
 	mayWrite: boolean;
-	/** In another user's chat, an edited message begins a chat of one's own. */
+	/** If false, the chat is another user's, and editing a message starts a new chat of this user. */
 	mayShare: boolean;
 	problem: Problem | null;
 	live: LiveRun | null;
@@ -105,7 +105,7 @@ function createChat(conversation: string | null): Chat {
 
 const unlisted = (conversation: string) => `unlisted:${conversation}`;
 
-/** Whether it is a version that is not listed yet; over a reload too, because its message may be sent after it. */
+/** Whether it is a version that is not listed yet. Survives a reload, because its first message may be sent after one. */
 export function markUnlisted(chat: Chat, is = true): void {
 	chat.isUnlisted = is;
 	remember(unlisted(chat.conversation!), is ? "1" : null);

@@ -29,7 +29,7 @@ export const onRunNews = (listener: (news: RunNews) => void) => listen("huf_run"
 export const onDraftNews = (listener: Listener) => listen("huf_draft", listener);
 export const onStopNews = (listener: Listener) => listen("huf_stops", listener);
 
-/** From now on, new runs of this conversation are reported too, whoever sent the message; null: of none. */
+/** Also reports new runs of this conversation, whoever sent the message; null ends that. */
 export function hearConversation(name: string | null): void {
 	if (name === openConversation) return;
 	if (connection?.connected && openConversation) connection.emit("doc_unsubscribe", CONVERSATION, openConversation);

@@ -4,7 +4,7 @@ import { boot } from "./session.ts";
 const PREFIX = "huf:";
 const OWN = `${PREFIX}${boot.user}:`;
 
-/** -> whether nothing is lost with the page */
+/** -> false if the value could not be stored and will be lost with the page */
 export function remember(name: string, value: string | null): boolean {
 	try {
 		if (value === null || value === "") localStorage.removeItem(OWN + name);

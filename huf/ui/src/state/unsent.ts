@@ -23,7 +23,7 @@ interface StoredMessage {
 export type Sent = Pick<UserTurn, "key" | "unsent">;
 
 const MESSAGE = "unsent:";
-/** What did not fit into the store: the browser asks before the page is left. */
+/** Values that could not be stored: the browser asks before the page is left. */
 const unstored = new Set<string>();
 
 function keep(name: string, value: string | null): void {
@@ -46,7 +46,7 @@ const draft = (conversation: string | null) => `draft:${place(conversation)}`;
 
 export const recallText = (conversation: string | null): string => recall(draft(conversation));
 
-/** What another page of this user has stored there stays when this page sends, or empties, its own text. */
+/** Sending or clearing this page's text keeps a different text that another page of this user has stored. */
 export function setText(chat: Chat, text: string): void {
 	const name = draft(chat.conversation);
 	if (text || recall(name) === chat.text || unstored.has(name)) keep(name, text);

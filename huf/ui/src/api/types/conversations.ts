@@ -30,7 +30,7 @@ export interface Message {
 	content: string;
 	/** Full name of another user who sent it. */
 	author?: string;
-	/** With which this user sent it from the chat page. */
+	/** Set if this user sent it from the chat page. */
 	idempotency_key?: string;
 	/** Set on the first message of a step whose model returned its reasoning. */
 	reasoning?: string;

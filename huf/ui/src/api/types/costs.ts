@@ -14,7 +14,7 @@ export interface Costs {
 	days: { day: string; runs: number; cost: number | null; unpriced: number }[];
 	groups: CostGroup[];
 	month: { spent: number; forecast: number };
-	/** Days after which runs are deleted, if that concerns the period or this month. */
+	/** Days after which runs are deleted, if this affects the period or the current month. */
 	deleted_after: number | null;
 	/** A limit of 0 is none. */
 	budgets: { scope: string; holder: string; cost_limit: number; cost: number; token_limit: number; tokens: number }[];

@@ -43,7 +43,7 @@ export interface Run {
 	models?: { provider: string; model: string; calls: number; input_tokens: number; output_tokens: number; cost: number | null }[];
 	/** Number of masked values by kind. */
 	masked?: Record<string, number>;
-	/** Where its untrusted content came from; only on a run's own page. */
+	/** Where its untrusted content came from; set on the run's own page only. */
 	untrusted?: string[];
 	steps: number;
 	attempts?: number;
@@ -58,7 +58,7 @@ export interface Run {
 	offline: boolean;
 	/** The router's decision, of a run in chat. */
 	route?: { route: string; escalated?: boolean; confidence: number; reasons?: string[] } | null;
-	/** Its contents have been deleted; only on a run's own page. */
+	/** Whether its contents have been deleted; set on the run's own page only. */
 	is_blanked?: boolean;
 }
 
