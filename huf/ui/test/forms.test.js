@@ -181,3 +181,27 @@ test("a record that could not be saved after its page was left is reported", asy
 	assert.equal(await saving, null);
 	assert.equal(notices.length, before + 1);
 });
+
+test("unsaved input is stored without secrets, restored, and no longer called restored once it is discarded", async (context) => {
+	const stored = new Map();
+	const localStorage = {
+		getItem: (key) => stored.get(key) ?? null,
+		setItem: (key, value) => stored.set(key, value),
+		removeItem: (key) => stored.delete(key),
+	};
+	Object.defineProperty(globalThis, "localStorage", { value: localStorage, configurable: true });
+	context.after(() => delete globalThis.localStorage);
+	const webhook = { ...TRIGGER, trigger_type: "Webhook", webhook_secret: "***" };
+	const before = useTriggerForm();
+	before.show(webhook);
+	Object.assign(before.form.values, { prompt: "Mine", webhook_secret: "typed" });
+	await nextTick();
+	const editor = useTriggerForm();
+	const { form } = editor;
+	editor.show({ ...webhook, agent: "B", modified: "2" });
+	assert.deepEqual([form.values.prompt, form.values.agent, form.values.webhook_secret], ["Mine", "B", ""]);
+	assert.deepEqual([form.since, form.wasRestored], ["1", true]);
+	editor.discard();
+	await nextTick();
+	assert.deepEqual([form.values.prompt, form.since, form.wasRestored, stored.size], ["", "2", false, 0]);
+});

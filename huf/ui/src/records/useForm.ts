@@ -90,7 +90,7 @@ export function useForm(form: Form, kind: FormKind) {
 		const known = Object.entries(given).filter(([name]) => name in blank && !Array.isArray(blank[name]));
 		const saved = { ...blank, ...Object.fromEntries(known) };
 		expect(doc?.name);
-		Object.assign(form, { name: doc?.name || null, doc, saved, wasRestored: false });
+		Object.assign(form, { name: doc?.name || null, doc, saved });
 		reset();
 		if (typed) return void Object.assign(form.values, typed);
 		const draft = parseJson(recall(draftName()));
@@ -110,7 +110,8 @@ export function useForm(form: Form, kind: FormKind) {
 
 	function reset(): void {
 		const since = form.doc?.modified || null;
-		Object.assign(form, { values: copy(form.saved), since, isTried: false, problem: null, conflict: null });
+		const untouched = { isTried: false, wasRestored: false, problem: null, conflict: null };
+		Object.assign(form, { values: copy(form.saved), since, ...untouched });
 	}
 
 	function discard(): void {
