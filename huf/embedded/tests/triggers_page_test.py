@@ -163,6 +163,15 @@ class TestTriggersPage(PageTestCase):
 		stored = self.call(path)["data"]
 		self.assertEqual((stored["prompt"], stored["run_as"]), ("Mine", "Administrator"))
 
+	def test_what_is_wrong_with_a_field_is_read_out_with_it(self):
+		error = "field => document.getElementById(field.getAttribute('aria-describedby')).textContent.trim()"
+		with self.open_page("/huf/new-trigger") as page:
+			page.get_by_test_id("save").click()
+			page.locator("[data-testid=field-trigger_name]:focus").wait_for()
+			for field in ("trigger_name", "reference_doctype", "agent"):
+				text = page.get_by_test_id(f"field-{field}").evaluate(error)
+				self.assertEqual(text, "This field is required.", field)
+
 	def test_schedule_shows_a_description_and_its_next_five_times(self):
 		with self.open_page(f"{PAGE[:4]}/new-trigger?type=Schedule") as page:
 			page.get_by_test_id("plan-cron").click()
