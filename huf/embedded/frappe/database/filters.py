@@ -108,12 +108,6 @@ def condition(
 	"""
 	fieldtype = field_type(one.doctype, one.field)
 	column = column or f"`{get_table_name(one.doctype)}`.`{one.field}`"
-	is_number = is_number_type(fieldtype)
-	nullable = (
-		count_nulls
-		and one.field not in NEVER_NULL
-		and (not is_number or (is_joined and one.field in STANDARD_TYPES))
-	)
 	if one.operator in PERIODS:
 		one = replace(one, operator="between", value=get_period(one.operator, one.value))
 	if one.operator == "is":
@@ -122,18 +116,28 @@ def condition(
 		return between(column, one.value, fieldtype, count_nulls)
 	if one.operator in ("in", "not in"):
 		return membership(column, one, fieldtype, count_nulls)
-	if one.value is None:
-		if count_nulls:
-			frappe.throw(
-				f"{one.field}: None is no value to compare with. Use ['is', 'not set'] or ['is', 'set']."
-			)
-		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
-	value = compared(one, fieldtype, is_number, count_nulls)
+	if one.value is not None:
+		return comparison(column, one, fieldtype, count_nulls, is_joined)
+	if count_nulls:
+		frappe.throw(
+			f"{one.field}: None is no value to compare with. Use ['is', 'not set'] or ['is', 'set']."
+		)
+	return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
+
+
+def comparison(column, one: Filter, fieldtype, is_list: bool, is_joined: bool) -> tuple[str, list]:
+	is_number = is_number_type(fieldtype)
+	may_be_null = one.field not in NEVER_NULL and (
+		not is_number or (is_joined and one.field in STANDARD_TYPES)
+	)
+	is_nullable = is_list and may_be_null
+	value = compared(one, fieldtype, is_number, is_list)
 	if one.operator in ("like", "not like"):
-		return like(column, one, value, fieldtype, nullable, count_nulls)
+		return like(column, one, value, fieldtype, is_nullable, is_list)
 	if isinstance(value, (int, float)) and not is_number:
 		column = f"CAST({column} AS REAL)"
-	if nullable and null_matches(one.operator, value, fieldtype) and not (one.operator == "=" and one.value):
+	is_equal_to_something = one.operator == "=" and one.value
+	if is_nullable and null_matches(one.operator, value, fieldtype) and not is_equal_to_something:
 		return f"({column} {one.operator} ? OR {column} IS NULL)", [value]
 	return f"{column} {one.operator} ?", [value]
 
