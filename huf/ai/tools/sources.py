@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import frappe
 
-from huf.ai.core.json_text import parse_json
+from huf.ai.core.json_text import parse_json, to_canonical_json
 from huf.ai.tools.types import KNOWLEDGE
 
 MAX_SOURCES = 50
@@ -46,7 +46,13 @@ def read_sources(result: str | None) -> list[dict]:
 		found = find_sources(parse_json(result or ""))
 	except ValueError:
 		return []
-	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MAX_SOURCES]
+	sources: dict[str, dict] = {}
+	for each in found:
+		# A result may hold anything under these keys, and thousands of documents, of which each is looked up.
+		sources[to_canonical_json([each.get(key) for key in IDENTITY])] = each
+		if len(sources) == MAX_SOURCES:
+			break
+	return list(sources.values())
 
 
 def find_sources(value: Any) -> Iterator[dict]:
@@ -62,7 +68,7 @@ def find_object_sources(value: dict) -> Iterator[dict]:
 	lists = [value[key] for key in ("sources", "results") if isinstance(value.get(key), list)]
 	if lists:
 		yield from find_sources(lists[0])
-	elif "number" in value and "position" in value:
+	elif isinstance(value.get("number"), int) and "position" in value:
 		yield {key: value[key] for key in PASSAGE if value.get(key) is not None}
 	elif is_nonempty_text(doctype) and name and isinstance(name, str | int):
 		yield from to_document_sources(doctype, [value])
@@ -75,7 +81,7 @@ def find_object_sources(value: dict) -> Iterator[dict]:
 
 
 def to_document_sources(doctype: str, rows: list[dict]) -> Iterator[dict]:
-	title_field = frappe.db.get_value("DocType", doctype, "title_field")
+	title_field = frappe.db.get_value("DocType", doctype, "title_field", cache=True)
 	for row in rows:
 		yield {
 			"doctype": doctype,

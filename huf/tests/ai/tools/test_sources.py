@@ -1,13 +1,14 @@
 """Tool results cite where they come from: documents, lists, pages, and sources that a tool names."""
 
 import json
+from unittest.mock import patch
 
 import frappe
 
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import document_tools
-from huf.ai.tools.sources import read_sources
+from huf.ai.tools.sources import MAX_SOURCES, read_sources
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -45,9 +46,21 @@ class TestSources(SiteTestCase):
 			'{"error": "x"}',
 			'{"url": 5}',
 			'{"doctype": "x", "rows": [1]}',
+			'{"number": [1], "position": 1}',
 			None,
 		):
 			self.assertEqual(read_sources(result), [], result)
+
+	def test_names_of_a_result_may_be_any_json(self):
+		rows = [{"name": ["a"]}, {"name": {"b": 1}}, {"name": ["a"]}]
+		found = read_sources(json.dumps({"doctype": "No Such DocType", "rows": rows}))
+		self.assertEqual([each["name"] for each in found], [["a"], {"b": 1}])
+
+	def test_only_the_documents_that_are_cited_are_looked_up(self):
+		result = json.dumps([{"doctype": f"No Such DocType {number}", "name": "x"} for number in range(200)])
+		with patch.object(frappe.db, "get_value", return_value=None) as look_up:
+			self.assertEqual(len(read_sources(result)), MAX_SOURCES)
+		self.assertEqual(look_up.call_count, MAX_SOURCES)
 
 	def test_run_timeline_shows_the_sources_of_each_call(self):
 		note = make("Note", title=unique("Roof"), content="x")
