@@ -1,4 +1,4 @@
-"""What a run needs of an agent. `sdk.py` makes objects of the Agents SDK of it, whose import costs 70 MB."""
+"""What a run needs of an agent. `sdk.py` converts it to the Agents SDK, whose import costs 70 MB."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -24,7 +24,7 @@ def to_sdk_agent(agent: RunnableAgent) -> Agent:
 
 
 def to_sdk_tool(tool: EffectTool) -> FunctionTool:
-	"""It keeps the attributes of EffectTool, which the loop reads of any tool."""
+	"""Keeps the attributes of EffectTool, which the loop reads from every tool."""
 	made = FunctionTool(
 		tool.name, tool.description, tool.params_json_schema, tool.on_invoke_tool, tool.strict_json_schema
 	)

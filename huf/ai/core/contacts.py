@@ -84,7 +84,7 @@ def name_model_host(provider: str | None, base: str | None) -> str:
 
 
 def list_refused(arguments: Mapping[str, Any] | None) -> list[str]:
-	"""The contacts that a call would have made which was not made, as far as its arguments name them."""
+	"""The contacts of a call that was not made, as far as its arguments name them."""
 	arguments = arguments or {}
 	hosts = [f"http {host} refused" for url in list_urls(arguments) if (host := parse_host(url))]
 	named = [arguments[name] for name in MAIL_ARGUMENTS if arguments.get(name)]

@@ -11,8 +11,8 @@ from frappe.utils.password import delete_all_passwords_for
 def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> None:
 	"""Refuse a document whose address changed while a stored secret stays.
 
-	Who may write a document may not read its secrets, and could otherwise have them sent to a server of
-	their own.
+	Users who may write a document cannot read its secrets, but could otherwise have them sent to their own
+	server.
 	"""
 	before = doc.get_doc_before_save()
 	if not before or (before.get(address_field) or "") == (doc.get(address_field) or ""):

@@ -35,7 +35,7 @@ def connect_exporters() -> None:
 
 def load_metric_readers() -> list[MetricReader]:
 	return [
-		# Some are asked for their metrics, as by Prometheus, instead of sending them.
+		# Some are scraped, as by Prometheus, instead of pushing their metrics.
 		found if isinstance(found, MetricReader) else PeriodicExportingMetricReader(found)
 		for found in load_exporters("OTEL_METRICS_EXPORTER", "opentelemetry_metrics_exporter")
 	]

@@ -107,7 +107,7 @@ def was_not_sent(error: Exception) -> bool:
 
 
 def check_accepted(answer: dict) -> dict:
-	"""The answer to a request that was to change something. Raises ToolError if the service refused it, and
+	"""The answer to a request that changes something. Raises ToolError if the service refused it, and
 	OutcomeUnknown if it failed, perhaps after the change.
 	"""
 	if answer["status"] < 400:

@@ -57,7 +57,7 @@ ROW_NAME = {
 
 
 def is_named_by_user(doctype: str) -> bool:
-	"""Whether who creates a document chooses its name."""
+	"""Whether the creator of a document chooses its name."""
 	return (frappe.get_meta(doctype).autoname or "").lower() == "prompt"
 
 

@@ -123,7 +123,7 @@ def convert_arguments(function: Callable, arguments: Mapping[str, Any]) -> dict:
 	"""The arguments as their annotations say. Raises ToolError that names all wrong ones."""
 	try:
 		types = read_types(function)
-	except ValueError:  # a function of somebody else; `check_annotations` refuses one's own
+	except ValueError:  # not marked as a tool: `check_annotations` refuses those that are
 		return dict(arguments)
 	converted, errors = dict(arguments), []
 	for name in [each for each in types if each in arguments]:
