@@ -81,6 +81,10 @@ class LoginManager:
 		self.post_login()
 
 	def post_login(self):
+		if frappe.get_request_header("Sec-Fetch-Site") == "cross-site":
+			# A form of another site could sign the browser in to its author's account, where its user would
+			# write and upload without noticing.
+			frappe.throw(_("Invalid Request"), frappe.CSRFTokenError)
 		check_place_and_hour(self.user)
 		if old := frappe.local.request.cookies.get("sid"):
 			delete_session(unquote(old))

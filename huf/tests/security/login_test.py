@@ -131,6 +131,15 @@ class TestSessions(SiteTestCase):
 		self.assertEqual(browser.post("/api/method/logout").status_code, 200)
 		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
 
+	def test_forms_of_other_sites_sign_nobody_in(self):
+		body = {"usr": self.make_user("anna@example.com"), "pwd": PASSWORD}
+		for site, status in (("cross-site", 400), ("same-origin", 200), ("none", 200)):
+			browser = Browser()
+			answer = browser.open(LOGIN, "POST", data=body, headers={"Sec-Fetch-Site": site})
+			self.assertEqual(answer.status_code, status)
+			signed_in = browser.open(LOGGED_USER).status_code
+			self.assertEqual(signed_in, 200 if status == 200 else 403)
+
 	def test_requests_with_an_api_key_need_no_csrf_token(self):
 		self.make_user(
 			"tool@example.com", "System Manager", api_key="key-of-tool", api_secret="secret-of-tool"
