@@ -128,7 +128,7 @@ def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
 	"""Results of external tools by name, errors as well, in the order of the calls: an eval does not call
 	them again.
 	"""
-	calls = [call for call in list_calls(recorded, MADE) if call.effect == Effect.EXTERNAL.value]
+	calls = [call for call in list_recorded_calls(recorded, MADE) if call.effect == Effect.EXTERNAL.value]
 	return group_pairs((call.tool, parse_result(call.result or "{}")) for call in calls)
 
 
@@ -144,7 +144,7 @@ def expect_same(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	"""Expect the same calls, and the same answer in substance if a model can judge that; else some answer."""
 	calls = [
 		{"calls": call.tool, "with": parse_result(call.arguments or "{}")}
-		for call in list_calls(recorded, [CallStatus.SUCCESS])
+		for call in list_recorded_calls(recorded, [CallStatus.SUCCESS])
 	]
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
@@ -159,6 +159,6 @@ def expect_different(note: str) -> Iterator[dict]:
 		yield {"judge": NOTED.format(note=note)}
 
 
-def list_calls(recorded: RecordedRun, statuses: Sequence[CallStatus]) -> list[Any]:
+def list_recorded_calls(recorded: RecordedRun, statuses: Sequence[CallStatus]) -> list[Any]:
 	"""Rows of Agent Tool Call with one of these statuses, in order."""
 	return [row for _step, row in sorted(recorded.calls.items()) if row["status"] in statuses]
