@@ -119,7 +119,7 @@ doc_events = {
 		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
 		"validate": _refuse_row_alone,
 		"on_change": [_run_triggers, _note_knowledge_change],
-		"after_delete": [_run_triggers, _note_knowledge_change],
+		"after_delete": [_run_triggers, _note_knowledge_change, "huf.ai.storage.facts.delete_facts_about"],
 		"after_rename": [
 			_note_knowledge_change,
 			"huf.ai.storage.renames.follow_rename",

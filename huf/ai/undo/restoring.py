@@ -18,7 +18,7 @@ from huf.ai.undo.images import differing, pick, without_place
 
 SAVEPOINT = "huf_undo"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
-NOT_RESTORED = "Comments, to-dos and shares that were deleted with it do not come back."
+NOT_RESTORED = "Comments, to-dos, shares and facts of agents that were deleted with it do not come back."
 OBSTACLES = (
 	frappe.ValidationError,
 	frappe.PermissionError,

@@ -23,7 +23,7 @@ from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.trust import trust_record
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.doctypes import CASE, EDITOR, READER, make_case, make_doctypes
+from huf.tests.doctypes import CASE, EDITOR, READER, TEAM, make_case, make_doctypes
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -99,6 +99,17 @@ class TestMemory(MemoryTestCase):
 			self.assertEqual(self.facts(self.user, doctype="ToDo", name=own), ["Pays late."])
 			self.assertEqual(self.facts(self.other, doctype="ToDo", name=own), [])
 			self.assertEqual(about_own(), stored)
+
+	def test_facts_about_a_record_are_deleted_with_it(self):
+		name = unique("Team")
+		make(TEAM, title=name)
+		fact = self.store_fact("Administrator", "Owes 500 EUR.", doctype=TEAM, name=name)
+		other = self.store_fact("Administrator", "Is called like a team.")
+		frappe.delete_doc(TEAM, name)
+		make(TEAM, title=name)
+		self.assertEqual(self.facts("Administrator", doctype=TEAM, name=name), [])
+		self.assertFalse(frappe.db.exists(MEMORY, fact))
+		self.assertTrue(frappe.db.exists(MEMORY, other))
 
 	def test_other_agents_and_agents_without_memory_tools_see_no_facts(self):
 		self.store_fact(self.user, "Prefers tea.")

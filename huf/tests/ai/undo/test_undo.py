@@ -70,7 +70,7 @@ class TestKinds(UndoTestCase):
 		order = make_order()
 		run = self.run_calls((DELETE, ORDER, {"name": order.name}))
 		(note,) = undo(run)["preview"]["notes"]
-		self.assertIn("Comments, to-dos and shares", note["note"])
+		self.assertIn("Comments, to-dos, shares and facts", note["note"])
 
 	def test_naming_series_does_not_reuse_the_number_of_a_restored_document(self):
 		order = make_order()
