@@ -1,6 +1,6 @@
 """Signs a manager in at the MCP server of a connection by OAuth. Imports the SDK, so import it on use."""
 
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import frappe
@@ -40,24 +40,19 @@ def make_client(doc: Any) -> OAuthClient:
 
 def sign_in(doc: Any, target: ServerTarget) -> str | None:
 	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
-	vault = ConnectionVault(doc.name)
-	if isinstance(target.auth, SignInProvider):
-		target.auth.is_sign_in = True
-	before = vault.read()
-	kept = {key: before[key] for key in ("tokens", "expires_at") if key in before}
-	vault.write({key: value for key, value in before.items() if key == "client"})
+	vault, provider = ConnectionVault(doc.name), cast(Any, target.auth)
+	if provider:
+		provider.context.storage.is_sign_in = True
 	try:
 		run_coroutine(session.read_offer(target))
 	except SignInNeeded as needed:
 		# The tokens work until the person has signed in again, which they may not do.
 		begun = vault.read()
 		begun["pending"]["user"] = frappe.session.user
-		vault.write({**begun, **kept})
+		vault.write(begun)
 		return needed.url
 	except ToolError as error:
-		vault.write(before)
 		raise UsageError(str(error)) from None
-	vault.write(before)
 	return None
 
 

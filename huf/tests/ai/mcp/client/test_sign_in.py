@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 import frappe
@@ -10,9 +11,10 @@ import requests
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
+from huf.ai.mcp.client import session
 from huf.api import mcp_connection
 from huf.tests.ai.mcp.client.test_connections import CONNECTION, FUNCTION, ConnectionTestCase
-from huf.tests.base import enter
+from huf.tests.base import WorkerEnds, enter
 from huf.tests.factories import make_user
 from huf.tests.http import send
 from huf.tests.mcp_conformance_client import follow_as_browser
@@ -77,6 +79,14 @@ class TestSignIn(ConnectionTestCase):
 		with self.assertRaises(UsageError):
 			mcp_connection.callback(state=answer["state"], error="access_denied")
 		time.sleep(1.2)
+		self.check_connection()
+
+	def test_the_tokens_stay_if_the_worker_that_begins_a_sign_in_is_lost(self):
+		self.sign_in()
+		lost = mock.patch.object(session, "read_offer", side_effect=WorkerEnds)
+		with lost, self.assertRaises(WorkerEnds):
+			mcp_connection.sign_in(self.connection)
+		frappe.db.rollback()
 		self.check_connection()
 
 	def test_a_token_that_the_server_ends_early_is_refreshed(self):
