@@ -163,7 +163,9 @@ def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
 
 
 def blank_trigger_events(before: datetime) -> None:
-	"""Blank prompt, payload and checks of events that ended before a time. Commits each batch."""
-	ended = {"status": ["in", ENDED], "creation": ["<", before]}
-	for field in ("prompt", "payload", "checks"):
+	"""Blank prompt, payload, checks and reason, which quotes them, of events from before a time that wait for
+	no run. Commits each batch.
+	"""
+	ended = {"status": ["!=", TriggerEventStatus.QUEUED.value], "creation": ["<", before]}
+	for field in ("prompt", "payload", "checks", "reason"):
 		blank_rows(EVENT, {**ended, field: ["is", "set"]}, [field])

@@ -176,16 +176,22 @@ class TestSchedule(TriggerTestCase):
 		self.set_retention(contents=10, runs=20)
 		self.addCleanup(self.set_retention, contents=0, runs=0)
 		(event,) = events_of(trigger)
-		failed = {"trigger": trigger.name, "status": "Failed", "payload": "what a service has sent"}
-		without_prompt = insert_row("Agent Trigger Event", failed)
+		contents = {"payload": "what a service has sent", "reason": "Condition not met: what it has sent"}
+		without_prompt = [
+			insert_row("Agent Trigger Event", {"trigger": trigger.name, "status": status, **contents})
+			for status in ("Failed", "Skipped")
+		]
 		clear_old_events(now_datetime() + timedelta(days=11))
 		remaining = frappe.get_all(
-			"Agent Trigger Event", {"trigger": trigger.name}, ["name", "prompt", "payload"], order_by="name"
+			"Agent Trigger Event",
+			{"trigger": trigger.name},
+			["name", "prompt", "payload", "reason"],
+			order_by="name",
 		)
-		self.assertEqual({row.name for row in remaining}, {event.name, without_prompt})
-		self.assertEqual({(row.prompt, row.payload) for row in remaining}, {(None, None)})
+		self.assertEqual({row.name for row in remaining}, {event.name, *without_prompt})
+		self.assertEqual({(row.prompt, row.payload, row.reason) for row in remaining}, {(None, None, None)})
 		clear_old_events(now_datetime() + timedelta(days=21))
-		self.assertEqual(events_of(trigger), [])
+		self.assertEqual([event.name for event in events_of(trigger)], without_prompt[1:])
 
 	def set_retention(self, contents: int, runs: int):
 		frappe.db.set_single_value("Huf Settings", {"keep_contents_days": contents, "keep_runs_days": runs})
