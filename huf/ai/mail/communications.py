@@ -6,6 +6,7 @@ from mimetypes import guess_type
 import frappe
 
 from huf.ai.core.files import read_stored_bytes
+from huf.ai.core.times import to_utc
 from huf.ai.mail import store
 from huf.ai.mail.html_text import has_tags, html_to_text
 from huf.ai.mail.intake import IncomingMail, ingest
@@ -43,7 +44,7 @@ def find_mailbox(doc):
 
 
 def message_from_communication(doc) -> MailMessage:
-	"""The mail as far as Frappe stored it: of the headers, only these."""
+	"""The mail as far as Frappe stored it: of the headers, only these and its date."""
 	headers = {
 		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
 		"From": doc.sender,
@@ -60,6 +61,7 @@ def message_from_communication(doc) -> MailMessage:
 	text = html_to_text(content) if has_tags(content) else content.strip()
 	return replace(
 		message,
+		date=to_utc(doc.communication_date) if doc.communication_date else None,
 		text=text,
 		new_text=extract_new_text(text),
 		attachments=read_communication_files(doc),

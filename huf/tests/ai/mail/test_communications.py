@@ -2,12 +2,40 @@
 
 import json
 import unittest
+from dataclasses import replace
 from email.message import EmailMessage
 
 import frappe
 
+from huf.ai.mail import store, threads
+from huf.ai.mail.communications import message_from_communication
+from huf.ai.mail.intake import IncomingMail, ingest
 from huf.tests.factories import make, unique
-from huf.tests.mail import MailTestCase
+from huf.tests.mail import MailTestCase, row
+
+
+class TestDates(MailTestCase):
+	def test_a_later_answer_of_a_colleague_to_an_earlier_mail_of_the_thread_counts(self):
+		question = self.ingest("10:00")
+		followed = self.ingest("10:05", question)
+		self.assertIsNone(threads.find_answerer(row(followed)))
+		self.ingest("10:10", question, by_person=True)
+		self.assertEqual(threads.find_answerer(row(followed)), self.address)
+
+	def ingest(self, clock: str, answers: str = "", by_person: bool = False) -> str:
+		"""Ingest what Frappe stores of a mail; `answers`: the name of the answered one. Returns the name."""
+		doc = frappe._dict(
+			message_id=f"{frappe.generate_hash(length=10)}@ada.example",
+			sender=self.address if by_person else "ada@ada.example",
+			recipients="ada@ada.example" if by_person else self.address,
+			subject="Opening hours",
+			content="When do you open?",
+			communication_date=f"2026-11-26 {clock}:00",
+		)
+		message = replace(
+			message_from_communication(doc), in_reply_to=row(answers).message_id if answers else ""
+		)
+		return ingest(store.read_mailbox(self.mailbox), IncomingMail(message, by_person=by_person))[0]
 
 
 class TestCommunications(MailTestCase):
