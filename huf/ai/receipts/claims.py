@@ -13,6 +13,7 @@ from huf.ai.receipts.evidence import NAMED_KINDS, CallEvidence, Evidence
 from huf.ai.receipts.journal import read_earlier_calls, read_run_calls
 from huf.ai.receipts.language import (
 	ASKED_FOR,
+	DRAFT,
 	EARLIER,
 	EXISTENCE_NONE,
 	NEEDED,
@@ -142,6 +143,9 @@ def find_proof(kind: str, is_first: bool, sentence: str, evidence: Evidence) -> 
 		return evidence.successes or None
 	if proof := [call for call in evidence.writes if is_proof(kind, call)]:
 		return proof
+	drafted = [call for call in evidence.writes if call.is_draft]
+	if kind == "send" and drafted and DRAFT.search(sentence):
+		return drafted
 	if EARLIER.search(sentence) and (proof := [c for c in evidence.earlier_writes if is_proof(kind, c)]):
 		return proof
 	if kind == "reject" and not is_first and evidence.failures:

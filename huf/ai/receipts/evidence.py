@@ -75,9 +75,17 @@ class CallEvidence:
 	def named_kinds(self) -> frozenset[str]:
 		return find_named_kinds(self.text, NAMED_KINDS)
 
+	@property
+	def is_draft(self) -> bool:
+		"""Whether it has left a reply to a person, who may send it (`mail/tools.py`)."""
+		result = self.result if isinstance(self.result, dict) else {}
+		return bool(result.get("draft")) and result.get("status") in ("created", "kept")
+
 	@cached_property
 	def kinds(self) -> frozenset[str]:
 		"""The kinds of effect it may have had: of the changes on record, and those its name speaks of."""
+		if self.is_draft:
+			return frozenset(("create", "update"))
 		kinds = {action for _, _, action in self.changes}
 		kinds |= find_kinds_of_name(self.tool, bool(self.changes)) if self.is_write else set()
 		if any(doctype in SEND_DOCTYPES for doctype, _, _ in self.changes):

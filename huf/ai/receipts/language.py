@@ -116,6 +116,8 @@ EARLIER = re.compile(
 	re.IGNORECASE,
 )
 """Speaks of what was done before this message."""
+DRAFT = re.compile(r"\bdraft|entwurf|entwürfe|\bborrador|\bkoncept|\bnávrh", re.IGNORECASE)
+"""Speaks of a text that was not sent: "I wrote a draft"."""
 IDIOMS = re.compile(
 	r"\blogged (?:in|into|on|out|off)\b|\bmade (?:an? (?:mistake|error|typo)|sure|clear)\b"
 	r"|\blet(?:['’]s| us)\b|\badded up\b"

@@ -210,6 +210,19 @@ class TestClaims(unittest.TestCase):
 			claims = check_answer(answer, rejected)
 			self.assertEqual(all(claim.is_confirmed for claim in claims), is_confirmed, answer)
 
+	def test_a_reply_that_became_a_draft_was_not_sent(self):
+		values, drafted = {"to": "anna@example.com"}, {"status": "created", "draft": "m1"}
+		for result, answer, is_confirmed in (
+			(drafted, "I sent the reply to Anna.", False),
+			(drafted, "Ich habe Anna geantwortet.", False),
+			(drafted, "Ich habe Anna einen Entwurf geschrieben.", True),
+			(drafted, "Napsal jsem koncept odpovědi.", True),
+			({"status": "queued", "mail": "m1"}, "I sent the reply to Anna.", True),
+		):
+			call = CallEvidence("c", "send_reply", "write", True, values, result)
+			(claim,) = check_answer(answer, Evidence((call,), "Answer Anna"))
+			self.assertEqual(claim.is_confirmed, is_confirmed, answer)
+
 	def test_of_several_writes_those_that_failed_prove_nothing(self):
 		def update(number: int, is_success: bool, to: str) -> list[CallEvidence]:
 			name = f"CRM-OPP-2026-0000{number}"
