@@ -120,12 +120,13 @@ def parse_body(delivery: Delivery) -> Any:
 	text = delivery.body.decode("utf-8", "replace")
 	if not text.strip():
 		return None
-	if delivery.content_type.startswith(FORM):
+	kind = delivery.content_type.lower()
+	if kind.startswith(FORM):
 		return dict(parse_qsl(text, keep_blank_values=True))
 	try:
 		return parse_request_json(text)
 	except ValueError:
-		if "json" in delivery.content_type:
+		if "json" in kind:
 			raise InvalidBody("The body is not valid JSON.") from None
 		return text
 

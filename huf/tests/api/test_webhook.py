@@ -126,6 +126,21 @@ class TestWebhook(WebhookTestCase):
 					self.assertEqual(answer.status_code, status)
 		self.assertEqual([event.status for event in events_of(trigger)], ["Queued"])
 
+	def test_the_media_type_of_a_delivery_is_known_in_any_case(self):
+		trigger = self.webhook(condition="doc.status == 'busy'")
+		for sent, body, status in (
+			("Application/X-WWW-Form-Urlencoded", b"status=busy", 202),
+			("Application/JSON", b"{status", 400),
+		):
+			answer = post(
+				RECEIVE + trigger.webhook_slug,
+				data=body,
+				content_type=sent,
+				headers={"X-Huf-Secret": SECRET},
+			)
+			self.assertEqual(answer.status_code, status, sent)
+		self.assertEqual([event.status for event in events_of(trigger)], ["Queued"])
+
 	def test_a_wrong_secret_and_an_unknown_webhook_get_the_same_response(self):
 		trigger = self.webhook()
 		answers = [
