@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import frappe
 
 from huf.ai.core.attachments import drop_images, find_image_type
+from huf.ai.core.errors import UsageError
 from huf.ai.core.files import read_file_content
 
 MAX_IMAGES_CHARS = 20_000_000
@@ -56,7 +57,7 @@ def read_image(name: str, max_chars: int) -> str | None:
 	file = frappe.get_doc("File", name)
 	try:
 		content = read_file_content(file)
-	except OSError:
+	except (OSError, UsageError):  # it is gone, or a link
 		return None
 	kind = find_image_type(content)
 	url = f"data:{kind};base64,{base64.b64encode(content).decode()}"

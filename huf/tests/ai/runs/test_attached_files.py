@@ -162,6 +162,14 @@ class TestPictures(AttachmentCase):
 		self.assertEqual((len(images), images[-1]["image_url"]["url"]), (4, DATA_URL))
 		self.assertIn("[A picture is no longer shown.]", message["text"])
 
+	def test_an_image_whose_file_became_a_link_is_replaced_by_a_notice(self):
+		agent, file = self.agent({"vision": "Yes"}), self.file(self.picture, PNG)
+		conversation = self.say(agent, "What is it?", file)["conversation"]
+		frappe.db.set_value("File", file, "file_url", "https://example.com/a.png")
+		frappe.db.commit()
+		self.say(agent, "And now?", conversation=conversation)
+		self.assertIn("[A picture is no longer shown.]", str(self.server.requests[-1]["messages"]))
+
 	def test_images_are_not_sent_when_personal_data_is_masked(self):
 		agent = self.agent({"vision": "Yes"}, mask_personal_data=1)
 		self.say(agent, "What is it?", self.file(self.picture, PNG))
