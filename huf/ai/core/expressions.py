@@ -23,7 +23,7 @@ MAX_CHARS = 10_000_000
 MAX_ITEMS = 1_000_000
 MAX_BITS = 4_096
 MAX_WIDTH = 1_000
-"""Limit for padding by methods such as `zfill` or by %."""
+"""Limit for padding by methods such as `zfill` or by %, and for formats of times."""
 MAX_DIGITS = 100
 """Limit for the second argument of `round`."""
 MAX_FORMATTED_VALUES = 20
@@ -45,6 +45,8 @@ METHODS: dict[type, set[str]] = {
 }
 """What may be called on values of these types: nothing that changes them or whose work is not bounded."""
 PADDING = {"center", "ljust", "rjust", "zfill"}
+TIME_FORMATTING = {"strftime", "strptime"}
+"""A format such as %999d can ask for widths of its own."""
 WIDE_SPEC = re.compile(r"\d{4}|\{")
 WIDE_PERCENT = re.compile(r"%(?:\([^)]*\)+)?[-#0 +]*(?:\d{0,3}\.)?(?:\d{4}|\*)")
 
@@ -215,6 +217,8 @@ class Limits:
 			check_number((*arguments[1:], *options.values()), MAX_DIGITS)
 		elif isinstance(owner, str) and name in PADDING:
 			check_number(arguments, MAX_WIDTH)
+		elif name in TIME_FORMATTING:
+			check_time_formats((*arguments, *options.values()))
 		elif isinstance(owner, str) and name == "replace":
 			check_replacement(owner, *arguments)
 		elif isinstance(owner, str) and name == "join":
@@ -275,6 +279,11 @@ def require(within: bool, reason: str) -> None:
 
 def check_number(numbers: Iterable, limit: int) -> None:
 	require(not any(isinstance(each, int) and abs(each) > limit for each in numbers), "a number is too large")
+
+
+def check_time_formats(arguments: Iterable) -> None:
+	is_long = any(isinstance(each, str) and len(each) > MAX_WIDTH for each in arguments)
+	require(not is_long, "a format of times is too long")
 
 
 def check_replacement(text: str, old: Any = None, new: Any = None, *_count: Any) -> None:

@@ -23,6 +23,7 @@ from huf.ai.core.expressions import (
 	Limits,
 	check_number,
 	check_replacement,
+	check_time_formats,
 	measure,
 	require,
 )
@@ -42,7 +43,8 @@ TAG = re.compile(r"<[^<>]*>")
 LANGUAGE = re.compile(r"[A-Za-z]+([-_][A-Za-z0-9]+)*")
 WIDENING = {"batch", "center", "indent", "json", "slice", "tojson"}
 JOINING = {"indent", "join", "wordwrap"}
-PARSING = {"format_date", "format_datetime", "wordwrap"}
+TIME_FILTERS = {"format_date", "format_datetime"}
+PARSING = TIME_FILTERS | {"wordwrap"}
 
 
 def strip_tags(text: Any) -> str:
@@ -153,6 +155,8 @@ class BoundedEnvironment(SandboxedEnvironment):
 			check_number(arguments, MAX_DIGITS)
 		elif name == "sum":
 			require(not any(isinstance(each, list | tuple) for each in arguments), "sum adds numbers only")
+		if name in TIME_FILTERS:
+			check_time_formats(arguments)
 		if name in PARSING:
 			require(not isinstance(value, str) or len(value) <= MAX_PARSED_CHARS, "a text is too long")
 		if name in WIDENING:

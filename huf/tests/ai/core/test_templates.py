@@ -1,5 +1,7 @@
 """User-written templates are rendered, and refused if they need too much time or memory."""
 
+from datetime import datetime
+
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import TooMuchWork
 from huf.ai.core.templates import render_template
@@ -94,6 +96,12 @@ class TestTemplates(SiteTestCase):
 				seconds, peak = measure(refuse)
 				self.assertLess(seconds, 10)
 				self.assertLess(peak, 200_000_000)
+
+	def test_long_formats_of_times_are_refused(self):
+		for template in ("now.strftime({})", "now | format_datetime({})", "now | format_date({})"):
+			with self.subTest(template), self.assertRaisesRegex(TooMuchWork, "a format of times is too long"):
+				names = {"now": datetime(2026, 3, 2)}
+				render_template("{{ " + template.format("'%999d' * 20000") + " }}", names)
 
 	def test_too_expensive_prompt_is_a_usage_error(self):
 		with self.assertRaisesRegex(UsageError, "TooMuchWork: it has too many iterations"):
