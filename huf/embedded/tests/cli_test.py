@@ -280,7 +280,9 @@ class TestCommandLine(SiteTestCase):
 		run = run_agent_sync(agent, "Create a todo to call Anna")["run"]
 		todo = frappe.get_last_doc("ToDo").name
 		undone = re.search(r"Undone by (\w+)", self.run_huf("undo", run, "--yes").output)[1]
-		self.assertIn(f"note: ToDo {todo}: Comments, to-dos and", self.run_huf("undo", undone).output)
+		self.assertIn(
+			f"note: ToDo {todo}: Comments, to-dos, shares and facts", self.run_huf("undo", undone).output
+		)
 
 	def test_undo_names_missing_options_and_release_reverts_stop(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")

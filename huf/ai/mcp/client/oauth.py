@@ -80,14 +80,14 @@ class OAuthClient:
 class GrantStorage:
 	"""The SDK's token storage over a vault."""
 
-	is_sign_in = False
-	"""Whether a person is signing in: then there are no tokens, while calls go on with the stored ones."""
+	hides_tokens = False
+	"""Whether the tokens are left out, while calls go on with the stored ones."""
 
 	def __init__(self, vault: Vault, client: OAuthClient):
 		self.vault, self.client = vault, client
 
 	async def get_tokens(self) -> OAuthToken | None:
-		tokens = None if self.is_sign_in else self.vault.read().get("tokens")
+		tokens = None if self.hides_tokens else self.vault.read().get("tokens")
 		return OAuthToken.model_validate(tokens) if tokens else None
 
 	async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -130,6 +130,8 @@ class SignInProvider(OAuthClientProvider):
 	may be good once, and a second use would end the grant.
 	"""
 
+	is_sign_in = False
+	"""Whether a person is signing in. Calls that lack a token do not replace the state of their sign-in."""
 	is_refreshing = False
 	"""Whether the request for tokens that follows a 401 is a refresh."""
 
@@ -157,7 +159,7 @@ class SignInProvider(OAuthClientProvider):
 
 	async def _perform_authorization(self) -> httpx2.Request:
 		"""After a 401: refresh a token that the server has ended early. Raises SignInNeeded."""
-		may_refresh = not self.storage.is_sign_in and self.has_needed_scope()
+		may_refresh = not self.is_sign_in and self.has_needed_scope()
 		self.is_refreshing = may_refresh and await self.claim_refresh(lambda: True)
 		return await (self._refresh_token() if self.is_refreshing else super()._perform_authorization())
 
@@ -180,7 +182,7 @@ class SignInProvider(OAuthClientProvider):
 
 	async def read_grant(self) -> None:
 		await super()._initialize()
-		if self.storage.is_sign_in:
+		if self.storage.hides_tokens:
 			return
 		grant, context = self.storage.vault.read(), self.context
 		context.token_expiry_time = grant.get("expires_at")
@@ -192,10 +194,8 @@ class SignInProvider(OAuthClientProvider):
 	async def _perform_authorization_code_grant(self) -> tuple[str, str]:
 		"""Interrupt the flow; for a person who signs in, store the state that the callback needs. Raises
 		SignInNeeded.
-
-		Calls that lack a token do not replace that state.
 		"""
-		if not self.storage.is_sign_in:
+		if not self.is_sign_in:
 			raise SignInNeeded()
 		context, pkce, state = self.context, PKCEParameters.generate(), secrets.token_urlsafe(32)
 		assert context.client_info is not None

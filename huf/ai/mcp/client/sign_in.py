@@ -1,6 +1,6 @@
 """Signs a manager in at the MCP server of a connection by OAuth. Imports the SDK, so import it on use."""
 
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import frappe
@@ -40,9 +40,10 @@ def make_client(doc: Any) -> OAuthClient:
 
 def sign_in(doc: Any, target: ServerTarget) -> str | None:
 	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
-	vault, provider = ConnectionVault(doc.name), cast(Any, target.auth)
-	if provider:
-		provider.context.storage.is_sign_in = True
+	vault = ConnectionVault(doc.name)
+	if isinstance(target.auth, SignInProvider):
+		# Otherwise the server would accept the stored tokens, and ask for no sign-in.
+		target.auth.is_sign_in = target.auth.storage.hides_tokens = True
 	try:
 		run_coroutine(session.read_offer(target))
 	except SignInNeeded as needed:
