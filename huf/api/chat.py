@@ -10,7 +10,7 @@ import frappe
 from huf.ai.chat import routed
 from huf.ai.chat.messages import stream_chat
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.request_values import clamp_limit, clamp_start
+from huf.ai.core.request_values import clamp_count, clamp_start
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
@@ -82,7 +82,7 @@ def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30)
 
 	[{name, title, agent, modified, total_messages, is_shared}]
 	"""
-	return chats.list_chats(frappe.session.user, agent, clamp_start(start), clamp_limit(limit, 100))
+	return chats.list_chats(frappe.session.user, agent, clamp_start(start), clamp_count(limit, 100))
 
 
 @frappe.whitelist(methods=["POST"])

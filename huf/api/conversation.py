@@ -8,7 +8,7 @@ from frappe import _
 
 from huf.ai.chat import transcription
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_limit, clamp_start, clip_search
+from huf.ai.core.request_values import clamp_count, clamp_start, clip_search
 from huf.ai.queries import chat_versions, chats
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.storage.chats import (
@@ -34,7 +34,7 @@ def search(text: str, start: int = 0, limit: int = 30):
 	words = clip_search(text)
 	if not words:
 		return []
-	limit = clamp_limit(limit, MAX_ROWS)
+	limit = clamp_count(limit, MAX_ROWS)
 	return chats.search_chats(frappe.session.user, words, clamp_start(start), limit)
 
 

@@ -10,7 +10,7 @@ from frappe import _
 
 from huf.ai.chat import approvals
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.request_values import clamp_limit, clamp_start, read_json_object
+from huf.ai.core.request_values import clamp_count, clamp_start, read_json_object
 from huf.ai.dry_run.diff import translate_labels
 from huf.ai.mail.actions import list_waiting_mails
 from huf.ai.storage import drafts
@@ -36,7 +36,7 @@ def get_drafts(
 		fields=LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=clamp_start(start),
-		limit_page_length=clamp_limit(limit, 200),
+		limit_page_length=clamp_count(limit, 200),
 	)
 	return [describe_for_user(row) for row in rows]
 

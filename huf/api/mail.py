@@ -7,7 +7,7 @@ import frappe
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
-from huf.ai.core.request_values import clamp_limit, clamp_start, read_json_object
+from huf.ai.core.request_values import clamp_count, clamp_start, read_json_object
 from huf.ai.mail import actions, delivery, oauth, review, store
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
@@ -31,7 +31,7 @@ def get_mails(
 		fields=store.LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=clamp_start(start),
-		limit_page_length=clamp_limit(limit, 100),
+		limit_page_length=clamp_count(limit, 100),
 	)
 	return actions.clear_unreadable_links(actions.mark_waiting_replies(delivery.add_current_states(rows)))
 
@@ -66,7 +66,7 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 	`huf.ai.mail.review.find_mails_for_rule`.
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
-	return review.find_mails_for_rule(rule, read_rule_values(values), clamp_limit(days, 365))
+	return review.find_mails_for_rule(rule, read_rule_values(values), clamp_count(days, 365))
 
 
 def read_rule_values(values: dict | str | None) -> dict | None:

@@ -6,7 +6,7 @@ Frappe's own REST saves and deletes them.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.request_values import clamp_limit, clamp_start, clip_search, read_json
+from huf.ai.core.request_values import clamp_count, clamp_start, clip_search, read_json
 from huf.ai.queries import records, search
 from huf.ai.tools import trust
 
@@ -27,7 +27,7 @@ def get_records(
 	parsed = read_json(filters or "{}", "filters")
 	if not isinstance(parsed, dict | list):
 		raise UsageError("filters must be a JSON object or list.")
-	limit = clamp_limit(limit, MAX_ROWS)
+	limit = clamp_count(limit, MAX_ROWS)
 	return records.list_records(doctype, clip_search(text), parsed, clamp_start(start), limit)
 
 

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.request_values import clamp_limit, clamp_start, clip_search, read_date, read_text_map
+from huf.ai.core.request_values import clamp_count, clamp_start, clip_search, read_date, read_text_map
 from huf.ai.evals import reruns
 from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, model_input, replay
@@ -39,7 +39,7 @@ def get_runs(
 		filters.append(["creation", "<=", datetime.combine(read_date(to_date), time.max)])
 	if min_cost > 0:
 		filters.append(["total_cost", ">=", min_cost])
-	return runs.list_runs(filters, clamp_start(start), clamp_limit(limit, MAX_RUNS), clip_search(text))
+	return runs.list_runs(filters, clamp_start(start), clamp_count(limit, MAX_RUNS), clip_search(text))
 
 
 @frappe.whitelist(methods=["GET"])

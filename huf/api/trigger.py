@@ -5,7 +5,7 @@ import frappe
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.field_values import check_field_values
-from huf.ai.core.request_values import clamp_limit, clamp_start, parse_request_json, read_json_object
+from huf.ai.core.request_values import clamp_count, clamp_start, parse_request_json, read_json_object
 from huf.ai.storage.users import list_users_with_role
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
@@ -58,7 +58,7 @@ def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 		fields=[f"`{field}`" for field in LIST_FIELDS],
 		order_by="trigger_name asc",
 		limit_start=clamp_start(start),
-		limit_page_length=clamp_limit(limit, 100),
+		limit_page_length=clamp_count(limit, 100),
 	)
 	for row in rows:
 		row.last_event = frappe.db.get_value(
@@ -81,7 +81,7 @@ def get_events(trigger: str, status: str | None = None, start: int = 0, limit: i
 		fields=[f"`{field}`" for field in explaining.EVENT_FIELDS],
 		order_by="creation desc",
 		limit_start=clamp_start(start),
-		limit_page_length=clamp_limit(limit, 100),
+		limit_page_length=clamp_count(limit, 100),
 	)
 	return [explaining.explain_event(row) for row in rows]
 
@@ -112,7 +112,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 	doc = get_permitted(TRIGGER, trigger) if trigger else unsaved(read_json_object(values or {}, "values"))
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
-	return backtest_trigger(doc, clamp_limit(days, MAX_BACKTEST_DAYS))
+	return backtest_trigger(doc, clamp_count(days, MAX_BACKTEST_DAYS))
 
 
 @frappe.whitelist(methods=["POST"])

@@ -90,7 +90,7 @@ def handle_code(tool, /, **arguments):
 def describe_code_call(tool, /, **arguments):
 	"""What a call would get. Raises ToolError for arguments that the function does not take."""
 	custom_functions.check_function_call(get_code_function(tool), arguments)
-	# People approve the function too, because a manager can give the tool another one before the call.
+	# The approval names the function: a manager could point the tool at another one before it is called.
 	function = {"function": tool.function_path} if tool.function_path else {}
 	return {"tool": tool.tool_name, **function, "arguments": arguments}
 

@@ -99,6 +99,16 @@ def escape_unstable(char: str) -> str:
 	return char if unicodedata.normalize("NFKC", char) == char else f"\\U{ord(char):08x}"
 
 
+OPERATORS = {
+	ast.LShift: "limited_shift",
+	ast.Mod: "limited_modulo",
+	ast.Mult: "limited_product",
+	ast.Pow: "limited_power",
+}
+FUNCTIONS = {"limited", "limited_call", "limited_loop", *OPERATORS.values()}
+"""Names of the functions of `Limits` in an expression."""
+
+
 class Bounded(ast.NodeTransformer):
 	"""Replaces what can be large by calls of the functions of `Limits`."""
 
@@ -147,18 +157,6 @@ class Bounded(ast.NodeTransformer):
 		return build_call("limited", node)
 
 	visit_List = visit_Set = visit_Dict = visit_ListComp = visit_SetComp = visit_DictComp = limit_value
-
-
-OPERATORS = {
-	ast.LShift: "limited_shift",
-	ast.Mod: "limited_modulo",
-	ast.Mult: "limited_product",
-	ast.Pow: "limited_power",
-}
-
-
-FUNCTIONS = {"limited", "limited_call", "limited_loop", *OPERATORS.values()}
-"""Names of the functions of `Limits` in an expression."""
 
 
 def build_call(name: str, *arguments: ast.expr) -> ast.Call:

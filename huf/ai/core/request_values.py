@@ -85,9 +85,9 @@ def clamp_start(start: int) -> int:
 	return max(0, min(int(start), MAX_START))
 
 
-def clamp_limit(limit: int, maximum: int) -> int:
-	"""How many rows a list returns, or days a backtest looks back: 1 to `maximum`."""
-	return max(1, min(int(limit), maximum))
+def clamp_count(count: int, maximum: int) -> int:
+	"""The rows that a list returns, or the days that a backtest looks back: 1 to `maximum`."""
+	return max(1, min(int(count), maximum))
 
 
 def clip_search(text: str | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import frappe
 
-from huf.ai.core.request_values import clamp_limit
+from huf.ai.core.request_values import clamp_count
 from huf.ai.knowledge import fulltext, ranking, vectors
 from huf.ai.knowledge.access import KnowledgeReader
 from huf.ai.knowledge.store import add_texts, count_sources, make_source_word, read_chunk_origins
@@ -37,7 +37,7 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 	Returns {query, results, more}, and `untrusted` if people from outside wrote some of it; a result is
 	described at `describe_passage`.
 	"""
-	limit = clamp_limit(limit, MAX_RESULTS)
+	limit = clamp_count(limit, MAX_RESULTS)
 	messages = len(frappe.local.message_log)
 	reader = KnowledgeReader()
 	try:

@@ -172,7 +172,7 @@ def is_one_of(error: BaseException, names: set[str]) -> bool:
 def read_reason(error: Exception, secret: str | None) -> str:
 	"""The first line of an error's message, without API keys."""
 	line = CLIENT_DETAILS.sub("", str(error).strip().split("\n", 1)[0])
-	# Keys are hidden before the text is cut: of a key that is cut, a part would be left.
+	# Keys are hidden first: a key that the cut splits would no longer be recognized.
 	return clip(mask_secrets(line.replace(secret, HIDDEN) if secret else line), MAX_MESSAGE_CHARS)
 
 

@@ -75,7 +75,10 @@ def read_ollama_address() -> str:
 	if host.startswith("https://"):
 		return host
 	name, _, port = host.partition(":")
-	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"  # noqa: S104 (an address to compare)
+	# Ollama may listen on all interfaces; this machine reaches it on loopback.
+	if name in ("", "0.0.0.0", "localhost"):  # noqa: S104
+		name = "127.0.0.1"
+	return f"http://{name}:{port or 11434}"
 
 
 def find_local_servers() -> list[dict]:
@@ -178,7 +181,8 @@ def fetch_ollama_window(root: str, model: str) -> int:
 
 def fetch_json(url: str, body: dict | None = None, timeout_s: float = SERVER_TIMEOUT_S) -> Any:
 	data = None if body is None else json.dumps(body).encode()
+	# Callers pass http(s) URLs only.
+	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310
 	# A proxy from the environment does not apply to this machine.
-	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers pass http(s) URLs only
 	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=timeout_s) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -163,8 +163,9 @@ def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
 
 
 def blank_trigger_events(before: datetime) -> None:
-	"""Blank prompt, payload, checks and reason, which quotes them, of events from before a time that wait for
-	no run. Commits each batch.
+	"""Blank prompt, payload, checks and reason (which quotes them) of older events that wait for no run.
+
+	Commits each batch.
 	"""
 	ended = {"status": ["!=", TriggerEventStatus.QUEUED.value], "creation": ["<", before]}
 	for field in ("prompt", "payload", "checks", "reason"):
