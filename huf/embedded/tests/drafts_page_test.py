@@ -62,6 +62,7 @@ class TestDraftsPage(PageTestCase):
 		self.model = enter(self, ModelServer())
 		type(self).setups += 1
 		self.agent, self.tool = f"Secretary {self.setups}", f"change_todo_{self.setups}"
+		self.address = f"/huf/chat?agent={quote(self.agent)}"
 		provider, model = f"Scripted {self.setups}", f"scripted-{self.setups}"
 		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)
 		self.make("AI Model", model_name=model, model_id="scripted", provider=provider)
@@ -79,6 +80,16 @@ class TestDraftsPage(PageTestCase):
 		# Drafts that an earlier test left would be listed, too.
 		for each in self.call("/api/method/huf.api.draft.get_drafts")["message"]:
 			self.call("/api/method/huf.api.draft.reject", {"draft": each["draft"]})
+
+	def test_draft_whose_card_is_gone_after_an_update_of_the_site_asks_for_a_reload(self):
+		self.model.script(self.change("I move it up.", priority="High"))
+		with self.open_page(self.address, expected="/DraftCard-") as page:
+			page.route("**/DraftCard-*.js", lambda route: route.abort())
+			self.send(page, "Move my to-do up")
+			page.get_by_role("alert").get_by_text("then reload the page").wait_for()
+			page.unroute_all()
+			page.reload()
+			page.get_by_test_id("draft").wait_for()
 
 	def test_draft_is_previewed_edited_and_applied_with_the_edited_values(self):
 		self.model.script(
@@ -387,8 +398,11 @@ class TestDraftsPage(PageTestCase):
 	@contextmanager
 	def open_chat(self, message: str):
 		"""A chat with the agent in which `message` was sent."""
-		with self.open_page(f"/huf/chat?agent={quote(self.agent)}") as page:
-			page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
-			page.get_by_test_id("composer").fill(message)
-			page.get_by_test_id("send").click()
+		with self.open_page(self.address) as page:
+			self.send(page, message)
 			yield page
+
+	def send(self, page, message: str) -> None:
+		page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
+		page.get_by_test_id("composer").fill(message)
+		page.get_by_test_id("send").click()

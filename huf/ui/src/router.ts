@@ -6,8 +6,7 @@ import type { Component } from "vue";
 import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
 import ChatPage from "./chat/ChatPage.vue";
-import { later, t } from "./i18n/index.ts";
-import { showError } from "./state/notices.ts";
+import { later } from "./components/later.ts";
 
 const MissingPage = later(() => import("./components/MissingPage.vue"));
 
@@ -67,10 +66,4 @@ export const router = createRouter({ history: createWebHistory("/huf"), routes }
 router.beforeEach((to, from) => {
 	const { embed, test } = from.query;
 	if (embed && !to.query.embed) return { ...to, query: { ...to.query, embed, test }, replace: true };
-});
-
-/** A page could not be loaded: the site cannot be reached, or has been updated since this page was opened. */
-router.onError((error) => {
-	console.error(error);
-	showError({ message: t("error.page"), kind: "stale" });
 });

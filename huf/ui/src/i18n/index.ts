@@ -71,12 +71,6 @@ export function loadOtherTexts(): Promise<void> {
 	return loading[locale];
 }
 
-/** A page or dialog that loads on demand, together with the texts that the first page does not need. */
-export const later =
-	<Module>(load: () => Promise<Module>) =>
-	(): Promise<Module> =>
-		Promise.all([load(), loadOtherTexts()]).then(([module]) => module);
-
 /** The progress of a run, in its agent's own words if it has any. */
 export function progressText(progress: { is_own?: boolean; text?: string; [value: string]: unknown }): string {
 	const line = progress.is_own ? progress.text || "" : t("run.progress", progress);
