@@ -4,16 +4,15 @@ Background runs show their progress, can be cancelled, and keep their partial an
 """
 
 import threading
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser, reach, wait_to_hear
-from huf.embedded.tests.pages import ADMIN, PageTestCase
+from huf.embedded.tests.draft_pages import DraftPageTestCase
+from huf.embedded.tests.pages import ADMIN
 from huf.tests.base import enter
-from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
+from huf.tests.model_server import Gate, call, text, tool_call, tool_calls
 
-ANNA = "anna@example.com"
 THIEF = "thief@evil.example"
 NARROW = {"width": 390, "height": 844}
 TOO_WIDE = """() => {
@@ -50,37 +49,7 @@ class UntrustedPage(BaseHTTPRequestHandler):
 
 
 @needs_browser
-class TestDraftsPage(PageTestCase):
-	@classmethod
-	def setUpClass(cls):
-		super().setUpClass()
-		cls.setups = 0
-		cls.add_user(ANNA, "Huf Manager", "Huf User", "System Manager")
-
-	def setUp(self):
-		super().setUp()
-		self.model = enter(self, ModelServer())
-		type(self).setups += 1
-		self.agent, self.tool = f"Secretary {self.setups}", f"change_todo_{self.setups}"
-		self.address = f"/huf/chat?agent={quote(self.agent)}"
-		provider, model = f"Scripted {self.setups}", f"scripted-{self.setups}"
-		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=self.model.base_url)
-		self.make("AI Model", model_name=model, model_id="scripted", provider=provider)
-		self.make(
-			"Agent Tool Function",
-			tool_name=self.tool,
-			types="Update Document",
-			reference_doctype="ToDo",
-			description="Change a to-do",
-			requires_approval=1,
-		)
-		tools = [{"tool": self.tool}, {"tool": "list_users"}]
-		self.make("Agent", agent_name=self.agent, model=model, agent_tool=tools)
-		self.todo = self.make("ToDo", description="Call Anna", priority="Low")["name"]
-		# Drafts that an earlier test left would be listed, too.
-		for each in self.call("/api/method/huf.api.draft.get_drafts")["message"]:
-			self.call("/api/method/huf.api.draft.reject", {"draft": each["draft"]})
-
+class TestDraftsPage(DraftPageTestCase):
 	def test_draft_whose_card_is_gone_after_an_update_of_the_site_asks_for_a_reload(self):
 		self.model.script(self.change("I move it up.", priority="High"))
 		with self.open_page(self.address, expected="/DraftCard-") as page:
@@ -173,22 +142,6 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_text("No document that can be shown would change.").wait_for()
 			self.assertIn(self.todo, page.get_by_test_id("draft").inner_text())
 
-	def test_late_approval_shows_who_rejected_the_draft_before(self):
-		name, later = self.propose(priority="High"), Gate()
-		self.model.script(later(text("Done.")))
-		with self.open_page("about:blank") as page:
-			# The page must not hear of the other answer before the click.
-			page.route("**/socket.io/**", lambda route: route.abort())
-			page.goto(f"/huf/drafts/{name}")
-			page.get_by_test_id("draft-approve").wait_for()
-			self.call("/api/method/huf.api.draft.reject", {"draft": name}, user=ANNA)
-			page.get_by_test_id("draft-approve").click()
-			page.get_by_text(f"answered before: Rejected by {ANNA}").wait_for()
-			page.get_by_test_id("draft-standing").get_by_text(f"Rejected by {ANNA}").wait_for()
-			self.assertEqual(page.get_by_test_id("draft-approve").count(), 0)
-			self.assertTrue(later.reached.wait(30))
-			later.open()
-
 	def test_a_waiting_run_is_stopped_from_the_chat(self):
 		self.model.script(self.change(priority="High"))
 		with self.open_chat("Change it") as page:
@@ -197,73 +150,6 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run-footer][data-status=Cancelled]").wait_for()
 			page.locator("[data-testid=draft][data-status=Expired]").wait_for()
 		self.assertEqual(self.get_stored()["priority"], "Low")
-
-	def test_keyboard_shortcuts_select_edit_approve_and_reject_drafts(self):
-		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
-		self.model.script(text("One."), text("Two."))
-		with self.open_page("/huf/drafts") as page:
-			self.locate_chosen(page, drafts[1]).wait_for()
-			page.get_by_test_id("draft-approve").wait_for()
-			page.keyboard.press("?")
-			page.get_by_test_id("keys-help").wait_for()
-			page.keyboard.press("Escape")
-			page.get_by_test_id("keys-help").wait_for(state="detached")
-			page.keyboard.press("j")
-			self.locate_chosen(page, drafts[0]).wait_for()
-			self.assertTrue(page.url.endswith(f"/huf/drafts/{drafts[0]}"))
-			page.keyboard.press("e")
-			page.get_by_test_id("draft-editor").wait_for()
-			page.get_by_test_id("edit-values.priority").press("Escape")
-			page.get_by_test_id("draft-editor").wait_for(state="detached")
-			page.keyboard.press("a")
-			self.locate_item(page, drafts[0], "Applied").wait_for()
-			page.keyboard.press("k")
-			self.locate_chosen(page, drafts[1]).wait_for()
-			page.get_by_test_id("draft-approve").wait_for()
-			page.keyboard.press("r")
-			page.get_by_test_id("reject-reason").fill("j and k are letters here")
-			page.keyboard.press("Enter")
-			self.locate_item(page, drafts[1], "Rejected").wait_for()
-			page.get_by_test_id("draft-run").click()
-			page.locator("[data-testid=run][data-status=Success]").wait_for()
-		self.assertEqual(self.get_stored()["priority"], "High")
-
-	def test_sidebar_counts_pending_drafts_and_each_has_a_url(self):
-		with self.open_page("/huf/runs") as page:
-			page.reload()
-			wait_to_hear(page)
-			count = page.get_by_test_id("section-count")
-			before = int(count.inner_text()) if count.count() else 0
-			name = self.propose(priority="High")
-			count.filter(has_text=str(before + 1)).wait_for()
-			page.goto(f"/huf/drafts/{name}")
-			self.locate_chosen(page, name).wait_for()
-			page.get_by_test_id("draft-run").click()
-			page.get_by_test_id("run-draft").wait_for()
-			self.assertIn("Huf Manager", page.get_by_test_id("notice").inner_text())
-			page.get_by_test_id("run-draft").click()
-			self.model.script(text("No matter."))
-			page.get_by_test_id("draft-reject").click()
-			page.get_by_test_id("reject-confirm").click()
-			self.locate_item(page, name, "Rejected").wait_for()
-			page.goto("/huf/drafts/nowhere")
-			page.get_by_test_id("error").wait_for()
-
-	def test_approved_draft_leaves_the_pending_lists_without_a_reload(self):
-		name = self.propose(priority="High")
-		self.model.script(text("Moved up."))
-		with self.open_page("/huf") as home:
-			page = home.context.new_page()
-			page.goto(f"/huf/drafts/{name}")
-			link = home.get_by_test_id("waiting").locator(f"a[href$='{name}']")
-			link.wait_for()
-			waiting = page.get_by_test_id("drafts-mine").locator(f"[data-name='{name}']")
-			waiting.wait_for()
-			page.get_by_test_id("draft-approve").click()
-			self.locate_item(page, name, "Applied").wait_for()
-			waiting.wait_for(state="detached")
-			page.get_by_test_id("drafts-here").locator(f"[data-name='{name}']").wait_for()
-			link.wait_for(state="detached")
 
 	def test_long_draft_values_overflow_neither_in_dark_mode_nor_on_a_phone(self):
 		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
@@ -361,48 +247,3 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
 		priorities = [self.call(f"/api/resource/ToDo/{name}")["data"]["priority"] for name in todos]
 		self.assertEqual(priorities, ["High", "Medium", "Medium"])
-
-	def change(self, content: str | None = None, **values):
-		"""A model reply that calls the tool to change the to-do."""
-		return tool_calls([call(self.tool, {"name": self.todo, "values": values})], content)
-
-	def propose(self, **values) -> str:
-		"""Start an Administrator run that waits for approval of a change; returns the draft's name."""
-		self.model.script(self.change(**values))
-		request = {
-			"agent_name": self.agent,
-			"prompt": "Change it",
-			"channel_id": f"test {len(self.model.requests)}",
-		}
-		result = self.call("/api/method/huf.ai.agent_integration.run_agent_sync", request)["message"]
-		self.assertEqual(result["status"], "Waiting", result)
-		return result["draft"]["draft"]
-
-	def get_conversation(self, draft: str) -> str:
-		return self.call(f"/api/method/huf.api.draft.get_draft?draft={draft}")["message"]["conversation"]
-
-	def get_stored(self) -> dict:
-		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]
-
-	def read_field(self, card, name: str) -> tuple[str, str]:
-		"""(old, new) value of a field."""
-		row = card.locator(f"[data-testid=change-field][data-field='{name}']")
-		return row.locator("del").inner_text(), row.locator("ins").inner_text()
-
-	def locate_item(self, page, draft: str, status: str):
-		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-status={status}]")
-
-	def locate_chosen(self, page, draft: str):
-		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-chosen=true]")
-
-	@contextmanager
-	def open_chat(self, message: str):
-		"""A chat with the agent in which `message` was sent."""
-		with self.open_page(self.address) as page:
-			self.send(page, message)
-			yield page
-
-	def send(self, page, message: str) -> None:
-		page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
-		page.get_by_test_id("composer").fill(message)
-		page.get_by_test_id("send").click()
