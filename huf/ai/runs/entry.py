@@ -3,9 +3,7 @@
 `start.py`, `execution.py` and `finish.py` do the work.
 """
 
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Generator, Iterable
 
 import frappe
 
@@ -20,19 +18,11 @@ from huf.ai.queries.runs import describe_runs
 from huf.ai.runs import admission
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open, refuse_run
-from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work
+from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work, queue_behind, take_over
 from huf.ai.runs.repetition import read_idempotency_key, wait_for_sent_run
-from huf.ai.runs.routing import (
-	HeldChat,
-	find_takeover,
-	may_escalate,
-	route_request,
-)
+from huf.ai.runs.routing import HeldChat, may_escalate, route_request
 from huf.ai.runs.start import OpenRun, start_run
-from huf.ai.storage.events import publish_new_run
 from huf.ai.storage.leases import release_leases
-
-Started = TypeVar("Started")
 
 
 @frappe.whitelist(methods=["POST"])
@@ -154,18 +144,6 @@ def end_or_describe(run: OpenRun, begins: bool, listeners: Iterable[Listener]) -
 	return describe_open(run, RunStatus.QUEUED, run.recorded)
 
 
-def take_over(request: AgentRequest, ended: dict, start: Callable[[AgentRequest], Started]) -> Started | None:
-	"""The agent's run that `start` returns, if it takes over from a chat; None if the chat's answer stays,
-	also because the agent's run cannot start.
-	"""
-	agent = find_takeover(request, ended)
-	try:
-		return start(agent) if agent else None
-	except (UsageError, frappe.PermissionError):
-		frappe.db.rollback()
-		return None
-
-
 async def end_here(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	"""Execute an open run to its end, for a caller that waits for it. Raises UsageError if another worker has
 	taken it over, or it was deleted.
@@ -244,13 +222,6 @@ def open_run(request: AgentRequest) -> OpenRun:
 		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_inline(request)
 	except ConversationBusy:
 		return queue_behind(request)
-
-
-def queue_behind(request: AgentRequest) -> OpenRun:
-	"""Queue a run behind the open one of its conversation, whose pages show its message from now on."""
-	run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
-	publish_new_run(RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run)))
-	return run
 
 
 def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:

@@ -1,30 +1,35 @@
 """The queue of runs: enqueues them, executes them in workers, and recovers those whose worker was lost."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from traceback import format_exc
+from typing import TypeVar
 
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.events import Listener
+from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.session import acting_as
 from huf.ai.core.times import subtract_seconds
-from huf.ai.core.types import AgentRequest, RunResult, RunStatus
-from huf.ai.runs.execution import MAX_ATTEMPTS, TOO_MANY_ATTEMPTS, execute_run
+from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
+from huf.ai.runs.execution import MAX_ATTEMPTS, TOO_MANY_ATTEMPTS, describe_start, execute_run
 from huf.ai.runs.finish import fail_run
-from huf.ai.runs.routing import route_request
+from huf.ai.runs.routing import find_takeover, route_request
 from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases, stops
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
 from huf.ai.storage.chats import is_run_of_chat
 from huf.ai.storage.drafts import has_pending
+from huf.ai.storage.events import publish_new_run
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import translate
+
+Started = TypeVar("Started")
 
 CLAIM_ATTEMPTS = 3
 """Attempts after deadlocks."""
@@ -36,6 +41,13 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 	"""Store a run and enqueue its job. Raises what prevents it from starting."""
 	run = start_run(route_request(request), RunStatus.QUEUED)
 	enqueue_work(run.name)
+	return run
+
+
+def queue_behind(request: AgentRequest) -> OpenRun:
+	"""Queue a run behind the open one of its conversation, whose pages show its message from now on."""
+	run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+	publish_new_run(RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run)))
 	return run
 
 
@@ -126,7 +138,23 @@ def execute_claimed_run(lease: Lease) -> RunResult:
 			raise
 		frappe.log_error(f"Agent Run {lease.run} could not be loaded", format_exc())
 		return end_unloaded(lease, translate(TOO_MANY_ATTEMPTS))
-	return run_coroutine(end_run(run))
+	result = run_coroutine(end_run(run))
+	# Its first worker would have gone on with the agent; messages that were queued are not escalated.
+	if run.manager.mode is Mode.INLINE and is_run_of_chat(run.name):
+		take_over(run.request, result.as_dict(), queue_behind)
+	return result
+
+
+def take_over(request: AgentRequest, ended: dict, start: Callable[[AgentRequest], Started]) -> Started | None:
+	"""The agent's run that `start` returns, if it takes over from a chat; None if the chat's answer stays,
+	also because the agent's run cannot start.
+	"""
+	agent = find_takeover(request, ended)
+	try:
+		return start(agent) if agent else None
+	except (UsageError, frappe.PermissionError):
+		frappe.db.rollback()
+		return None
 
 
 def end_unloaded(lease: Lease, error: str) -> RunResult:

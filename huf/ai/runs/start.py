@@ -22,7 +22,7 @@ from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import Opening, RecordedRun, read_opening, read_recorded
-from huf.ai.storage.route_decisions import link_run
+from huf.ai.storage.route_decisions import find_decision_of_run, link_run
 from huf.ai.storage.run_rows import has_twin, insert_run, lock_sender, store_opening
 from huf.ai.storage.untrusted_records import OTHERS, mark_conversations
 from huf.ai.tools.taint import CHANNELS, find_history_origins
@@ -236,7 +236,8 @@ def check_access(row, conversations: ConversationManager) -> None:
 def read_routed(row) -> Routed | None:
 	if not row.route:
 		return None
-	return Routed(row.confidence, tuple(json.loads(row.plan or "[]")), row.route == "chat")
+	decision = find_decision_of_run(row.name)
+	return Routed(row.confidence, tuple(json.loads(row.plan or "[]")), row.route == "chat", decision)
 
 
 def read_request(row) -> AgentRequest:
@@ -262,4 +263,5 @@ def read_request(row) -> AgentRequest:
 		tier=row.tier or None,
 		routed=read_routed(row),
 		message_files=read_message_files(message or {}),
+		request_key=row.request_key,
 	)

@@ -72,6 +72,10 @@ def find_decision(message: str, user: str) -> RecordedDecision | None:
 	return RecordedDecision(row.name, row.route, get_agent_score(row), tuple(json.loads(row.plan_hint)))
 
 
+def find_decision_of_run(run: str) -> str | None:
+	return frappe.db.get_value(DECISION, {"run": run}, "name")
+
+
 def get_agent_score(row: Mapping[str, Any]) -> float:
 	return float(row["confidence"] if row["route"] == AGENT else row["other_confidence"])
 

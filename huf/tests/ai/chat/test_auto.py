@@ -1,9 +1,12 @@
 """Messages on the auto route: answered by the chat, by the agent, or escalated to the agent."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from unittest import mock
 
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.chat import messages
 from huf.ai.core.errors import TooManyRuns, UsageError
@@ -12,10 +15,11 @@ from huf.ai.core.route_choice import RouteChoice
 from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server.tools import name_of_agent
-from huf.ai.runs import admission, entry, stopping
+from huf.ai.runs import admission, queue, stopping
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
-from huf.ai.runs.routing import HeldChat, find_takeover
+from huf.ai.runs.repetition import find_sent_run
+from huf.ai.runs.routing import HeldChat, find_takeover, route_request
 from huf.ai.runs.start import start_run
 from huf.api import conversation
 from huf.tests.api.test_mcp import META, REVISION
@@ -25,6 +29,7 @@ from huf.tests.http import post
 from huf.tests.model_server import ModelServer, text, tool_call
 
 SIMPLE, TASK = "What is a capital city?", "Use the agent and count the open to-dos"
+KEY = "a-message-of-the-chat"
 NEEDS_SEARCH = "I need to search for current information to answer that."
 
 
@@ -115,7 +120,7 @@ class TestAuto(SiteTestCase):
 		for stop in stops:
 			remove_stops()
 			self.server.script(text(NEEDS_SEARCH))
-			with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(stop)):
+			with mock.patch.object(queue, "find_takeover", side_effect=stopping_before(stop)):
 				result = self.send(SIMPLE)
 			self.assertEqual((result["status"], result["response"]), ("Success", NEEDS_SEARCH))
 			self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, NEEDS_SEARCH])
@@ -136,7 +141,7 @@ class TestAuto(SiteTestCase):
 			branches.append(conversation.branch(result["conversation"], result["run"]))
 
 		self.server.script(text(NEEDS_SEARCH), text("Bern."))
-		with mock.patch.object(entry, "find_takeover", side_effect=stopping_before(branch)):
+		with mock.patch.object(queue, "find_takeover", side_effect=stopping_before(branch)):
 			result = self.send(SIMPLE)
 		self.assertEqual(self.read_conversation(result["conversation"])[0], [SIMPLE, "Bern."])
 		self.assertEqual(self.read_conversation(branches[0])[0], [SIMPLE, NEEDS_SEARCH])
@@ -329,10 +334,23 @@ class TestAuto(SiteTestCase):
 				self.assertIn(b"Bern.", answer.get_data(), "the agent took over")
 				self.assertNotIn(b"need to search", answer.get_data())
 
-	def test_a_queued_message_is_routed(self):
-		self.server.script(text("A seat of government."))
+	def test_agent_takes_over_after_another_worker_resumes_the_chat(self):
+		request = messages.build_chat_request(self.agent, SIMPLE, None, choice=RouteChoice.AUTO)
+		chat = start_run(route_request(replace(request, idempotency_key=KEY))).name
+		self.server.script(text(NEEDS_SEARCH), text("Bern."))
+		self.assertEqual(work_on(chat, now_datetime() + timedelta(seconds=60)).response, NEEDS_SEARCH)
+		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		self.assertEqual((run.status, run.route), ("Queued", "agent"))
+		self.assertEqual(work_on(run.name).response, "Bern.")
+		self.assertEqual(self.get_decision(run.name).escalated, 1)
+		self.assertEqual(find_sent_run(KEY).name, run.name)
+		self.assertEqual(self.read_conversation(run.conversation)[0], [SIMPLE, "Bern."])
+
+	def test_a_queued_message_is_routed_but_not_escalated(self):
+		self.server.script(text(NEEDS_SEARCH))
 		run = enqueue_run(AgentRequest(self.agent, SIMPLE, "Administrator", choice=RouteChoice.AUTO)).name
 		self.assertEqual(frappe.db.get_value("Agent Run", run, "route"), "chat")
 		result = work_on(run)
 		self.assertEqual(result.route["route"], "chat")
 		self.assertNotIn("tools", self.server.requests[0])
+		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 1)
