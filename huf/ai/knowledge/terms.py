@@ -17,7 +17,15 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.german_stemmer import GermanStemmer
 from snowballstemmer.spanish_stemmer import SpanishStemmer
 
-from huf.ai.core.tokenizer import Term, fold_text, read_query, split_words, strip_accents
+from huf.ai.core.tokenizer import (
+	Term,
+	fold_text,
+	normalize_words,
+	read_query,
+	split_spelled_words,
+	split_words,
+	strip_accents,
+)
 
 STEMMERS = {"en": EnglishStemmer(), "de": GermanStemmer(), "es": SpanishStemmer(), "cs": CzechStemmer()}
 STEMMERS_LOCK = Lock()
@@ -154,3 +162,16 @@ def build_term(term: Term, encode_word: Callable[[str], str]) -> IndexTerm:
 		found = {tuple(stem_word(word, each) for word in words) for each in STEMMERS for words in spellings}
 	stems = tuple(sorted(tuple(map(encode_word, each)) for each in found))
 	return IndexTerm(term, stems, term.words[0] if term.is_prefix and len(term.words) == 1 else "")
+
+
+def count_possible_terms(terms: Sequence[IndexTerm], text: str) -> int:
+	"""How many of the terms the text may have, whatever its language: never fewer than it has.
+
+	Cheaper than the index text. The terms are those of no index: `build_terms(query, str)`.
+	"""
+	stems = frozenset().union(*map(stem_in_all_languages, split_spelled_words(text)))
+	return sum(any(map(stems.issuperset, term.stems)) or has_prefix(term, text) for term in terms)
+
+
+def has_prefix(term: IndexTerm, text: str) -> bool:
+	return term.term.is_prefix and f" {' '.join(term.term.words)}" in normalize_words(text)

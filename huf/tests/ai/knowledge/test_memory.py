@@ -100,6 +100,28 @@ class TestMemory(MemoryTestCase):
 			self.assertEqual(self.facts(self.other, doctype="ToDo", name=own), [])
 			self.assertEqual(about_own(), stored)
 
+	def test_an_old_fact_is_found_by_its_words_however_many_newer_ones_there_are(self):
+		todo = make("ToDo", description="x", allocated_to=self.user).name
+		for where in ({}, {"doctype": "ToDo", "name": todo}):
+			self.store_fact(self.user, "Frau Müller trinkt lieber Tee.", **where)
+			self.store_fact(self.other, "Frau Müller drinks wine.")
+			for number in range(3):
+				self.store_fact(self.user, f"Calls at {number}.", **where)
+			with mock.patch.object(memory, "MAX_RANKED_FACTS", 2):
+				for query in ("mueller", "tee trinken", '"lieber tee"', "trink*"):
+					found = self.facts(self.user, query, **where)
+					self.assertEqual(found, ["Frau Müller trinkt lieber Tee."], query)
+				self.assertEqual(self.facts(self.user, **where), ["Calls at 2.", "Calls at 1."])
+				self.assertEqual(self.facts(self.user, "wine", **where), [])
+			frappe.db.delete(MEMORY, {"agent": self.agent})
+
+	def test_of_many_old_facts_those_with_most_of_the_words_are_ranked(self):
+		self.store_fact(self.user, "Anna prefers tea.")
+		for number in range(3):
+			self.store_fact(self.user, f"Anna called at {number}.")
+		with mock.patch.object(memory, "MAX_RANKED_FACTS", 2):
+			self.assertEqual(self.facts(self.user, "Anna tea")[0], "Anna prefers tea.")
+
 	def test_facts_about_a_record_are_deleted_with_it(self):
 		name = unique("Team")
 		make(TEAM, title=name)

@@ -5,8 +5,16 @@ import unittest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from huf.ai.knowledge.ranking import Passage, fuse_rankings, score_passages
-from huf.ai.knowledge.terms import build_terms, detect_stemming_language, stem_in_all_languages, stem_text
+from huf.ai.core.tokenizer import split_spelled_words
+from huf.ai.knowledge.ranking import Passage, count_terms, find_places, fuse_rankings, score_passages
+from huf.ai.knowledge.terms import (
+	build_terms,
+	count_possible_terms,
+	detect_stemming_language,
+	stem_in_all_languages,
+	stem_text,
+)
+from huf.tests.retrieval import read_our_collection
 
 
 def stem(text: str) -> str:
@@ -46,6 +54,25 @@ class TestStems(unittest.TestCase):
 		for term in build_terms(text, str):
 			words = [word for phrase in term.stems for word in phrase] + [term.prefix or "x"]
 			self.assertTrue(all(word.isalnum() for word in words if word != "_"), words)
+
+
+class TestPossibleTerms(unittest.TestCase):
+	def test_every_text_with_a_term_of_the_query_is_counted(self):
+		ours = read_our_collection()
+		for query in ours.queries:
+			for terms in (build_terms(query, str), build_terms(f'"{query}" {query[:4]}*', str)):
+				for text in ours.documents.values():
+					self.assert_counted(terms, text)
+
+	@given(st.text(), st.text())
+	def test_texts_of_any_characters_are_counted(self, query, text):
+		self.assert_counted(build_terms(f"{query} {query}*", str), f"{query} {text}")
+
+	def assert_counted(self, terms, text: str):
+		stems = " ".join(stem_text(split_spelled_words(text)))
+		passage = Passage("", stems, text)
+		found = sum(map(bool, count_terms(terms, passage, find_places(terms))))
+		self.assertLessEqual(found, count_possible_terms(terms, text), (terms, text))
 
 
 class TestWeighing(unittest.TestCase):
