@@ -7,7 +7,8 @@
   roles: [roles of a temporary user the agent acts for; without them, the user who runs the case]
   records: [documents that exist during the case only]
   history: [earlier messages, as OpenAI chat messages]
-  results: {tool: its result, for tools that reach outside; a list: one result for each call}
+  results: {tool: its result, for tools that reach outside; a list: one result for each call;
+    {error: text, type: Refused}: the call fails}
   answers: [recorded model output, one entry a turn: {call: tool, with: {..}}, {calls: [..]} or {say: text}]
   expect: [checks, see `CHECKS`]
 """
@@ -28,7 +29,7 @@ CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
 	"matches": (str, {}),
 	"calls": (str, {"with": dict, "times": int}),
 	"calls_not": (str, {}),
-	"fails": (str, {"with": dict}),
+	"fails": (str, {"with": dict, "error": str}),
 	"record": (str, {"where": dict, "values": dict, "count": int}),
 	"ends": (str, {}),
 	"judge": (str, {}),

@@ -96,15 +96,21 @@ def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Chec
 
 
 def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:
-	tool, expected = check["fails"], check.get("with") or {}
+	tool, expected, error = check["fails"], check.get("with") or {}, check.get("error", "")
 	failed = [
 		call
 		for call in trace.calls
-		if call.tool == tool and not call.ok and has_values(call.arguments, expected)
+		if call.tool == tool
+		and not call.ok
+		and has_values(call.arguments, expected)
+		and to_comparable(error) in to_comparable(call.result)
 	]
 	if failed and all(call.lacks_result for call in failed):
 		return f"{tool} was called{format_values(expected)}, and the case has no result for it"
-	return None if failed else f"no call of {tool} was refused or failed{format_values(expected)}"
+	if failed:
+		return None
+	wanted = f"{format_values(expected)}{f' with the error {error!r}' if error else ''}"
+	return f"no call of {tool} was refused or failed{wanted}{format_other_calls(trace, tool)}"
 
 
 def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: CheckContext) -> str | None:

@@ -73,7 +73,7 @@ class CaseDryRuns:
 	def wrap(self, tool: EffectTool) -> EffectTool:
 		async def start(arguments: dict) -> str:
 			if tool.name in self.remaining_results:
-				return to_text(self.next_result(tool.name))
+				return to_text(raise_error(self.next_result(tool.name)))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				return self.answer_external(tool, arguments)
 			try:
@@ -231,6 +231,13 @@ class CaseDryRuns:
 			"agent": self.agent.name,
 		}
 		frappe.get_doc(run).insert(set_name=self.run)
+
+
+def raise_error(result: Any) -> Any:
+	"""The result of a call. Raises ToolError for that of a call which failed or was rejected."""
+	if isinstance(result, dict) and result.keys() == {"error", "type"}:
+		raise ToolError(str(result["error"]))
+	return result
 
 
 def choose_user(author: str) -> str:

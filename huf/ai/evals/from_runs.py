@@ -15,7 +15,7 @@ from huf.ai.core.json_text import parse_result
 from huf.ai.core.session import acting_as
 from huf.ai.core.settings import get_settings
 from huf.ai.core.stored_text import clip
-from huf.ai.core.types import CallStatus, Effect
+from huf.ai.core.types import CallStatus, DraftStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded, require_opening
@@ -27,6 +27,7 @@ CASE = "Agent Eval Case"
 ENDED = ("Success", "Stopped", "Failed")
 MADE = (CallStatus.SUCCESS, CallStatus.FAILED, CallStatus.UNKNOWN)
 """Statuses of calls that were made."""
+NOT_APPROVED = (DraftStatus.REJECTED.value, DraftStatus.EXPIRED.value)
 SAME = "Does the answer say in substance the same as this one: {answer}"
 NOTED = "A person found fault with an earlier answer to this: {note} Is that fault fixed?"
 MAX_NOTE_CHARS = 1000
@@ -112,7 +113,7 @@ def build_definition(run, earlier: list[dict], good: bool, note: str) -> dict:
 	return {
 		"mail": read_run_mail(run),
 		"history": [each for each in earlier if each.get("role") != "system"],
-		"results": collect_external_results(recorded),
+		"results": collect_external_results(run.name, recorded),
 		"answers": list(build_answers(recorded, answer)),
 		"expect": list(expect_same(recorded, answer) if good else expect_different(note)),
 	}
@@ -124,12 +125,23 @@ def read_run_mail(run) -> str | None:
 	return raw.decode("utf-8", "replace") if raw else None
 
 
-def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
+def collect_external_results(run: str, recorded: RecordedRun) -> dict[str, list]:
 	"""Results of external tools by name, errors as well, in the order of the calls: an eval does not call
-	them again.
+	them again, and asks nobody. A call with invalid arguments has none, because the eval refuses it as well.
 	"""
-	calls = [call for call in list_recorded_calls(recorded, MADE) if call.effect == Effect.EXTERNAL.value]
-	return group_pairs((call.tool, parse_result(call.result or "{}")) for call in calls)
+	drafts = {"run": run, "status": ["in", NOT_APPROVED]}
+	rows = frappe.get_all("Agent Draft", drafts, ["step", "position"], order_by="step asc")
+	rejected = {(row.step, row.position) for row in rows}
+	return group_pairs(
+		(row.tool, read_case_result(row))
+		for place, row in sorted(recorded.calls.items())
+		if row.effect == Effect.EXTERNAL.value and (row.status in MADE or place in rejected)
+	)
+
+
+def read_case_result(row: Any) -> Any:
+	result = parse_result(row.result or "{}")
+	return {**result, "type": row.status} if row.status == CallStatus.REFUSED.value else result
 
 
 def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:

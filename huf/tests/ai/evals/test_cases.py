@@ -90,6 +90,7 @@ class TestChecks(unittest.TestCase):
 			({"calls": "sell", "times": 0}, {"calls": "count", "times": 0}),
 			({"calls_not": "sell"}, {"calls_not": "count"}),
 			({"fails": "burn", "with": {"all": True}}, {"fails": "count"}),
+			({"fails": "burn", "error": "No"}, {"fails": "burn", "error": "is missing"}),
 			({"record": "Book", "values": {"pages": 100}}, {"record": "Book", "values": {"pages": 99}}),
 			({"record": "Book", "count": 1}, {"record": "Book", "count": 0}),
 			({"ends": "Success"}, {"ends": "Failed"}),

@@ -3,11 +3,13 @@
 import frappe
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.session import acting_as
 from huf.ai.evals import pending_changes
 from huf.ai.evals.runner import RECORDED
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.queue import work_on
 from huf.ai.tools.registry import tool
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
@@ -21,6 +23,10 @@ def send_parcel(to: str) -> str:
 	if to == "Nowhere":
 		raise ToolError("There is no such town.")
 	return f"Sent to {to}."
+
+
+def approve(draft) -> None:
+	approve_call(draft.name, draft.digest)
 
 
 class TestMarking(EvalTestCase):
@@ -69,6 +75,29 @@ class TestMarking(EvalTestCase):
 		failed, sent = (call.result for call in attempt.trace.calls)
 		self.assertIn("no such town", failed)
 		self.assertIn("Sent to Rome", sent)
+
+	def test_the_case_of_a_run_with_a_rejected_external_call_rejects_it_again(self):
+		send = make_tool("Custom Function", function_path=f"{__name__}.send_parcel", requires_approval=1)
+		with ModelServer() as server:
+			self.agent = make_agent(make_model(server), (send,))
+			turns = [tool_call(send, {"to": town}) for town in ("Oslo", "Rome")]
+			server.script(*turns, text("Sent to Rome."))
+			run = run_agent_sync(self.agent, "Send it to Oslo, or to Rome.")["run"]
+			for answer in (lambda draft: reject_call(draft.name, draft.digest, "Too far."), approve):
+				answer(frappe.get_last_doc("Agent Draft", {"run": run, "status": "Pending"}))
+				work_on(run)
+		case = api.mark(run, True)["case"]
+		frappe.db.commit()
+		(attempt,) = self.run_cases().results[0].attempts
+		self.assertEqual(attempt.faults, ())
+		rejected, sent = attempt.trace.calls
+		self.assertEqual((rejected.ok, sent.ok), (False, True))
+		self.assertIn("Too far.", rejected.result)
+		doc = frappe.get_doc("Agent Eval Case", case)
+		doc.definition += f"- fails: {send}\n  error: too far\n- fails: {send}\n  error: is missing\n"
+		doc.save()
+		(fault,) = self.faults()
+		self.assertIn("is missing", fault)
 
 	def test_marking_a_run_again_updates_its_case(self):
 		first = api.mark(self.run_name, True)["case"]
