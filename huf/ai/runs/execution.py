@@ -209,18 +209,19 @@ def make_journal(run: OpenRun) -> RunJournal:
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
-	"""Summarize the earlier conversation. Returns (new opening messages, usage of the summary)."""
+	"""Summarize the earlier conversation. Returns (new opening messages, what the run has used so far)."""
 	manager, started = run.manager, time.monotonic()
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
 	half_time = Deadline(timeout_of(run) / 2, started)
 	without_runs = [run.name, *leases.read_queued_runs(run.conversation)]
 	guards: list[Guard] = [Cancelled(journal.cancel_requested), half_time]
 	try:
-		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+		used = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+		spent = run.recorded.spent + used
 	except (LeaseLost, RunHeld):
 		raise
 	except Exception:  # the boundary around the summary, which a run can do without
-		usage = settle_broken_run(run.name).spent
+		spent = settle_broken_run(run.name).spent
 		title = f"Agent Run {run.name} begins without a summary of its conversation"
 		frappe.log_error(title, format_exc())
 	run.lease.hold()
@@ -228,7 +229,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	opening = build_messages(manager, run.conversation, run.request, without_runs, record)
 	mark_conversations([run.conversation], opening.origins)
 	store_opening(run.name, opening.stored)
-	return opening.messages, usage
+	return opening.messages, spent
 
 
 def timeout_of(run: OpenRun) -> int:

@@ -18,6 +18,7 @@ from huf.ai.runs.messages import build_messages, read_attached_files
 from huf.ai.runs.routing import route_task
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.history import read_history
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
@@ -208,7 +209,8 @@ def load_run(lease: Lease) -> OpenRun:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(row.name)
 		messages, recorded = read_opening(row.opening), read_recorded(row.name)
-		return OpenRun(request, manager, conversations, lease, messages, recorded, **counts)
+		is_long = lacks_summary(row, request, manager, recorded)
+		return OpenRun(request, manager, conversations, lease, messages, recorded, is_long=is_long, **counts)
 	check_access(row, conversations)
 	waiting_runs = [row.name, *leases.read_queued_runs(row.conversation)]
 	opening = build_messages(
@@ -219,6 +221,16 @@ def load_run(lease: Lease) -> OpenRun:
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, is_long=opening.is_long, **counts
 	)
+
+
+def lacks_summary(row, request: AgentRequest, manager: AgentManager, recorded: RecordedRun) -> bool:
+	"""Whether a summary is still due in a run that was interrupted before the model's first reply. A summary
+	that ends its worker twice is left out.
+	"""
+	if request.history is not None or recorded.replies or row.lost_workers > 1:
+		return False
+	waiting_runs = [row.name, *leases.read_queued_runs(row.conversation)]
+	return read_history(row.conversation, manager.history_limit, waiting_runs).is_long
 
 
 def check_access(row, conversations: ConversationManager) -> None:

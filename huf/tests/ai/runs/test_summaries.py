@@ -11,6 +11,7 @@ from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.execution import summarize_first
+from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
 from huf.ai.runs.start import load_run, start_run
 from huf.ai.runs.summaries import INSTRUCTIONS
@@ -138,6 +139,19 @@ class TestSummaries(SiteTestCase):
 		self.assertEqual(replace(resumed.recorded.usage, cost=0), replace(used, cost=0))
 		self.assertAlmostEqual(resumed.recorded.usage.cost, used.cost, places=9)
 
+	def test_run_whose_worker_is_lost_during_the_summary_makes_it_once_more(self):
+		for lost, summary in ((1, SUMMARY), (2, None)):
+			with ModelServer(strict=False) as server:
+				agent, conversation = self.long_conversation(server, messages=15)
+				request = AgentRequest(agent, "Well?", "Administrator", conversation)
+				run = start_run(request, RunStatus.QUEUED).name
+				for hours in range(lost):
+					load_run(leases.acquire_lease(run, now_datetime() + timedelta(hours=hours)))
+				server.forever(lambda body: text(SUMMARY if is_for_summary(body) else "Tea it is."))
+				result = work_on(run, now_datetime() + timedelta(hours=lost))
+			self.assertEqual((result.response, read_summary(conversation)[0]), ("Tea it is.", summary))
+			self.assertEqual(result.usage.input_tokens, 100 * len(server.requests))
+
 	def test_summary_watermark_moves_only_from_its_expected_position(self):
 		_, conversation = self.long_conversation(None, messages=3)
 		self.assertTrue(move_watermark(conversation, 0, 2, "First."))
@@ -194,13 +208,16 @@ class TestSummaries(SiteTestCase):
 
 def answer(request, find):
 	"""Answers with a summary if requested; otherwise with text, after a call for every third message."""
-	messages = request["messages"]
-	if messages[0]["content"] == INSTRUCTIONS:
+	if is_for_summary(request):
 		return text(SUMMARY)
-	last = messages[-1]
+	last = request["messages"][-1]
 	if last["role"] == "user" and int(last["content"].split()[1][:-1]) % 3 == 0:
 		return tool_call(find, {"limit": 1})
 	return text("Well.")
+
+
+def is_for_summary(request) -> bool:
+	return request["messages"][0]["content"] == INSTRUCTIONS
 
 
 def find_numbers(messages) -> list[int]:
