@@ -5,7 +5,9 @@ from unittest.mock import patch
 
 import frappe
 from frappe.core.doctype.file.file import File
+from frappe.utils import get_datetime, now_datetime
 
+from huf.ai.core.session import acting_as
 from huf.ai.tools.document_tools import amend_document
 from huf.ai.undo.capture import read_stored_image
 from huf.ai.undo.scope import UndoSelection
@@ -65,6 +67,22 @@ class TestKinds(UndoTestCase):
 		before = read_stored_image(ORDER, order.name)
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
 		self.assertEqual(read_stored_image(ORDER, order.name), before)
+
+	def test_restored_documents_keep_their_creator_and_were_last_changed_by_who_undoes(self):
+		undoer = make_user(EDITOR, "Huf Manager")
+		for call in ((UPDATE, {"values": {"note": "x"}}), (DELETE, {})):
+			order = make_order("nail", note="keep")
+			origin = {"owner": make_user(EDITOR), "creation": "2026-01-02 03:04:05"}
+			frappe.db.set_value(ORDER, order.name, origin, update_modified=False)
+			frappe.db.commit()
+			run = self.run_calls((call[0], ORDER, {"name": order.name, **call[1]}))
+			began = now_datetime()
+			with acting_as(undoer):
+				undo(run)
+			stored = frappe.get_doc(ORDER, order.name)
+			self.assertEqual((stored.owner, str(stored.creation)[:19]), tuple(origin.values()))
+			self.assertEqual(stored.modified_by, undoer)
+			self.assertGreaterEqual(get_datetime(stored.modified), began)
 
 	def test_undo_of_a_deletion_says_that_comments_do_not_come_back(self):
 		order = make_order()
