@@ -44,7 +44,8 @@ def write_tool(connection: str, tool: str, offered: ToolDefinition | None, statu
 	if offered:
 		tools[tool] = offered
 	write_offered(connection, list(tools.values()))
-	row = frappe.db.get_value(TOOL, {"parent": connection, "tool_name": tool})
+	# By filters, because somebody may have removed the row.
+	row = {"parent": connection, "tool_name": tool}
 	frappe.db.set_value(TOOL, row, {"status": status}, update_modified=False)
 	frappe.db.commit()
 
