@@ -41,6 +41,18 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 	insert_rows(CHANGE, [{"run": run, "tool_call": tool_call, **each} for each in changes])
 
 
+def rename_cause(doctype: str, old: str, new: str) -> None:
+	"""Let the changes that a renamed document has caused name it, after its own have followed. Does not
+	commit.
+	"""
+	of_document = {"reference_doctype": doctype, "reference_name": new}
+	# Only `tool_call` has an index.
+	calls = frappe.get_all(CHANGE, of_document, pluck="tool_call", order_by="creation asc")
+	if calls:
+		query = f"update `tab{CHANGE}` set cause = %s where cause = %s and tool_call in %s"
+		frappe.db.sql(query, (f"{doctype}/{new}", f"{doctype}/{old}", tuple(calls)))
+
+
 def list_agent_changes(filters: dict, fields: Sequence[str] = FIELDS) -> list[Any]:
 	"""Changes, newest first."""
 	return frappe.get_all(CHANGE, filters, [*fields], order_by="creation desc, position desc")

@@ -6,9 +6,10 @@ to, and misses such rows.
 import frappe
 
 from huf.ai.core.types import OPEN_STATUSES
+from huf.ai.storage.agent_changes import CHANGE, rename_cause
 from huf.ai.storage.stops import SWITCH, rename_target
 
-TABLES = ("Agent Untrusted Record", "Agent Change", "Agent Draft", "Agent Run", "Agent Trigger Event")
+TABLES = ("Agent Untrusted Record", CHANGE, "Agent Draft", "Agent Run", "Agent Trigger Event")
 PACK_RECORD = "Agent Pack Record"
 
 
@@ -20,6 +21,8 @@ def follow_rename(doc, method: str, old: str, new: str, merge: bool = False) -> 
 		if frappe.db.table_exists(table):
 			query = f"update `tab{table}` set reference_name = %s where {where}"
 			frappe.db.sql(query, (str(new), doc.doctype, str(old)))
+	if frappe.db.table_exists(CHANGE):
+		rename_cause(doc.doctype, str(old), str(new))
 	# A document that was merged into another is gone, and the other one is not the pack's.
 	if not merge and frappe.db.table_exists(PACK_RECORD):
 		row = {"record_doctype": doc.doctype, "record_name": str(old)}

@@ -38,6 +38,16 @@ class TestSubmission(UndoTestCase):
 		self.assertEqual((before["docstatus"], before["fields"]["status"]), (0, "New"))
 		self.assertEqual((after["docstatus"], after["fields"]["status"]), (1, "Paid"))
 
+	def test_cancelling_the_document_decides_about_its_entries_after_a_rename_too(self):
+		order, run = self.submit_order()
+		renamed = frappe.rename_doc(ORDER, order, f"{order}-B", force=True)
+		frappe.db.commit()
+		result = undo(run)
+		self.assertEqual(
+			[(each["name"], each["action"]) for each in result["restored"]], [(renamed, "cancel")]
+		)
+		self.assertEqual(list_entries(order, "docstatus"), ((1,),))
+
 	def test_cancelling_the_document_decides_about_its_entries(self):
 		def refuse(entry) -> None:
 			frappe.throw("An entry is cancelled with its order.")
