@@ -24,6 +24,14 @@ MAX_CREDITED_RATE = Decimal("0.75")
 """
 PUBLISHED_TO = Decimal(500_000)
 """The highest value in the law's own printed table (Anlage 2 RVG)."""
+NO_TABLE = (
+	"There is no fee table here that you may read. Enter one in Helena RVG Tabelle, or ask for permission to "
+	"read those that are there."
+)
+ORDER_TOO_OLD = (
+	"There is no fee table for orders given before {0}. Enter that table in Helena RVG Tabelle, or check the "
+	"day of the order."
+)
 
 
 class Kind(str, Enum):
@@ -109,11 +117,14 @@ def round_to_cent(amount: Decimal) -> Decimal:
 
 
 def choose_fee_table(tables: Sequence[FeeTable], ordered: date) -> FeeTable:
-	"""The table in force on the day of the order. Raises ValueError if the order is older than all tables."""
+	"""The table in force on the day of the order. Raises ValueError without tables, and if the order is older
+	than all of them.
+	"""
+	if not tables:
+		raise ValueError(NO_TABLE)
 	known = [table for table in tables if table.valid_from <= ordered]
 	if not known:
-		oldest = min(table.valid_from for table in tables)
-		raise ValueError(f"There is no fee table for orders given before {oldest}.")
+		raise ValueError(ORDER_TOO_OLD.format(min(table.valid_from for table in tables)))
 	return max(known, key=lambda table: table.valid_from)
 
 

@@ -58,8 +58,12 @@ class TestTheTable(unittest.TestCase):
 		self.assertIs(choose_fee_table(TABLES, date(2025, 5, 31)), TABLES[0])
 		self.assertIs(choose_fee_table(TABLES, date(2025, 6, 1)), TABLES[1])
 		self.assertIs(choose_fee_table(TABLES[::-1], date(2030, 1, 1)), TABLES[1])
-		with self.assertRaisesRegex(ValueError, "2021-01-01"):
+		with self.assertRaisesRegex(ValueError, "2021-01-01.* Enter that table in Helena RVG Tabelle"):
 			choose_fee_table(TABLES, date(2020, 12, 31))
+
+	def test_without_a_fee_table_the_error_says_what_to_do(self):
+		with self.assertRaisesRegex(ValueError, "no fee table.* Enter one in Helena RVG Tabelle"):
+			choose_fee_table([], date(2025, 6, 1))
 
 
 class TestTheBill(unittest.TestCase):
