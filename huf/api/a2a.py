@@ -10,8 +10,6 @@ import frappe
 from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.refusals import read_refusal
 from huf.ai.runs import admission
 from huf.api.wire.json_body import NOT_JSON, SIGN_IN, json_response
 
@@ -32,11 +30,11 @@ def serve(method=None, **_):
 	if len(request.get_data()) > MAX_BODY_BYTES:
 		return json_response({"error": f"A request has at most {MAX_BODY_BYTES:,} bytes."}, 413)
 	address = request.environ.get("huf.address", "")
-	try:
-		name = address.removeprefix(ADDRESS).removesuffix(CARD)
-		agent = admission.admit(name, frappe.session.user, chat=True)
-	except (UsageError, frappe.PermissionError) as error:
-		return json_response({"error": read_refusal(error)}, 404)
+	name = address.removeprefix(ADDRESS).removesuffix(CARD)
+	refusal = admission.find_admission_error(name, frappe.session.user, chat=True)
+	if refusal is not None:
+		return json_response({"error": refusal}, 404)
+	agent = frappe.get_cached_doc("Agent", name)
 	try:
 		# The SDK takes a fraction of a second to import, and is optional.
 		from huf.api.a2a_app import create_a2a_app

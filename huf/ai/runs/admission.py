@@ -9,6 +9,7 @@ import frappe
 from frappe import _
 
 from huf.ai.core.errors import TooManyRuns, UsageError
+from huf.ai.core.refusals import read_refusal
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.storage import budgets, stops
@@ -32,6 +33,15 @@ def admit(agent_name: str, user: str, chat: bool = False):
 			_("The agent {0} does not take part in chats. A Huf Manager can allow it.").format(agent_name)
 		)
 	return agent
+
+
+def find_admission_error(agent_name: str, user: str, chat: bool = False) -> str | None:
+	"""Why `user` may not run the agent now; None if they may."""
+	try:
+		admit(agent_name, user, chat)
+	except (UsageError, frappe.PermissionError) as error:
+		return read_refusal(error)
+	return None
 
 
 def check_agent_enabled(name: str) -> None:

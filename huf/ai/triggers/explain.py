@@ -5,8 +5,6 @@ from dataclasses import asdict, replace
 
 import frappe
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.refusals import read_refusal
 from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
 from huf.ai.runs import admission
 from huf.ai.triggers.conditions import restrict_snapshot
@@ -75,9 +73,5 @@ def explain_document(trigger_name: str, doc) -> dict:
 
 def check_runner(agent: str, run_as: str | None) -> ConditionResult:
 	"""Whether a run could be opened as this user; an event's job checks it."""
-	text = f"{run_as} may run {agent}"
-	try:
-		admission.admit(agent, run_as or "Guest")
-	except (UsageError, frappe.PermissionError) as error:
-		return ConditionResult(text, False, read_refusal(error))
-	return ConditionResult(text, True)
+	refusal = admission.find_admission_error(agent, run_as or "Guest")
+	return ConditionResult(f"{run_as} may run {agent}", refusal is None, refusal or "")

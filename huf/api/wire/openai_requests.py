@@ -51,10 +51,8 @@ refusing_as_openai = refusing_with(
 
 def admit_as_model(model) -> None:
 	"""Raises ModelNotFound."""
-	try:
-		admission.admit(str(model), frappe.session.user, chat=True)
-	except (frappe.PermissionError, UsageError):
-		raise ModelNotFound(describe_missing(model)) from None
+	if admission.find_admission_error(str(model), frappe.session.user, chat=True) is not None:
+		raise ModelNotFound(describe_missing(model))
 
 
 def describe_missing(name: str) -> str:

@@ -10,7 +10,6 @@ from frappe import _
 from frappe.utils import get_url, now_datetime
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.refusals import read_refusal
 from huf.ai.mcp.server.servers import DEFAULT_SLUG, SERVER, ServerOffer, find_server
 from huf.ai.mcp.server.tools import list_tools
 from huf.ai.runs import admission
@@ -108,10 +107,9 @@ def explain_no_tools(offer: ServerOffer) -> str:
 	if not offer.agents and not offer.tools:
 		return _(EMPTY).format(name=offer.name)
 	if offer.tools and offer.agent:
-		try:
-			admission.admit(offer.agent, frappe.session.user)
-		except (UsageError, frappe.PermissionError) as error:
-			return f"0 tools: {read_refusal(error)}"
+		refusal = admission.find_admission_error(offer.agent, frappe.session.user)
+		if refusal is not None:
+			return f"0 tools: {refusal}"
 	return _(CLOSED).format(name=offer.name)
 
 

@@ -12,7 +12,6 @@ import frappe
 from frappe.utils import nowdate
 from mcp_types import Tool, ToolAnnotations
 
-from huf.ai.core.errors import UsageError
 from huf.ai.core.route_choice import RouteChoice
 from huf.ai.core.types import DIRECT, AgentRequest, Effect, Mode
 from huf.ai.mcp.server.output_schemas import find_output_schema
@@ -127,10 +126,9 @@ def list_agent_tools(offer: ServerOffer) -> list[OfferedTool]:
 	"""
 	if not offer.tools or not offer.agent:
 		return []
-	try:
-		agent = admission.admit(offer.agent, frappe.session.user)
-	except (UsageError, frappe.PermissionError):
+	if admission.find_admission_error(offer.agent, frappe.session.user) is not None:
 		return []
+	agent = frappe.get_cached_doc("Agent", offer.agent)
 	from huf.ai.agents.tool_factory import create_agent_tools, create_tools
 
 	usable = {tool.name: tool for tool in create_agent_tools(agent)}
