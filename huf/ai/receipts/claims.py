@@ -30,8 +30,8 @@ from huf.ai.receipts.times import (
 	CLOCK_RANGE,
 	DATE,
 	DURATION,
+	parse_clock,
 	parse_date,
-	read_clock_times,
 	read_durations,
 )
 from huf.ai.receipts.words import NUMBER_WORDS
@@ -226,16 +226,16 @@ def remove_times(sentence: str, evidence: Evidence) -> str:
 		return " " if is_date else found[0]
 
 	def replace_clock(found: re.Match) -> str:
-		return " " if read_clock_times(found[0]) <= evidence.clock_times else found[0]
+		return " " if parse_clock(found[0]) in evidence.clock_times else found[0]
 
 	def replace_duration(found: re.Match) -> str:
 		((number, minutes),) = read_durations(found[0])
 		return " " if any(round(span / minutes, 1) == number for span in evidence.spans) else found[0]
 
-	def replace_beginning(found: re.Match) -> str:
-		return " " if (int(found[1]) % 12, 0) in evidence.clock_times else found[0]
+	def replace_range(found: re.Match) -> str:
+		return " ".join(time for time in found.groups() if parse_clock(time) not in evidence.clock_times)
 
-	sentence = CLOCK_RANGE.sub(replace_beginning, DATE.sub(replace_date, sentence))
+	sentence = CLOCK_RANGE.sub(replace_range, DATE.sub(replace_date, sentence))
 	sentence = CLOCK.sub(replace_clock, sentence)
 	return DURATION.sub(replace_duration, sentence)
 

@@ -14,17 +14,20 @@ MAX_COMPARED_STAMPS = 12
 ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?=\b|T)")
 STAMP = re.compile(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?!:\d\d\.\d))?")
 """A date, with its time unless that is when a record was written, to the fraction of a second."""
+OF_DAY = r"\s?(?:[ap]\.?m\b\.?|Uhr\b|hod(?:in)?\b\.?|h\b)"
 CLOCK = re.compile(
-	r"(?<![\d:.,])(\d{1,2}):(\d\d)(?:(?::\d\d(?:\.\d+)?)?(?!\d))(?:\s?[ap]\.?m\b\.?)?"
-	r"|(?<![\d:.,])(\d{1,2})(?:\.(\d\d))?\s?(?:[ap]\.?m\b\.?|Uhr\b|hodin\b|h\b)",
+	r"(?<![\d:.,])\d{1,2}:\d\d(?:(?::\d\d(?:\.\d+)?)?(?!\d))(?:\s?[ap]\.?m\b\.?)?"
+	rf"|(?<![\d:.,])\d{{1,2}}(?:\.\d\d)?{OF_DAY}",
 	re.IGNORECASE,
 )
+UNTIL = r"\s?(?:to|and|until|till|bis|und|a|y|hasta|do|až|[-–])\s?(?:las\s)?"
+MINUTES = r"[.:][0-5]\d(?!\d)"
 CLOCK_RANGE = re.compile(
-	r"(?<![\d:.,])(\d{1,2})\s?(?:to|until|till|bis|a|hasta|do|až|[-–])\s?(?:las\s)?"
-	r"(?=\d{1,2}:\d\d|\d{1,2}\s?(?:[ap]\.?m\b|Uhr\b|hodin\b|h\b))",
+	rf"(?<![\d:.,])(\d{{1,2}}(?:{MINUTES}|(?={UNTIL}\d{{1,2}}(?:{MINUTES}|{OF_DAY}))))(?:{OF_DAY})?{UNTIL}"
+	rf"(\d{{1,2}}(?:{MINUTES})?(?:{OF_DAY})?)(?![\w:]|[.,]\d)",
 	re.IGNORECASE,
 )
-"""The hour at which a range of times begins, as in 3 to 4:30 pm, up to the time at which it ends."""
+"""Two times of day, such as 3 to 4:30 pm or 15.00 bis 16.30: one has minutes, or a word such as Uhr."""
 DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 TO = r"\s*(?:[-–,]|to|and|bis|und|al|y|až|a)\s*(?:el\s+)?"
 DATE = re.compile(
@@ -54,7 +57,13 @@ DURATION = re.compile(
 
 def read_clock_times(text: str) -> set[tuple[int, int]]:
 	"""(hour, minute) of the times of day in a text, whether before or after noon."""
-	return {((int(h or hour) % 12), int(m or minute or 0)) for h, m, hour, minute in CLOCK.findall(text)}
+	ranges = [time for found in CLOCK_RANGE.finditer(text) for time in found.groups()]
+	return set(map(parse_clock, [*CLOCK.findall(text), *ranges]))
+
+
+def parse_clock(written: str) -> tuple[int, int]:
+	hour, minute = [*re.findall(r"\d+", written), "0"][:2]
+	return int(hour) % 12, int(minute)
 
 
 def find_dates(text: str) -> set[tuple[int, int, int]]:

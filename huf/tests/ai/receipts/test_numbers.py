@@ -52,6 +52,8 @@ months | In total we sold 46,500, on average 15,500.
 event | The review is on 1 December from 2 pm to 3:30 pm (90 minutes, 1.5 hours).
 event | Der Termin ist am 1. Dezember von 14:00 bis 15:30 Uhr und dauert 90 Minuten.
 event | It takes place from 2 to 3:30 pm. Von 14 bis 15:30 Uhr. De 14 a 15:30. Schůzka je od 14 do 15:30.
+event | Von 14.00 bis 15.30 Uhr, also 14 bis 15.30 Uhr. Schůzka je od 14.00 do 15.30. Es de 14:00 a 15:30 h.
+event | Der Termin geht von 14.00 bis 15.30. It is between 2 and 3:30 pm. Zwischen 14 und 15.30 Uhr.
 login | Anna last used it yesterday at 5:42 pm. Petr: zuletzt um 17:42 Uhr.
 item | The pump costs €49.90 net, that is €59.88 including 20% VAT.
 item | There are 140 in stock, 90 above the reorder level of 50.
@@ -79,6 +81,10 @@ leads | The conversion rate is 33%.
 leads | 70% of the leads are open.
 event | The review is on 1 December at 16:30.
 event | It takes place from 1 to 3:30 pm.
+event | Der Termin ist von 14 bis 16.30 Uhr.
+event | Schůzka je od 13.00 do 15.30.
+event | Schůzka je od 14.00 do 15.45.
+event | The price is between 14.00 and 15.45.
 event | It lasts 4 hours.
 login | Anna last used it at 9:15 am.
 item | The pump costs €58.90 including 20% VAT.
