@@ -23,7 +23,7 @@ from huf.ai.receipts.language import (
 	find_effects,
 	split_sentences,
 )
-from huf.ai.receipts.numbers import PERCENT, follows, parse_number, read_number_words
+from huf.ai.receipts.numbers import PERCENT, STATED_NUMBER, follows, is_among, parse_number, read_number_words
 from huf.ai.receipts.times import (
 	CERTAIN_DATE,
 	CLOCK,
@@ -54,9 +54,6 @@ PROVEN_BY = {
 }
 """Kinds of effect on record that prove a claimed one."""
 DATED = re.compile(r"\b(?:19|20)\d\d\b|\bby\s+\S+@|\b\d{1,2}[./]\s?\d{1,2}[./]")
-NUMBER = re.compile(
-	r"(?<![\w#./-])[-−]?(\d{1,3}(?:[.,\u00a0 ’']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?![\w/]|-\w|[.:]\d)"
-)
 CODE = re.compile(r"(?<![\w.])(?=[\w#./-]{0,80}\d)(?=[\w#./-]{0,80}[A-Za-z])#?\w[\w/-]*\w|#\w+")
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w")
 QUOTED = re.compile(r"[\"“„«‚‘`]([^\"”“»‘’`\n]{2,80})[\"”“»’`]|\*\*([^*\n]{2,80})\*\*")
@@ -206,7 +203,7 @@ def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
 	"""Numbers that say how many or how much, as written, with their possible values."""
 	sentence = LIST_MARKER.sub("", sentence)
 	sentence = EMAIL.sub(" ", re.sub(r"https?://\S+", " ", sentence))
-	for match in NUMBER.finditer(sentence):
+	for match in STATED_NUMBER.finditer(sentence):
 		after = sentence[match.end() :]
 		if not ORDINAL_OR_UNIT.match(after):
 			yield match[0] + ("%" if PERCENT.match(after) else ""), parse_number(match[1])
@@ -252,14 +249,14 @@ def find_unproven(
 	results = [each for each in unproven if not evidence.given_numbers.intersection(each[1])]
 	operands = [value for each in stated if each not in results for value in each[1]]
 	for written, values in results or unproven:
-		if not any(follows(value, operands) for value in values):
+		if not any(follows(written, value, operands) for value in values):
 			yield written
 
 
 def proves(written: str, values: list[float], evidence: Evidence) -> bool:
 	"""Whether any reading of a number, or a number that it rounds, is on record."""
 	known = evidence.percentages if written.endswith("%") else evidence.known_numbers
-	return any(value in known for value in values)
+	return any(is_among(written, value, known) for value in values)
 
 
 # --- names ---

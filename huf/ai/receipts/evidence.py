@@ -177,25 +177,25 @@ class Evidence:
 		return find_named_kinds("\n".join(call.text for call in self.successes).lower(), STATE_KINDS)
 
 	@cached_property
-	def known_numbers(self) -> frozenset[float]:
-		"""Numbers that an answer may state: contained in a text, counted, or derived from rows."""
+	def known_numbers(self) -> list[float]:
+		"""Numbers that an answer may state, sorted: contained in a text, counted, or derived from rows."""
 		texts = (self.results, PERCENTAGE.sub(" ", self.background), self.known_prompt)
 		exact = frozenset(derive_numbers(self.successes)).union(*map(read_numbers, texts))
 		fractions = [number for number in exact if number != int(number)]
-		return (
+		return sorted(
 			exact
 			| {float(round(number)) for number in fractions if number >= MIN_ROUNDED}
 			| {round(number, 1) for number in fractions}
 		)
 
 	@cached_property
-	def percentages(self) -> frozenset[float]:
-		"""Percentages that an answer may state: written somewhere, or shares of the rows of the calls."""
+	def percentages(self) -> list[float]:
+		"""Percentages that an answer may state, sorted: written, or shares of the rows of the calls."""
 		tables = find_lists([call.result for call in self.successes])
 		shares = {share for rows in tables for share in describe_shares(rows)}
 		written = " ".join([self.results, self.known_prompt, *PERCENTAGE.findall(self.background)])
 		rounded = {round(share, places) for share in shares for places in (0, 1, 2)}
-		return frozenset(rounded | read_numbers(written))
+		return sorted(rounded | read_numbers(written))
 
 	@cached_property
 	def given_numbers(self) -> set[float]:

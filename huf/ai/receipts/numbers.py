@@ -1,13 +1,15 @@
 """Numbers: those that a text contains, and those that follow from rows or from other numbers."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from itertools import islice, permutations
 from typing import Any
 
 from huf.ai.core.grouping import group_pairs
 from huf.ai.receipts.times import CLOCK, ISO_DATE
-from huf.ai.receipts.words import NUMBER_WORDS
+from huf.ai.receipts.words import NUMBER_WORDS, ROUNDINGS, SCALES
 
 MAX_NUMBER = 1e300
 MAX_ROWS = 500
@@ -15,7 +17,15 @@ MAX_COLUMNS = 200
 """Sums are made of each column of numbers for each other column."""
 MAX_GROUPS = 20
 MAX_OPERANDS = 12
-NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
+MAX_ROUNDED = 0.1
+"""Part of a rounded number that its last place counts at most: about 1,000 is not 1,400."""
+SCALE = rf"(?i:(?:{'|'.join(SCALES)})(?!\w))"
+NUMBER = re.compile(rf"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{{3}})*(?:[.,]\d+)?(?:{SCALE}|(?![A-Za-z\d]))")
+STATED_NUMBER = re.compile(
+	rf"(?:(?<!\w)(?i:{'|'.join(ROUNDINGS)})\s*(?:[€$£]\s?|[A-Z]{{3}}\s)?)?(?<![\w#./-])[-−]?"
+	rf"((?:\d{{1,3}}(?:[.,\u00a0 ’']\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?:{SCALE})?)(?![\w/]|-\w|[.:]\d)"
+)
+"""A number of an answer, with the word by which it is rounded."""
 PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])(?<!\d\.)\d+(?![A-Za-z\d])")
 """Not the digits behind a point: 49.9 proves no nine."""
 END_OF_NAME = re.compile(r"(?:(?<=[A-Za-z]-)|(?<=\d{4}-))0*\d{1,2}(?!\d|[.,]\d)")
@@ -46,16 +56,35 @@ def read_number_words(text: str) -> Iterator[tuple[str, float]]:
 
 
 def parse_number(written: str) -> list[float]:
-	"""The values that a number can stand for, with either decimal sign."""
-	digits = re.sub(r"[\s\u00a0’']", "", written)
-	readings = {digits.replace(",", ""), digits.replace(".", "").replace(",", ".")}
+	"""The values that a number can stand for, with either decimal sign, times the scale behind it."""
+	digits = re.sub(r"[^\d.,]", "", written)
 	values = []
-	for reading in readings:
-		try:
-			values.append(round(float(reading), 4))
-		except ValueError:
-			continue
+	for separator, point in ((",", "."), (".", ",")):
+		if re.fullmatch(rf"\d+(?:[{separator}]\d{{3}})*(?:[{point}]\d+)?", digits):
+			number = float(digits.replace(separator, "").replace(point, "."))
+			values.append(round(number * read_scale(written), 4))
 	return list(filter(is_usable, values))
+
+
+def read_scale(written: str) -> int:
+	return next((scale for words, scale in SCALES.items() if re.search(rf"(?i:{words})$", written)), 1)
+
+
+def read_bounds(written: str, value: float) -> tuple[float, float]:
+	"""Between which numbers the exact one is, if a value is written so: 3,650 and 3,750 of "about 3,700"."""
+	below, above = (-0.5, 0.5) if read_scale(written) > 1 else (0, 0)
+	for words, places in ROUNDINGS.items():
+		if re.match(rf"(?i:{words})(?![^\W\d])", written):
+			below, above = places
+	last_place = 10.0 ** int(Decimal(str(value)).normalize().as_tuple().exponent)
+	place = min(last_place, MAX_ROUNDED * value)
+	return value + below * place, value + above * place
+
+
+def is_among(written: str, value: float, known: Sequence[float]) -> bool:
+	"""Whether a number as it is written stands for one of those known, which are sorted."""
+	low, high = read_bounds(written, value)
+	return bisect_left(known, low) < bisect_right(known, high)
 
 
 def is_usable(value: Any) -> bool:
@@ -129,14 +158,15 @@ def group(values: list) -> dict[str, list[int]]:
 	return group_pairs((str(value), place) for place, value in enumerate(values))
 
 
-def follows(value: float, others: list[float]) -> bool:
+def follows(written: str, value: float, others: list[float]) -> bool:
 	"""Whether a number is the result of a calculation with others, such as 59.88 from 49.90 and 20 %."""
+	low, high = read_bounds(written, value)
 	others = others[:MAX_OPERANDS]
 	for one, other in permutations(others, 2):
 		results = [one + other, one - other, one * other, one * other / 100]
 		results += [one * (1 + other / 100), one * (1 - other / 100)]
 		results += [one / other, 100 * one / other, 100 * abs(one - other) / other] if other else []
-		if any(is_result(value, result) for result in results):
+		if any(low <= result <= high or is_result(value, result) for result in results):
 			return True
 	return False
 

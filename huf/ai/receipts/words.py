@@ -1,4 +1,4 @@
-"""Words for months and numbers in English, German, Spanish and Czech."""
+"""Words for months, numbers and roundings in English, German, Spanish and Czech."""
 
 MONTHS = {
 	word: month
@@ -46,3 +46,15 @@ NUMBER_WORDS = {
 }
 # Also an English word.
 del NUMBER_WORDS["once"]
+SCALES = {
+	r"k|\s?(?:thousand|tausend|tsd|mil|tis|tisíce?)": 1_000,
+	r"\s?(?:millions?|millionen|mio|millón|millones|mili[oó]n[uyů]?)": 1_000_000,
+}
+"""Words behind a number by which it is multiplied."""
+ROUNDINGS = {
+	"about|around|roughly|approximately|approx|some|rund|etwa|ungefähr|circa|zirka|ca|unos|unas|aproximadamente"
+	"|aprox|alrededor de|cerca de|asi|přibližně|zhruba|kolem|okolo|cca|~|≈": (-0.5, 0.5),
+	"almost|nearly|just under|knapp|fast|beinahe|casi|téměř|skoro|bezmála": (-1, 0),
+	"more than|over|mehr als|gut|más de|více než|přes": (0, 1),
+}
+"""Words before a rounded number, with the places of its last digit by which the exact one may differ."""

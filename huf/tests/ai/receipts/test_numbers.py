@@ -33,6 +33,7 @@ RESULTS = {
 			)
 		]
 	},
+	"invoices": {"rows": [{"amount": amount} for amount in (1234.5, 980, 1520)]},
 	"handbook": {"text": "Employees have 25 days of vacation. Ask two weeks in advance."},
 }
 TRUE = """
@@ -57,6 +58,12 @@ event | Der Termin geht von 14.00 bis 15.30. It is between 2 and 3:30 pm. Zwisch
 login | Anna last used it yesterday at 5:42 pm. Petr: zuletzt um 17:42 Uhr.
 item | The pump costs €49.90 net, that is €59.88 including 20% VAT.
 item | There are 140 in stock, 90 above the reorder level of 50.
+invoices | About 3,700 is open. It is ~3,700, roughly €3,700, some 3.7 thousand, or 3.7k. Almost 4,000. More than 3,700.
+invoices | Offen sind rund 3.700 €, ca. 3,7 Tausend, knapp 3,8 Tsd. EUR, gut 3.700, mehr als 3.700.
+invoices | Son unos 3.700, alrededor de 3,7 mil, casi 3.800 y más de 3.700.
+invoices | Je to asi 3 700, zhruba 3,7 tisíce, téměř 3 800 a více než 3 700.
+invoices | On average about 1,200, that is 1.2 thousand.
+item | With 20% VAT the pump at 49.90 costs about 60.
 handbook | Ask 14 days in advance; you have 25 days. Zwei Wochen vorher. Dos semanas antes. Dva týdny předem.
 """
 FALSE = """
@@ -88,6 +95,21 @@ event | The price is between 14.00 and 15.45.
 event | It lasts 4 hours.
 login | Anna last used it at 9:15 am.
 item | The pump costs €58.90 including 20% VAT.
+invoices | About 3,600 is open.
+invoices | About 37,000 is open.
+invoices | Nearly 3,700 is open.
+invoices | More than 3,800 is open.
+invoices | 3,700 is open.
+invoices | 37 thousand is open.
+invoices | About 4,000 is open.
+invoices | 4.7k is open.
+invoices | Rund 3.800 sind offen.
+invoices | Je to asi 3 600.
+invoices | Son unos 3.500.
+invoices | Son 4,7 mil.
+invoices | The largest is 15.20.
+item | With 20% VAT the pump at 49.90 costs about 80.
+item | There are about 200 in stock.
 handbook | You have 30 days of vacation.
 handbook | Seventy people or twenty-seven?! Seventy.
 """
