@@ -21,9 +21,18 @@ from huf.ai.receipts.language import (
 	PART_OF,
 	QUOTATION,
 	find_effects,
+	split_clauses,
 	split_sentences,
 )
-from huf.ai.receipts.numbers import PERCENT, STATED_NUMBER, follows, is_among, parse_number, read_number_words
+from huf.ai.receipts.numbers import (
+	PERCENT,
+	STATED_NUMBER,
+	follows,
+	is_among,
+	parse_number,
+	read_number_words,
+	read_numbers,
+)
 from huf.ai.receipts.times import (
 	CERTAIN_DATE,
 	CLOCK,
@@ -184,8 +193,13 @@ def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
 	found = find_numbers(remove_times(counted, evidence))
 	stated = list(islice(found, MAX_NUMBERS))
 	is_intention = NOT_DONE.search(sentence) or ASKED_FOR.search(sentence)
-	intended = evidence.intended_numbers if is_intention else set()
+	intended = evidence.intended_numbers - find_effect_numbers(counted) if is_intention else set()
 	return bool(dates or stated), dates + list(find_unproven(stated, evidence, intended))
+
+
+def find_effect_numbers(sentence: str) -> set[float]:
+	"""Numbers of clauses that say what was done: not the "two" of "Two were requested, one was created"."""
+	return read_numbers("\n".join(clause for clause in split_clauses(sentence) if find_effects(clause)))
 
 
 def remove_tried(sentence: str, evidence: Evidence) -> str:

@@ -209,7 +209,7 @@ class Evidence:
 	@cached_property
 	def known_prompt(self) -> str:
 		"""What the prompt says proves numbers and times only once something was looked up."""
-		return self.given if self.successes else ""
+		return self.given if self.reads else ""
 
 	@cached_property
 	def times(self) -> str:

@@ -173,9 +173,10 @@ ORDINAL = re.compile(
 SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”“»]))(?!(?<=\d\.)\s?\d)(?=[\s\"'”»]+|$)\s*|\n+")
 """Not inside of a date such as 24. 11. 2026."""
 ASKED_FOR = re.compile(
-	r"(?<!as )\byou (?:mentioned|asked|said|wanted)\b|\bverstanden, dass\b"
-	r"|(?<!como )\busted (?:mencionó|pidió)\b"
-	r"|\b(?:zmínila?|chtěla?) jste\b",
+	r"(?<!as )\byou (?:mentioned|asked|said|wanted)\b|(?<!as )\brequested\b"
+	r"|\bverstanden, dass\b|(?<!wie )\b(?:gewünscht|verlangt)\b"
+	r"|(?<!como )\busted (?:mencionó|pidió)\b|(?<!lo )\b(?:pidieron|pedid[oa]s?|solicitad[oa]s?)\b"
+	r"|\b(?:zmínila?|chtěla?) jste\b|(?<!jak )\bpožadován[aoy]?\b",
 	re.IGNORECASE,
 )
 """Repeats what the prompt says."""

@@ -153,12 +153,21 @@ class TestNumbers(unittest.TestCase):
 			("Eine von zwei Aufgaben wurde angelegt.", True),
 			("Una de las dos tareas se creó.", True),
 			("Jeden ze dvou úkolů byl vytvořen.", True),
+			("Two todos were requested, one was created.", True),
+			("Zwei Aufgaben waren gewünscht, eine wurde angelegt.", True),
+			("Se pidieron dos tareas, una se creó.", True),
+			("Byly požadovány dva úkoly, jeden byl vytvořen.", True),
+			("Two todos were requested, two were created.", False),
+			("Zwei Aufgaben waren gewünscht, zwei wurden angelegt.", False),
+			("I created two todos because you asked for two.", False),
+			("I created two todos, but I could not assign them.", False),
 			("I created two todos.", False),
 			("I created two of the two todos.", False),
 			("I created one of three todos.", False),
 		):
-			(claim,) = check_answer(answer, Evidence((made, failed)))
-			self.assertEqual(claim.is_confirmed, is_confirmed, answer)
+			for prompt in ("Buy milk and bread", "Create two todos"):
+				(claim,) = check_answer(answer, Evidence((made, failed), prompt))
+				self.assertEqual(claim.is_confirmed, is_confirmed, answer)
 
 	def test_a_calculation_with_numbers_of_the_prompt_needs_no_call(self):
 		for given, answer, is_confirmed in (
