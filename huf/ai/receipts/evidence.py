@@ -20,8 +20,6 @@ from huf.ai.receipts.times import find_dates, read_clock_times, read_spans
 
 MAX_TEXT_CHARS = 100_000
 """Limit for all results together; those read last are kept."""
-MIN_ROUNDED = 100
-"""Smaller fractions rounded to integers would prove almost any count."""
 NAME_HINTS = {
 	word: kind
 	for kind, words in {
@@ -180,13 +178,7 @@ class Evidence:
 	def known_numbers(self) -> list[float]:
 		"""Numbers that an answer may state, sorted: contained in a text, counted, or derived from rows."""
 		texts = (self.results, PERCENTAGE.sub(" ", self.background), self.known_prompt)
-		exact = frozenset(derive_numbers(self.successes)).union(*map(read_numbers, texts))
-		fractions = [number for number in exact if number != int(number)]
-		return sorted(
-			exact
-			| {float(round(number)) for number in fractions if number >= MIN_ROUNDED}
-			| {round(number, 1) for number in fractions}
-		)
+		return sorted({*derive_numbers(self.successes)}.union(*map(read_numbers, texts)))
 
 	@cached_property
 	def percentages(self) -> list[float]:

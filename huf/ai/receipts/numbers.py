@@ -17,6 +17,9 @@ MAX_COLUMNS = 200
 """Sums are made of each column of numbers for each other column."""
 MAX_GROUPS = 20
 MAX_OPERANDS = 12
+MIN_ROUNDED = 100
+"""Smaller fractions rounded to integers would prove almost any count."""
+MIN_ROUNDED_RESULT = 10
 MAX_ROUNDED = 0.1
 """Part of a rounded number that its last place counts at most: about 1,000 is not 1,400."""
 SCALE = rf"(?i:(?:{'|'.join(SCALES)})(?!\w))"
@@ -70,20 +73,24 @@ def read_scale(written: str) -> int:
 	return next((scale for words, scale in SCALES.items() if re.search(rf"(?i:{words})$", written)), 1)
 
 
-def read_bounds(written: str, value: float) -> tuple[float, float]:
-	"""Between which numbers the exact one is, if a value is written so: 3,650 and 3,750 of "about 3,700"."""
-	below, above = (-0.5, 0.5) if read_scale(written) > 1 else (0, 0)
-	for words, places in ROUNDINGS.items():
-		if re.match(rf"(?i:{words})(?![^\W\d])", written):
-			below, above = places
-	last_place = 10.0 ** int(Decimal(str(value)).normalize().as_tuple().exponent)
-	place = min(last_place, MAX_ROUNDED * value)
+def read_bounds(written: str, value: float, min_rounded: int) -> tuple[float, float]:
+	"""Between which numbers the exact one is, if a value is written so: 3,650 and 3,750 of "about 3,700".
+
+	Without a word such as "about", a last decimal may be rounded, and integers from `min_rounded` on.
+	"""
+	words = (places for words, places in ROUNDINGS.items() if re.match(rf"(?i:{words})(?![^\W\d])", written))
+	places = next(words, None)
+	place = 10.0 ** int(Decimal(str(value)).normalize().as_tuple().exponent)
+	if place >= 1 and not places and read_scale(written) == 1:
+		place = float(value >= min_rounded)
+	place = min(place, MAX_ROUNDED * max(value, 1))
+	below, above = places or (-0.5, 0.5)
 	return value + below * place, value + above * place
 
 
 def is_among(written: str, value: float, known: Sequence[float]) -> bool:
 	"""Whether a number as it is written stands for one of those known, which are sorted."""
-	low, high = read_bounds(written, value)
+	low, high = read_bounds(written, value, MIN_ROUNDED)
 	return bisect_left(known, low) < bisect_right(known, high)
 
 
@@ -160,19 +167,12 @@ def group(values: list) -> dict[str, list[int]]:
 
 def follows(written: str, value: float, others: list[float]) -> bool:
 	"""Whether a number is the result of a calculation with others, such as 59.88 from 49.90 and 20 %."""
-	low, high = read_bounds(written, value)
+	low, high = read_bounds(written, value, MIN_ROUNDED_RESULT)
 	others = others[:MAX_OPERANDS]
 	for one, other in permutations(others, 2):
 		results = [one + other, one - other, one * other, one * other / 100]
 		results += [one * (1 + other / 100), one * (1 - other / 100)]
 		results += [one / other, 100 * one / other, 100 * abs(one - other) / other] if other else []
-		if any(low <= result <= high or is_result(value, result) for result in results):
+		if any(low <= result <= high for result in results):
 			return True
 	return False
-
-
-def is_result(value: float, result: float) -> bool:
-	"""Whether a number is a result, or rounds it to as many places as it has; below ten not to an integer."""
-	places = next((places for places in (0, 1, 2) if round(value, places) == value), 4)
-	places = places or (0 if value >= 10 else 4)
-	return abs(result) < MAX_NUMBER and round(result, places) == value

@@ -63,6 +63,7 @@ invoices | Offen sind rund 3.700 €, ca. 3,7 Tausend, knapp 3,8 Tsd. EUR, gut 3
 invoices | Son unos 3.700, alrededor de 3,7 mil, casi 3.800 y más de 3.700.
 invoices | Je to asi 3 700, zhruba 3,7 tisíce, téměř 3 800 a více než 3 700.
 invoices | On average about 1,200, that is 1.2 thousand.
+invoices | The first comes to 1,235.
 item | With 20% VAT the pump at 49.90 costs about 60.
 handbook | Ask 14 days in advance; you have 25 days. Zwei Wochen vorher. Dos semanas antes. Dva týdny předem.
 """
