@@ -22,7 +22,7 @@ PASSIVE = {
 		r"\b(?:se ha|se han|ha sido|han sido|fue|fueron|está|están|queda|quedan|quedó|quedaron"
 		r"|ya está)\b|\bse\b"
 	),
-	"cs": r"\b(?:byl[aoiy]?|je|jsou|bylo|byly|byli|máte|má)\b",
+	"cs": r"\b(?:byl[aoiy]?|je|jsou|bylo|byly|byli|máte|mám?)\b",
 }
 OTHERS = {
 	"en": (
@@ -94,6 +94,10 @@ ADJECTIVE_BEFORE = {
 	"cs": r"(?!)",
 }
 """Directly before a participle: it describes a noun, such as "the updated list"."""
+PREDICATE_END = re.compile(
+	r"\W*(?:$|\d|(?:pod|na|v|ve|do|od|k|pro|za|s|z|jako|i|už|dnes|včera|právě)\b)", re.IGNORECASE
+)
+"""After a Czech participle of the long form; before a noun it is an adjective, such as "smazané záznamy"."""
 SUCCESSFULLY = re.compile(r"\b(?:successfully|erfolgreich|exitosamente|con éxito|úspěšně)\b", re.IGNORECASE)
 """Before a participle that begins a sentence without a subject: the author did it."""
 GENERAL = re.compile(
@@ -296,6 +300,8 @@ def judge(language: str, clause: str, match: re.Match, is_first: bool, is_contin
 	# Before "creé", a Spanish "la" is no article but the object.
 	is_adjective = not match[0].endswith(("é", "í"))
 	if is_adjective and re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
+		return None
+	if language == "cs" and match[0].endswith(("ý", "á", "é", "ou")) and not PREDICATE_END.match(after):
 		return None
 	is_passive = bool(re.search(PASSIVE[language], clause, re.IGNORECASE))
 	if is_first and language == "es" and re.search(r"[ai]d(?:as?|os)$", match[0]):

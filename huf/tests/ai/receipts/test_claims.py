@@ -278,6 +278,26 @@ class TestClaims(unittest.TestCase):
 		):
 			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
 
+	def test_czech_participles_of_the_long_form_are_claims_unless_they_describe_a_noun(self):
+		for answer in (
+			"Úkol máte založený.",
+			"Úkol je založený pod číslem 7.",
+			"Staré leady máte smazané.",
+			"Upomínka je odeslaná, objednávka stornovaná.",
+			"Termín mám přesunutý na čtvrtek.",
+			"Dovolenou máte podanou.",
+		):
+			self.assertTrue(is_marked("nothing", answer, self.runs), answer)
+		for answer in (
+			"Úkol založený není.",
+			"Máte nějaké smazané záznamy?",
+			"Které odeslané faktury jsou důležité, nevím.",
+			"Zrušené objednávky se v přehledu nezobrazují.",
+			"Je to už založený úkol, nebo nový.",
+		):
+			self.assertFalse(is_marked("nothing", answer, self.runs), answer)
+		self.assertFalse(is_marked("created", "Úkol máte založený.", self.runs))
+
 	def test_the_address_of_a_link_is_no_name(self):
 		answer = "Todo created: [t9z8y7x6w5](/app/todo/t9z8y7x6w5)"
 		self.assertFalse(is_marked("created", answer, self.runs))
