@@ -34,6 +34,7 @@ from huf.ai.receipts.numbers import (
 	read_numbers,
 )
 from huf.ai.receipts.times import (
+	CERTAIN_CLOCK,
 	CERTAIN_DATE,
 	CLOCK,
 	CLOCK_RANGE,
@@ -41,6 +42,7 @@ from huf.ai.receipts.times import (
 	DURATION,
 	parse_clock,
 	parse_date,
+	read_clock_times,
 	read_durations,
 )
 from huf.ai.receipts.words import NUMBER_WORDS
@@ -187,14 +189,17 @@ def remove_quotations(sentence: str, evidence: Evidence) -> str:
 
 
 def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
-	"""Whether a sentence states numbers or unknown dates, and those that nothing proves."""
-	dates = [found[0] for found in DATE.finditer(sentence) if is_unknown_date(found[0], evidence)]
-	counted = remove_tried(NEEDED.sub(" ", sentence), evidence)
-	found = find_numbers(remove_times(counted, evidence))
-	stated = list(islice(found, MAX_NUMBERS))
+	"""Whether a sentence states numbers or unknown times, and those that nothing proves."""
 	is_intention = NOT_DONE.search(sentence) or ASKED_FOR.search(sentence)
+	clocks = evidence.clock_times | (read_clock_times(evidence.given) if is_intention else set())
+	dates = filter(CERTAIN_DATE.search, DATE.findall(sentence))
+	times = filter(CERTAIN_CLOCK.search, CLOCK.findall(sentence))
+	unknown = [date for date in dates if not parse_date(date) <= evidence.dates]
+	unknown += [time for time in times if parse_clock(time) not in clocks]
+	counted = remove_tried(NEEDED.sub(" ", sentence), evidence)
+	stated = list(islice(find_numbers(remove_times(counted, evidence)), MAX_NUMBERS))
 	intended = evidence.intended_numbers - find_effect_numbers(counted) if is_intention else set()
-	return bool(dates or stated), dates + list(find_unproven(stated, evidence, intended))
+	return bool(unknown or stated), unknown + list(find_unproven(stated, evidence, intended))
 
 
 def find_effect_numbers(sentence: str) -> set[float]:
@@ -224,10 +229,6 @@ def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
 	yield from ((word, [number]) for word, number in read_number_words(sentence))
 
 
-def is_unknown_date(written: str, evidence: Evidence) -> bool:
-	return bool(CERTAIN_DATE.search(written)) and not parse_date(written) <= evidence.dates
-
-
 def remove_times(sentence: str, evidence: Evidence) -> str:
 	"""Without dates, and without times of day and durations that are on record."""
 
@@ -237,7 +238,8 @@ def remove_times(sentence: str, evidence: Evidence) -> str:
 		return " " if is_date else found[0]
 
 	def replace_clock(found: re.Match) -> str:
-		return " " if parse_clock(found[0]) in evidence.clock_times else found[0]
+		is_clock = CERTAIN_CLOCK.search(found[0]) or parse_clock(found[0]) in evidence.clock_times
+		return " " if is_clock else found[0]
 
 	def replace_duration(found: re.Match) -> str:
 		((number, minutes),) = read_durations(found[0])

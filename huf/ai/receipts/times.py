@@ -20,6 +20,8 @@ CLOCK = re.compile(
 	rf"|(?<![\d:.,])\d{{1,2}}(?:\.\d\d)?{OF_DAY}",
 	re.IGNORECASE,
 )
+CERTAIN_CLOCK = re.compile(r":|m\b|Uhr", re.IGNORECASE)
+"""In a time of day. Without, it may be a number of hours."""
 UNTIL = r"\s?(?:to|and|until|till|bis|und|a|y|hasta|do|až|[-–])\s?(?:las\s)?"
 MINUTES = r"[.:][0-5]\d(?!\d)"
 CLOCK_RANGE = re.compile(

@@ -20,6 +20,7 @@ RESULTS = {
 		"rows": [{"month": m, "sales": s} for m, s in (("Sep", 15000), ("Oct", 18000), ("Nov", 13500))]
 	},
 	"event": {"starts_on": "2026-12-01 14:00:00", "ends_on": "2026-12-01 15:30:00"},
+	"clock": {"place": "Linz", "opens": "08:00:00", "closes": "18:00:00", "days": [30, 0, 12]},
 	"login": {"full_name": "Anna Berg", "last_login": "2026-11-26 17:42:10.001"},
 	"item": {"item_code": "ITM-9", "price": 49.9, "stock": 140, "reorder_level": 50, "vat": 20},
 	"leads": {
@@ -89,6 +90,8 @@ leads | The conversion rate is 33%.
 leads | 70% of the leads are open.
 event | The review is on 1 December at 16:30.
 event | It takes place from 1 to 3:30 pm.
+clock | It is open from 7:00 to 18:30.
+clock | Um 12 Uhr ist geöffnet.
 event | Der Termin ist von 14 bis 16.30 Uhr.
 event | Schůzka je od 13.00 do 15.30.
 event | Schůzka je od 14.00 do 15.45.
@@ -178,6 +181,8 @@ class TestNumbers(unittest.TestCase):
 			("Do I have 12 todos?", "Yes, you have 12 todos.", False),
 			("Offer 12 pumps on 3 December.", "You asked for 12 pumps on 3 December.", True),
 			("Offer 12 pumps on 3 December.", "As you asked, I counted 17.", False),
+			("Book the hall at 14:30.", "I cannot book the hall at 14:30, and not at 2:30 pm.", True),
+			("Book the hall at 14:30.", "I cannot book the hall at 15:30.", False),
 			("Offer 12 pumps on 3 December.", "I can offer 12 pumps on 3 December.", True),
 			("Offer 12 pumps on 3 December.", "Ich kann am 3. Dezember 12 Pumpen anbieten.", True),
 		):
