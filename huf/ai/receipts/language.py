@@ -138,7 +138,7 @@ UNCERTAIN = re.compile(
 )
 """Before a verb: it guesses, or tells the reader what to do."""
 IMPERATIVES = {"set", "put", "read", "let"}
-"""Participles that also tell a reader what to do, at the beginning of a sentence."""
+"""Participles that also tell a reader what to do, where nothing was said to be done before."""
 QUOTATION = re.compile(
 	r'"([^"\n]{10,500})"|“([^”\n]{10,500})”|„([^“”\n]{10,500})[“”]|«([^»\n]{10,500})»', re.IGNORECASE
 )
@@ -165,7 +165,7 @@ CLAUSE_END = re.compile(
 	re.IGNORECASE,
 )
 ABBREVIATION = re.compile(
-	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|p\.ej|aprox|núm|Sr|Sra"
+	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox|núm|Sr|Sra"
 	r"|např|tzv|cca|č)\."
 )
 """Its point ends no sentence."""
@@ -320,7 +320,7 @@ def judge(language: str, clause: str, match: re.Match, is_first: bool, is_contin
 	if language == "es" and match[0].endswith("ó"):
 		return None
 	if not re.search(r"\w", SUCCESSFULLY.sub("", before)):
-		return None if not before and match[0].lower() in IMPERATIVES else True
+		return None if match[0].lower() in IMPERATIVES and not (before or is_continued) else True
 	if language == "en" and re.match(r"\s+(?:the|a|an|it|this|that|him|her|them|your|my|his|their)\b", after):
 		return True if is_continued else None
 	return is_continued

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from huf.ai.receipts.claims import check_answer
 from huf.ai.receipts.evidence import CallEvidence, Evidence
+from huf.ai.receipts.language import split_sentences
 from huf.tests.measuring import time_thread
 
 FOLDER = Path(__file__).parent
@@ -264,6 +265,20 @@ class TestClaims(unittest.TestCase):
 			"Every customer is informed.",
 		):
 			self.assertTrue(is_marked("stock", answer, self.runs), answer)
+
+	def test_abbreviated_thousands_and_millions_end_no_sentence(self):
+		for answer in ("Es sind 3,7 Tsd. Euro.", "Es sind 3,7 Mio. Euro.", "Je to 3,7 tis. Kč."):
+			self.assertEqual(len(split_sentences(answer)), 1, answer)
+
+	def test_a_second_verb_that_could_be_an_imperative_continues_the_claim(self):
+		for answer in (
+			"I've created the todo and let Anna know by email.",
+			"I created the todo and put it on the shared calendar, and let the customer know.",
+		):
+			claims = check_answer(answer, self.runs["created"])
+			self.assertEqual([claim.why for claim in claims], ["no_call"], answer)
+		for answer in ("Let me know.", "I created the todo, let me know if it fits."):
+			self.assertFalse(is_marked("created", answer, self.runs), answer)
 
 	def test_further_verbs_of_effect_need_a_call(self):
 		for answer in (
