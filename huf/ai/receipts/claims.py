@@ -27,8 +27,8 @@ from huf.ai.receipts.language import (
 from huf.ai.receipts.numbers import (
 	PERCENT,
 	STATED_NUMBER,
+	find_exact,
 	follows,
-	is_among,
 	parse_number,
 	read_number_words,
 	read_numbers,
@@ -145,7 +145,7 @@ def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
 
 def find_proof(kind: str, is_first: bool, sentence: str, evidence: Evidence) -> list[CallEvidence] | None:
 	"""The calls that prove an effect; None if there are none."""
-	if kind == "done" and evidence.has_tried_write:
+	if kind == "done" and evidence.tried_writes:
 		return evidence.writes or None
 	if kind in ("read", "done"):
 		return evidence.successes or None
@@ -198,13 +198,10 @@ def check_numbers(sentence: str, evidence: Evidence) -> tuple[bool, list[str]]:
 	unknown += [time for time in times if parse_clock(time) not in clocks]
 	counted = remove_tried(NEEDED.sub(" ", sentence), evidence)
 	stated = list(islice(find_numbers(remove_times(counted, evidence)), MAX_NUMBERS))
-	intended = evidence.intended_numbers - find_effect_numbers(counted) if is_intention else set()
+	# In "Two were requested, one was created", only the two is no claim.
+	effects = filter(find_effects, split_clauses(counted))
+	intended = evidence.intended_numbers - read_numbers("\n".join(effects)) if is_intention else set()
 	return bool(unknown or stated), unknown + list(find_unproven(stated, evidence, intended))
-
-
-def find_effect_numbers(sentence: str) -> set[float]:
-	"""Numbers of clauses that say what was done: not the "two" of "Two were requested, one was created"."""
-	return read_numbers("\n".join(clause for clause in split_clauses(sentence) if find_effects(clause)))
 
 
 def remove_tried(sentence: str, evidence: Evidence) -> str:
@@ -263,7 +260,8 @@ def find_unproven(
 	"""
 	unproven = [each for each in stated if not (intended & {*each[1]} or proves(*each, evidence))]
 	results = [each for each in unproven if not evidence.given_numbers.intersection(each[1])]
-	operands = [value for each in stated if each not in results for value in each[1]]
+	known = evidence.known_numbers
+	operands = [n for each in stated if each not in results for n in {*each[1], *find_exact(*each, known)}]
 	for written, values in results or unproven:
 		if not any(follows(written, value, operands) for value in values):
 			yield written
@@ -272,7 +270,7 @@ def find_unproven(
 def proves(written: str, values: list[float], evidence: Evidence) -> bool:
 	"""Whether any reading of a number, or a number that it rounds, is on record."""
 	known = evidence.percentages if written.endswith("%") else evidence.known_numbers
-	return any(is_among(written, value, known) for value in values)
+	return bool(find_exact(written, values, known))
 
 
 # --- names ---

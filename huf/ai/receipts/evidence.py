@@ -144,10 +144,6 @@ class Evidence:
 	def tried_writes(self) -> int:
 		return sum(call.is_write for call in self.calls)
 
-	@property
-	def has_tried_write(self) -> bool:
-		return self.tried_writes > 0
-
 	@cached_property
 	def text(self) -> str:
 		"""All that was read, written, tried or asked, in lower case."""

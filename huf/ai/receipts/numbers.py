@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import islice, permutations
 from typing import Any
@@ -88,10 +88,10 @@ def read_bounds(written: str, value: float, min_rounded: int) -> tuple[float, fl
 	return value + below * place, value + above * place
 
 
-def is_among(written: str, value: float, known: Sequence[float]) -> bool:
-	"""Whether a number as it is written stands for one of those known, which are sorted."""
-	low, high = read_bounds(written, value, MIN_ROUNDED)
-	return bisect_left(known, low) < bisect_right(known, high)
+def find_exact(written: str, values: list[float], known: list[float]) -> list[float]:
+	"""The numbers for which a written one may stand, among those known, which are sorted."""
+	bounds = [read_bounds(written, value, MIN_ROUNDED) for value in values]
+	return [n for low, high in bounds for n in known[bisect_left(known, low) : bisect_right(known, high)]]
 
 
 def is_usable(value: Any) -> bool:
@@ -172,7 +172,9 @@ def follows(written: str, value: float, others: list[float]) -> bool:
 	for one, other in permutations(others, 2):
 		results = [one + other, one - other, one * other, one * other / 100]
 		results += [one * (1 + other / 100), one * (1 - other / 100)]
-		results += [one / other, 100 * one / other, 100 * abs(one - other) / other] if other else []
+		results += [one / other] if other else []
+		if other and written.endswith("%"):
+			results += [100 * one / other, 100 * abs(one - other) / other]
 		if any(low <= result <= high for result in results):
 			return True
 	return False

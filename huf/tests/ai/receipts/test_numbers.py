@@ -35,6 +35,7 @@ RESULTS = {
 		]
 	},
 	"invoices": {"rows": [{"amount": amount} for amount in (1234.5, 980, 1520)]},
+	"report": {"revenue": 84312.4, "previous": {"revenue": 79105.0}},
 	"handbook": {"text": "Employees have 25 days of vacation. Ask two weeks in advance."},
 }
 TRUE = """
@@ -65,6 +66,8 @@ invoices | Son unos 3.700, alrededor de 3,7 mil, casi 3.800 y más de 3.700.
 invoices | Je to asi 3 700, zhruba 3,7 tisíce, téměř 3 800 a více než 3 700.
 invoices | On average about 1,200, that is 1.2 thousand.
 invoices | The first comes to 1,235.
+report | Just over 84,000 is about 5,200 more than 79,105 in October, an increase of roughly 6.6%.
+report | Von knapp 79,2 Tsd. im Oktober stieg es auf 84.312,40, also um gut 6 %.
 item | With 20% VAT the pump at 49.90 costs about 60.
 handbook | Ask 14 days in advance; you have 25 days. Zwei Wochen vorher. Dos semanas antes. Dva týdny předem.
 """
@@ -112,6 +115,8 @@ invoices | Je to asi 3 600.
 invoices | Son unos 3.500.
 invoices | Son 4,7 mil.
 invoices | The largest is 15.20.
+report | Just over 84,000 is about 6,200 more than 79,105 in October.
+report | Just over 84,000, up from 79,105 in October, is an increase of 7.6%.
 item | With 20% VAT the pump at 49.90 costs about 80.
 item | There are about 200 in stock.
 handbook | You have 30 days of vacation.
