@@ -196,8 +196,8 @@ class Evidence:
 
 	@cached_property
 	def known_prompt(self) -> str:
-		"""What the prompt says proves numbers and times only once something was looked up."""
-		return self.given if self.reads else ""
+		"""What the prompt says proves numbers and times only once something was looked up, also outside."""
+		return self.given if any(call.effect != "write" for call in self.successes) else ""
 
 	@cached_property
 	def times(self) -> str:

@@ -301,11 +301,8 @@ def judge(language: str, clause: str, match: re.Match, is_first: bool, is_contin
 	is_adjective = not match[0].endswith(("é", "í"))
 	if is_adjective and re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
 		return None
-	if (
-		language == "cs"
-		and match[0].endswith(("ý", "á", "é", "aní", "ou"))
-		and not PREDICATE_END.match(after)
-	):
+	is_long_form = language == "cs" and match[0].endswith(("ý", "á", "é", "aní", "ou"))
+	if is_long_form and not PREDICATE_END.match(after):
 		return None
 	is_passive = bool(re.search(PASSIVE[language], clause, re.IGNORECASE))
 	if is_first and language == "es" and re.search(r"[ai]d(?:as?|os)$", match[0]):

@@ -178,6 +178,16 @@ class TestNumbers(unittest.TestCase):
 				(claim,) = check_answer(answer, Evidence((made, failed), prompt))
 				self.assertEqual(claim.is_confirmed, is_confirmed, answer)
 
+	def test_numbers_of_the_prompt_may_be_repeated_once_something_was_looked_up_also_outside(self):
+		for effect, is_confirmed in (("read", True), ("external", True), ("write", False)):
+			call = CallEvidence(
+				"a", "web_search", effect, True, {"query": "largest cities"}, {"text": "Tokyo"}
+			)
+			(claim,) = check_answer(
+				"The 3 largest cities:", Evidence((call,), "What are the 3 largest cities?")
+			)
+			self.assertEqual(claim.is_confirmed, is_confirmed, effect)
+
 	def test_a_calculation_with_numbers_of_the_prompt_needs_no_call(self):
 		for given, answer, is_confirmed in (
 			("What is 12 * 12?", "12 × 12 = 144.", True),
