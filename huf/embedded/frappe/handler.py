@@ -1,7 +1,6 @@
 """/api/method: finds whitelisted functions, checks the caller and verb, and calls them. Also uploads."""
 
 import inspect
-from mimetypes import guess_type
 
 import frappe
 from frappe import _
@@ -33,8 +32,6 @@ SERVED = frozenset(
 	)
 )
 """Frappe's functions that are available at /api/method: those that the web app and other programs use."""
-
-GUEST_MAY_UPLOAD = frozenset(("image/png", "image/jpeg", "application/pdf", "text/plain", "text/csv"))
 
 
 def handle():
@@ -119,8 +116,6 @@ def upload_file():
 	values = field_values("File", {**given, "file_name": form.file_name})
 	check_write_permission(form.doctype, form.docname)
 	content, name = (upload.stream.read(), upload.filename) if upload else (None, form.file_name)
-	if content is not None and not is_allowed_type(name):
-		frappe.throw(_("You can only upload JPG, PNG, PDF, TXT or CSV files."))
 	if content == b"":
 		# Frappe stores nothing for an empty upload, and fails afterwards.
 		frappe.throw(_("File {0} does not exist").format(name), OSError)
@@ -134,12 +129,6 @@ def upload_file():
 			"content": content,
 		}
 	).save()
-
-
-def is_allowed_type(filename: str) -> bool:
-	"""Desk users may store any type, website users only harmless ones."""
-	is_system_user = frappe.db.get_value("User", frappe.session.user, "user_type") == "System User"
-	return is_system_user or guess_type(filename)[0] in GUEST_MAY_UPLOAD
 
 
 def check_write_permission(doctype: str | None, name: str | None):

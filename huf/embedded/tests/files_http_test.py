@@ -75,6 +75,41 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
 		self.assertIn("sandbox", answer.headers["Content-Security-Policy"])
 
+	def test_a_file_of_an_unknown_or_active_type_is_sent_as_a_download(self):
+		admin = self.admin()
+		page = b"<h1>Sign in</h1>"
+		for name in ("a.HTM", "a.xht", "a.shtml", "a.svgz", "a.html.gz", "a.css", "data:,a.html", "a"):
+			url = self.upload(admin, name, page + name.encode()).json["message"]["file_url"]
+			answer = admin.open(url)
+			self.assertTrue(answer.headers.get("Content-Disposition", "").startswith("attachment"), name)
+		for name in ("a.png", "a.pdf", "a.txt", "a.csv", "a.mp3"):
+			url = self.upload(admin, name, page + name.encode()).json["message"]["file_url"]
+			answer = admin.open(url)
+			self.assertFalse(answer.headers.get("Content-Disposition", "").startswith("attachment"), name)
+
+	def test_a_website_user_cannot_store_a_page_by_any_endpoint(self):
+		visitor = Browser()
+		visitor.login(self.make_user("visitor@example.com", user_type="Website User"))
+		row = {"doctype": "File", "file_name": "evil.html", "content": "<h1>Sign in</h1>"}
+		for path, body in (
+			("/api/resource/File", row),
+			("/api/resource/File", {**row, "file_name": "data:,evil.html"}),
+			("/api/v2/document/File", row),
+			("/api/method/frappe.client.insert", {"doc": row}),
+			("/api/method/frappe.client.save", {"doc": row}),
+			("/api/method/frappe.client.insert_many", {"docs": [row]}),
+		):
+			answer = visitor.post(path, json=body)
+			self.assertEqual(answer.status_code, 417, path)
+			self.assertIn("You can only upload", answer.get_data(as_text=True))
+		own = self.upload(visitor, "note.txt", b"<h1>Sign in</h1>", is_private="1").json["message"]["name"]
+		values = {"file_name": "evil.html", "is_private": 0}
+		answer = visitor.open(f"/api/resource/File/{own}", "PUT", json=values)
+		self.assertEqual(answer.status_code, 417)
+		self.assertEqual(
+			frappe.db.count("File", {"file_url": ["like", "%.html"], "owner": "visitor@example.com"}), 0
+		)
+
 	def test_private_file_is_refused_to_other_users_and_guests(self):
 		admin = self.admin()
 		url = self.upload(admin, "secret.txt", b"mine", is_private="1").json["message"]["file_url"]

@@ -7,12 +7,10 @@ import os
 from traceback import format_exception_only
 
 import frappe
+from frappe.utils.file_types import is_displayed
 from werkzeug.exceptions import Forbidden, NotFound
 from werkzeug.utils import safe_join, send_file
 from werkzeug.wrappers import Response
-
-ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".js", ".mjs")
-"""Types that could run scripts on the site's origin; sent as downloads."""
 
 
 def is_v2() -> bool:
@@ -90,8 +88,7 @@ def send_site_file(folder: str, name: str, **options) -> Response:
 
 def send_upload(folder: str, name: str) -> Response:
 	"""An uploaded file, sent so that it cannot run as a page of this site."""
-	attached = os.path.splitext(name)[1].lower() in ACTIVE_CONTENT
-	response = send_site_file(folder, name, as_attachment=attached)
+	response = send_site_file(folder, name, as_attachment=not is_displayed(name))
 	response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 	return response
 

@@ -12,6 +12,7 @@ import frappe
 from frappe.database import get_db
 from frappe.model.document import Document
 from frappe.utils.data import cint
+from frappe.utils.file_types import check_may_store
 
 HOME, ATTACHMENTS = "Home", "Home/Attachments"
 MAX_NAME_CHARS, MAX_NAME_BYTES = 120, 200
@@ -127,6 +128,8 @@ class File(Document):
 			)
 		# Also where a stored File is moved: its new name may come from outside.
 		self.file_name = safe_name(self.file_name) if self.file_name else frappe.generate_hash(length=10)
+		if not self.flags.ignore_permissions:
+			check_may_store(self.file_name)
 		self.content_hash, self.file_size = (
 			hashlib.md5(content, usedforsecurity=False).hexdigest(),
 			len(content),
