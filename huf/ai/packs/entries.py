@@ -107,8 +107,7 @@ def insert_entry(entry: PackEntry, renamed: Names = NO_NAMES):
 	with naming_entry(entry):
 		doc = frappe.get_doc(values)
 		doc.flags.ignore_links = entry.links_ahead
-		if doc.doctype == "Agent Trigger" and doc.lacks_user():
-			doc.disabled = 1
+		turn_off_without_user(entry, doc)
 		if doc.doctype == "DocType" and doc.is_submittable:
 			# Frappe adds this field, Frappe 15 also to a DocType that has it.
 			doc.set("fields", [field for field in doc.fields if field.fieldname != "amended_from"])
@@ -120,6 +119,16 @@ def insert_entry(entry: PackEntry, renamed: Names = NO_NAMES):
 	if entry.untrusted:
 		mark_record(doc.doctype, doc.name, [entry.untrusted], None)
 	return doc
+
+
+def turn_off_without_user(entry: PackEntry, doc) -> None:
+	"""Turn off a new trigger, or one that is changed so, that acts as a user whom nobody here has chosen."""
+	if doc.doctype != "Agent Trigger":
+		return
+	stored = doc.name and frappe.db.exists(doc.doctype, doc.name)
+	is_known = stored and frappe.get_doc(doc.doctype, doc.name).acts_as_anybody()
+	if doc.lacks_user() or (doc.acts_as_anybody() and not entry.is_shipped and not is_known):
+		doc.disabled = 1
 
 
 def advance_naming_series(doc) -> None:
@@ -217,6 +226,7 @@ def update_entry(
 			doc = frappe.get_doc(entry.doctype, name)
 			doc.flags.ignore_links = entry.links_ahead
 			write_parts(doc, deepcopy(merged.changes), renamed)
+			turn_off_without_user(entry, doc)
 			with linking_ahead(entry):
 				doc.save(ignore_version=True)  # versions are for changes made by people
 		if entry.untrusted:

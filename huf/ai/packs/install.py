@@ -98,7 +98,8 @@ def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
 			key = fold_entry_key(entry.doctype, entries.get_entry_key(entry))
 			is_known = key in seen
 			missing = entries.list_missing_links(entry, gone)
-			entry = replace(entry, links_ahead=entries.links_ahead(entry, pack_entries, renamed))
+			links_ahead = entries.links_ahead(entry, pack_entries, renamed)
+			entry = replace(entry, links_ahead=links_ahead, is_shipped=bool(source.app))
 		if is_known:
 			raise entry.fault(f"{entry.doctype} {entries.get_entry_key(entry)} appears twice.")
 		seen.add(key)
@@ -169,7 +170,7 @@ def install_entry(entry: PackEntry, row, doc, report: InstallReport, renamed: Na
 	merged, digests = entries.update_entry(entry, row.record_name, kept, renamed)
 	row.digests = json.dumps(digests)
 	if merged.changes:
-		report.changed.append(label)
+		report.changed.append(f"{label}{describe_turned_off(entry, row.record_name)}")
 	if merged.edited:
 		what = ", ".join(merged.edited[:-1]) + " and " if merged.edited[1:] else ""
 		verbs = ("were", "are") if what else ("was", "is")
@@ -196,9 +197,13 @@ def create_entry(entry: PackEntry, doc, report: InstallReport, renamed: Names) -
 	made = entries.insert_entry(entry, renamed)
 	row.record_name = made.name
 	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name, renamed))
-	is_off = entry.doctype == "Agent Trigger" and made.disabled and made.lacks_user()
-	note = ", turned off until you choose its Run As" if is_off else ""
-	report.made.append(f"{entry.doctype} {row.record_name}{note}")
+	report.made.append(f"{entry.doctype} {row.record_name}{describe_turned_off(entry, row.record_name)}")
+
+
+def describe_turned_off(entry: PackEntry, name: str) -> str:
+	doc = frappe.get_doc(entry.doctype, name) if entry.doctype == "Agent Trigger" else None
+	is_off = doc and doc.disabled and (doc.lacks_user() or doc.acts_as_anybody())
+	return ", turned off until you choose its Run As" if is_off and not entry.values.get("disabled") else ""
 
 
 def has_same_fields(entry: PackEntry, name: str) -> bool:

@@ -41,6 +41,7 @@ MAX_DOCTYPE_CHARS = 61
 class PackEntry:
 	"""A document of a pack. `place`: its file and line. `initial_values`: set only when it is created.
 	`untrusted`: where untrusted content in it came from. `links_ahead`: to a document that is created later.
+	`is_shipped`: by an app.
 	"""
 
 	doctype: str
@@ -49,6 +50,7 @@ class PackEntry:
 	initial_values: dict | None = None
 	untrusted: str | None = None
 	links_ahead: bool = False
+	is_shipped: bool = False
 
 	def fault(self, text: str) -> UsageError:
 		"""The error for what is wrong with it, with its place."""

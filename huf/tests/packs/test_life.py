@@ -241,6 +241,35 @@ class TestFaults(PackTestCase):
 		):
 			self.install()
 
+	def test_a_folders_trigger_that_would_act_as_anybody_is_turned_off(self):
+		def write(more):
+			values = f"trigger_name: Water {self.key}, agent: {self.agent}, {more}"
+			self.write(more=f"triggers:\n  - {{{values}}}\n")
+
+		def is_off():
+			return frappe.db.get_value("Agent Trigger", f"Water {self.key}", "disabled")
+
+		note = f"Agent Trigger Water {self.key}, turned off until you choose its Run As"
+		document = "trigger_type: Doc Event, reference_doctype: ToDo, doc_event: after_insert"
+		make_user("Huf User")
+		for values in (document, "trigger_type: App Event, event_name: order_paid"):
+			with self.subTest(values):
+				write(values)
+				self.assertIn(note, self.install().made)
+				self.assertEqual(is_off(), 1)
+				self.clear()
+		write("trigger_type: Manual, prompt: Water")
+		self.install()
+		self.assertEqual(is_off(), 0)
+		write(document)
+		self.assertIn(note, self.install().changed)
+		self.assertEqual(is_off(), 1)
+		# Somebody agrees.
+		frappe.get_doc("Agent Trigger", f"Water {self.key}").update({"disabled": 0}).save()
+		write(f"{document}, prompt: Water twice")
+		self.install()
+		self.assertEqual(is_off(), 0)
+
 	def test_the_installing_user_is_the_author_of_the_triggers(self):
 		values = f"trigger_name: Water {self.key}, agent: {self.agent}, trigger_type: Doc Event"
 		values += ", reference_doctype: ToDo, doc_event: after_insert"

@@ -160,6 +160,10 @@ class AgentTrigger(Document):
 			return False
 		return self.trigger_type in NEEDS_RUN_AS or bool(self.doc_event and not has_other_users())
 
+	def acts_as_anybody(self) -> bool:
+		"""Whether it acts as the user who causes its event, who need not know of it."""
+		return not self.run_as and self.trigger_type in ("Doc Event", "App Event")
+
 	def check_run_as(self):
 		"""Only a System Manager may choose another user, and Administrator must be named explicitly.
 
