@@ -1,10 +1,14 @@
 """Realtime events reach only the rooms that they are for, over a real Socket.IO connection."""
 
+import io
+import json
 import threading
+from contextlib import redirect_stderr
 from unittest.mock import patch
 
 import frappe
 import frappe.app
+import requests
 import socketio
 from frappe.realtime import may_subscribe, publish_realtime
 from frappe.utils import jobs_db
@@ -90,11 +94,86 @@ class TestRealtime(SiteTestCase):
 				self.subscribe(client, "task_subscribe", task)
 			self.subscribe(client, "task_unsubscribe", "task 1")
 			self.subscribe(client, "task_subscribe", "task 8")
-		rooms = self.realtime.server.manager.rooms[NAMESPACE]
+		[connection] = self.realtime.connections.values()
+		rooms = connection.rooms
 		for task in ("task 0", "task 8"):
 			self.assertIn(f"task_progress:{task}", rooms)
 		for task in (long, "task 7", "task 1"):
 			self.assertNotIn(f"task_progress:{task}", rooms)
+
+	def test_events_stop_when_the_session_or_the_permission_ends(self):
+		note = frappe.get_doc({"doctype": "Note", "title": "heard"}).insert()
+		user = self.make_user("leaving@example.com", "System Manager")
+		share = {
+			"doctype": "DocShare",
+			"share_doctype": "Note",
+			"share_name": note.name,
+			"user": user,
+			"read": 1,
+		}
+		share = frappe.get_doc(share).insert()
+		frappe.db.commit()
+		browser = Browser()
+		browser.login(user)
+		client, watcher = self.connect(cookie(browser, "sid")), self.connect_as("Administrator")
+		for each in (client, watcher):
+			self.subscribe(each, "doc_subscribe", "Note", note.name)
+		with patch("huf.embedded.realtime_server.CHECK_SECONDS", 0):
+			publish_realtime("first", doctype="Note", docname=note.name)
+			self.assertEqual(client.receive(WAIT_S), ["first", {}])
+			share.delete()
+			frappe.db.delete("Has Role", {"parent": user})
+			frappe.db.set_value("User", user, "user_type", "Website User")
+			frappe.db.commit()
+			publish_realtime("second", doctype="Note", docname=note.name)
+			publish_realtime("for the Desk")
+			publish_realtime("third", user=user)
+			self.assertEqual(client.receive(WAIT_S), ["third", {}])
+			browser.post("/api/method/logout")
+			publish_realtime("fourth", user=user)
+			publish_realtime("website", room="website")
+			with self.assertRaises(socketio.exceptions.SocketIOError):
+				client.receive(3)
+		received = [watcher.receive(WAIT_S)[0] for _ in range(4)]
+		self.assertEqual(received, ["first", "second", "for the Desk", "website"])
+		self.assertEqual(len(self.realtime.connections), 1)
+
+	def test_malformed_events_print_nothing_and_collect_nothing(self):
+		output = io.StringIO()
+		with redirect_stderr(output):
+			for data in (
+				'["doc_subscribe"]',
+				'["doc_subscribe", [], {}]',
+				'["doc_subscribe", "\\ud800", "x"]',
+				'["task_unsubscribe"]',
+				'["_subscribe"]',
+				'["ping", 1]',
+				'["disconnect"]',
+				'["connect", {"HTTP_COOKIE": 1}]',
+				"[{}]",
+				"[]",
+				"{}",
+				"",
+				"[" * 100_000,
+			):
+				with self.subTest(data[:40]):
+					self.send_raw(f"42{NAMESPACE},{data}")
+			self.send_raw("garbage")
+			self.send_raw(f"459999999999-{NAMESPACE},[]", "bAAAA")
+		self.assertNotIn("Traceback", output.getvalue())
+		self.assertEqual(self.realtime.server._binary_packet, {})
+
+	def send_raw(self, *packets):
+		browser = Browser()
+		browser.login()
+		headers = {"Cookie": f"sid={cookie(browser, 'sid')}"}
+		url = f"{self.url}/socket.io/?EIO=4&transport=polling"
+		opened = json.loads(requests.get(url, headers=headers, timeout=WAIT_S).text[1:])
+		url += f"&sid={opened['sid']}"
+		requests.post(url, f"40{NAMESPACE},", headers=headers, timeout=WAIT_S)
+		requests.get(url, headers=headers, timeout=WAIT_S)
+		for each in packets:
+			requests.post(url, each, headers=headers, timeout=WAIT_S)
 
 	def test_after_commit_events_are_sent_once_and_dropped_on_rollback(self):
 		client = self.connect_as("Administrator")
