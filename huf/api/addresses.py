@@ -24,6 +24,7 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/responses/*", "huf.api.response_records.response"),
 	("/v1/conversations", "huf.api.response_records.create_conversation"),
 	("/v1/conversations/*", "huf.api.response_records.conversation"),
+	("/v1", "huf.api.openai.unknown"),
 	("/v1/*", "huf.api.openai.unknown"),
 	("/.well-known/oauth-protected-resource/mcp", "huf.api.mcp_oauth.describe_resource"),
 	("/.well-known/oauth-protected-resource/mcp/*", "huf.api.mcp_oauth.describe_resource"),

@@ -40,7 +40,8 @@ BEGUN_S, ENDED_S = 3600, 60
 """How long ago, at most, the run of a repeated request may have begun and, if it has ended, have ended."""
 ANSWERED_TWICE = "A draft is answered twice. Answer each draft once."
 SEVERAL_RUNS = "These drafts belong to different runs. Answer the drafts of one run at a time."
-DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
+DATA_URL = re.compile(r"data:image/([a-z]+)(?:;[^;,]*)*;base64,([A-Za-z0-9+/=]+)", re.IGNORECASE)
+"""Programs also write image/jpg, image/PNG, and parameters such as a file's name."""
 
 
 def build_external_request(
@@ -80,11 +81,11 @@ def store_image(url) -> str:
 	ValueError. Commits: a run that cannot begin is rolled back and queued.
 	"""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
-	extensions = [name for name, media_type in IMAGE_TYPES.items() if found and media_type == found[1]]
-	if not found or not extensions:
+	extension = found[1].lower() if found else ""
+	if not found or extension not in IMAGE_TYPES:
 		raise ValueError("This is not a data URL of an image type that models accept.")
 	content = base64.b64decode(found[2], validate=True)
-	values = {"doctype": "File", "file_name": f"picture.{extensions[0]}", "content": content, "is_private": 1}
+	values = {"doctype": "File", "file_name": f"picture.{extension}", "content": content, "is_private": 1}
 	name = frappe.get_doc(values).insert().name
 	frappe.db.commit()
 	return name

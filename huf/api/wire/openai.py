@@ -15,7 +15,9 @@ from huf.api.wire.openai_errors import AFTER_RUN, error_body, failure_status
 
 IMAGE = "image_url"
 OMITTED_IMAGE = "[An image that is no longer shown]"
-ONLY_TEXT_AND_IMAGES = "The content of a message must be text, or images as data URLs (image_url)."
+ONLY_TEXT_AND_IMAGES = (
+	"The content of a message must be text, or images (GIF, JPEG, PNG or WebP) as data URLs (image_url)."
+)
 NOT_ENDED = "The run is queued behind another one of its conversation, or held by a stop. It is not lost."
 ENDS = (EventKind.RUN_FINISHED, EventKind.RUN_WAITING)
 

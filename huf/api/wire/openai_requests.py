@@ -55,7 +55,9 @@ def admit_as_model(model) -> None:
 		raise ModelNotFound(describe_missing(model))
 
 
-def describe_missing(name: str) -> str:
+def describe_missing(name: Any) -> str:
+	if not name or not isinstance(name, str):
+		return "model must be the name of an agent. GET /v1/models lists those that you may use."
 	return f"There is no agent {name!r} that you may use as a model. GET /v1/models lists them."
 
 

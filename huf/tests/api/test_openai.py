@@ -1,5 +1,6 @@
 """/v1/models and /v1/chat/completions: OpenAI's formats, errors, keys and stored conversations."""
 
+import base64
 import json
 from unittest.mock import patch
 
@@ -194,6 +195,7 @@ class TestCompletions(OpenAITestCase):
 	def test_unsupported_request_parameters_are_refused(self):
 		for more, code in (
 			({"model": "Nobody"}, "model_not_found"),
+			({"model": None}, "model_not_found"),
 			({"tools": [{"type": "function"}]}, "invalid_value"),
 			({"n": 2}, "invalid_value"),
 			({"response_format": {"type": "json_object"}}, "invalid_value"),
@@ -210,7 +212,9 @@ class TestCompletions(OpenAITestCase):
 			self.assertEqual(
 				(answer.status_code, answer.json["error"]["code"]), (404 if "model" in more else 400, code)
 			)
-		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
+		for address in ("/v1/embeddings", "/v1"):
+			self.assertEqual(self.get(address).json["error"]["code"], "not_found")
+		self.assertIn("the name of an agent", self.post(model=None).json["error"]["message"])
 
 	def test_run_held_by_a_stop_returns_an_error_that_is_not_retried(self):
 		self.addCleanup(remove_stops)
@@ -273,6 +277,20 @@ class TestConversation(OpenAITestCase):
 		self.assertEqual(
 			contents[1:], ["What is it?\n[An image that is no longer shown]", "Tea.", "And now?"]
 		)
+
+	def test_image_types_are_read_as_programs_write_them(self):
+		self.todo_agent = make_agent(make_model(self.server, vision="Yes"))
+		jpeg = base64.b64encode(b"\xff\xd8\xff\xe0").decode()
+		data = PICTURE.partition(",")[2]
+		for url, sent in (
+			(f"data:image/jpg;base64,{jpeg}", f"data:image/jpeg;base64,{jpeg}"),
+			(f"data:image/GIF;base64,{data}", PICTURE),
+			(f"data:image/gif;name=a.gif;base64,{data}", PICTURE),
+		):
+			self.server.script(text("Tea."))
+			self.post(user([picture(url)]))
+			with self.subTest(url):
+				self.assertEqual(self.server.requests[-1]["messages"][-1]["content"][-1], picture(sent))
 
 	def test_conversation_id_uses_the_stored_history(self):
 		for options in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
