@@ -119,6 +119,8 @@ def connected(home: Path, user: str = "Administrator"):
 			yield frappe
 		except (UsageError, ToolError, frappe.PermissionError, frappe.ValidationError) as error:
 			reason = frappe.utils.strip_html(str(error) or frappe.flags.error_message or "")
+			if isinstance(error, frappe.MandatoryError):
+				reason = f"A value is missing. {reason}"
 			refused = f"{frappe.session.user} may not do this."
 			kind = refused if isinstance(error, frappe.PermissionError) else type(error).__name__
 			raise click.ClickException(reason or kind) from None
@@ -183,9 +185,7 @@ def worker(home, threads):
 def ask(home, agent, prompt, user, as_json):
 	"""Ask an agent and print its answer."""
 	with connected(home, user) as frappe:
-		if not frappe.db.exists("Agent", agent):
-			names = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc")
-			raise click.ClickException(f"There is no agent {agent!r}. Agents: {', '.join(names) or 'none'}.")
+		check_agent(frappe, agent)
 		from huf.ai.runs.entry import run_agent_sync
 
 		result = run_agent_sync(agent_name=agent, prompt=prompt)
@@ -196,13 +196,19 @@ def ask(home, agent, prompt, user, as_json):
 			sys.exit(1)
 
 
+def check_agent(frappe, agent: str) -> None:
+	if not frappe.db.exists("Agent", agent):
+		names = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc")
+		raise click.ClickException(f"There is no agent {agent!r}. Agents: {', '.join(names) or 'none'}.")
+
+
 def describe_result(result: dict) -> str:
 	"""The answer, what the run waits for, or how it ended."""
 	waiting = [
 		f"It waits for approval of {draft['tool']}. Answer in the web app: /huf/drafts/{draft['draft']}"
 		for draft in result.get("drafts") or ()
 	]
-	ended = f"The run {result['run']} is {result['status'].lower()}."
+	ended = f"The run {result['run']} has the status {result['status']}."
 	return "\n".join(filter(None, [result["response"], *waiting])) or ended
 
 

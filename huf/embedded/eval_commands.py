@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from huf.embedded.cli import cli, connected
+from huf.embedded.cli import check_agent, cli, connected
 
 
 @cli.command("eval")
@@ -18,9 +18,10 @@ from huf.embedded.cli import cli, connected
 def evaluate(home, agent, times, model, judge, user, as_json):
 	"""Run an agent's eval cases; apply its pending changes if all pass and no --model is given.
 
-	Nothing that a case does stays. A live model is really asked, and costs.
+	Cases leave nothing behind. A live model is really called, and costs money.
 	"""
 	with connected(home, user) as frappe:
+		check_agent(frappe, agent)
 		from huf.ai.evals import pending_changes, runner
 
 		def show(result) -> None:

@@ -26,9 +26,10 @@ def router():
 @click.option("--threshold", default=DEFAULT_THRESHOLD, show_default=True, type=click.FloatRange(0, 1))
 @click.option("--wrong", is_flag=True, help="List misclassified messages.")
 def eval_(file, threshold, wrong):
-	"""Classify the messages of FILE.jsonl, one {"text", "label", "language"} per line, and compare.
+	"""Compare the choices with the labels of FILE.jsonl.
 
-	No site and no model is asked: this is what Huf decides by itself.
+	Each line is a message, {"text", "label", "language"}; the label is agent or chat. Neither a site nor a
+	model is used.
 	"""
 	rows = read_rows(file)
 	result = evaluate_router(rows, lambda text, attached: decide_route(text, attached, threshold=threshold))

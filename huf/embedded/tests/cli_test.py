@@ -36,6 +36,7 @@ class TestCommandLine(SiteTestCase):
 	def test_help_lists_every_command_in_a_whole_sentence(self):
 		self.assertEqual({name for names in SECTIONS.values() for name in names}, set(cli.commands))
 		self.assertNotIn("...\n", self.run_huf("--help").output.partition("Start:")[2])
+		self.assertNotIn("...\n", self.run_huf("router", "--help").output.partition("Commands:")[2])
 
 	def test_waiting_run_prints_the_tool_and_the_address_of_its_draft(self):
 		tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
@@ -53,7 +54,7 @@ class TestCommandLine(SiteTestCase):
 			server.script(error(400, "no such deployment"))
 			result = self.run_huf("ask", agent, "Hello")
 		self.assert_refused(result)
-		self.assertRegex(result.stdout, r"^The run \w+ is failed\.\n$")
+		self.assertRegex(result.stdout, r"^The run \w+ has the status Failed\.\n$")
 		self.assertIn("no such deployment", result.stderr)
 
 	def test_site_that_is_older_than_the_code_names_the_command_that_updates_it(self):
@@ -124,6 +125,9 @@ class TestCommandLine(SiteTestCase):
 	def test_execute_prints_what_a_function_refuses_in_one_sentence(self):
 		refused = self.run_huf("execute", "frappe.throw", "--kwargs", '{"msg": "Not so."}')
 		self.assert_refused(refused, "Error: Not so.")
+		empty = '{"doc": {"doctype": "ToDo"}}'
+		refused = self.run_huf("execute", "frappe.client.insert", "--kwargs", empty)
+		self.assert_refused(refused, "A value is missing. [ToDo, ", "description")
 
 	def test_execute_calls_methods_of_frappe_objects_like_bench(self):
 		result = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
@@ -136,9 +140,8 @@ class TestCommandLine(SiteTestCase):
 
 	def test_unknown_agent_is_refused_with_the_list_of_agents(self):
 		agent = make_agent()
-		self.assert_refused(
-			self.run_huf("ask", "Nobody", "Hi"), "There is no agent 'Nobody'. Agents: ", agent
-		)
+		for words in (("ask", "Nobody", "Hi"), ("eval", "Nobody")):
+			self.assert_refused(self.run_huf(*words), "There is no agent 'Nobody'. Agents: ", agent)
 
 	def test_set_password_refuses_an_unknown_user_before_prompting(self):
 		result = self.run_huf("set-password", "nobody@example.com")
