@@ -30,12 +30,12 @@ CLOCK_RANGE = re.compile(
 	re.IGNORECASE,
 )
 """Two times of day, such as 3 to 4:30 pm or 15.00 bis 16.30: one has minutes, or a word such as Uhr."""
-DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
+DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|\.)?"
 TO = r"\s*(?:[-–,]|to|and|bis|und|al|y|až|a)\s*(?:el\s+)?"
 DATE = re.compile(
 	r"(?<![\w-])\d{4}-\d\d-\d\d(?=\b|T)"
 	rf"|\b(?:{DAY}{TO})?{DAY}\s+(?:of\s+|de\s+)?{MONTH}(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
-	rf"|\b{MONTH}\s+{DAY}(?:{TO}{DAY})?(?!\w)(?:,?\s+\d{{4}}\b)?"
+	rf"|\b(?<!\b[ei][mn] ){MONTH}\s+{DAY}(?:{TO}{DAY})?(?!\w|[.,]\d)(?:,?\s+\d{{4}}\b)?"
 	r"|(?<![\d.,])\d{1,2}\.\s?\d{1,2}\b\.?(?:\s?\d{4}\b)?",
 	re.IGNORECASE,
 )

@@ -36,6 +36,17 @@ RESULTS = {
 	},
 	"invoices": {"rows": [{"amount": amount} for amount in (1234.5, 980, 1520)]},
 	"report": {"revenue": 84312.4, "previous": {"revenue": 79105.0}},
+	"tickets": {"Oct": 47, "Nov": 12},
+	"seals": {"rows": [{"place": "Linz", "qty": 1840}, {"place": "Brno", "qty": 655}], "reorder_level": 500},
+	"sales": {
+		"rows": [{"month": m, "total": t} for m, t in (("Aug", 41200), ("Sep", 38750), ("Oct", 47890))]
+	},
+	"calendar": {
+		"rows": [
+			{"from": "2026-12-02 15:00:00", "to": "2026-12-02 16:30:00"},
+			{"from": "2026-12-02 09:30:00"},
+		]
+	},
 	"handbook": {"text": "Employees have 25 days of vacation. Ask two weeks in advance."},
 }
 TRUE = """
@@ -69,6 +80,15 @@ invoices | The first comes to 1,235.
 report | Just over 84,000 is about 5,200 more than 79,105 in October, an increase of roughly 6.6%.
 report | Von knapp 79,2 Tsd. im Oktober stieg es auf 84.312,40, also um gut 6 %.
 item | With 20% VAT the pump at 49.90 costs about 60.
+seals | There are almost 2,500 seals, 1,840 in Linz and 655 in Brno, about five times the reorder level of 500.
+sales | Sales dipped to 38.8k in September, then recovered to about 47.9 thousand, an increase of nearly 24%.
+sales | Im September waren es knapp 39 Tsd., im Oktober 47.890, also gut 23 % mehr, im Schnitt rund 42.600 im Monat.
+sales | Im Oktober 47.890, in October 47,890, en octubre 47.890.
+tickets | Im Oktober 47 Tickets, in October 12 tickets, en noviembre 12 tickets.
+sales | En octubre se vendieron casi 48 mil, alrededor de un 24 % más que en septiembre (38.750).
+invoices | Nezaplacené jsou tři faktury, celkem asi 3 700.
+calendar | Am Mittwoch stehen zwei Termine an: 9.30 bis 15 Uhr und 15 bis 16.30 Uhr.
+calendar | Ve středu máte dvě schůzky, od 9.30 hodin a od 15.00 do 16.30.
 handbook | Ask 14 days in advance; you have 25 days. Zwei Wochen vorher. Dos semanas antes. Dva týdny předem.
 """
 FALSE = """
@@ -119,6 +139,15 @@ report | Just over 84,000 is about 6,200 more than 79,105 in October.
 report | Just over 84,000, up from 79,105 in October, is an increase of 7.6%.
 item | With 20% VAT the pump at 49.90 costs about 80.
 item | There are about 200 in stock.
+sales | Im Oktober 45.890.
+sales | In October 12,890.
+tickets | Im Oktober 46 Tickets.
+tickets | Im Oktober 13 Tickets.
+seals | Auf Lager sind insgesamt etwa 3.500 Dichtungen, das reicht locker.
+seals | Skladem je 2 495 těsnění, z toho 1 480 v Linci.
+invoices | Po splatnosti jsou dvě faktury za celkem asi 2 900.
+calendar | The quarterly review lasts from 3:00 pm to 5:00 pm.
+calendar | Der Termin ist auf Donnerstag verschoben, 15 bis 16.45 Uhr.
 handbook | You have 30 days of vacation.
 handbook | Seventy people or twenty-seven?! Seventy.
 """
