@@ -66,7 +66,7 @@ def parse_number(written: str) -> list[float]:
 		if re.fullmatch(rf"\d+(?:[{separator}]\d{{3}})*(?:[{point}]\d+)?", digits):
 			number = float(digits.replace(separator, "").replace(point, "."))
 			values.append(round(number * read_scale(written), 4))
-	return list(filter(is_usable, values))
+	return list(filter(is_usable, dict.fromkeys(values)))
 
 
 def read_scale(written: str) -> int:
