@@ -346,6 +346,13 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(find_sent_run(KEY).name, run.name)
 		self.assertEqual(self.read_conversation(run.conversation)[0], [SIMPLE, "Bern."])
 
+	def test_no_agent_takes_over_from_a_resumed_chat_whose_caller_is_a_program(self):
+		request = AgentRequest(self.agent, SIMPLE, "Administrator", choice=RouteChoice.AUTO)
+		chat = start_run(route_request(request)).name
+		self.server.script(text(NEEDS_SEARCH))
+		self.assertEqual(work_on(chat, now_datetime() + timedelta(seconds=60)).response, NEEDS_SEARCH)
+		self.assertEqual(frappe.db.count("Agent Run", {"agent": self.agent}), 1)
+
 	def test_a_queued_message_is_routed_but_not_escalated(self):
 		self.server.script(text(NEEDS_SEARCH))
 		run = enqueue_run(AgentRequest(self.agent, SIMPLE, "Administrator", choice=RouteChoice.AUTO)).name
