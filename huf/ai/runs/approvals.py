@@ -220,7 +220,7 @@ def lacks_second_person(tool: EffectTool, arguments: dict, draft: Any) -> bool:
 
 
 def describe_refused_call(draft: Any) -> str:
-	reason = f": {draft.reason}" if draft.reason else ""
+	reason = f": {draft.reason.rstrip('.')}" if draft.reason else ""
 	return REFUSALS[draft.status].format(by=draft.answered_by, reason=reason)
 
 

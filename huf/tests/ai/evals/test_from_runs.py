@@ -92,7 +92,7 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(attempt.faults, ())
 		rejected, sent = attempt.trace.calls
 		self.assertEqual((rejected.ok, sent.ok), (False, True))
-		self.assertIn("Too far.", rejected.result)
+		self.assertIn("rejected it: Too far. It was not done.", rejected.result)
 		doc = frappe.get_doc("Agent Eval Case", case)
 		doc.definition += f"- fails: {send}\n  error: too far\n- fails: {send}\n  error: is missing\n"
 		doc.save()
