@@ -8,7 +8,6 @@ from urllib.parse import quote
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.chat import approvals
 from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover_runs
@@ -177,83 +176,6 @@ class TestDocuments(McpTestCase):
 			argument = {"name": "name", "value": f"{word}{start}"}
 			found = self.result("completion/complete", {"ref": ref, "argument": argument})["completion"]
 			self.assertEqual(found["values"], names)
-
-
-class TestApproval(McpTestCase):
-	"""A call that needs approval: the client gets the diff by elicitation, and one answer counts."""
-
-	def setUp(self):
-		super().setUp()
-		self.slug = self.make_server(self.agent, (self.update,))
-		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
-
-	def ask(self, **options) -> dict:
-		return self.call(self.update, self.arguments, meta=ELICITATION, **options)
-
-	def answer(self, pending: dict, action: str, **content) -> dict:
-		(key,) = pending["inputRequests"]
-		response = {"action": action, **({"content": content} if content else {})}
-		params = {
-			"name": self.update,
-			"arguments": self.arguments,
-			"inputResponses": {key: response},
-			"requestState": pending["requestState"],
-		}
-		return self.result("tools/call", params, meta=ELICITATION)
-
-	def test_accepted_elicitation_executes_the_change(self):
-		pending = self.ask()
-		self.assertEqual(pending["resultType"], "input_required")
-		((_key, request),) = pending["inputRequests"].items()
-		self.assertEqual(request["method"], "elicitation/create")
-		self.assertIn('"new"', request["params"]["message"])
-		self.assertEqual(self.note(), "old")
-		done = self.answer(pending, "accept")
-		self.assertFalse(done.get("isError"), done)
-		self.assertEqual(self.note(), "new")
-
-	def test_rejection_elsewhere_overrides_a_later_accept(self):
-		pending = self.ask()
-		draft = frappe.get_last_doc("Agent Draft", {"tool": self.update})
-		with acting_as(self.user):
-			approvals.reject_call(draft.name, draft.digest, "Not by mail")
-		done = self.answer(pending, "accept")
-		self.assertIn("Not by mail", done["content"][0]["text"])
-		self.assertEqual(self.note(), "old")
-
-	def test_document_changed_meanwhile_causes_a_new_elicitation(self):
-		pending = self.ask()
-		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
-		frappe.db.commit()
-		again = self.answer(pending, "accept")
-		self.assertEqual(again["resultType"], "input_required")
-		self.assertIn('"other"', next(iter(again["inputRequests"].values()))["params"]["message"])
-		self.assertEqual(self.note(), "other")
-		self.assertFalse(self.answer(again, "accept").get("isError"))
-		self.assertEqual(self.note(), "new")
-
-	def test_client_without_elicitation_receives_the_run_url(self):
-		waiting = self.call(self.update, self.arguments)
-		self.assertIn("/huf/runs/", waiting["content"][0]["text"])
-		self.assertEqual(waiting["structuredContent"]["tool"], self.update)
-
-	def test_user_who_is_not_the_approver_receives_no_elicitation(self):
-		frappe.db.set_value("Agent", self.agent, "approver", make_user("Huf User"))
-		frappe.clear_document_cache("Agent", self.agent)
-		frappe.db.commit()
-		self.assertIn("/huf/runs/", self.ask()["content"][0]["text"])
-
-	def test_dismissed_elicitation_returns_the_run_url_and_the_draft_stays_open(self):
-		done = self.answer(self.ask(), "cancel")
-		self.assertEqual(done["resultType"], "complete")
-		self.assertIn("/huf/runs/", done["content"][0]["text"])
-		self.assertEqual(frappe.get_last_doc("Agent Draft", {"tool": self.update}).status, "Pending")
-
-	def test_declined_elicitation_leaves_the_document_unchanged(self):
-		done = self.answer(self.ask(), "decline", reason="Not today")
-		self.assertTrue(done["isError"])
-		self.assertIn("Not today", done["content"][0]["text"])
-		self.assertEqual(self.note(), "old")
 
 
 class TestTasks(McpTestCase):

@@ -4,7 +4,7 @@ The draft is a normal one that can also be answered in the web app or by REST; t
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import frappe
@@ -37,12 +37,34 @@ def may_ask(ctx: ServerRequestContext, state: RunState) -> bool:
 def build_question(state: RunState) -> InputRequests:
 	"""The request for input that shows the change. Its key depends on the change."""
 	draft = drafts.describe_draft(state.draft)
-	difference = json.dumps(draft["difference"], ensure_ascii=False, indent=1, default=str)
+	difference = "\n".join(write_difference(draft["difference"] or {}))
 	if len(difference) > MAX_DIFFERENCE_CHARS:
 		difference = f"{difference[:MAX_DIFFERENCE_CHARS]}\n… The whole: {state.url}"
 	message = f"Allow {draft['agent']} to call {draft['tool']}? It would do this:\n{difference}"
 	params = ElicitRequestFormParams(message=message, requested_schema=NOTE_SCHEMA)
 	return {make_approval_key(state): ElicitRequest(params=params)}
+
+
+def write_difference(difference: Mapping) -> Iterator[str]:
+	"""The lines of a difference. Values are JSON: a line break in one begins no line."""
+	for change in difference.get("changes") or ():
+		# A provisional name is not the one that the document gets.
+		name = "" if change.get("provisional") else change["name"] or "that you may not read"
+		yield " ".join(filter(None, (change["action"].title(), change["doctype"], name)))
+		yield from write_fields(change)
+		if hidden := change.get("hidden"):
+			yield f"  Changes in fields that cannot be shown: {hidden}"
+	if rest := {key: value for key, value in difference.items() if key != "changes" and value}:
+		yield json.dumps(rest, ensure_ascii=False, indent=1, default=str)
+
+
+def write_fields(change: Mapping, above: str = "") -> Iterator[str]:
+	for field in change["fields"]:
+		texts = [json.dumps(field[key], ensure_ascii=False, default=str) for key in ("before", "after")]
+		value = texts[1] if field["before"] is None else " → ".join(texts)
+		yield f"  {above}{field['label']}: {value}"
+	for row in change.get("rows") or ():
+		yield from write_fields(row, f"{row['label']} {row['idx']} · ")
 
 
 def make_approval_key(state: RunState) -> str:
