@@ -7,7 +7,7 @@ and output pass through the `Limits` of expressions.
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 import frappe
@@ -32,8 +32,8 @@ MAX_TEMPLATE_CHARS = 50_000
 MAX_OUTPUT_CHARS = 2_000_000
 MAX_NUMBER = 1_000
 """Limit for a width, an indentation or a count that is passed to a filter."""
-MAX_PARSED_CHARS = 100_000
-"""Limit for a text that a filter parses."""
+MAX_SIZE = 100_000
+"""Limit for the characters or items that a filter parses, sorts or searches in one step."""
 TEMPLATE_METHODS = {
 	**METHODS,
 	list: METHODS[list] | {"append", "extend"},
@@ -44,7 +44,9 @@ LANGUAGE = re.compile(r"[A-Za-z]+([-_][A-Za-z0-9]+)*")
 WIDENING = {"batch", "center", "indent", "json", "slice", "tojson"}
 JOINING = {"indent", "join", "wordwrap"}
 TIME_FILTERS = {"format_date", "format_datetime"}
-PARSING = TIME_FILTERS | {"wordwrap"}
+PARSING = TIME_FILTERS | {"title", "wordwrap"}
+SORTING = {"dictsort", "groupby", "max", "min", "sort", "unique"}
+SEARCHING = {"reject", "rejectattr", "select", "selectattr"}
 
 
 def strip_tags(text: Any) -> str:
@@ -157,8 +159,8 @@ class BoundedEnvironment(SandboxedEnvironment):
 			require(not any(isinstance(each, list | tuple) for each in arguments), "sum adds numbers only")
 		if name in TIME_FILTERS:
 			check_time_formats(arguments)
-		if name in PARSING:
-			require(not isinstance(value, str) or len(value) <= MAX_PARSED_CHARS, "a text is too long")
+		if name in PARSING | SORTING | SEARCHING:
+			require(not isinstance(value, Sized) or len(value) <= MAX_SIZE, "a value is too long")
 		if name in WIDENING:
 			check_number(arguments, MAX_NUMBER)
 		if name in WIDENING | JOINING:

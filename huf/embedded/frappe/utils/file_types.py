@@ -6,8 +6,11 @@ from pathlib import Path
 import frappe
 from frappe import _
 
-WEBSITE_USERS_MAY_STORE = frozenset(("image/png", "image/jpeg", "application/pdf", "text/plain", "text/csv"))
-DISPLAYED = WEBSITE_USERS_MAY_STORE | {"image/gif", "image/webp", "image/avif", "image/bmp", "image/x-icon"}
+WEBSITE_USERS_MAY_STORE = frozenset(
+	("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain", "text/csv")
+)
+"""Frappe's, and the images of chats."""
+DISPLAYED = WEBSITE_USERS_MAY_STORE | {"image/avif", "image/bmp", "image/x-icon"}
 
 
 def guess_file_type(file_name: str) -> str | None:
