@@ -36,7 +36,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from huf.ai.chat import approvals
-from huf.ai.chat.external import build_external_request, find_thread, store_image
+from huf.ai.chat.external import build_external_request, delete_refused_images, find_thread, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import PropagatedContext
@@ -72,6 +72,7 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def to_protocol_error(error: Exception) -> A2AError:
 	frappe.db.rollback()
+	delete_refused_images()
 	if isinstance(error, A2AError):
 		return error
 	if isinstance(error, UsageError | frappe.PermissionError | frappe.DoesNotExistError):

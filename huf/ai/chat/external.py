@@ -78,7 +78,8 @@ def build_external_request(
 
 def store_image(url) -> str:
 	"""Store an image from a data URL as a private File of the session user; returns its name. Raises
-	ValueError. Commits: a run that cannot begin is rolled back and queued.
+	ValueError. Commits: a run that cannot begin is rolled back and queued. After a refusal,
+	`delete_refused_images` follows.
 	"""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
 	extension = found[1].lower() if found else ""
@@ -88,7 +89,19 @@ def store_image(url) -> str:
 	values = {"doctype": "File", "file_name": f"picture.{extension}", "content": content, "is_private": 1}
 	name = frappe.get_doc(values).insert().name
 	frappe.db.commit()
+	frappe.flags.huf_stored_images = [*(frappe.flags.huf_stored_images or ()), name]
 	return name
+
+
+def delete_refused_images() -> None:
+	"""Delete the images that this request has stored and that no message has. Commits."""
+	stored = {
+		"name": ["in", [*(frappe.flags.huf_stored_images or ()), ""]],
+		"attached_to_name": ["is", "not set"],
+	}
+	for name in frappe.get_all("File", stored, pluck="name", order_by="name asc"):
+		frappe.delete_doc("File", name, delete_permanently=True)
+		frappe.db.commit()
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:

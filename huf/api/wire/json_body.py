@@ -8,6 +8,7 @@ from typing import Any
 import frappe
 from werkzeug.wrappers import Response
 
+from huf.ai.chat.external import delete_refused_images
 from huf.ai.core.errors import UsageError
 from huf.ai.core.refusals import read_refusal
 
@@ -43,7 +44,8 @@ def refusal_response(error: Exception) -> Response:
 def refusing_with(respond: Callable[[Exception], Response], *errors: type[Exception]) -> Callable:
 	"""A decorator for an endpoint that refuses a request by one of these errors, with its response.
 
-	It rolls back first: Frappe commits the writes of a request that ends with a response.
+	It rolls back first: Frappe commits the writes of a request that ends with a response. No image of the
+	request stays.
 	"""
 
 	def decorate(function: Callable) -> Callable:
@@ -52,9 +54,12 @@ def refusing_with(respond: Callable[[Exception], Response], *errors: type[Except
 			try:
 				check_content_type()
 				return function(*args, **kwargs)
-			except errors as error:
+			except Exception as error:  # whatever the error, no image of the request stays
 				frappe.db.rollback()
-				return respond(error)
+				delete_refused_images()
+				if isinstance(error, errors):
+					return respond(error)
+				raise
 
 		return answer
 

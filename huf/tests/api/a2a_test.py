@@ -40,6 +40,13 @@ COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
 INPUT_REQUIRED, CANCELED = TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_CANCELED
 SUBMITTED = TaskState.TASK_STATE_SUBMITTED
 CARD = "/.well-known/agent-card.json"
+IMAGE = base64.b64decode(PICTURE.partition(",")[2])
+
+
+def make_part(given: str | bytes | dict) -> Part:
+	if isinstance(given, bytes):
+		return Part(raw=given, media_type="image/gif")
+	return Part(text=given) if isinstance(given, str) else Part(data=ParseDict(given, Value()))
 
 
 class A2ATestCase(DraftTestCase):
@@ -68,11 +75,8 @@ class A2ATestCase(DraftTestCase):
 		return found
 
 	def send(self, *parts, streaming: bool = False, immediately: bool = False, user=None, **ids) -> list:
-		"""Send one message, each part a text or data, and return the responses."""
-		made = [
-			Part(text=each) if isinstance(each, str) else Part(data=ParseDict(each, Value()))
-			for each in parts
-		]
+		"""Send one message, each part a text, data or the bytes of a GIF, and return the responses."""
+		made = list(map(make_part, parts))
 		message = Message(message_id=frappe.generate_hash(), role=Role.ROLE_USER, parts=made, **ids)
 		configuration = SendMessageConfiguration(return_immediately=immediately)
 		request = SendMessageRequest(message=message, configuration=configuration)
@@ -211,24 +215,18 @@ class TestMessages(A2ATestCase):
 
 	def test_an_image_alone_is_a_message(self):
 		self.server.script(text("A dot."))
-		content = base64.b64decode(PICTURE.partition(",")[2])
-		part = Part(raw=content, media_type="image/gif")
-		message = Message(message_id=frappe.generate_hash(), role=Role.ROLE_USER, parts=[part])
-
-		async def work(client):
-			return [each async for each in client.send_message(SendMessageRequest(message=message))]
-
-		(response,) = self.use(work)
-		self.assertEqual(response.task.status.state, COMPLETED)
-		conversation = frappe.db.get_value("Agent Run", response.task.id, "conversation")
+		task = self.ask(IMAGE)
+		self.assertEqual(task.status.state, COMPLETED)
+		conversation = frappe.db.get_value("Agent Run", task.id, "conversation")
 		self.assertEqual(frappe.db.count("File", {"attached_to_name": conversation}), 1)
 
-	def test_empty_message_or_long_context_id_starts_no_run(self):
-		before = frappe.db.count("Agent Run")
-		for prompt, ids in ((" ", {}), ("Who?", {"context_id": "c" * 141})):
+	def test_empty_message_or_long_context_id_starts_no_run_and_keeps_no_image(self):
+		before, long = (frappe.db.count("Agent Run"), frappe.db.count("File")), {"context_id": "c" * 141}
+		for prompt, ids in ((" ", {}), ("Who?", long), (IMAGE, long)):
 			with self.subTest(ids), self.assertRaises(A2AError):
 				self.ask(prompt, **ids)
-		self.assertEqual(frappe.db.count("Agent Run"), before)
+		frappe.db.rollback()
+		self.assertEqual((frappe.db.count("Agent Run"), frappe.db.count("File")), before)
 
 	def test_a_context_id_of_the_client_names_a_conversation_of_its_user_alone(self):
 		context = self.start(text("Hello."))["conversation"]

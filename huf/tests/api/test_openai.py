@@ -328,6 +328,16 @@ class TestConversation(OpenAITestCase):
 		self.assertEqual((busy.status_code, busy.json["error"]["code"]), (400, "not_ended"))
 		self.assertEqual(chunks[-1]["error"]["code"], "not_ended")
 
+	def test_images_of_a_refused_request_are_not_kept(self):
+		broken = [picture(PICTURE), picture("data:text/html;base64,PGI+")]
+		before = frappe.db.count("File")
+		for content, route in (([picture(PICTURE)], "nowhere"), (broken, "auto")):
+			message = user([{"type": "text", "text": "What is it?"}, *content])
+			answer = self.post(message, metadata={"route": route})
+			self.assertEqual(answer.status_code, 400)
+			frappe.db.rollback()
+			self.assertEqual(frappe.db.count("File"), before)
+
 	def test_an_image_is_kept_if_the_conversation_waits_for_a_person(self):
 		self.todo_agent = self.agent
 		self.server.script(self.change("new"))
