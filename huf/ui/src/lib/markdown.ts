@@ -70,7 +70,7 @@ const createRenderer = (rich: RichText | null): RendererObject => ({
 		const body = rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("");
 		const table = `<table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table>`;
 		const save = `<button type="button" data-csv>${escapeHtml(t("action.download_csv"))}</button>`;
-		return `<div class="table"><div class="table-scroll" tabindex="0">${table}</div>${save}</div>\n`;
+		return `<div class="table-block"><div class="table-scroll" tabindex="0">${table}</div>${save}</div>\n`;
 	},
 });
 
