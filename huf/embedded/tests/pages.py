@@ -102,3 +102,9 @@ def choose(page, field: str, value: str) -> None:
 	"""Select a record in a link field."""
 	page.get_by_test_id(f"field-{field}").fill(value)
 	page.get_by_test_id("link-choice").filter(has_text=value).first.click()
+
+
+def lose_response(route) -> None:
+	"""The site gets the request, and the page no answer."""
+	route.fetch()
+	route.abort()

@@ -2,7 +2,7 @@
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import follow, needs_browser, say
-from huf.embedded.tests.pages import BERTA, PageTestCase
+from huf.embedded.tests.pages import BERTA, PageTestCase, lose_response
 from huf.tests.model_server import Gate, ModelServer, text
 
 STREAM = "**/huf.api.chat.stream"
@@ -10,12 +10,6 @@ UPLOAD = "**/upload_file"
 MESSAGES = "**/huf.ai.agent_chat.get_agent_chat_messages*"
 LOOK_AGAIN = "document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))"
 """What the browser tells a page that is looked at again."""
-
-
-def lose_response(route) -> None:
-	"""The site gets the message, and the page no answer."""
-	route.fetch()
-	route.abort()
 
 
 @needs_browser

@@ -99,6 +99,35 @@ test("a record that is saved twice in short time is shown as saved long enough t
 	assert.equal(editor.form.wasSaved, false);
 });
 
+/** A site that stores a change of shop A, but whose answer is lost; `stored` is what it has afterwards. */
+function loseAnswer(context, stored) {
+	context.mock.method(globalThis, "fetch", async (url, { method }) => {
+		const { pathname } = new URL(url, "http://site");
+		if (pathname.endsWith("get_meta")) return Response.json({ message: META });
+		if (pathname.endsWith("get_record")) return Response.json({ message: { doc: { name: "A", title: "One", modified: "1" }, can, files: [] } });
+		if (method === "GET") return Response.json({ data: { name: "A", modified: "2", ...stored } });
+		throw new TypeError("Failed to fetch");
+	});
+}
+
+test("a change that was stored although its answer was lost is saved and conflicts with nobody", async (context) => {
+	loseAnswer(context, { title: "New" });
+	const editor = useRecordForm("Shop");
+	await editor.open("A");
+	editor.form.values.title = "New";
+	assert.equal(await editor.save(), "A");
+	assert.deepEqual([editor.form.wasSaved, editor.form.problem, editor.form.conflict], [true, null, null]);
+});
+
+test("a change that was not stored when the connection broke conflicts with what somebody else has stored", async (context) => {
+	loseAnswer(context, { title: "Theirs" });
+	const editor = useRecordForm("Shop");
+	await editor.open("A");
+	editor.form.values.title = "New";
+	assert.equal(await editor.save(), null);
+	assert.deepEqual([editor.form.problem.kind, editor.form.conflict.title, editor.form.values.title], ["network", "Theirs", "New"]);
+});
+
 test("an address gives a new record no text in the place of rows", async (context) => {
 	openSite(context);
 	const editor = useRecordForm("Shop");

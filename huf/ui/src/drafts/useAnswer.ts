@@ -25,9 +25,12 @@ export function useAnswer(given: () => Draft, answered: (draft: Draft) => void) 
 		draft.value = { ...now };
 		const isOther = now.draft !== before.draft;
 		if (isOther) Object.assign(state, { mode: "look", isBusy: false, problem: null, isRenewed: false });
-		else if (now.status !== "Pending") Object.assign(state, { mode: "look", isRenewed: false });
+		else if (now.status !== "Pending") Object.assign(state, { mode: "look", isRenewed: false, problem: refusal() });
 		else if (now.digest !== before.digest) Object.assign(state, { problem: null, isRenewed: true });
 	}
+
+	/** What the site said against the answer; a lost connection no longer matters once the draft is answered. */
+	const refusal = () => (state.problem?.kind === "network" ? null : state.problem);
 
 	async function attempt(answer: () => Promise<Partial<Draft>>): Promise<void> {
 		if (state.isBusy) return;

@@ -135,7 +135,7 @@ export function useForm(form: Form, kind: FormKind) {
 		const begun = wanted;
 		try {
 			const body = { ...kind.toBody(form.values, name ? form.saved : undefined), ...given };
-			const doc = await (name ? updateRecord(doctype, name, { ...body, modified: since }) : createRecord(doctype, body));
+			const doc = await (name ? update(name, { ...body, modified: since }) : createRecord(doctype, body));
 			remember(draft, null);
 			const isLeft = wanted !== begun;
 			if (!isLeft) await take(doc, sent);
@@ -153,6 +153,20 @@ export function useForm(form: Form, kind: FormKind) {
 			return null;
 		} finally {
 			form.isSaving = false;
+		}
+	}
+
+	/** -> the stored record, also if only the site's answer was lost */
+	async function update(name: string, body: Values): Promise<Values> {
+		const { doctype, since, values } = form;
+		const sent = copy(values);
+		try {
+			return await updateRecord(doctype, name, body);
+		} catch (error) {
+			const stored = error.kind === "network" && (await readRecord(doctype, name).catch(() => null));
+			const isStored = stored && stored.modified !== since && !Object.keys(kind.toBody(sent, kind.toValues(stored))).length;
+			if (isStored) return stored;
+			throw error;
 		}
 	}
 
