@@ -136,7 +136,7 @@ def read_manifest(folder: Path) -> LineMapping:
 		given = load_yaml(read_pack_file(folder, MANIFEST_FILE))
 		top = check_mapping(given, MANIFEST_KEYS, "a pack", 1, ("pack", "title", "version"))
 		if not PACK_NAME.fullmatch(top["pack"]):
-			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
+			raise line_error(top.lines["pack"], "pack is a short name of lowercase letters, digits and _.")
 		for key, limit in MAX_CHARS.items():
 			if len(top.get(key, "")) > limit:
 				raise line_error(top.lines[key], f"{key} can have at most {limit:,} characters.")

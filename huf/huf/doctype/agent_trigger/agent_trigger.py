@@ -127,7 +127,7 @@ class AgentTrigger(Document):
 			"-"
 		)
 		if not SLUG.fullmatch(cstr(self.webhook_slug)):
-			frappe.throw(_("Use at least three small letters, digits and - in the slug."))
+			frappe.throw(_("A slug has at least three characters: lowercase letters, digits and -."))
 		other = frappe.db.get_value(
 			"Agent Trigger", {"webhook_slug": self.webhook_slug, "name": ["!=", self.name]}
 		)

@@ -45,8 +45,8 @@ class TestAgentTrigger(SiteTestCase):
 			({"trigger_type": "Schedule", "cron": "* * * * *"}, "Choose Run As"),
 			({**webhook, "webhook_secret": ""}, "webhook secret"),
 			({**webhook, "webhook_secret": "short"}, "16 characters"),
-			({**webhook, "webhook_slug": "Not a slug"}, "small letters"),
-			({**webhook, "webhook_slug": 1}, "small letters"),
+			({**webhook, "webhook_slug": "Not a slug"}, "lowercase letters"),
+			({**webhook, "webhook_slug": 1}, "lowercase letters"),
 			({"trigger_type": "Schedule", "cron": 5}, "not a cron expression"),
 		):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):

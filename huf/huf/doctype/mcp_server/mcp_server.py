@@ -15,7 +15,7 @@ class MCPServer(Document):
 		check_field_values(self)
 		self.slug = self.slug or re.sub(r"[^a-z0-9]+", "-", self.server_name.lower()).strip("-")
 		if not SLUG.fullmatch(self.slug):
-			frappe.throw(_("Write the address with small letters, digits and hyphens."))
+			frappe.throw(_("Write the address with lowercase letters, digits and hyphens."))
 		self.check_tools()
 		self.check_skills()
 
