@@ -34,9 +34,10 @@ ON_DEMAND = ("peers", "agentdojo", "local_model", "soak", "workers", "waiting_ru
 
 
 def main(names: list[str]) -> None:
+	chosen = read_names(names) or [[name] for name in BENCHMARKS]
 	with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
 		open_site(Path(home))
-		for name, *numbers in read_names(names) or [(name,) for name in BENCHMARKS]:
+		for name, *numbers in chosen:
 			module = import_module(f"huf.tests.benchmarks.{name}")
 			print(f"\n{name}: {module.__doc__.splitlines()[0]}\n")
 			module.measure(*map(int, numbers))
@@ -46,13 +47,15 @@ def main(names: list[str]) -> None:
 
 
 def read_names(arguments: list[str]) -> list[list[str]]:
-	"""Group the arguments: each name with the numbers that follow it."""
+	"""Group the arguments: each name with the numbers that follow it. Exits if there is no such benchmark."""
 	groups: list[list[str]] = []
 	for each in arguments:
 		if each.isdigit() and groups:
 			groups[-1].append(each)
-		else:
+		elif each in (*BENCHMARKS, *ON_DEMAND):
 			groups.append([each])
+		else:
+			sys.exit(f"There is no benchmark {each}. Choose from: {', '.join((*BENCHMARKS, *ON_DEMAND))}.")
 	return groups
 
 
