@@ -8,6 +8,7 @@ candidates are ranked; the index chooses them.
 from collections.abc import Iterable, Iterator, Sequence
 
 import frappe
+from frappe import _
 
 from huf.ai.core.request_values import clamp_count
 from huf.ai.knowledge import fulltext, ranking, vectors
@@ -46,7 +47,7 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 	finally:
 		# A message about a refused document would reveal that it exists.
 		del frappe.local.message_log[messages:]
-	for row, _ in found[:limit]:
+	for row, _score in found[:limit]:
 		if row.reference_doctype:
 			record_reads(row.reference_doctype, [row.reference_name])
 	has_untrusted = any(is_untrusted(row) for row, _ in found[:limit])
@@ -176,5 +177,5 @@ def get_link(reader: KnowledgeReader, row) -> str | None:
 
 
 def describe_position(row) -> str:
-	page = f"page {row.page}" if row.page else ""
-	return ", ".join(filter(None, (page, row.heading))) or f"from character {row.begins + 1}"
+	page = _("page {0}").format(row.page) if row.page else ""
+	return ", ".join(filter(None, (page, row.heading))) or _("from character {0}").format(row.begins + 1)

@@ -21,7 +21,7 @@ from huf.tests.knowledge import attach, find, make_source, texts
 
 
 class TestFiles(SiteTestCase):
-	def test_a_search_result_cites_file_page_and_link(self):
+	def test_a_search_result_cites_file_link_and_page_in_the_language_of_the_reader(self):
 		source = make_source(("lease.pdf", make_pdf("Of the flat", "The rent is 900")))
 		(cited,) = find("rent", source)
 		file = frappe.get_doc("File", cited["name"])
@@ -29,6 +29,9 @@ class TestFiles(SiteTestCase):
 		self.assertEqual((cited["page"], cited["position"], cited["score"]), (2, "page 2", 1.0))
 		self.assertEqual(cited["link"], f"{file.file_url}#page=2")
 		self.assertEqual(cited["source"], source)
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		frappe.local.lang = "de"
+		self.assertEqual(find("rent", source)[0]["position"], "Seite 2")
 
 	def test_attaching_indexed_files_requires_write_permission_except_in_web_forms(self):
 		make_doctypes()
