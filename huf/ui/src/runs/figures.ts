@@ -36,6 +36,13 @@ export function tokensOf(call: Priced): string {
 
 export const sumOfTokens = (call: Priced) => (call.input_tokens || 0) + (call.output_tokens || 0);
 
+/** Tokens and costs of a run in one line, without headings; empty if no model was called. */
+export function usageOf(run: Priced & { offline?: boolean }): string {
+	const sum = sumOfTokens(run);
+	const cost = run.total_cost == null ? t("run.cost_unknown") : costOf(run, run.offline);
+	return sum ? t("runs.usage", { tokens: number(sum), cost }) : "";
+}
+
 /** The first words of a prompt, on one line. */
 export function titleOf(run: { prompt?: string | null }, max = 140): string {
 	const line = (run.prompt || "").replace(/\s+/g, " ").trim() || t("runs.unsaid");
