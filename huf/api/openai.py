@@ -51,6 +51,8 @@ UNSUPPORTED = {"tools": OWN_TOOLS, "functions": OWN_TOOLS, "audio": "Audio is no
 @frappe.whitelist(methods=["GET"])
 def models():
 	"""The agents the user may chat with, as models. Also at /v1/models, and one at /v1/models/NAME."""
+	if not frappe.has_permission("Agent", "read"):
+		return openai_error(403, admission.NEEDS_ROLE)
 	names = [agent.name for agent in admission.list_usable_agents(frappe.session.user, {"allow_chat": 1})]
 	wanted = read_subpath(MODELS)
 	if not wanted:

@@ -15,6 +15,9 @@ from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.storage import budgets, stops
 from huf.ai.storage.limits import build_cap
 
+NEEDS_ROLE = "You may not do this. A site's agents need the role Huf User."
+"""For a user who may read no agent at all."""
+
 
 def admit(agent_name: str, user: str, chat: bool = False):
 	"""The Agent document, if `user` may run it.

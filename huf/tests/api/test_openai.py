@@ -85,6 +85,12 @@ class TestModels(OpenAITestCase):
 				expected = "not accepted" if header else "Send the API key"
 				self.assertIn(expected, answer.json["error"]["message"])
 
+	def test_user_without_the_role_for_agents_is_told_which_role_they_need(self):
+		key = make_key(make_user())
+		answer = self.get("/v1/models", {"Authorization": f"Bearer {key}:{SECRET}"})
+		self.assertEqual((answer.status_code, answer.json["error"]["code"]), (403, "permission_denied"))
+		self.assertIn("need the role Huf User", answer.json["error"]["message"])
+
 	def test_bearer_key_is_refused_by_other_endpoints(self):
 		answer = self.get("/api/method/frappe.auth.get_logged_user")
 		self.assertEqual(answer.status_code, 401)

@@ -44,6 +44,7 @@ from huf.ai.mcp.server.skills import Skills
 from huf.ai.mcp.server.starters import Starters
 from huf.ai.mcp.server.tasks import add_tasks
 from huf.ai.mcp.server.undo import Undo
+from huf.ai.runs.admission import NEEDS_ROLE
 
 CATALOGS = (Undo, Apps, Tools, Documents, Knowledge, Starters, Skills)
 """The first tool of a name counts, so that no record replaces `undo` or the answer to an approval."""
@@ -56,7 +57,6 @@ CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
 )
 CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 """The same for methods of extensions, whose results are plain dicts."""
-NEEDS_ROLE = "You may not do this. A site's agents need the role Huf User."
 STATE_TTL_S = 24 * 3600
 """How long a person's answer may take."""
 
