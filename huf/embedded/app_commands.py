@@ -138,6 +138,10 @@ def run_app_tests(home, app, names):
 		if app not in apps:
 			raise click.ClickException(f"The app {app} is not installed here. It has: {', '.join(apps)}.")
 		package = Path(frappe.get_app_path(app))
+	if others := [each for each in names if each.partition(".")[0] != app]:
+		raise click.ClickException(
+			f"{others[0]} is not a test of {app}. Write the whole name, such as {app}.tests.test_example."
+		)
 	with tempfile.TemporaryDirectory(prefix="huf-test-") as folder:
 		other = Path(folder)
 		if (home / "apps").is_dir():

@@ -101,6 +101,8 @@ class TestNewApp(SiteTestCase):
 		self.assertEqual(result.exit_code, 1, result.output)
 		self.assertIn("Not yet", result.output)
 		self.assertIn("is not installed here", self.run_huf("test", "nowhere").output)
+		refused = self.run_huf("test", name, "test_other")
+		self.assertIn(f"Error: test_other is not a test of {name}. Write the whole name", refused.output)
 
 	def test_errors_prints_the_latest_tracebacks(self):
 		for word in ("first", "second", "third"):
