@@ -1,4 +1,4 @@
-"""Endpoints of the stop switch. Everybody sees active stops; Huf Managers stop and release."""
+"""Endpoints of the stop switch. Huf Users see active stops; Huf Managers stop and release."""
 
 import frappe
 
@@ -9,7 +9,11 @@ from huf.ai.storage.stops import describe_stop, read_stops
 
 @frappe.whitelist(methods=["GET"])
 def get_stops():
-	"""The active stops: [{name, scope, target, reason, stopped_by, stopped_at, text}]."""
+	"""The active stops: [{name, scope, target, reason, stopped_by, stopped_at, text}]; none for users who may
+	not read stops.
+	"""
+	if not frappe.has_permission("Agent Stop"):
+		return []
 	return [{**stop, "text": describe_stop(stop)} for stop in read_stops()]
 
 

@@ -8,6 +8,7 @@ import frappe
 from huf.ai.chat.approvals import approve_call, cancel_run
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent
@@ -17,6 +18,7 @@ from huf.ai.runs.stopping import release, stop
 from huf.ai.storage.standalone_calls import complete_within_budget
 from huf.ai.storage.stops import read_stops
 from huf.ai.tools.registry import tool
+from huf.api.stop import get_stops
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
@@ -55,6 +57,12 @@ class TestStops(SiteTestCase):
 	def count_written(self) -> int:
 		frappe.db.rollback()
 		return frappe.db.count("ToDo", {"description": ["like", f"%{self.label}%"]})
+
+	def test_only_users_who_may_read_stops_see_them(self):
+		stop("Agent", self.agent, "It wrote nonsense")
+		for roles, count in ((("Huf User",), 1), ((), 0)):
+			with acting_as(make_user(*roles)):
+				self.assertEqual(len(get_stops()), count)
 
 	def test_no_write_is_committed_after_a_stop_and_the_release_ends_the_run_once(self):
 		for scope, target in (
