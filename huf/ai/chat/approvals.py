@@ -26,7 +26,7 @@ from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.run_rows import request_cancel
 from huf.ai.storage.untrusted_records import OTHERS
 from huf.ai.tools.taint import find_origins
-from huf.permissions import is_manager, may_answer
+from huf.permissions import has_permission, is_manager, may_answer
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
 EDITED = "You can change the arguments only to what you may do yourself. {0}"
@@ -150,7 +150,12 @@ def expire_draft(row) -> bool:
 
 
 def cancel_run(run: str) -> None:
-	"""Ask a run, and those it called, to end; one without a worker gets one for that. Commits."""
+	"""Ask a run, and those it called, to end; one without a worker gets one for that. Commits.
+
+	Raises PermissionError: a user with whom a run is shared may only read it.
+	"""
+	if not has_permission(frappe.get_doc("Agent Run", run)):
+		raise frappe.PermissionError
 	request_cancel(run)
 	drafts.expire_pending(run, _("{0} cancelled the run").format(frappe.session.user))
 	for child in leases.read_children(run):

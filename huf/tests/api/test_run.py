@@ -1,6 +1,7 @@
 """Searching, replaying and rerunning runs, with permissions."""
 
 import frappe
+import frappe.share
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
@@ -30,6 +31,18 @@ class TestRunSearch(SiteTestCase):
 	def find(self, **filters) -> list[str]:
 		with acting_as(self.owner):
 			return [row["name"] for row in api.get_runs(agent=self.agent, **filters)]
+
+	def test_a_user_with_whom_a_run_is_shared_reads_it_but_cannot_cancel_it(self):
+		frappe.share.add("Agent Run", self.name, self.other, read=1)
+		frappe.db.set_value("Agent Run", self.name, "status", "Queued", update_modified=False)
+		with acting_as(self.other):
+			self.assertEqual(api.get_run(self.name)["run"]["name"], self.name)
+			with self.assertRaises(frappe.PermissionError):
+				api.cancel(self.name)
+		self.assertFalse(frappe.db.get_value("Agent Run", self.name, "cancel_requested"))
+		with acting_as(self.owner):
+			api.cancel(self.name)
+		self.assertTrue(frappe.db.get_value("Agent Run", self.name, "cancel_requested"))
 
 	def test_runs_are_found_by_words_user_date_and_cost(self):
 		both = [self.name, self.expensive]
