@@ -21,6 +21,7 @@ FORM = """<p>{about}</p><p>{returns}</p>
 <input type="hidden" name="csrf_token" value="{csrf_token}">
 <button name="decision" value="allow">{allow}</button>
 <button name="decision" value="deny">{deny}</button></form>"""
+REFUSAL = """<p>{about}</p><p><a href="{address}">{back}</a></p>"""
 ABOUT = (
 	"It will act as {0} at {1}: with your permissions, within the limits of each agent. "
 	"What needs approval still needs it."
@@ -59,7 +60,18 @@ def serve(**_):
 		return json_response({"error": "Signing in programs needs https. Set host_name of the site."}, 400)
 	if response.location:
 		response.location = oauth.name_issuer(response.location)
+		if oauth.leads_elsewhere(response.location):
+			return show_refusal_page(response.location)
 	return response
+
+
+def show_refusal_page(address: str) -> Response:
+	"""A link to the program in place of a redirect: strangers register any address, and could lead somebody
+	there who trusts this site.
+	"""
+	about = frappe._("Its request was refused. It is at {0}.").format(name_receiver(address))
+	body = fill_template(REFUSAL, about=about, address=address, back=frappe._("Back to the program"))
+	return show_page(frappe._("This program could not connect"), body, 400)
 
 
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST"])
@@ -79,22 +91,33 @@ def consent(request=None, decision=None, **_):
 
 
 def show_consent_page(sealed: str, asked: dict) -> Response:
-	target = urlsplit(asked["redirect_uri"])
-	origin = f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
-	# A host counts for https only: any program can take another scheme and name any host after it.
-	receiver = target.netloc if target.scheme == "https" else origin
 	name, user = asked["client_name"], frappe.utils.get_fullname(frappe.session.user)
 	form = fill_template(
 		FORM,
 		about=frappe._(ABOUT).format(user, asked["resource"]),
-		returns=frappe._(RETURNS).format(receiver),
+		returns=frappe._(RETURNS).format(name_receiver(asked["redirect_uri"])),
 		allow=frappe._("Allow"),
 		deny=frappe._("Deny"),
 		request=sealed,
 		csrf_token=read_csrf_token(),
 	)
 	# Browsers apply form-action also to the redirect after the form is sent.
-	return show_page(frappe._("Allow {0} to connect?").format(name), form, targets=origin)
+	return show_page(
+		frappe._("Allow {0} to connect?").format(name),
+		form,
+		targets=find_redirect_origin(asked["redirect_uri"]),
+	)
+
+
+def find_redirect_origin(address: str) -> str:
+	target = urlsplit(address)
+	return f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
+
+
+def name_receiver(address: str) -> str:
+	"""A host counts for https only: any program can take another scheme and name any host after it."""
+	target = urlsplit(address)
+	return target.netloc if target.scheme == "https" else find_redirect_origin(address)
 
 
 def with_headers(response: Response) -> Response:

@@ -6,6 +6,16 @@ from huf.tests.api.test_mcp_oauth import RETURN, OAuthTestCase
 
 
 class TestConsentPage(OAuthTestCase):
+	def test_a_refused_request_leads_to_another_site_only_by_a_link(self):
+		for uri in ("https://evil.example/sign-in", "evilapp:/sign-in"):
+			values = {"redirect_uris": [uri], "token_endpoint_auth_method": "none"}
+			client = requests.post(f"{self.base}/mcp-oauth/register", json=values).json()["client_id"]
+			asked = {"client_id": client, "redirect_uri": uri, "response_type": "code", "state": "s"}
+			page = requests.get(f"{self.base}/mcp-oauth/authorize", asked, allow_redirects=False)
+			self.assertEqual(page.status_code, 400)
+			self.assertNotIn("Location", page.headers)
+			self.assertIn(f'href="{uri}?error=invalid_request&amp;', page.text)
+
 	def test_consent_page_names_a_host_only_if_https_vouches_for_it(self):
 		browser = self.sign_in()
 		for uri, shown in (

@@ -23,7 +23,7 @@ from pydantic import AnyHttpUrl, AnyUrl, ValidationError
 from starlette.applications import Starlette
 
 from huf.ai.mcp.server import grants
-from huf.ai.mcp.server.client_documents import is_document_address, read_client_document
+from huf.ai.mcp.server.client_documents import LOOPBACK, is_document_address, read_client_document
 
 ISSUER_PATH = "/mcp-oauth"
 CONSENT_PATH = f"{ISSUER_PATH}/consent"
@@ -106,6 +106,13 @@ def name_issuer(address: str) -> str:
 	"""
 	given = parse_qs(urlsplit(address).query)
 	return construct_redirect_uri(address, iss=issuer()) if "error" in given else address
+
+
+def leads_elsewhere(address: str) -> bool:
+	"""Whether it is neither this site's consent page nor a program on the user's computer."""
+	target = urlsplit(address)
+	is_local = target.scheme == "http" and target.hostname in LOOPBACK
+	return not is_local and not address.startswith(f"{get_url(CONSENT_PATH)}?")
 
 
 def deny(request: dict) -> str:
