@@ -48,7 +48,7 @@ class TestRunsPage(PageTestCase):
 			page.route("**/huf.api.run.get_runs*", spend)
 			self.open_list(page)
 			resize(page, {"width": 768, "height": 900})
-			page.get_by_test_id("run-item").first.get_by_text("1,500 · ").wait_for()
+			page.get_by_test_id("run-item").first.get_by_text("1,500 tokens · ").wait_for()
 
 	def test_run_that_a_new_worker_has_taken_over_shows_its_attempts(self):
 		with self.open_guest_page() as page:
