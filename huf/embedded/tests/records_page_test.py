@@ -110,7 +110,7 @@ class TestRecordsPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("field-kind").input_value(), "Web")
 			self.call(f"/api/resource/Order/{order}", {"margin": 5}, "PUT")
 			page.get_by_test_id("save").click()
-			page.get_by_text("Someone else saved this record in the meantime").wait_for()
+			page.get_by_text("This record was saved elsewhere in the meantime").wait_for()
 			page.get_by_role("button", name="Keep mine").click()
 			page.get_by_test_id("saved").wait_for()
 		now = self.get_stored(order)
