@@ -57,7 +57,7 @@ class TestDraftsPage(DraftPageTestCase):
 			self.send(page, "Move my to-do up")
 			page.get_by_role("alert").get_by_text("then reload the page").wait_for()
 			page.unroute_all()
-			page.reload()
+			page.get_by_role("alert").get_by_role("button", name="Reload the page").click()
 			page.get_by_test_id("draft").wait_for()
 
 	def test_draft_is_previewed_edited_and_applied_with_the_edited_values(self):
