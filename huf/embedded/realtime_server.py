@@ -157,9 +157,10 @@ class RealtimeServer:
 		user, user_type = self.find_user(session)
 		if not user:
 			raise socketio.exceptions.ConnectionRefusedError("Unauthorized")
-		kinds = ("all",) if user_type == "System User" else ()
-		rooms = {room: ("user", ()) for room in (f"user:{user}", "website")}
-		self.connections[sid] = Connection(session, user, {**rooms, **{kind: (kind, ()) for kind in kinds}})
+		rooms = {f"user:{user}": ("user", ()), "website": ("website", ())}
+		if user_type == "System User":
+			rooms["all"] = "all", ()
+		self.connections[sid] = Connection(session, user, rooms)
 
 	def _subscribe(self, sid: str, kind: str, names: tuple[str, ...], action: str):
 		room, connection = ROOMS[kind].format(*names), self.connections.get(sid)
@@ -219,7 +220,7 @@ class RealtimeServer:
 
 
 def is_name(value: Any) -> bool:
-	"""Whether it is text that a database can look up: half of a character is not."""
+	"""Whether it is text that a database can look up: not empty, and without half a surrogate pair."""
 	return isinstance(value, str) and value.encode(errors="ignore").decode() == value != ""
 
 
