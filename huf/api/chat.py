@@ -13,7 +13,7 @@ from huf.ai.core.documents import get_permitted
 from huf.ai.core.request_values import clamp_count, clamp_start
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
-from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.queries.event_stream import follow_while_permitted
 from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import parse_names
 from huf.ai.runs.routing import check_escalation
@@ -63,10 +63,11 @@ def stream(
 def rejoin(run: str, after: int = 0):
 	"""Stream a run's events to its end, from the one after `after` or the header Last-Event-ID.
 
-	After a `run_started` with `kept_steps`, drop the text of later steps: those steps run again.
+	It ends with the session or the permission. After a `run_started` with `kept_steps`, drop the text of
+	later steps: those steps run again.
 	"""
 	get_permitted("Agent Run", run)
-	return stream_events(follow_run_events(run, read_last_event_id() or after))
+	return stream_events(follow_while_permitted(run, read_last_event_id() or after))
 
 
 def read_last_event_id() -> int:

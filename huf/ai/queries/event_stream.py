@@ -3,7 +3,7 @@ journal. Read-only.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import frappe
 
@@ -15,7 +15,10 @@ from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.drafts import describe_draft, read_pending_drafts
 from huf.ai.storage.events import find_live_event, first_event_number
 from huf.ai.storage.recorded_run import read_recorded
+from huf.ai.storage.users import has_open_session, list_users_with_role
 
+PERMISSION_POLL_S = 1.0
+"""How long the permission of a reader counts after it was checked."""
 POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """Intervals for the next event and the run's row, and how long the stream may be silent."""
 LAST_EVENT_GRACE_S = 0.3
@@ -57,6 +60,34 @@ def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 			yield None
 			next_keepalive = now + KEEPALIVE_S
 		time.sleep(LAST_EVENT_GRACE_S if is_over else POLL_S)
+
+
+def follow_while_permitted(
+	run: str, after: int = 0, follow: Callable[[str, int], Iterator[RunEvent | None]] = follow_run_events
+) -> Iterator[RunEvent | None]:
+	"""The events for the session user. They end with the session, the account or the permission."""
+	user, session = frappe.session.user, frappe.session.sid
+
+	def check_and_follow() -> Iterator[RunEvent | None]:
+		checked = time.monotonic()
+		for event in follow(run, after):
+			if time.monotonic() - checked > PERMISSION_POLL_S:
+				if not (has_open_session(user, session) and may_still_read(run, user)):
+					return
+				checked = time.monotonic()
+			yield event
+
+	return check_and_follow()
+
+
+def may_still_read(run: str, user: str) -> bool:
+	"""As `huf.permissions` decides it, without Frappe's caches, which a request keeps to its end."""
+	owner = frappe.db.get_value("Agent Run", run, "owner")
+	# The stream itself says that a run was deleted.
+	if owner in (None, user) or user == "Administrator" or user in list_users_with_role("Huf Manager"):
+		return True
+	shared = {"share_doctype": "Agent Run", "share_name": run, "user": user, "read": 1}
+	return bool(frappe.db.exists("DocShare", shared))
 
 
 def is_paused(run: str, number: int) -> bool:

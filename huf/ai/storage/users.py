@@ -67,6 +67,15 @@ def read_sessions(user: str, sid: str) -> list[dict]:
 	]
 
 
+def has_open_session(user: str, sid: str) -> bool:
+	"""Whether a user is enabled and a session is open; programs with an API key have none."""
+	if not frappe.db.get_value("User", user, "enabled"):
+		return False
+	stored = (sid, hashlib.sha256(sid.encode()).hexdigest())
+	open_sessions = frappe.db.sql("select 1 from `tabSessions` where sid in %s", (stored,))
+	return sid == user or bool(open_sessions)
+
+
 def end_session(user: str, name: str) -> bool:
 	"""End the session that `read_sessions` lists as `name`. Returns whether it existed. Commits."""
 	sid = next((each for each, *_rest in list_sessions(user) if name_session(each) == name), None)

@@ -1,11 +1,15 @@
 """Searching, replaying and rerunning runs, with permissions."""
 
+from unittest.mock import patch
+
 import frappe
 import frappe.share
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
 from huf.ai.core.session import acting_as
+from huf.ai.queries import event_stream
+from huf.ai.storage.users import has_open_session
 from huf.api import run as api
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
@@ -15,6 +19,31 @@ from huf.tests.model_server import ModelServer, text, tool_call
 def count_rows() -> tuple[int, int]:
 	"""The numbers of runs, and of model calls of runs."""
 	return frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call", {"run": ["is", "set"]})
+
+
+class TestFollowing(SiteTestCase):
+	def test_a_stream_ends_when_its_reader_may_no_longer_read_the_run(self):
+		owner, manager, reader = make_user("Huf User"), make_user("Huf Manager"), make_user("Huf User")
+		agent = make_agent()
+		with acting_as(owner):
+			run = send_agent_chat_message(agent, "Count the drums")["run"]
+		frappe.share.add("Agent Run", run, reader, read=1)
+		for user, end in (
+			(owner, lambda: frappe.db.set_value("User", owner, "enabled", 0)),
+			(manager, lambda: frappe.db.delete("Has Role", {"parent": manager})),
+			(reader, lambda: frappe.share.remove("Agent Run", run, reader)),
+		):
+			with self.subTest(user), patch.object(event_stream, "PERMISSION_POLL_S", 0), acting_as(user):
+				events = event_stream.follow_while_permitted(run, 0, follow=lambda *_: iter("abc"))
+				self.assertEqual([next(events), next(events)], ["a", "b"])
+				frappe.set_user("Administrator")
+				end()
+				self.assertEqual(list(events), [])
+
+	def test_a_stream_ends_with_its_session(self):
+		user = make_user("Huf User")
+		self.assertFalse(has_open_session(user, "an ended session"))
+		self.assertTrue(has_open_session(user, user))  # by an API key, which has no session
 
 
 class TestRunSearch(SiteTestCase):
