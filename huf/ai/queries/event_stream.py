@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import frappe
+from frappe.share import get_shared
 
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import read_json_or_text
@@ -86,8 +87,7 @@ def may_still_read(run: str, user: str) -> bool:
 	# The stream itself says that a run was deleted.
 	if owner in (None, user) or user == "Administrator" or user in list_users_with_role("Huf Manager"):
 		return True
-	shared = {"share_doctype": "Agent Run", "share_name": run, "user": user, "read": 1}
-	return bool(frappe.db.exists("DocShare", shared))
+	return run in get_shared("Agent Run", user)
 
 
 def is_paused(run: str, number: int) -> bool:
