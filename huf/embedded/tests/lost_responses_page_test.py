@@ -2,6 +2,7 @@
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase, lose_response
+from huf.tests.model_server import ModelServer, text
 
 INVITED = "eva@office.example"
 
@@ -44,6 +45,17 @@ class TestLostResponsesPage(PageTestCase):
 			page.route("**/huf.api.people.invite", lose_response)
 			page.get_by_test_id("invite-link").click()
 			page.locator(f'[data-testid=person][data-name="{INVITED}"]').wait_for()
+
+	def test_a_connected_model_is_in_the_list(self):
+		values = {"provider": "Zeta", "api_key": "sk-1", "model": "zeta-1"}
+		with ModelServer(strict=False) as server, self.open_page("/huf/models") as page:
+			server.forever(text("ready"))
+			page.get_by_test_id("provider-Other").click()
+			for field, value in {**values, "api_base": server.base_url}.items():
+				page.get_by_test_id(f"field-{field}").fill(value)
+			page.route("**/huf.api.model.connect", lose_response)
+			page.get_by_test_id("connect").click()
+			page.get_by_test_id("model-item").filter(has_text="zeta-1").wait_for()
 
 
 def lose_put(route) -> None:
