@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+from contextlib import suppress
 from pathlib import Path
 
 TIMEOUT_S = 300
@@ -24,10 +25,14 @@ def install_package(name: str, version: str) -> Path:
 	folder = home / "node_modules" / name
 	if not folder.exists():
 		npm = find_node() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-		options = ("--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(home))
+		new = tempfile.mkdtemp(prefix="huf-npm-")
+		options = ("--no-audit", "--no-fund", "--ignore-scripts", "--prefix", new)
 		done = run_node(npm, "install", *options, f"{name}@{version}")
 		if done.returncode:
 			raise unittest.SkipTest(f"npm cannot install {name}@{version}: {done.stderr[-300:]}")
+		# Moved once it is whole, unless another process was first: an interrupted installation is not taken for one.
+		with suppress(OSError):
+			os.rename(new, home)
 	return folder
 
 

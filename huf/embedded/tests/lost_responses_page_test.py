@@ -46,6 +46,11 @@ class TestLostResponsesPage(PageTestCase):
 			page.get_by_test_id("invite-link").click()
 			page.locator(f'[data-testid=person][data-name="{INVITED}"]').wait_for()
 
+
+@needs_browser
+class TestLostConnection(PageTestCase):
+	"""On a site of its own: the model becomes the default one, which answers no other test."""
+
 	def test_a_connected_model_is_in_the_list(self):
 		values = {"provider": "Zeta", "api_key": "sk-1", "model": "zeta-1"}
 		with ModelServer(strict=False) as server, self.open_page("/huf/models") as page:
