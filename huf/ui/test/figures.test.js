@@ -10,9 +10,10 @@ test("a run's reason is the limit in the reader's language, else the site's mess
 	assert.equal(reasonOf({ stop_reason: null, error: null }), "");
 });
 
-test("the usage in a list of runs names tokens and costs, unless no model was called", async () => {
+test("the usage of a run or call names tokens and costs, unless no model was called", async () => {
 	await loadOtherTexts();
 	assert.equal(usageOf({ input_tokens: 1000, output_tokens: 234, total_cost: null }), "1,234 tokens · cost unknown");
 	assert.equal(usageOf({ input_tokens: 1000, output_tokens: 234, total_cost: 0.5 }), "1,234 tokens · $0.50");
+	assert.equal(usageOf({ input_tokens: 9, output_tokens: 1, cost: 0.5 }), "10 tokens · $0.50");
 	assert.equal(usageOf({ input_tokens: 0, output_tokens: 0, total_cost: null }), "");
 });

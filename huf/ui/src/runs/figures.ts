@@ -22,10 +22,12 @@ export const number = (value?: number | null) => formatNumber(value, currentLoca
 /** The duration of a run or call; empty before it has ended. */
 export const durationOf = ({ status, duration_ms: ms }: Timed) => (isActive(status) ? "" : formatDuration(ms, currentLocale()));
 
+const storedCost = (call: Priced) => ("total_cost" in call ? call.total_cost : call.cost);
+
 /** Unknown costs are called unknown, never zero; a run without a model has none. */
 export function costOf(call: Priced, isOffline?: boolean): string {
-	const cost = "total_cost" in call ? call.total_cost : call.cost;
-	if (cost === null || cost === undefined) return t("run.cost.unknown");
+	const cost = storedCost(call);
+	if (cost == null) return t("run.cost.unknown");
 	return isOffline ? t("run.cost.none") : money(cost);
 }
 
@@ -36,10 +38,10 @@ export function tokensOf(call: Priced): string {
 
 export const sumOfTokens = (call: Priced) => (call.input_tokens || 0) + (call.output_tokens || 0);
 
-/** Tokens and costs of a run in one line, without headings; empty if no model was called. */
-export function usageOf(run: Priced & { offline?: boolean }): string {
-	const sum = sumOfTokens(run);
-	const cost = run.total_cost == null ? t("run.cost_unknown") : costOf(run, run.offline);
+/** Tokens and costs of a run or model call in one line, without headings; empty if no model was called. */
+export function usageOf(call: Priced & { offline?: boolean }): string {
+	const sum = sumOfTokens(call);
+	const cost = storedCost(call) == null ? t("run.cost_unknown") : costOf(call, call.offline);
 	return sum ? t("runs.usage", { tokens: number(sum), cost }) : "";
 }
 
