@@ -57,6 +57,8 @@ class TestApproval(McpTestCase):
 				"  Changes in fields that cannot be shown: 1",
 			],
 		)
+		deleted = {"action": "delete", "doctype": ORDER, "name": "x\n  Note: b", "fields": []}
+		self.assertEqual(list(write_difference({"changes": [deleted]})), [f"Delete {ORDER} x Note: b"])
 
 	def test_rejection_elsewhere_overrides_a_later_accept(self):
 		pending = self.ask()

@@ -46,11 +46,11 @@ def build_question(state: RunState) -> InputRequests:
 
 
 def write_difference(difference: Mapping) -> Iterator[str]:
-	"""The lines of a difference. Values are JSON: a line break in one begins no line."""
+	"""The lines of a difference. No line break in a name or a value begins a line."""
 	for change in difference.get("changes") or ():
 		# A provisional name is not the one that the document gets.
 		name = "" if change.get("provisional") else change["name"] or "that you may not read"
-		yield " ".join(filter(None, (change["action"].title(), change["doctype"], name)))
+		yield " ".join([change["action"].title(), change["doctype"], *str(name).split()])
 		yield from write_fields(change)
 		if hidden := change.get("hidden"):
 			yield f"  Changes in fields that cannot be shown: {hidden}"
