@@ -107,7 +107,7 @@ class TestCostsPage(PageTestCase):
 				calls = page.get_by_test_id("model-call")
 				calls.nth(1).wait_for()
 				for each in calls.all():
-					self.assertRegex(each.inner_text(), r"[1-9]\d* · \$[1-9]")
+					self.assertRegex(each.inner_text(), r"[1-9]\d* tokens · \$[1-9]")
 				details = page.get_by_test_id("call-details").first.inner_text()
 				self.assertRegex(details, r"\d+ in, \d+ out")
 				self.assertIn("Cost $", details)
