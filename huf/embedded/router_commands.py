@@ -98,7 +98,8 @@ def fit(home):
 	fitted = fit_threshold(outcomes)
 	if not fitted:
 		raise click.ClickException(
-			f"{len(outcomes)} decisions have come to an end; {MIN_DECISIONS} are needed to suggest a threshold."  # noqa: E501
+			f"{len(outcomes)} decisions have come to an end; "
+			f"{MIN_DECISIONS} are needed to suggest a threshold."
 		)
 	threshold, share = fitted
 	click.echo(

@@ -30,7 +30,7 @@ def install_package(name: str, version: str) -> Path:
 		done = run_node(npm, "install", *options, f"{name}@{version}")
 		if done.returncode:
 			raise unittest.SkipTest(f"npm cannot install {name}@{version}: {done.stderr[-300:]}")
-		# Moved once it is whole, unless another process was first: an interrupted installation is not taken for one.
+		# Moved once it is whole, so that an interrupted installation is not used. Another process may be first.
 		with suppress(OSError):
 			os.rename(new, home)
 	return folder

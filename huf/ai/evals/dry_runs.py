@@ -73,7 +73,7 @@ class CaseDryRuns:
 	def wrap(self, tool: EffectTool) -> EffectTool:
 		async def start(arguments: dict) -> str:
 			if tool.name in self.remaining_results:
-				return to_text(raise_error(self.next_result(tool.name)))
+				return to_text(unwrap_result(self.next_result(tool.name)))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				return self.answer_external(tool, arguments)
 			try:
@@ -233,8 +233,8 @@ class CaseDryRuns:
 		frappe.get_doc(run).insert(set_name=self.run)
 
 
-def raise_error(result: Any) -> Any:
-	"""The result of a call. Raises ToolError for that of a call which failed or was rejected."""
+def unwrap_result(result: Any) -> Any:
+	"""A result that the case contains. Raises ToolError if it says that the call failed or was rejected."""
 	if isinstance(result, dict) and result.keys() == {"error", "type"}:
 		raise ToolError(str(result["error"]))
 	return result

@@ -152,7 +152,7 @@ def limit_facts(query: str) -> int:
 
 
 def select_facts(query: str, rows: list) -> list:
-	"""At most MAX_RANKED_FACTS of the rows: of more, those in which most of the query's words may be."""
+	"""At most MAX_RANKED_FACTS of the rows, those in which most of the query's words may occur."""
 	if len(rows) <= MAX_RANKED_FACTS:
 		return rows
 	terms = build_terms(query, str)

@@ -122,7 +122,7 @@ def insert_entry(entry: PackEntry, renamed: Names = NO_NAMES):
 
 
 def turn_off_without_user(entry: PackEntry, doc) -> None:
-	"""Turn off a new trigger, or one that is changed so, that acts as a user whom nobody here has chosen."""
+	"""Turn off a trigger that acts as a user whom nobody here has chosen, unless it did so before."""
 	if doc.doctype != "Agent Trigger":
 		return
 	stored = doc.name and frappe.db.exists(doc.doctype, doc.name)

@@ -97,7 +97,9 @@ ADJECTIVE_BEFORE = {
 PREDICATE_END = re.compile(
 	r"\W*(?:$|\d|(?:pod|na|v|ve|do|od|k|pro|za|s|z|jako|i|už|dnes|včera|právě)\b)", re.IGNORECASE
 )
-"""After a Czech participle of the long form; before a noun it is an adjective, such as "smazané záznamy"."""
+"""What may follow a Czech participle of the long form. Before a noun, as in "smazané záznamy", it is an
+adjective.
+"""
 SUCCESSFULLY = re.compile(r"\b(?:successfully|erfolgreich|exitosamente|con éxito|úspěšně)\b", re.IGNORECASE)
 """Before a participle that begins a sentence without a subject: the author did it."""
 GENERAL = re.compile(
@@ -138,7 +140,9 @@ UNCERTAIN = re.compile(
 )
 """Before a verb: it guesses, or tells the reader what to do."""
 IMPERATIVES = {"set", "put", "read", "let"}
-"""Participles that also tell a reader what to do, where nothing was said to be done before."""
+"""English participles that are imperatives too. Without a subject they count as such, unless the sentence has
+already told of something done.
+"""
 QUOTATION = re.compile(
 	r'"([^"\n]{10,500})"|“([^”\n]{10,500})”|„([^“”\n]{10,500})[“”]|«([^»\n]{10,500})»', re.IGNORECASE
 )
@@ -165,8 +169,8 @@ CLAUSE_END = re.compile(
 	re.IGNORECASE,
 )
 ABBREVIATION = re.compile(
-	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox|núm|Sr|Sra"
-	r"|např|tzv|cca|č)\."
+	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox|núm"
+	r"|Sr|Sra|např|tzv|cca|č)\."
 )
 """Its point ends no sentence."""
 ORDINAL = re.compile(

@@ -74,7 +74,7 @@ def read_scale(written: str) -> int:
 
 
 def read_bounds(written: str, value: float, min_rounded: int) -> tuple[float, float]:
-	"""Between which numbers the exact one is, if a value is written so: 3,650 and 3,750 of "about 3,700".
+	"""The smallest and largest exact number that may be written like this: "about 3,700" is 3,650 to 3,750.
 
 	Without a word such as "about", a last decimal may be rounded, and integers from `min_rounded` on.
 	"""

@@ -12,7 +12,7 @@ from huf.ai.core.timed_pattern import TimedPattern, compile_pattern
 from huf.ai.core.tokenizer import remove_accents
 from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts
 from huf.ai.routing.lexicon import Concept
-from huf.ai.routing.patterns import PATTERNS, SURE, Pattern
+from huf.ai.routing.patterns import SURE, Pattern, read_builtin_patterns
 from huf.ai.routing.types import Route
 
 PATTERN_TIMEOUT_S = 0.1
@@ -47,7 +47,7 @@ def find_match(message: str, own: Iterable[Pattern] = ()) -> PatternMatch | None
 	"""
 	text = remove_accents(message.strip()[:MAX_MESSAGE_CHARS])
 	return select_strongest(match_patterns(own, text[:MAX_OWN_CHARS])) or select_strongest(
-		drop_blocked(match_patterns(PATTERNS, text), message)
+		drop_blocked(match_patterns(read_builtin_patterns(), text), message)
 	)
 
 

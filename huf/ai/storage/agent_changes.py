@@ -42,8 +42,8 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 
 
 def rename_cause(doctype: str, old: str, new: str) -> None:
-	"""Let the changes that a renamed document has caused name it, after its own have followed. Does not
-	commit.
+	"""Write the new name of a renamed document into the changes that it has caused, once those of itself have
+	it. Does not commit.
 	"""
 	of_document = {"reference_doctype": doctype, "reference_name": new}
 	# Only `tool_call` has an index.

@@ -259,7 +259,8 @@ def get_user_permissions(user: str | None = None) -> dict:
 def read_user_permissions(user: str) -> dict:
 	by_doctype = {}
 	rows = frappe.db.sql(
-		"SELECT allow, for_value AS doc, applicable_for, is_default FROM `tabUser Permission` WHERE user = %s",  # noqa: E501
+		"SELECT allow, for_value AS doc, applicable_for, is_default"
+		" FROM `tabUser Permission` WHERE user = %s",
 		(user,),
 		as_dict=True,
 	)

@@ -1,4 +1,4 @@
-"""The Approvals page lists drafts that wait and drafts that were answered, and answers them by keyboard, too."""
+"""The Approvals page lists drafts that wait or were answered, and answers them, also by keyboard."""
 
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.draft_pages import ANNA, DraftPageTestCase

@@ -1,4 +1,4 @@
-"""A call over MCP that needs approval: the client gets the difference by elicitation, and one answer counts."""
+"""A call over MCP that needs approval: the client's user sees the difference, and one answer counts."""
 
 import frappe
 

@@ -156,9 +156,14 @@ class Attacks:
 	# --- attacks ---
 
 	def attempt(
-		self, name: tuple[str, str, str], who: str, method: str, path: str, body: Any = None,
+		self,
+		name: tuple[str, str, str],
+		who: str,
+		method: str,
+		path: str,
+		body: Any = None,
 		has_effect: Callable[[int, str], bool] = lambda _status, _text: True,
-	) -> tuple[int, str]:  # fmt: skip
+	) -> tuple[int, str]:
 		"""Send a request, which fails if it reveals the victim's secret or causes a server error.
 
 		`name` is (kind, target, variant); `has_effect` decides whether a 2xx response had an effect.
@@ -194,10 +199,16 @@ class Attacks:
 	def guess(self, parameter: str) -> str:
 		"""A value for a parameter by its name: a document of the victim if one fits."""
 		known = {
-			"run": "Agent Run", "left": "Agent Run", "right": "Agent Run", "conversation": "Agent Conversation",
-			"conversation_id": "Agent Conversation", "thread": "Agent Conversation", "message": "Agent Message",
-			"file": "File", "call": "Agent LLM Call",
-		}  # fmt: skip
+			"run": "Agent Run",
+			"left": "Agent Run",
+			"right": "Agent Run",
+			"conversation": "Agent Conversation",
+			"conversation_id": "Agent Conversation",
+			"thread": "Agent Conversation",
+			"message": "Agent Message",
+			"file": "File",
+			"call": "Agent LLM Call",
+		}
 		others = {
 			"agent": self.agent,
 			"doctype": "ToDo",

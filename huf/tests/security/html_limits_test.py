@@ -8,9 +8,26 @@ from huf.tests.measuring import assert_bounded
 
 CHARS = 300_000
 UNITS = (
-	"<", "<a ", "<a x=1 ", "<!--", "<ul><li>", "<div><p>", "<div></p>", "<b></div>", "<section>", "<blockquote>",
-	"<table><b>", "<li><p>", "<td><p>", "<option>", "<svg><a>", "</b>", "<p><b>", "<font>", "<UL><Li>",
-)  # fmt: skip
+	"<",
+	"<a ",
+	"<a x=1 ",
+	"<!--",
+	"<ul><li>",
+	"<div><p>",
+	"<div></p>",
+	"<b></div>",
+	"<section>",
+	"<blockquote>",
+	"<table><b>",
+	"<li><p>",
+	"<td><p>",
+	"<option>",
+	"<svg><a>",
+	"</b>",
+	"<p><b>",
+	"<font>",
+	"<UL><Li>",
+)
 
 
 class TestHtml(unittest.TestCase):

@@ -48,9 +48,19 @@ PARAMETERS = (
 )
 DOCTYPES = ("ToDo", "Agent Run", "Huf Settings", "Has Role", "Nope", "", "../x")
 BODIES = (
-	1, "x", [], None, {"doctype": 1}, {"description": {"a": 1}}, {"description": "x", "date": "x"}, {"description": 10**30},
-	{"description": "x", "idx": "x"}, {"description": "x", "allocated_to": [1]}, {"data": "{"}, {"data": "[1]"},
-)  # fmt: skip
+	1,
+	"x",
+	[],
+	None,
+	{"doctype": 1},
+	{"description": {"a": 1}},
+	{"description": "x", "date": "x"},
+	{"description": 10**30},
+	{"description": "x", "idx": "x"},
+	{"description": "x", "allocated_to": [1]},
+	{"data": "{"},
+	{"data": "[1]"},
+)
 
 
 def write_paths() -> Iterator[str]:

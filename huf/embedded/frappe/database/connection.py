@@ -233,8 +233,8 @@ class Connection:
 		except sqlite3.OperationalError as error:
 			if "locked" in str(error):
 				raise QueryTimeoutError(
-					"Another transaction held the write lock for too long: commit before waiting for a model, "  # noqa: E501
-					"a tool or the network."
+					"Another transaction held the write lock for too long: commit before waiting for a "
+					"model, a tool or the network."
 				) from error
 			raise
 		except OverflowError as error:  # SQLite's integers have 64 bits

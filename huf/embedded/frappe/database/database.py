@@ -94,22 +94,61 @@ class Database(Connection):
 
 	# --- reading ---
 
-	def get_value(self, doctype, filters=None, fieldname="name", ignore=None, as_dict=False, debug=False,
-		order_by=DEFAULT_ORDER, cache=False, for_update=False, *, pluck=False, distinct=False):  # fmt: skip
+	def get_value(
+		self,
+		doctype,
+		filters=None,
+		fieldname="name",
+		ignore=None,
+		as_dict=False,
+		debug=False,
+		order_by=DEFAULT_ORDER,
+		cache=False,
+		for_update=False,
+		*,
+		pluck=False,
+		distinct=False,
+	):
 		"""One field returns a scalar, several a tuple or `_dict`; None if there is no such row.
 
 		`filters` is a name or filters.  None reads a Single, as does the DocType's own name.
 		"""
-		rows = self.get_values(doctype, filters, fieldname, ignore, as_dict, debug, order_by, cache=cache,
-			for_update=for_update, pluck=pluck, distinct=distinct, limit=1)  # fmt: skip
+		rows = self.get_values(
+			doctype,
+			filters,
+			fieldname,
+			ignore,
+			as_dict,
+			debug,
+			order_by,
+			cache=cache,
+			for_update=for_update,
+			pluck=pluck,
+			distinct=distinct,
+			limit=1,
+		)
 		if not rows:
 			return None
 		row = rows[0]
 		return row if as_dict or pluck or len(row) > 1 else row[0]
 
-	def get_values(self, doctype, filters=None, fieldname="name", ignore=None, as_dict=False, debug=False,
-		order_by=DEFAULT_ORDER, update=None, cache=False, for_update=False, *, pluck=False, distinct=False,
-		limit=None):  # fmt: skip
+	def get_values(
+		self,
+		doctype,
+		filters=None,
+		fieldname="name",
+		ignore=None,
+		as_dict=False,
+		debug=False,
+		order_by=DEFAULT_ORDER,
+		update=None,
+		cache=False,
+		for_update=False,
+		*,
+		pluck=False,
+		distinct=False,
+		limit=None,
+	):
 		if for_update:
 			self.begin()
 		if filters is None or (filters == doctype and doctype != "DocType"):
@@ -117,8 +156,17 @@ class Database(Connection):
 		if filters in ([], ()):
 			return {}  # Frappe takes it for a list of no names, and answers with this
 		try:
-			return self._select(doctype, filters, fieldname, as_dict=as_dict or fieldname == "*", pluck=pluck,
-				order_by=None if distinct else order_by, distinct=distinct, limit=limit, update=update)  # fmt: skip  # noqa: E501
+			return self._select(
+				doctype,
+				filters,
+				fieldname,
+				as_dict=as_dict or fieldname == "*",
+				pluck=pluck,
+				order_by=None if distinct else order_by,
+				distinct=distinct,
+				limit=limit,
+				update=update,
+			)
 		except self.OperationalError as error:
 			is_missing = self.is_table_missing(error)
 			if ignore and (is_missing or self.is_missing_column(error)):
@@ -211,8 +259,9 @@ class Database(Connection):
 	):
 		"""Write fields of a document (by name) or of all that match filters; no events, no permissions."""
 		if not dn or dt == dn:
-			return self.set_single_value(dt, field, val, modified=modified, modified_by=modified_by,
-				update_modified=update_modified)  # fmt: skip
+			return self.set_single_value(
+				dt, field, val, modified=modified, modified_by=modified_by, update_modified=update_modified
+			)
 		values = with_stamp(field, val, modified, modified_by, update_modified)
 		where, parameters = self._where(dt, dn)
 		assignments = ", ".join(f"{column_sql(column)} = ?" for column in values)
@@ -222,8 +271,17 @@ class Database(Connection):
 		)
 		frappe.clear_document_cache(dt, dn if isinstance(dn, str) else None)
 
-	def set_single_value(self, doctype, fieldname, value=None, *, modified=None, modified_by=None,
-		update_modified=True, debug=False):  # fmt: skip
+	def set_single_value(
+		self,
+		doctype,
+		fieldname,
+		value=None,
+		*,
+		modified=None,
+		modified_by=None,
+		update_modified=True,
+		debug=False,
+	):
 		values = with_stamp(fieldname, value, modified, modified_by, update_modified)
 		self.executemany(
 			"INSERT OR REPLACE INTO `tabSingles` VALUES (?, ?, ?)",

@@ -25,17 +25,29 @@ COLUMN_TYPES = {
 	"Datetime": "DATETIME",
 	"Time": "TIME",
 	"JSON": "TEXT",
-	**dict.fromkeys(
-		("Data", "Link", "Dynamic Link", "Select", "Password", "Read Only", "Autocomplete", "Phone", "Color",
-		"Barcode", "Icon", "Attach", "Attach Image"),
-		VARCHAR,
-	),
-	**dict.fromkeys(
-		("Small Text", "Text", "Long Text", "Code", "Text Editor", "Markdown Editor", "HTML Editor", "Geolocation",  # noqa: E501
-		"Signature"),
-		LONG_TEXT,
-	),
-}  # fmt: skip
+	"Data": VARCHAR,
+	"Link": VARCHAR,
+	"Dynamic Link": VARCHAR,
+	"Select": VARCHAR,
+	"Password": VARCHAR,
+	"Read Only": VARCHAR,
+	"Autocomplete": VARCHAR,
+	"Phone": VARCHAR,
+	"Color": VARCHAR,
+	"Barcode": VARCHAR,
+	"Icon": VARCHAR,
+	"Attach": VARCHAR,
+	"Attach Image": VARCHAR,
+	"Small Text": LONG_TEXT,
+	"Text": LONG_TEXT,
+	"Long Text": LONG_TEXT,
+	"Code": LONG_TEXT,
+	"Text Editor": LONG_TEXT,
+	"Markdown Editor": LONG_TEXT,
+	"HTML Editor": LONG_TEXT,
+	"Geolocation": LONG_TEXT,
+	"Signature": LONG_TEXT,
+}
 
 UNLIMITED = {"Password", "Attach", "Attach Image", "Barcode", "Signature"}
 SAVEPOINT = "retype"
@@ -63,11 +75,12 @@ OPTIONAL_COLUMNS = dict.fromkeys(("_user_tags", "_comments", "_assign", "_liked_
 INTERNAL_TABLES = (
 	f"""CREATE TABLE IF NOT EXISTS `tabSingles` (doctype {VARCHAR}, field {VARCHAR}, value {LONG_TEXT},
 		PRIMARY KEY (doctype, field))""",
-	"""CREATE TABLE IF NOT EXISTS `tabSeries` (name VARCHAR(100) PRIMARY KEY, current INTEGER NOT NULL DEFAULT 0)""",  # noqa: E501
-	f"""CREATE TABLE IF NOT EXISTS `__Auth` (doctype {VARCHAR}, name {VARCHAR}, fieldname {VARCHAR}, password TEXT,
-		encrypted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (doctype, name, fieldname))""",  # noqa: E501
-	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid TEXT PRIMARY KEY, user TEXT NOT NULL, sessiondata TEXT NOT NULL,
-		lastupdate TEXT NOT NULL)""",  # noqa: E501
+	"""CREATE TABLE IF NOT EXISTS `tabSeries` (name VARCHAR(100) PRIMARY KEY,
+		current INTEGER NOT NULL DEFAULT 0)""",
+	f"""CREATE TABLE IF NOT EXISTS `__Auth` (doctype {VARCHAR}, name {VARCHAR}, fieldname {VARCHAR},
+		password TEXT, encrypted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (doctype, name, fieldname))""",
+	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid TEXT PRIMARY KEY, user TEXT NOT NULL,
+		sessiondata TEXT NOT NULL, lastupdate TEXT NOT NULL)""",
 	"""CREATE TABLE IF NOT EXISTS `__DocTypeVersion` (doctype TEXT PRIMARY KEY, version INTEGER NOT NULL)""",
 )
 

@@ -100,7 +100,8 @@ class Versions:
 		"""Increment the counters. Must be the last statement before a commit."""
 		if self._uncommitted:
 			self._connection.executemany(
-				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",  # noqa: E501
+				"INSERT INTO `__DocTypeVersion` VALUES (?, 1)"
+				" ON CONFLICT DO UPDATE SET version = version + 1",
 				[(doctype,) for doctype in (ALL, *self._uncommitted)],
 			)
 

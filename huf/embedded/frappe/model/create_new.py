@@ -75,9 +75,11 @@ def split_defaults(doctype: str) -> tuple[dict, list]:
 
 def is_dynamic(field) -> bool:
 	default = str(field.default or "")
-	return default in ("__user", "Today") or default.startswith(":") or (
-		field.fieldtype == "Datetime" and default.lower() == "now"
-	)  # fmt: skip
+	return (
+		default in ("__user", "Today")
+		or default.startswith(":")
+		or (field.fieldtype == "Datetime" and default.lower() == "now")
+	)
 
 
 def dynamic_value(field, parent_doc):

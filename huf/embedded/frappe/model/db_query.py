@@ -50,11 +50,28 @@ class DatabaseQuery(MatchConditions):
 		self.columns, self.conditions, self.parameters = [], [], []
 
 	def execute(
-		self, fields=None, filters=None, or_filters=None, group_by=None, order_by="KEEP_DEFAULT_ORDERING",
-		limit_start=0, limit_page_length=None, as_list=False, debug=False, ignore_permissions=False, distinct=False,  # noqa: E501
-		start=None, page_length=None, limit=None, ignore_ifnull=False, update=None, pluck=None, strict=True,
-		*, parent_doctype=None,
-	) -> list:  # fmt: skip
+		self,
+		fields=None,
+		filters=None,
+		or_filters=None,
+		group_by=None,
+		order_by="KEEP_DEFAULT_ORDERING",
+		limit_start=0,
+		limit_page_length=None,
+		as_list=False,
+		debug=False,
+		ignore_permissions=False,
+		distinct=False,
+		start=None,
+		page_length=None,
+		limit=None,
+		ignore_ifnull=False,
+		update=None,
+		pluck=None,
+		strict=True,
+		*,
+		parent_doctype=None,
+	) -> list:
 		if looks_like_filters(fields):
 			fields, filters = filters, fields
 		self.meta = frappe.get_meta(self.doctype)
@@ -148,7 +165,8 @@ class DatabaseQuery(MatchConditions):
 		for field in fields:
 			if isinstance(field, dict):
 				frappe.throw(
-					"Aggregates as fields differ between Frappe's versions: use frappe.db.count or frappe.db.sql"  # noqa: E501
+					"Aggregates as fields differ between Frappe's versions: "
+					"use frappe.db.count or frappe.db.sql"
 				)
 			if not isinstance(field, str | None):
 				raise TypeError(f"Fields must be names, not {field!r}")
@@ -205,7 +223,8 @@ class DatabaseQuery(MatchConditions):
 		table = f"`{get_table_name(doctype)}`"
 		if (doctype,) not in self.joins:
 			self.check_read_permission(doctype)
-			on = f"{table}.parenttype = {frappe.db.escape(self.doctype, percent=False)} AND {table}.parent = {self.table}.name"  # noqa: E501
+			parenttype = frappe.db.escape(self.doctype, percent=False)
+			on = f"{table}.parenttype = {parenttype} AND {table}.parent = {self.table}.name"
 			self.joins[(doctype,)] = table, on + self.without_hidden_tables(doctype, table)
 		return table
 

@@ -77,8 +77,8 @@ class Document(Lifecycle, Checks, BaseDocument):
 	def load_children_from_db(self):
 		for fieldname, child_doctype in self._table_fieldnames.items():
 			rows = frappe.db.sql(
-				f"SELECT * FROM `tab{child_doctype}` WHERE parent = %s AND parenttype = %s AND parentfield = %s"  # noqa: E501
-				" ORDER BY idx",
+				f"SELECT * FROM `tab{child_doctype}` WHERE parent = %s AND parenttype = %s"
+				" AND parentfield = %s ORDER BY idx",
 				(self.name, self.doctype, fieldname),
 				as_dict=True,
 			)
@@ -285,8 +285,8 @@ class Document(Lifecycle, Checks, BaseDocument):
 				kept = [row.name for row in rows if row.name and not row.is_new()]
 				marks = ", ".join("?" * len(kept))
 				frappe.db.execute(
-					f"DELETE FROM `tab{child_doctype}` WHERE parent = ? AND parenttype = ? AND parentfield = ?"  # noqa: E501
-					f" AND name NOT IN ({marks})",
+					f"DELETE FROM `tab{child_doctype}` WHERE parent = ? AND parenttype = ?"
+					f" AND parentfield = ? AND name NOT IN ({marks})",
 					(self.name, self.doctype, fieldname, *kept),
 				)
 			for row in rows:

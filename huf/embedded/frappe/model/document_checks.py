@@ -142,11 +142,11 @@ class Checks:
 			return
 		if row.is_new():
 			source = frappe.new_doc(row.doctype)
+		elif row is self:
+			source = self.get_latest()
 		else:
-			stored = self.get_latest()
-			source = stored if row is self else next(
-				(old for old in stored.get_all_children() if old.name == row.name), None
-			)  # fmt: skip
+			rows = self.get_latest().get_all_children()
+			source = next((old for old in rows if old.name == row.name), None)
 		for field in fields if source else ():
 			row.set(field.fieldname, source.get(field.fieldname))
 

@@ -105,7 +105,8 @@ def format_name(pattern: str, doc) -> str:
 def getseries(key: str, digits: int) -> str:
 	"""The next number of a counter, in one statement: two transactions never get the same."""
 	row = frappe.db.execute(
-		"INSERT INTO `tabSeries` VALUES (?, 1) ON CONFLICT DO UPDATE SET current = current + 1 RETURNING current",  # noqa: E501
+		"INSERT INTO `tabSeries` VALUES (?, 1)"
+		" ON CONFLICT DO UPDATE SET current = current + 1 RETURNING current",
 		(key,),
 	).fetchall()
 	return str(row[0][0]).zfill(digits)

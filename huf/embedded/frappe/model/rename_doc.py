@@ -15,9 +15,16 @@ MAX_NAME_CHARS = 140
 
 
 def rename_doc(
-	doctype, old, new, force=False, merge=False, ignore_permissions=False, ignore_if_exists=False, show_alert=True,  # noqa: E501
+	doctype,
+	old,
+	new,
+	force=False,
+	merge=False,
+	ignore_permissions=False,
+	ignore_if_exists=False,
+	show_alert=True,
 	rebuild_search=True,
-) -> str:  # fmt: skip
+) -> str:
 	"""Returns the new name. Raises ValidationError if the user may not write the document, or if its DocType
 	does not allow renaming.
 	"""

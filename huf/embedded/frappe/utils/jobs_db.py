@@ -14,13 +14,13 @@ import frappe
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS job (
-	id INTEGER PRIMARY KEY, job_id TEXT, queue TEXT NOT NULL, method TEXT NOT NULL, call BLOB NOT NULL, user TEXT NOT NULL,
-	timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL, started REAL, ended REAL, error TEXT,
-	at_front INTEGER NOT NULL DEFAULT 0);
+	id INTEGER PRIMARY KEY, job_id TEXT, queue TEXT NOT NULL, method TEXT NOT NULL, call BLOB NOT NULL,
+	user TEXT NOT NULL, timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL,
+	started REAL, ended REAL, error TEXT, at_front INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS job_by_job_id ON job (job_id);
 CREATE TABLE IF NOT EXISTS schedule (event TEXT PRIMARY KEY, last_run TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY, event TEXT, message TEXT, room TEXT);
-"""  # noqa: E501
+"""
 INDEXES = """
 DROP INDEX IF EXISTS job_by_status;
 CREATE INDEX IF NOT EXISTS job_by_turn ON job (status, at_front, queue, user);

@@ -7,8 +7,18 @@ from frappe.exceptions import ValidationError  # noqa: A004
 from frappe.types import _dict
 
 
-def msgprint(msg, title=None, raise_exception=False, as_table=False, as_list=False, indicator=None,
-	alert=False, primary_action=None, is_minimizable=False, wide=False):  # fmt: skip
+def msgprint(
+	msg,
+	title=None,
+	raise_exception=False,
+	as_table=False,
+	as_list=False,
+	indicator=None,
+	alert=False,
+	primary_action=None,
+	is_minimizable=False,
+	wide=False,
+):
 	"""Show a message, and raise `raise_exception` (a class; True means ValidationError) with it."""
 	error = None
 	if raise_exception:

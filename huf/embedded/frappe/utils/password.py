@@ -37,7 +37,8 @@ def delete_all_passwords_for(doctype, name):
 
 def store(doctype, name, fieldname, password, *, encrypted):
 	frappe.db.execute(
-		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted) VALUES (?, ?, ?, ?, ?)",  # noqa: E501
+		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted)"
+		" VALUES (?, ?, ?, ?, ?)",
 		(doctype, name, fieldname, password, encrypted),
 	)
 
@@ -64,7 +65,10 @@ def decrypt(txt: str, encryption_key: str | None = None, key: str | None = None)
 	try:
 		return cipher(encryption_key).decrypt(txt.encode()).decode()
 	except InvalidToken:
-		message = "{0} cannot be read: restore the `encryption_key` it was saved with to site_config.json, or set it again"  # noqa: E501
+		message = (
+			"{0} cannot be read: restore the `encryption_key` it was saved with to site_config.json, "
+			"or set it again"
+		)
 		frappe.throw(
 			frappe._(message).format(key or "The secret"), title=frappe._("Encryption key is invalid")
 		)

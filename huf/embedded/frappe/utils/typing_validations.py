@@ -79,7 +79,8 @@ def _convert(function, signature, checks, args, kwargs) -> tuple[tuple, dict]:
 def _type_error(function, name: str, annotation, value) -> FrappeTypeError:
 	place = f"{function.__module__}.{function.__qualname__}"
 	return FrappeTypeError(
-		f"Argument '{name}' in '{place}' should be of type '{_type_name(annotation)}' but got '{type(value).__name__}' instead."  # noqa: E501
+		f"Argument '{name}' in '{place}' should be of type '{_type_name(annotation)}' "
+		f"but got '{type(value).__name__}' instead."
 	)
 
 

@@ -3,7 +3,7 @@
 import unittest
 
 from huf.ai.routing.heuristics import find_match, select_strongest
-from huf.ai.routing.patterns import PATTERNS, Pattern
+from huf.ai.routing.patterns import Pattern, read_builtin_patterns
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import Route
 
@@ -164,5 +164,5 @@ class TestPatterns(unittest.TestCase):
 
 	def test_patterns_of_eight_reasons_cover_four_languages(self):
 		for reason in ("web", "file", "code", "attachment", "explicit", "talk", "definition", "howto"):
-			languages = {row.language for row in PATTERNS if row.reason == reason} - {""}
+			languages = {row.language for row in read_builtin_patterns() if row.reason == reason} - {""}
 			self.assertEqual(languages, {"en", "es", "de", "cs"}, reason)
