@@ -1,7 +1,7 @@
 """Attempts to bypass permissions over REST: file names, rows of other parents, renames, filters as names."""
 
 import frappe
-from frappe.database.database import MAX_COLUMN_CHARS
+from frappe.database.statements import MAX_COLUMN_CHARS
 
 from huf.embedded.tests.sites import Browser, SiteTestCase, isolated
 from huf.tests.knowledge import make_source

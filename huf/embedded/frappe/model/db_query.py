@@ -8,8 +8,8 @@ from dataclasses import replace
 import frappe
 from frappe import permissions
 from frappe.database import filters as filtering
-from frappe.database.database import ORDER, check_length, checked_order, shape
 from frappe.database.schema import get_table_name
+from frappe.database.statements import ORDER, check_length, checked_order, shape
 from frappe.model import child_table_fields, default_fields, optional_fields
 from frappe.model.match_conditions import MatchConditions, list_sql
 from frappe.model.meta import get_permitted_fields
