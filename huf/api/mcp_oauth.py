@@ -66,8 +66,8 @@ def serve(**_):
 
 
 def show_refusal_page(address: str) -> Response:
-	"""A link to the program in place of a redirect: strangers register any address, and could lead somebody
-	there who trusts this site.
+	"""A page with a link to the program, instead of a redirect: anybody can register an address, and people
+	who trust this site would follow the redirect.
 	"""
 	about = frappe._("Its request was refused. It is at {0}.").format(name_receiver(address))
 	body = fill_template(REFUSAL, about=about, address=address, back=frappe._("Back to the program"))

@@ -82,7 +82,7 @@ def isolated() -> Iterator[DryRun]:
 			_current.reset(token)
 			frappe.flags.currently_saving = saving
 			if dry_run.refused:
-				# Code may have swallowed it, or stumbled over it: either way it is the reason.
+				# The code inside may have caught it, or failed because of it with another error.
 				raise dry_run.refused[0]
 
 

@@ -200,7 +200,7 @@ class RecordValues:
 
 @dataclass(frozen=True)
 class Reading:
-	"""The state of a search in one text.
+	"""A text that is being searched, with its words.
 
 	Each `find_...` returns a match and the position after it, or None.
 	"""

@@ -1,4 +1,4 @@
-"""What a run's journal can prove: calls with their effects, the texts and numbers that they contain."""
+"""What a run's journal can prove: its calls, their effects, and the texts and numbers in them."""
 
 import re
 from collections import Counter

@@ -131,7 +131,7 @@ IDIOMS = re.compile(
 	r"(?=[^.!?]*:$)",
 	re.IGNORECASE,
 )
-"""Have a verb of effect, and no effect."""
+"""Phrases that contain a verb of effect and claim none."""
 UNCERTAIN = re.compile(
 	r"\b(?:maybe|perhaps|possibly|either|whether|seems|depends|vielleicht|möglicherweise|entweder|ob|scheint"
 	r"|quizás?|tal vez|puede que|(?:compruebe|verifique|revise) si|možná|zda|zdali|buď)\b"

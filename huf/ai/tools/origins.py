@@ -40,6 +40,6 @@ def find_result_origins(row, arguments: dict, text: str) -> list[str]:
 
 
 def read_child_run(text: str) -> str | None:
-	"""The run that a result begins with; its end may be cut off."""
+	"""The called agent's run, which the result names first, or None. Works for a shortened result too."""
 	found = CHILD_RUN.match(text)
 	return found and found[1]

@@ -48,7 +48,7 @@ class Vault(Protocol):
 
 
 class SignInNeeded(ToolError):
-	"""A person must sign in: at `url`, if they are doing so."""
+	"""A person must sign in at the server. `url`: the page for it, if this call began the sign-in."""
 
 	def __init__(self, url: str = ""):
 		super().__init__(NOT_SIGNED_IN)
