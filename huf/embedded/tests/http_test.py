@@ -11,6 +11,7 @@ from frappe import sessions
 from frappe.www.login import get_safe_path
 
 import huf
+from huf.ai.storage.users import has_open_session
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
 
 HUF_PAGE = Path(huf.__file__).parent / "www" / "huf.html"
@@ -147,7 +148,9 @@ class TestSessions(SiteTestCase):
 	def test_after_logout_the_session_is_gone_on_the_server(self):
 		browser = self.admin()
 		sid = cookie(browser, "sid")
+		self.assertTrue(has_open_session("Administrator", sid))
 		browser.post("/api/method/logout")
+		self.assertFalse(has_open_session("Administrator", sid))
 		thief = Browser()
 		thief.client.set_cookie("sid", sid)
 		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)

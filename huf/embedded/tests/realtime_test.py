@@ -14,6 +14,7 @@ from frappe.realtime import may_subscribe, publish_realtime
 from frappe.utils import jobs_db
 from werkzeug.serving import make_server
 
+from huf.embedded import realtime_server
 from huf.embedded.realtime_server import MAX_ROOM_CHARS, RealtimeServer
 from huf.embedded.site import SITE
 from huf.embedded.tests.http_test import cookie
@@ -162,6 +163,14 @@ class TestRealtime(SiteTestCase):
 			self.send_raw(f"459999999999-{NAMESPACE},[]", "bAAAA")
 		self.assertNotIn("Traceback", output.getvalue())
 		self.assertEqual(self.realtime.server._binary_packet, {})
+
+	def test_an_error_in_an_event_is_printed_and_the_connection_goes_on(self):
+		output = io.StringIO()
+		client = self.connect_as("Administrator")
+		fault = OSError("The disk is full")
+		with redirect_stderr(output), patch.object(realtime_server, "may_subscribe", side_effect=fault):
+			self.subscribe(client, "doctype_subscribe", "ToDo")
+		self.assertIn("The disk is full", output.getvalue())
 
 	def send_raw(self, *packets):
 		browser = Browser()

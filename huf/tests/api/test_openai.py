@@ -10,6 +10,7 @@ from huf.ai.chat import approvals, external
 from huf.ai.queries import event_stream
 from huf.ai.runs import stopping
 from huf.ai.runs.queue import work_on
+from huf.api import openai
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops
 from huf.tests.http import send
@@ -347,6 +348,14 @@ class TestConversation(OpenAITestCase):
 			self.assertEqual(answer.status_code, 400)
 			frappe.db.rollback()
 			self.assertEqual(frappe.db.count("File"), before)
+
+	def test_images_of_a_request_that_fails_unexpectedly_are_not_kept(self):
+		before = frappe.db.count("File")
+		with patch.object(openai, "run_agent", side_effect=OSError("The disk is full")):
+			answer = self.post(user([picture(PICTURE)]))
+		self.assertEqual(answer.status_code, 500)
+		frappe.db.rollback()
+		self.assertEqual(frappe.db.count("File"), before)
 
 	def test_an_image_is_kept_if_the_conversation_waits_for_a_person(self):
 		self.todo_agent = self.agent
