@@ -19,7 +19,7 @@ from huf.ai.core.types import CallStatus, DraftStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.storage.recorded_run import RecordedRun, read_opening, read_recorded, require_opening
-from huf.ai.storage.rows import update_row
+from huf.ai.storage.rows import update_cached_row, update_row
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.taint import find_origins
 
@@ -75,6 +75,8 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	}
 	with acting_as("Administrator"):
 		case = save_case(row, values)
+	# Not Administrator, whose cases act with the permissions of the user who runs them.
+	update_cached_row(CASE, case, {"modified_by": frappe.session.user})
 	if origins := find_origins(run):
 		mark_record(CASE, case, origins, run)
 	return case

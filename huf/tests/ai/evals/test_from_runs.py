@@ -13,7 +13,7 @@ from huf.ai.runs.queue import work_on
 from huf.ai.tools.registry import tool
 from huf.api import eval as api
 from huf.tests.ai.evals.test_runner import EvalTestCase
-from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user
+from huf.tests.factories import make, make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -117,6 +117,20 @@ class TestMarking(EvalTestCase):
 			api.rate(self.run_name, "Bad")
 		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "verdict"), "Good")
 		self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "verdict"), "Bad")
+
+	def test_the_case_of_a_managers_run_reads_no_more_than_the_manager_when_a_system_manager_runs_it(self):
+		secret = make("Note", title=unique("Minutes"), content="<p>4711</p>", public=0)
+		read = make_tool("Get Document", reference_doctype="Note")
+		manager = make_user("Huf Manager")
+		with ModelServer() as server:
+			self.agent = make_agent(make_model(server), (read,))
+			server.script(tool_call(read, {"name": secret.name}), text("I may not read it."))
+			with acting_as(manager):
+				run = run_agent_sync(self.agent, "Read the minutes.")["run"]
+				case = api.mark(run, True)["case"]
+				frappe.db.commit()
+		self.assertNotIn("4711", str(self.run_cases().results))
+		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "modified_by"), manager)
 
 	def test_a_long_note_is_shortened(self):
 		case = api.mark(self.run_name, False, "x" * 100_000)["case"]
