@@ -5,6 +5,7 @@ import json
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.packs import entries
 from huf.ai.packs.listing import describe_pack
 from huf.ai.packs.manifest import PackEntry
@@ -50,6 +51,24 @@ class TestUpdating(PackTestCase):
 		self.write("1.1", "Water them twice.")
 		self.install()
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+
+	def test_an_update_leaves_who_has_edited_a_trigger_its_author(self):
+		def write(**more):
+			values = {"trigger_name": f"Water {self.key}", "agent": self.agent, "trigger_type": "Doc Event"}
+			values |= {"reference_doctype": "ToDo", "doc_event": "after_insert", **more}
+			self.write(more=f"triggers:\n  - {json.dumps(values)}\n")
+			self.install()
+
+		write(prompt="Water them.")
+		manager = make_user("Huf Manager")
+		with acting_as(manager):
+			trigger = frappe.get_doc("Agent Trigger", f"Water {self.key}")
+			trigger.update({"prompt": "Change my roles.", "disabled": 0}).save()
+		frappe.db.commit()
+		write(prompt="Water them.", condition="doc.status == 'Open'")
+		trigger.reload()
+		self.assertEqual((trigger.prompt, trigger.condition), ("Change my roles.", "doc.status == 'Open'"))
+		self.assertEqual(trigger.modified_by, manager)
 
 	def test_edited_fields_are_kept_and_reported_and_other_fields_updated(self):
 		agent = frappe.get_doc("Agent", self.agent)
