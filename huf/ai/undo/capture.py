@@ -21,6 +21,7 @@ from huf.ai.core.json_text import to_canonical_json
 from huf.ai.dry_run.change_tracking import is_log_entry
 from huf.ai.dry_run.diff import find_action
 from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
+from huf.ai.storage.authors import AUTHORED
 from huf.ai.tools.fields import list_data_fields
 from huf.ai.tools.schemas import TABLE_TYPES
 from huf.ai.undo.images import split_difference
@@ -43,13 +44,15 @@ Key = tuple[str, str]
 class Noted:
 	"""A changed document's images before and after (None: no document).
 
-	`since`: when the state before was saved. `cause`: the document that was being saved. `doc`: the object
-	that was saved last; `is_shared` if another one was saved too, because neither has all of the values.
+	`since` and `author`: when the state before was saved, and by whom. `cause`: the document that was being
+	saved. `doc`: the object that was saved last; `is_shared` if another one was saved too, because neither
+	has all of the values.
 	"""
 
 	before: dict | None
 	after: dict | None
 	since: str
+	author: str
 	cause: Key | None
 	doc: Any
 	is_shared: bool = False
@@ -67,7 +70,8 @@ class Noted:
 			return replace(noted, before=None)
 		if method == "on_change" and self.before and earlier and stamp(earlier) < self.since:
 			# Its controller has saved another object of it, which was loaded in the middle of this save.
-			return replace(noted, before=take_image(earlier), since=stamp(earlier))
+			state = {"before": take_image(earlier), "since": stamp(earlier), "author": earlier.modified_by}
+			return replace(noted, **state)
 		return noted
 
 
@@ -93,7 +97,8 @@ class Capture:
 			self.images[key] = known.follow(doc, after, method, earlier)
 		elif earlier or method != "on_change":
 			before = take_image(earlier) if earlier else None
-			self.images[key] = Noted(before, after, stamp(earlier), self.find_cause(key), doc)
+			author = earlier.modified_by if earlier else ""
+			self.images[key] = Noted(before, after, stamp(earlier), author, self.find_cause(key), doc)
 
 	def find_cause(self, key: Key) -> Key | None:
 		"""The document that is being saved while this one changes; None outside a save."""
@@ -130,6 +135,8 @@ class Capture:
 			if before and after:
 				before, after = split_difference(before, after)
 			if before or after:
+				if before is not None and doctype in AUTHORED:
+					before = {**before, "modified_by": noted.author}
 				rows.append(
 					{
 						"position": len(rows),

@@ -2,7 +2,8 @@
 
 An image of a document has its stored values as JSON: {"docstatus", "owner", "creation", "fields": {fieldname:
 value}, "rows": {table field: {row name: {"idx", fieldname: value ...}}}}. A difference has the same keys, but
-only what differs; a row that is missing on one side is None there. Credentials are in no image.
+only what differs; a row that is missing on one side is None there. The stored state before a change of an
+AUTHORED record also has "modified_by". Credentials are in no image.
 """
 
 from collections.abc import Iterable, Mapping

@@ -70,7 +70,10 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	wanted, conflicts = revert_changes(current, changes, decide)
 	content = next((row.file_content for row in rows if row.file_content), None)
 	cause = rows[0].cause if all(row.cause == rows[0].cause for row in rows) else None
-	target = Target(doctype, name, current, wanted, content, cause)
+	authors = tuple(
+		each.before["modified_by"] for each in changes if each.before and "modified_by" in each.before
+	)
+	target = Target(doctype, name, current, wanted, content, cause, authors)
 	return DocumentPlan(target, conflicts, is_kept(target, decisions))
 
 

@@ -13,6 +13,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.dry_run.isolation import ADVICE, forget_refusal
+from huf.ai.storage.authors import name_author
 from huf.ai.undo.capture import read_stored_image, to_key
 from huf.ai.undo.images import differing, pick, without_place
 
@@ -32,7 +33,8 @@ OBSTACLES = (
 class Target:
 	"""A document with its present image and the one it should have; None: no document.
 
-	`cause`: DocType/name of the document whose submission or cancellation changed this one.
+	`cause`: DocType/name of the document whose submission or cancellation changed this one. `authors`: who
+	had saved it before the changes that are undone.
 	"""
 
 	doctype: str
@@ -41,6 +43,7 @@ class Target:
 	wanted: Mapping | None
 	file_content: str | None = None
 	cause: str | None = None
+	authors: tuple[str, ...] = ()
 
 	@property
 	def key(self) -> str:
@@ -117,7 +120,10 @@ def try_restore(target: Target) -> Restored | Problem:
 	saving = list(frappe.flags.currently_saving or ())
 	frappe.db.savepoint(SAVEPOINT)
 	try:
-		return restore(target)
+		author = frappe.db.get_value(target.doctype, target.name, "modified_by") or frappe.session.user
+		restored = restore(target)
+		name_author(target.doctype, restored.name, (*target.authors, author, frappe.session.user))
+		return restored
 	except OBSTACLES as error:
 		frappe.db.rollback(save_point=SAVEPOINT)
 		if isinstance(error, PreviewRefused):
