@@ -4,6 +4,7 @@ A renamed record keeps its row (`renames.py`). Nothing here commits.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import frappe
 from frappe.model.document import Document
@@ -96,6 +97,13 @@ def clear_record(doctype: str, name: str, user: str) -> bool:
 	for row in frappe.get_all(UNTRUSTED, record, pluck="name", order_by="name asc"):
 		update_row(UNTRUSTED, row, {"cleared_by": user, "cleared_at": now()})
 	return True
+
+
+def reopen_record(doctype: str, name: str, since: datetime) -> None:
+	"""Take back the trust that somebody has put in a record after this time."""
+	trusted = {"reference_doctype": doctype, "reference_name": name, "cleared_at": [">=", since]}
+	if origin := frappe.db.get_value(UNTRUSTED, trusted, "origin", order_by="creation asc"):
+		mark_record(doctype, name, origin.splitlines(), None)
 
 
 def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:

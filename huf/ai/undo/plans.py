@@ -73,7 +73,8 @@ def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lo
 	authors = tuple(
 		each.before["modified_by"] for each in changes if each.before and "modified_by" in each.before
 	)
-	target = Target(doctype, name, current, wanted, content, cause, authors)
+	since = min(row.creation for row in rows)
+	target = Target(doctype, name, current, wanted, content, cause, authors, since)
 	return DocumentPlan(target, conflicts, is_kept(target, decisions))
 
 

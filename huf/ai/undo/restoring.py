@@ -6,6 +6,7 @@ All acts as the session user and leaves the transaction to the caller.
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import frappe
 from frappe import _
@@ -14,6 +15,7 @@ from frappe.utils import strip_html
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.dry_run.isolation import ADVICE, forget_refusal
 from huf.ai.storage.authors import name_author
+from huf.ai.storage.untrusted_records import reopen_record
 from huf.ai.undo.capture import read_stored_image, to_key
 from huf.ai.undo.images import differing, pick, without_place
 
@@ -34,7 +36,7 @@ class Target:
 	"""A document with its present image and the one it should have; None: no document.
 
 	`cause`: DocType/name of the document whose submission or cancellation changed this one. `authors`: who
-	had saved it before the changes that are undone.
+	had saved it before the changes that are undone. `since`: when the first of these was made.
 	"""
 
 	doctype: str
@@ -44,6 +46,7 @@ class Target:
 	file_content: str | None = None
 	cause: str | None = None
 	authors: tuple[str, ...] = ()
+	since: datetime | None = None
 
 	@property
 	def key(self) -> str:
@@ -121,6 +124,9 @@ def try_restore(target: Target) -> Restored | Problem:
 	frappe.db.savepoint(SAVEPOINT)
 	try:
 		author = frappe.db.get_value(target.doctype, target.name, "modified_by") or frappe.session.user
+		if target.since:
+			# Who trusted the record has not seen what it contained before.
+			reopen_record(target.doctype, target.name, target.since)
 		restored = restore(target)
 		name_author(target.doctype, restored.name, (*target.authors, author, frappe.session.user))
 		return restored

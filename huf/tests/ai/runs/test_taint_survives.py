@@ -72,6 +72,21 @@ class TestSurvives(TaintCase):
 		self.assertTrue(find_origins(result["run"]))
 		self.assertTrue(find_marked("Note", [note]))
 
+	def test_content_that_an_undo_brings_back_after_its_record_was_trusted_is_untrusted_again(self):
+		with acting_as(self.person):
+			note = make("Note", title=unique("Note"), content="Ours").name
+		frappe.db.commit()
+		update = make_tool("Update Document", reference_doctype="Note")
+		call = tool_call(update, {"name": note, "values": {"content": STRANGER}})
+		result = self.run_agent(self.read_page(), call, text("Done."), tools=(self.fetch, update))
+		with acting_as(self.person):
+			undone = undo(result["run"])
+			trust_record("Note", note)
+			self.assertFalse(find_marked("Note", [note]))
+			undo(undone["run"])
+		self.assertIn(STRANGER, frappe.db.get_value("Note", note, "content"))
+		self.assertTrue(find_marked("Note", [note]))
+
 	def test_a_document_that_an_undo_amends_is_still_untrusted(self):
 		make_doctypes()
 		order = make_order("nail")
