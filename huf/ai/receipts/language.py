@@ -172,7 +172,7 @@ ABBREVIATION = re.compile(
 	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox|núm"
 	r"|Sr|Sra|např|tzv|cca|č)\."
 )
-"""Its point ends no sentence."""
+"""The period after these ends no sentence."""
 ORDINAL = re.compile(
 	rf"(?m)(?P<marker>^[ \t]*(?:[-*•][ \t]+)?\d{{1,3}}\.)(?=[ \t]+(?!(?i:{MONTH})))"
 	rf"|(?<=\d)\.(?=\s+(?:[a-zäöüáéíóúčďěňřšťůž]|(?i:{MONTH})))"
