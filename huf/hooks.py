@@ -149,9 +149,9 @@ before_request = [
 	"huf.api.request_hooks.take_bearer_key",
 	"huf.api.request_hooks.take_access_token",
 	"huf.api.page_language.take_page_language",
-	"huf.ai.core.database_connections.begin_read_committed",
+	"huf.ai.core.database_connections.prepare_connection",
 ]
-before_job = ["huf.ai.core.database_connections.begin_read_committed"]
+before_job = ["huf.ai.core.database_connections.prepare_connection"]
 after_request = [
 	"huf.api.request_hooks.format_refusal",
 	"huf.api.request_hooks.answer_parse_error",

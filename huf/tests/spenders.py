@@ -21,11 +21,13 @@ def spend_all(site: str, sites_path: str, agent: str, threads: int) -> None:
 def spend(site: str, sites_path: str, agent: str, number: int) -> None:
 	import frappe
 
+	from huf.ai.core.database_connections import let_updates_wait
 	from huf.ai.core.types import AgentRequest, StopReason
 	from huf.ai.runs.entry import run_agent
 
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
+	let_updates_wait()
 	try:
 		while True:
 			request = AgentRequest(

@@ -1,4 +1,4 @@
-"""Separate database connections of calls, and the first transaction of any connection."""
+"""Separate database connections of calls, and what any connection of Huf's own needs."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import frappe
 def connect() -> None:
 	"""Open a separate connection for this context. Its user stays the same."""
 	frappe.connect(set_admin_as_user=False)
-	end_first_transaction()
+	let_updates_wait()
 
 
 def end_connection(db: Any) -> None:
@@ -23,20 +23,23 @@ def end_connection(db: Any) -> None:
 		db.close()
 
 
-def begin_read_committed(method: str = "") -> None:
+def prepare_connection(method: str = "") -> None:
 	"""Hook of requests and jobs (`method`: the job's function), for Huf's own calls."""
 	request = None if method else frappe.local.request
 	path = request.path if request else method
 	if path.split("/")[-1].startswith("huf."):
-		end_first_transaction()
+		let_updates_wait()
 
 
-def end_first_transaction() -> None:
-	"""Make the first transaction of a connection like the later ones.
+def let_updates_wait() -> None:
+	"""Have an update wait for a row that another worker changes, and then see what was committed.
 
-	On Postgres, Frappe begins it as REPEATABLE READ, in which an update fails if another worker has changed
-	the row since. Every later one is READ COMMITTED, the database's default: an update waits and then sees
-	what was committed, as on MariaDB.
+	Otherwise it fails if the row has changed since the transaction began: on Postgres in a connection's first
+	transaction, which Frappe begins as REPEATABLE READ (later ones have the database's default, READ
+	COMMITTED), and in every transaction on MariaDB from 11.6.2 on, unless its snapshot isolation is off.
 	"""
 	if frappe.db.db_type == "postgres":
 		frappe.db.commit()
+	elif frappe.db.db_type == "mariadb":
+		# Servers before 11.6.2 skip the comment: not all of them know the variable.
+		frappe.db.sql("set @huf = 1 /*M!110602 , session innodb_snapshot_isolation = off */")

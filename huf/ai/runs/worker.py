@@ -16,7 +16,7 @@ from contextlib import suppress
 
 import frappe
 
-from huf.ai.core.database_connections import end_first_transaction
+from huf.ai.core.database_connections import let_updates_wait
 from huf.ai.runs.queue import claim_at_once, settle_lost, work_with
 from huf.ai.storage.leases import Lease, read_claimable_runs
 from huf.ai.storage.waiting_runs import WaitingRuns, waiting_runs
@@ -145,7 +145,7 @@ class RunWorker:
 	def open(self) -> None:
 		frappe.init(self.site, sites_path=self.sites_path)
 		frappe.connect()
-		end_first_transaction()
+		let_updates_wait()
 
 
 def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -> None:

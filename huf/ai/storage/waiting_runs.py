@@ -12,7 +12,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.database_connections import end_first_transaction
+from huf.ai.core.database_connections import let_updates_wait
 from huf.ai.core.errors import LeaseLost
 from huf.ai.storage.leases import Lease, release_leases, renew_leases
 
@@ -60,7 +60,7 @@ class WaitingRuns:
 			self.slots.acquire()
 			with self.lock:
 				self.waits.discard(wait)
-			end_first_transaction()
+			let_updates_wait()
 		wait.check_cancelled()
 
 	def free_slot(self) -> None:

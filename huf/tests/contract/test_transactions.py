@@ -62,6 +62,23 @@ class TestTransactions(SiteTestCase):
 		self.addCleanup(elsewhere, frappe.delete_doc, "Note", note.name)
 		self.assertTrue(elsewhere(title_of, note.name))
 
+	def test_an_update_follows_a_change_that_was_committed_since_the_row_was_read(self):
+		note = make_note("first").name
+		frappe.db.commit()
+		self.addCleanup(elsewhere, frappe.delete_doc, "Note", note)
+
+		def retitle(before, after):
+			query = "update `tabNote` set title = %s where name = %s and title = %s"
+			frappe.db.sql(query, (after, note, before))
+
+		def read_and_update():
+			title_of(note)
+			elsewhere(retitle, "first", "second")
+			retitle("second", "third")
+
+		elsewhere(read_and_update)
+		self.assertEqual(elsewhere(title_of, note), "third")
+
 	def test_writes_are_counted_until_the_transaction_ends(self):
 		self.assertEqual(frappe.db.transaction_writes, 0)
 		frappe.get_all("Note", limit=1)

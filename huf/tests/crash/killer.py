@@ -34,8 +34,11 @@ def work(site: str, sites_path: str, order: dict, output: Connection) -> None:
 	import frappe
 	from frappe.utils import now_datetime
 
+	from huf.ai.core.database_connections import let_updates_wait
+
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
+	let_updates_wait()
 	frappe.flags.in_test = True
 	# A request opens its own connection. Connections of a run's parallel read tools are not counted.
 	commits = count_commits(type(frappe.local.db) if "request" in order else frappe.db, order)
