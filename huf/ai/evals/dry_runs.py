@@ -34,8 +34,11 @@ from huf.ai.mail import store
 from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import PreparedMail, prepare_mail
+from huf.ai.tools.types import MCP_TOOL
 
 MAX_HIDDEN_RECORDS = 10_000
+NETWORK_TYPES = ("GET", "POST", MCP_TOOL)
+"""Types of tools that ask another server, also if their effect is to read."""
 
 
 class CaseDryRuns:
@@ -74,6 +77,8 @@ class CaseDryRuns:
 				return to_text(unwrap_result(self.next_result(tool.name)))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				return self.answer_external(tool, arguments)
+			if tool.types in NETWORK_TYPES:
+				return await self.call_server(tool, arguments)
 			try:
 				return await run_in_thread(lambda: self.call(tool, arguments))
 			except PreviewRefused:
@@ -89,6 +94,15 @@ class CaseDryRuns:
 			"An eval makes only calls that it can roll back. "
 			f"Add a result of {tool.name} to the case's results."
 		)
+
+	async def call_server(self, tool: EffectTool, arguments: dict) -> str:
+		"""The result of a read of another server, outside of a dry run, whose transaction would wait for it.
+
+		The case's user may exist in dry runs only; the setup user has at least its roles.
+		"""
+		frappe.db.rollback()
+		with acting_as(self.setup_user):
+			return await tool.start(arguments)
 
 	def next_result(self, name: str) -> Any:
 		queue = self.remaining_results[name]
