@@ -240,7 +240,8 @@ class ResponseBuilder:
 			"status": status,
 			"model": self.agent,
 			"output": self.output,
-			"error": {"code": "server_error", "message": failure} if failure else None,
+			# Not server_error: the Vercel AI SDK would repeat a stream that begins with it.
+			"error": {"code": "invalid_request_error", "message": failure} if failure else None,
 			"incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
 			"usage": encode_response_usage(result) if result.get("input_tokens") is not None else None,
 			"instructions": None,

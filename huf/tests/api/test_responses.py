@@ -89,6 +89,8 @@ class TestResponses(OpenAITestCase):
 		for path in (stored, f"/v1/responses/{background}"):
 			found = send(path, headers=self.headers)
 			self.assertEqual((found.status_code, found.json["status"]), (200, "failed"))
+			# With an error of the server, the Vercel AI SDK sends a streamed request again.
+			self.assertEqual(found.json["error"]["code"], "invalid_request_error")
 
 	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
