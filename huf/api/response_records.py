@@ -31,6 +31,7 @@ ORDERS = {"asc": ">=", "desc": "<="}
 NOT_CHANGED = (
 	"Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
 )
+NOT_OFFERED = "Huf does not offer this. It has GET and DELETE ID, GET ID/input_items and POST ID/cancel."
 NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 
@@ -39,10 +40,12 @@ NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 def response(**others):
 	"""GET and DELETE /v1/responses/ID, GET ID/input_items, POST ID/cancel."""
 	method, (name, action) = frappe.local.request.method, read_path(RESPONSES)
+	if method == "POST" and action != "cancel":
+		raise NotFound(NOT_OFFERED)
 	row = read_response_run(name)
 	if method == "GET" and action == "input_items":
 		return json_response(encode_list([encode_input(row)]))
-	if method == "POST" and action == "cancel":
+	if method == "POST":
 		approvals.cancel_run(row.name)
 		return json_response(describe_run(row.name))
 	if method == "DELETE" and not action:
@@ -51,7 +54,7 @@ def response(**others):
 		if read_flag(others.get("stream"), "stream"):
 			raise BadRequest(NOT_STREAMED)
 		return json_response(describe_run(row.name))
-	raise NotFound("Unknown address.")
+	raise NotFound(NOT_OFFERED)
 
 
 def describe_run(run: str) -> dict:

@@ -256,6 +256,12 @@ class TestResponses(OpenAITestCase):
 		self.assertEqual((last["type"], last["response"]["status"]), ("response.failed", "failed"))
 		self.assertEqual(last["response"]["error"]["message"], event_stream.DELETED)
 
+	def test_an_operation_that_huf_does_not_offer_is_no_missing_response(self):
+		for path in ("compact", "input_tokens"):
+			answer = send(f"/v1/responses/{path}", method="POST", json={"input": "Hi"}, headers=self.headers)
+			self.assertEqual((answer.status_code, answer.json["error"]["code"]), (404, "not_found"))
+			self.assertIn("does not offer", answer.json["error"]["message"])
+
 	def test_streaming_a_stored_response_is_refused(self):
 		self.server.script(text("Hello."))
 		address = f"/v1/responses/{self.create().json['id']}?stream=true"
