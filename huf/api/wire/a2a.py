@@ -118,12 +118,14 @@ def read_message_parts(message: Message) -> tuple[str, tuple[str, ...]]:
 	texts: list[str] = []
 	images: list[str] = []
 	for part in message.parts:
+		# Programs also write image/jpg and image/PNG.
+		kind, _, extension = part.media_type.lower().partition("/")
 		if part.HasField("text"):
 			texts.append(part.text)
 		elif part.HasField("data"):
 			texts.append(json.dumps(read_data(part), ensure_ascii=False))
-		elif part.HasField("raw") and part.media_type in IMAGE_TYPES.values():
-			images.append(f"data:{part.media_type};base64,{base64.b64encode(part.raw).decode()}")
+		elif part.HasField("raw") and kind == "image" and extension in IMAGE_TYPES:
+			images.append(f"data:image/{extension};base64,{base64.b64encode(part.raw).decode()}")
 		else:
 			raise ContentTypeNotSupportedError("Send text, data, or the bytes of an image.")
 	if not images and not any(text.strip() for text in texts):

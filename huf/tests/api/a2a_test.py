@@ -43,9 +43,9 @@ CARD = "/.well-known/agent-card.json"
 IMAGE = base64.b64decode(PICTURE.partition(",")[2])
 
 
-def make_part(given: str | bytes | dict) -> Part:
-	if isinstance(given, bytes):
-		return Part(raw=given, media_type="image/gif")
+def make_part(given: str | bytes | dict | Part) -> Part:
+	if isinstance(given, bytes | Part):
+		return given if isinstance(given, Part) else Part(raw=given, media_type="image/gif")
 	return Part(text=given) if isinstance(given, str) else Part(data=ParseDict(given, Value()))
 
 
