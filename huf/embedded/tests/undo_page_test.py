@@ -74,6 +74,18 @@ class TestUndoPages(PageTestCase):
 			panel.get_by_role("button", name="Cancel").press("Enter")
 			page.get_by_test_id("undo").and_(page.locator(":focus")).wait_for()
 
+	def test_a_preview_that_failed_can_be_tried_again(self):
+		run = self.change("new")
+		with self.open_page(f"/huf/runs/{run}") as page:
+			page.route("**/huf.api.undo.preview", lambda route: route.abort())
+			page.get_by_test_id("undo").click()
+			page.get_by_test_id("undo-panel").get_by_test_id("error").wait_for()
+			self.assertTrue(page.get_by_test_id("undo-apply").is_disabled())
+			page.unroute("**/huf.api.undo.preview")
+			page.get_by_test_id("undo-panel").get_by_test_id("retry").click()
+			self.apply_undo(page)
+		self.assertEqual(self.get_description(), "old")
+
 	def test_conflicting_change_by_a_person_is_kept_by_default(self):
 		run = self.change("new")
 		self.call(f"/api/resource/ToDo/{self.todo}", {"description": "mine"}, "PUT")
