@@ -27,8 +27,8 @@ async function until(isTrue) {
 test("a list is read a page at a time, and what has moved to the next page is shown once", async (context) => {
 	const pages = { 0: named("e", "d"), 2: named("d", "c"), 4: named("b") };
 	const list = setUp(context, () => useList({ queryKey: ["items"], read: async (start) => pages[start], pageLength: 2 }));
-	assert.deepEqual([list.isLoaded, list.items], [false, []]);
-	await until(() => list.isLoaded);
+	assert.deepEqual([list.data, list.items], [undefined, []]);
+	await until(() => list.data);
 	await list.more();
 	assert.deepEqual([namesOf(list), list.hasMore], [["e", "d", "c"], true]);
 	await list.more();
@@ -40,15 +40,15 @@ test("reading again keeps the pages, and other filters begin a new list", async 
 	let all = named("d", "c", "b");
 	const read = async (start, [, { status }]) => (status ? named("x") : all.slice(start, start + 2));
 	const list = setUp(context, () => useList({ queryKey: ["runs", filters], read, pageLength: 2 }));
-	await until(() => list.isLoaded);
+	await until(() => list.data);
 	await list.more();
 	all = named("e", "d", "c", "b");
 	await invalidate("runs");
 	assert.deepEqual(namesOf(list), ["e", "d", "c", "b"]);
 	filters.value = { status: "Failed" };
 	await nextTick();
-	assert.deepEqual([list.isLoaded, list.items], [false, []]);
-	await until(() => list.isLoaded);
+	assert.deepEqual([list.data, list.items], [undefined, []]);
+	await until(() => list.data);
 	assert.deepEqual(namesOf(list), ["x"]);
 });
 
@@ -115,7 +115,7 @@ test("a conversation with a new run is at the top before the site is asked again
 	];
 	context.mock.method(globalThis, "fetch", async () => Response.json({ message: stored }));
 	const history = setUp(context, useConversations);
-	await until(() => history.isLoaded);
+	await until(() => history.data);
 	touchConversation({ name: "a", title: "other words", agent: "X" });
 	assert.deepEqual(
 		history.items.map(({ name, title }) => [name, title]),

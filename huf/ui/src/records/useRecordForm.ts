@@ -1,5 +1,5 @@
 /** The form of any DocType, built from its meta and loaded from the site. */
-import { markRaw, reactive } from "vue";
+import { computed, markRaw, reactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
 import { fetchRecord } from "../api/records.ts";
 import type { Attachment } from "../api/types/conversations.ts";
@@ -39,10 +39,18 @@ export function useRecordForm(doctype: string) {
 	const isShown = (name: string | null) => form.isReady && form.name === name && form.meta.name === form.doctype;
 	/** Number of the latest request: responses to earlier ones are out of date. */
 	let newest = 0;
+	let openAgain = () => {};
+	/** How far the record has loaded, for `QueryState`. */
+	const query = reactive({
+		data: computed(() => (form.isReady ? form : null)),
+		error: computed(() => form.loadError),
+		refetch: () => openAgain(),
+	});
 
 	/** Loads a stored record, or starts a new one; see `show` of `useForm`. -> whether the record is shown now */
 	async function open(name: string | null, given: Values = {}, sent?: Values): Promise<boolean> {
 		const number = ++newest;
+		openAgain = () => open(name, given);
 		editor.expect(name);
 		Object.assign(form, { isReady: sent ? form.isReady : isShown(name), loadError: null });
 		try {
@@ -58,10 +66,10 @@ export function useRecordForm(doctype: string) {
 			editor.show(doc, given, sent);
 			return true;
 		} catch (error) {
-			if (number === newest) form.loadError = error;
+			if (number === newest) Object.assign(form, { isReady: false, loadError: error });
 			return false;
 		}
 	}
 
-	return Object.assign(editor, { form, isShown, open });
+	return Object.assign(editor, { form, query, isShown, open });
 }

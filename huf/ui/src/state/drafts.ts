@@ -20,7 +20,7 @@ export function useWaitingCount() {
 	return computed(() => query.data || 0);
 }
 
-/** Pending drafts of all users that this user may see -> {items, error, isLoaded} */
+/** Pending drafts of all users that this user may see -> {items, data, error} */
 export function usePendingDrafts() {
 	const query = useData({
 		queryKey: PENDING,
@@ -30,7 +30,7 @@ export function usePendingDrafts() {
 	return reactive({
 		items: computed(() => query.data || []),
 		error: computed(() => query.error),
-		isLoaded: computed(() => Boolean(query.data)),
+		data: computed(() => query.data),
 	});
 }
 

@@ -40,7 +40,7 @@ export const queryClient = new QueryClient({
 /** A query as one reactive object: {data, error, isFetching, refetch(), ...}. */
 export const useData = <Data>(options: DataOptions<Data>) => reactive(useQuery<Data, ApiError>(options));
 
-/** A list read a page at a time: {items, error, isLoaded, isLoadingMore, hasMore, more(), refetch()}. */
+/** A list read a page at a time: {items, data, error, isLoadingMore, hasMore, more(), refetch()}. */
 export function useList<Item extends object>({
 	read,
 	pageLength,
@@ -53,13 +53,12 @@ export function useList<Item extends object>({
 		initialPageParam: 0,
 		getNextPageParam: (last, pages) => (last.length < pageLength ? undefined : pages.flat().length),
 	});
-	const { error, refetch, fetchNextPage: more, hasNextPage: hasMore, isFetchingNextPage: isLoadingMore } = query;
-	const isLoaded = computed(() => Boolean(query.data.value));
+	const { data, error, refetch, fetchNextPage: more, hasNextPage: hasMore, isFetchingNextPage: isLoadingMore } = query;
 	// A new item at the top moves another one to the next page, where it is loaded a second time.
 	const items = computed(() => [
-		...new Map((query.data.value?.pages.flat() || []).map((item) => [keyOf(item), item])).values(),
+		...new Map((data.value?.pages.flat() || []).map((item) => [keyOf(item), item])).values(),
 	]);
-	return reactive({ items, error, isLoaded, isLoadingMore, hasMore, more: () => more(), refetch });
+	return reactive({ items, data, error, isLoadingMore, hasMore, more: () => more(), refetch });
 }
 
 /** Invalidates queries; those on the page are reloaded. Resolves when they have been. */
