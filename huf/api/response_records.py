@@ -31,7 +31,9 @@ ORDERS = {"asc": ">=", "desc": "<="}
 NOT_CHANGED = (
 	"Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
 )
-NOT_OFFERED = "Huf does not offer this. It has GET and DELETE ID, GET ID/input_items and POST ID/cancel."
+NOT_OFFERED = (
+	"Huf does not offer this. At /v1/responses/ID it has GET and DELETE, GET /input_items and POST /cancel."
+)
 NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 

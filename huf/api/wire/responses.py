@@ -240,8 +240,9 @@ class ResponseBuilder:
 			"status": status,
 			"model": self.agent,
 			"output": self.output,
-			# Not server_error: the Vercel AI SDK would repeat a stream that begins with it.
-			"error": {"code": "invalid_request_error", "message": failure} if failure else None,
+			# One of OpenAI's codes after which no client repeats the request, as the Vercel AI SDK does after
+			# server_error.
+			"error": {"code": "invalid_prompt", "message": failure} if failure else None,
 			"incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
 			"usage": encode_response_usage(result) if result.get("input_tokens") is not None else None,
 			"instructions": None,

@@ -90,7 +90,7 @@ class TestResponses(OpenAITestCase):
 			found = send(path, headers=self.headers)
 			self.assertEqual((found.status_code, found.json["status"]), (200, "failed"))
 			# With an error of the server, the Vercel AI SDK sends a streamed request again.
-			self.assertEqual(found.json["error"]["code"], "invalid_request_error")
+			self.assertEqual(found.json["error"]["code"], "invalid_prompt")
 
 	def test_deleting_a_response_is_forbidden_to_its_user(self):
 		self.server.script(text("Hello."))
