@@ -172,6 +172,16 @@ class TestRecordsPage(PageTestCase):
 			page.get_by_test_id("records").wait_for()
 			self.assertEqual(page.get_by_test_id("record-item").count(), 1)
 
+	def test_the_search_field_keeps_its_focus_and_text_while_the_list_is_read(self):
+		self.make("Order", customer="Guest")
+		with self.open_page("/huf/records/Order") as page:
+			page.get_by_test_id("record-item").first.wait_for()
+			page.route("**/huf.api.record.get_records*", lambda route: None)
+			page.get_by_test_id("search").press_sequentially("Gu")
+			page.wait_for_url("**?q=Gu")
+			page.keyboard.type("est")
+			self.assertEqual(page.get_by_test_id("search").input_value(), "Guest")
+
 	def test_files_stored_before_a_failed_upload_are_listed(self):
 		order = self.make("Order", customer="Guest")["name"]
 		files = [
@@ -183,16 +193,6 @@ class TestRecordsPage(PageTestCase):
 			route.abort() if is_refused else route.continue_()
 
 		with self.open_page(f"/huf/records/Order/{order}") as page:
-	def test_the_search_field_keeps_its_focus_and_text_while_the_list_is_read(self):
-		self.make("Order", customer="Guest")
-		with self.open_page("/huf/records/Order") as page:
-			page.get_by_test_id("record-item").first.wait_for()
-			page.route("**/huf.api.record.get_records*", lambda route: None)
-			page.get_by_test_id("search").press_sequentially("Gu")
-			page.wait_for_url("**?q=Gu")
-			page.keyboard.type("est")
-			self.assertEqual(page.get_by_test_id("search").input_value(), "Guest")
-
 			page.route("**/api/method/upload_file", answer)
 			page.get_by_test_id("add-file").set_input_files(files)
 			page.get_by_test_id("file").wait_for()
