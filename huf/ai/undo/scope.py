@@ -116,8 +116,9 @@ def list_remaining_calls(runs: Sequence[str], since: datetime | None) -> tuple[S
 
 
 def list_triggers(runs: Sequence[str]) -> list[str]:
-	"""The triggers that started these runs."""
-	started = {"name": ["in", runs], "trigger": ["is", "set"]}
+	"""The triggers that started these runs, or the runs that these have undone."""
+	undone = [row.run for row in list_agent_changes({"undone_by": ["in", runs]}, ["run"])]
+	started = {"name": ["in", [*runs, *undone]], "trigger": ["is", "set"]}
 	return frappe.get_all("Agent Run", started, pluck="trigger", order_by="creation asc")
 
 

@@ -103,10 +103,13 @@ class TestScope(UndoTestCase):
 			self.addCleanup(frappe.delete_doc, "Agent Trigger", each, force=True)
 		frappe.db.set_value("Agent Run", run, "trigger", own)
 		frappe.db.commit()
-		undo(run)
-		of_case = {"reference_name": case.name, "trigger": ["in", (own, other)]}
-		events = frappe.get_all("Agent Trigger Event", of_case, ["trigger", "status"])
-		self.assertEqual({each.trigger: each.status for each in events}, {own: "Skipped", other: "Queued"})
+		for each in ("undone", "made again"):
+			with self.subTest(each):
+				run = undo(run)["run"]
+				of_case = {"reference_name": case.name, "trigger": ["in", (own, other)]}
+				events = frappe.get_all("Agent Trigger Event", of_case, ["trigger", "status"])
+				found = {(event.trigger, event.status) for event in events}
+				self.assertEqual(found, {(own, "Skipped"), (other, "Queued")})
 
 	def test_time_with_a_zone_is_converted_to_the_site_time_zone(self):
 		naive = parse_scope(agent="x", since="2026-11-22 09:00").since
