@@ -135,6 +135,18 @@ def save_email_account(mailbox, password: str | None) -> None:
 	get_or_new("Email Account", name).update(values).save(ignore_permissions=True)
 
 
+def find_replaced_account(mailbox, is_changed: bool) -> str | None:
+	"""The Email Account of the site whose mail a mailbox's own server would send: another one of its address
+	or, if `is_changed`, its own one that is the site's default, or was before it was disabled.
+	"""
+	own = f"Huf {mailbox.name}"
+	others = {"enable_outgoing": 1, "email_id": mailbox.email, "name": ["!=", own]}
+	found = frappe.db.get_value("Email Account", others)
+	if not found and is_changed:
+		found = frappe.db.get_value("Email Account", {"name": own, "default_outgoing": 1})
+	return found
+
+
 def disable_email_account(mailbox: str) -> None:
 	"""Stop sending by the Email Account of a mailbox whose SMTP settings were removed."""
 	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):

@@ -5,6 +5,7 @@ import re
 import time
 import urllib.error
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import frappe
 from frappe import password_reset
@@ -12,6 +13,7 @@ from frappe.email.queue import flush
 from frappe.utils.job_worker import Worker
 from frappe.utils.password import check_password, update_password
 
+from huf.ai.core.session import acting_as
 from huf.ai.queries.audit import read_audit
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
@@ -119,6 +121,17 @@ class TestReset(MailingTestCase):
 		frappe.db.rollback()
 		entries = [each for each in read_audit(None, None, True) if each["action"] == "reset_password"]
 		self.assertEqual([(each["user"], each["ip"]) for each in entries], [(self.user, "127.0.0.1")])
+
+	def test_links_are_not_sent_by_the_server_of_a_managers_mailbox(self):
+		manager = self.make_user("manager@example.com", roles=[{"role": "Huf Manager"}])
+		values = {"mailbox_name": "Site", "email": "Site@office.example", "run_as": manager}
+		with Postman() as foreign:
+			with acting_as(manager), suppress(frappe.PermissionError):
+				frappe.get_doc({"doctype": "Agent Mailbox", **values, **foreign.settings}).insert()
+			frappe.db.commit()
+			self.request_link(self.user)
+			self.work()
+		self.assertEqual((len(foreign.mails), len(self.postman.mails)), (0, 1))
 
 	def test_one_of_several_concurrent_uses_of_a_link_succeeds(self):
 		key = self.mailed_key()

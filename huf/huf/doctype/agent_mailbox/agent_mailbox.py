@@ -8,7 +8,7 @@ from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.mail import oauth, store
-from huf.ai.storage.outgoing_mail import disable_email_account, save_email_account
+from huf.ai.storage.outgoing_mail import disable_email_account, find_replaced_account, save_email_account
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
 SIGN_IN_FIELDS = (
@@ -16,6 +16,7 @@ SIGN_IN_FIELDS = (
 	*("imap_host", "imap_port", "imap_security", "imap_user"),
 	*("smtp_host", "smtp_port", "smtp_security", "smtp_user"),
 )
+SENDING_FIELDS = ("email", "smtp_host", "smtp_port", "smtp_security", "smtp_user")
 NOBODY = ("Guest",)
 
 
@@ -30,6 +31,7 @@ class AgentMailbox(Document):
 		check_field_values(self)
 		self.check_address()
 		self.check_run_as()
+		self.check_sending()
 		require_secret_again(self, "imap_host", "imap_password")
 		require_secret_again(self, "smtp_host", "smtp_password")
 		self.check_sign_in()
@@ -89,3 +91,16 @@ class AgentMailbox(Document):
 				_("Only a System Manager may choose another user. Choose yourself."),
 				frappe.PermissionError,
 			)
+
+	def check_sending(self):
+		"""Only a System Manager chooses the server for what the site itself sends, such as links to set
+		passwords: who reads them can sign in as others.
+		"""
+		if not self.smtp_host or "System Manager" in frappe.get_roles():
+			return
+		is_changed = any(map(self.has_value_changed, SENDING_FIELDS))
+		if account := find_replaced_account(self, is_changed):
+			text = _(
+				"The site sends mail by the Email Account {0}. Only a System Manager can replace its server."
+			)
+			frappe.throw(text.format(account), frappe.PermissionError)

@@ -4,6 +4,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import MailStatus
+from huf.ai.core.session import acting_as
 from huf.ai.mail import store
 from huf.ai.mail.delivery import follow_queue
 from huf.ai.mail.jobs import process_mail, recover_mails
@@ -11,7 +12,8 @@ from huf.ai.mail.outbox import send_approved_mail
 from huf.ai.storage.outgoing_mail import find_sending_problem
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
-from huf.tests.mail import answer_to, make_mailbox, outgoing, queued, row, send_all
+from huf.tests.factories import make, make_user, unique
+from huf.tests.mail import answer_to, make_mailbox, make_outgoing_account, outgoing, queued, row, send_all
 
 
 class TestDelivery(DraftingTestCase):
@@ -172,6 +174,29 @@ class TestDelivery(DraftingTestCase):
 		later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=10, as_datetime=True)
 		self.assertNotIn(self.name, recover_mails(later))
 		self.assertEqual((row(self.name).status, row(self.name).run), before)
+
+	def test_only_a_system_manager_replaces_the_server_of_an_email_account(self):
+		make_outgoing_account()
+		settings = {"smtp_host": "127.0.0.1", "smtp_port": 9, "smtp_security": "None"}
+		manager = make_user("Huf Manager")
+		address = frappe.db.get_value("Email Account", {"default_outgoing": 1}, "email_id")
+		values = {"mailbox_name": unique("Site"), "email": address, "run_as": manager}
+		with acting_as(manager):
+			with self.assertRaisesRegex(frappe.PermissionError, "Email Account"):
+				make("Agent Mailbox", **values, **settings)
+			own = make_mailbox(manager, **settings)[0]
+		frappe.db.set_value("Email Account", f"Huf {own}", "default_outgoing", 1)
+		with acting_as(manager):
+			doc = frappe.get_doc("Agent Mailbox", own)
+			doc.update({"sender_name": "Office"}).save()
+			with self.assertRaisesRegex(frappe.PermissionError, f"Huf {own}"):
+				doc.update({"smtp_host": "localhost"}).save()
+			doc.reload()
+			doc.update({"smtp_host": None}).save()
+			with self.assertRaisesRegex(frappe.PermissionError, f"Huf {own}"):
+				doc.update({"smtp_host": "localhost"}).save()
+		make("Agent Mailbox", **{**values, "mailbox_name": unique("Site")}, **settings)
+		frappe.db.rollback()
 
 
 class TestNoServer(DraftingTestCase):
