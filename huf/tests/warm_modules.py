@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import pkgutil
+from contextlib import suppress
 from importlib.util import find_spec
 
 NAMES = """
@@ -31,8 +32,10 @@ def load_all() -> None:
 		importlib.import_module(name)
 	for package in ("huf.api", "huf.huf.doctype"):
 		for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+			# Some need an optional library, such as a2a-sdk, which is not on every bench.
 			if ".test_" not in module.name:
-				importlib.import_module(module.name)
+				with suppress(ModuleNotFoundError):
+					importlib.import_module(module.name)
 	importlib.import_module("huf.ai.receipts.language").verb_patterns()
 	asyncio.run(importlib.import_module("huf.ai.providers.litellm").warm_up())
 	# What is frozen is not copied into each process when that collects garbage.
