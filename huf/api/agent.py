@@ -10,9 +10,9 @@ from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.request_values import read_json_object, read_text_list
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import OPEN_STATUSES, AgentRequest
 from huf.ai.queries.versions import list_instruction_versions
-from huf.ai.runs.entry import parse_names, run_agent
+from huf.ai.runs.entry import parse_names, run_once
 from huf.ai.setup.agents import create_proposed, make_agent
 from huf.ai.setup.proposals import propose_agent
 from huf.api.wire.agui import describe_finished
@@ -85,29 +85,47 @@ def create_from_proposal(proposal: dict | str):
 
 @frappe.whitelist(methods=["POST"])
 @refusing
-def chat(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
+def chat(
+	message=None,
+	agent=None,
+	conversation=None,
+	thread=None,
+	attachments=None,
+	route=None,
+	idempotency_key=None,
+):
 	"""Send a message and wait for the answer. Also at /agent/chat.
 
 	Args:
 		thread: the caller's name for a conversation.
 		attachments: Files, by name or URL.
 		route: auto, chat or agent (the default).
+		idempotency_key: a repeated call gets the run of the first, as in `run_agent_sync`.
 
 	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
 	run waits for a person, or is queued.
 	"""
-	result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
-	return json_response(describe_finished(result), 202 if result.is_open else 200)
+	request = build_agent_request(message, agent, conversation, thread, attachments, route, idempotency_key)
+	result = run_once(request)
+	return json_response(describe_finished(result), 202 if result["status"] in OPEN_STATUSES else 200)
 
 
 @frappe.whitelist(methods=["POST"])
 @refusing
-def stream(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
+def stream(
+	message=None,
+	agent=None,
+	conversation=None,
+	thread=None,
+	attachments=None,
+	route=None,
+	idempotency_key=None,
+):
 	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume.
 
 	Also at /agent/stream.
 	"""
-	request = build_agent_request(message, agent, conversation, thread, attachments, route)
+	request = build_agent_request(message, agent, conversation, thread, attachments, route, idempotency_key)
 	return stream_events(skip_start(follow_request(request, can_void=True)))
 
 
@@ -120,8 +138,16 @@ def skip_start(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
 			yield each
 
 
-def build_agent_request(message, agent, conversation, thread, attachments, route) -> AgentRequest:
-	named = {"agent": agent, "conversation": conversation, "thread": thread, "route": route}
+def build_agent_request(
+	message, agent, conversation, thread, attachments, route, idempotency_key
+) -> AgentRequest:
+	named = {
+		"agent": agent,
+		"conversation": conversation,
+		"thread": thread,
+		"route": route,
+		"idempotency_key": idempotency_key,
+	}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = parse_names(attachments)
 	return build_external_request(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)

@@ -29,9 +29,9 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
 from huf.ai.core.json_text import parse_json
 from huf.ai.core.request_values import read_json_object
-from huf.ai.core.types import AgentRequest, CallStatus, RunResult
+from huf.ai.core.types import OPEN_STATUSES, AgentRequest, CallStatus
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
-from huf.ai.runs.entry import run_agent
+from huf.ai.runs.entry import run_once
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import describe_draft, notice_below, read_pending_drafts
 from huf.api.wire.agui import (
@@ -52,42 +52,57 @@ ONLY_TEXT_AND_IMAGES = "Only text and images can be sent, images with their data
 
 @frappe.whitelist(methods=["POST"])
 @refusing
-def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None, route=None):
+def action(
+	action=None,
+	agent=None,
+	message=None,
+	messages=None,
+	arguments=None,
+	threadId=None,
+	route=None,
+	idempotency_key=None,
+):
 	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`).
 
-	Also at /copilotkit/action.
+	Also at /copilotkit/action. A call that is repeated with its `idempotency_key` runs nothing, and gets the
+	result of the first.
 
 	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and
 	{success, result, run, ...} for a tool; status 202 if a person has to approve something first, or the run
 	is queued.
 	"""
 	agent = read_string(agent, "agent", required=False)
-	thread = read_string(threadId, "threadId", required=False)
+	key = read_string(idempotency_key, "idempotency_key", required=False)
+	# A repeated call returns the same thread.
+	thread = read_string(threadId, "threadId", required=False) or key
 	if read_string(action, "action") == CHAT:
 		prompt = read_message(message, messages)
-		request = build_external_request(CHANNEL, agent, prompt, thread=thread, route=route)
-		result = run_agent(request)
+		request = build_external_request(
+			CHANNEL, agent, prompt, thread=thread, route=route, idempotency_key=key
+		)
+		result = run_once(request)
 		body = describe_finished(result)
 	else:
-		request = build_external_request(CHANNEL, agent, "", thread=thread)
+		request = build_external_request(CHANNEL, agent, "", thread=thread, idempotency_key=key)
 		result = run_tool_call(request, action, read_arguments(arguments))
 		body = describe_call(result)
-	return json_response({**body, "threadId": request.external_id}, 202 if result.is_open else 200)
+	status = 202 if result["status"] in OPEN_STATUSES else 200
+	return json_response({**body, "threadId": request.external_id}, status)
 
 
-def describe_call(result: RunResult) -> dict:
+def describe_call(result: dict) -> dict:
 	"""The outcome of a directly called tool.
 
 	Its failure is reported as such, though the run itself succeeded.
 	"""
-	body = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
-	if result.is_open:
-		return {**body, **({"draft": result.draft} if result.draft else {})}
-	calls = list_tool_calls([result.run])
+	body = {key: result.get(key) for key in ("success", "run", "conversation", "status", "error")}
+	if result["status"] in OPEN_STATUSES:
+		return {**body, **({"draft": result["draft"]} if result.get("draft") else {})}
+	calls = list_tool_calls([result["run"]])
 	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
-		error = read_call_error(calls[-1].error_message) if calls else result.error
+		error = read_call_error(calls[-1].error_message) if calls else result["error"]
 		return {**body, "success": False, "error": error}
-	return {**body, "result": read_tool_results(result.run)[-1]["result"]}
+	return {**body, "result": read_tool_results(result["run"])[-1]["result"]}
 
 
 def read_call_error(text: str | None) -> str | None:
@@ -147,13 +162,15 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	"""
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, read_waited_for, run_input.state)
 	prompt, images = read_last_message(run_input)
+	forwarded = read_forwarded(run_input)
 	request = build_external_request(
 		CHANNEL,
 		read_agent_name(run_input),
 		prompt,
 		thread=run_input.thread_id,
 		attachments=() if run_input.resume else keep_images(images),
-		route=read_forwarded(run_input).get("route"),
+		route=forwarded.get("route"),
+		idempotency_key=read_string(forwarded.get("idempotency_key"), "idempotency_key", required=False),
 	)
 	if run_input.resume:
 		try:

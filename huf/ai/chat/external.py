@@ -18,15 +18,16 @@ from huf.ai.chat import approvals
 from huf.ai.chat.approvals import ApprovalResponse
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.stored_text import shorten_id
-from huf.ai.core.types import DIRECT, OPEN_STATUSES, AgentRequest, Mode, RunResult
+from huf.ai.core.types import DIRECT, OPEN_STATUSES, AgentRequest, Mode
 from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_route_choice, run_agent, stream_agent
+from huf.ai.runs.entry import read_route_choice, run_once, stream_agent
+from huf.ai.runs.repetition import find_sent_run, read_idempotency_key
 from huf.ai.storage import drafts
 from huf.ai.storage.events import first_event_number
 
@@ -53,12 +54,14 @@ def build_external_request(
 	history: tuple[dict, ...] | None = None,
 	attachments: tuple[str, ...] = (),
 	route: str | None = None,
+	idempotency_key: str | None = None,
 ) -> AgentRequest:
 	"""A request of the session user to an agent, or to the site's default agent.
 
 	`thread`: the front end's name of a conversation to continue; without it a new one begins. `history`: the
 	messages so far, if the front end stores the conversation. `attachments`: Files by name or URL.
-	`route`: auto, chat or agent, see `docs/router.md`. Raises PermissionError, UsageError.
+	`route`: auto, chat or agent, see `docs/router.md`. `idempotency_key`: see `run_agent_sync`. Raises
+	PermissionError, UsageError.
 	"""
 	user = frappe.session.user
 	name = admission.admit(agent, user, chat=True).name if agent else choose_agent(user)
@@ -73,6 +76,7 @@ def build_external_request(
 		history=history,
 		attachments=attachments,
 		choice=read_route_choice(route),
+		idempotency_key=read_idempotency_key(idempotency_key),
 	)
 
 
@@ -105,13 +109,21 @@ def delete_refused_images() -> None:
 
 
 def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
-	"""All events of a new run, even if a worker executes it: then as `follow_queued`. Raises at once if it
-	cannot start.
+	"""All events of a new run, or of the one that an earlier request with the same idempotency key has begun,
+	even if a worker executes it: then as `follow_queued`. Raises at once if it cannot start.
 
 	`can_void`: the reader understands `text_void`.
 	"""
+	if sent := find_sent_run(request.idempotency_key):
+		delete_refused_images()
+		return follow_queued(sent.name)
 	events = stream_agent(request, can_void)
-	first = next(events)
+	try:
+		first = next(events)
+	except RunAlreadyOpened:
+		# The first request came a moment ago.
+		frappe.db.rollback()
+		return follow_request(request, can_void)
 
 	def follow() -> Iterator[RunEvent | None]:
 		if first and first.kind is EventKind.RUN_QUEUED:
@@ -159,8 +171,9 @@ def find_repeated_run(request_key: str):
 	return rows[0] if rows and not has_ended else None
 
 
-def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
+def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> dict:
 	"""Run one tool of the agent as if its model had called it: in a run, with every check and on record.
+	Returns what `run_once` returns.
 
 	Raises UsageError if the agent has no such tool that the user may use.
 	"""
@@ -169,7 +182,7 @@ def run_tool_call(request: AgentRequest, tool: str, arguments: dict) -> RunResul
 		raise UsageError(
 			f"{request.agent} has no tool {tool!r} that you may use. It has: {', '.join(names) or 'none'}."
 		)
-	return run_agent(
+	return run_once(
 		replace(request, prompt=write_prompt(tool, arguments), model=DIRECT, mode=Mode.INLINE, history=())
 	)
 

@@ -9,6 +9,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunStatus
 from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.storage.drafts import describe_draft, read_pending_drafts
 
 IDEMPOTENCY_KEY = re.compile("[A-Za-z0-9-]{16,64}")
 
@@ -47,4 +48,9 @@ def wait_for_sent_run(idempotency_key: str) -> dict | None:
 		return None
 	*_earlier, last = filter(None, follow_sent_run(run))
 	status = last.data.get("status", run.status)
-	return {**last.data, "run": run.name, "status": status, "success": status == RunStatus.SUCCESS.value}
+	result = {**last.data, "run": run.name, "status": status, "success": status == RunStatus.SUCCESS.value}
+	if status == RunStatus.WAITING.value:
+		# The event only names them.
+		drafts = [describe_draft(each) for each in read_pending_drafts(run.name)]
+		result |= {"draft": next(iter(drafts), None), "drafts": drafts}
+	return result

@@ -38,7 +38,7 @@ from ag_ui.core import (
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import to_text
 from huf.ai.core.times import to_utc
-from huf.ai.core.types import RunResult, RunStatus
+from huf.ai.core.types import RunStatus
 from huf.ai.queries.runs import read_tool_results
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import find_failure
@@ -279,7 +279,7 @@ def encode_event(event: BaseEvent | None) -> str | None:
 	return event.model_dump_json(by_alias=True) if event else None
 
 
-def describe_finished(result: RunResult) -> dict:
-	"""A run that is queued, waits or has ended, for JSON answers: with its phase and its tools' results."""
-	phase = {RunStatus.QUEUED: PLAN, RunStatus.WAITING: EXECUTE}.get(result.status, VALIDATE)
-	return {**result.as_dict(), STEP: phase, "tool_results": read_tool_results(result.run)}
+def describe_finished(result: dict) -> dict:
+	"""The result of `run_once` for JSON answers: with the run's phase and its tools' results."""
+	phase = {RunStatus.QUEUED.value: PLAN, RunStatus.WAITING.value: EXECUTE}.get(result["status"], VALIDATE)
+	return {**result, STEP: phase, "tool_results": read_tool_results(result["run"])}

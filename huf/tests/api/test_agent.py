@@ -128,6 +128,17 @@ class TestAgentChat(FrontEndTestCase):
 		second = self.ask("/agent/chat", message="Again?", thread="t1").json
 		self.assertEqual(first["conversation"], second["conversation"])
 
+	def test_a_message_sent_again_with_its_idempotency_key_runs_once(self):
+		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."))
+		repeated = {"message": "How many?", "idempotency_key": frappe.generate_hash(length=32)}
+		first, again = (self.ask("/agent/chat", **repeated) for _attempt in range(2))
+		self.assertEqual((again.status_code, again.json), (200, {**again.json, **first.json}))
+		body = self.ask("/agent/stream", **repeated).get_data(as_text=True)
+		self.assertIn(f'event: run_finished\ndata: {{"run": "{first.json["run"]}"', body)
+		self.assertNotIn("run_queued", body)
+		refused = self.ask("/agent/chat", message="How many?", idempotency_key="short")
+		self.assertEqual((refused.status_code, refused.json["code"]), (409, "CANNOT_RUN"))
+
 	def test_stream_sends_the_events_of_the_run(self):
 		self.server.script(text("Hello."))
 		body = self.ask("/agent/stream", message="Hi").get_data(as_text=True)

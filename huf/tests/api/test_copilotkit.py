@@ -62,6 +62,22 @@ class TestAction(FrontEndTestCase):
 		self.assertEqual((row.model, row.run_as), ("Direct", self.user))
 		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": row.name, "status": "Success"}), 1)
 
+	def test_an_action_sent_again_with_its_idempotency_key_runs_once(self):
+		self.server.script(text("Hello."))
+		for action in ({"action": "chat", "message": "Hi"}, {"action": self.tool, "arguments": {"limit": 1}}):
+			repeated = {**action, "idempotency_key": frappe.generate_hash(length=32)}
+			first, again = (self.ask("/copilotkit/action", **repeated) for _attempt in range(2))
+			self.assertEqual((again.status_code, again.json), (200, {**again.json, **first.json}))
+
+	def test_a_waiting_action_sent_again_returns_its_draft(self):
+		tool = make_tool("Create Document", reference_doctype="Note", requires_approval=1)
+		self.agent = make_agent(make_model(self.server), (tool,))
+		key = frappe.generate_hash(length=32)
+		action = {"action": tool, "arguments": {"title": "Tea", "content": "x"}, "idempotency_key": key}
+		first, again = (self.ask("/copilotkit/action", **action) for _attempt in range(2))
+		self.assertEqual((again.status_code, again.json), (202, first.json))
+		self.assertTrue(again.json["draft"]["digest"])
+
 	def test_failing_tool_or_tool_of_another_agent_returns_an_error(self):
 		answer = self.ask("/copilotkit/action", action=self.tool, arguments={"limit": "many"}).json
 		self.assertFalse(answer["success"])
@@ -190,6 +206,16 @@ class TestStream(FrontEndTestCase):
 		self.assertEqual(self.stream(sent).status_code, 400)
 		events = read_events(self.stream(sent, ("user", "Hi")))
 		self.assertEqual(events[-1]["type"], "RUN_FINISHED")
+
+	def test_a_message_sent_again_with_its_idempotency_key_runs_once_and_keeps_one_image(self):
+		self.server.script(text("A dot."))
+		source = {"type": "data", "value": PICTURE.partition(",")[2], "mimeType": "image/gif"}
+		message, files = ("user", [{"type": "image", "source": source}]), frappe.db.count("File")
+		props = {"idempotency_key": frappe.generate_hash(length=32)}
+		first, again = (read_events(self.stream(message, forwardedProps=props)) for _attempt in range(2))
+		runs = [events[1]["snapshot"]["huf"]["run"] for events in (first, again)]
+		self.assertEqual((runs[0], again[-1]["type"]), (runs[1], "RUN_FINISHED"))
+		self.assertEqual(frappe.db.count("File"), files + 1)
 
 	def test_an_image_reaches_the_model(self):
 		self.agent = make_agent(make_model(self.server, vision="Yes"))
