@@ -38,15 +38,16 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, delete_refused_images, find_thread, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.event_loops import PropagatedContext
 from huf.ai.core.events import RunEvent
-from huf.ai.core.stored_text import MAX_ID_CHARS
+from huf.ai.core.stored_text import MAX_ID_CHARS, digest
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run, enqueue_run
+from huf.ai.runs.repetition import find_sent_run
 from huf.ai.runs.routing import route_request
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import drafts
@@ -98,36 +99,50 @@ class Handler(RequestHandler):
 	async def answer_message(self, params: SendMessageRequest) -> RunState:
 		if params.message.task_id:
 			return await continue_run(self.answer_task(params.message))
-		request = self.build_request(params.message)
-		if params.configuration.return_immediately:
-			return read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name)
-		run = open_run(route_request(request))
-		if run.manager.mode is Mode.BACKGROUND:
-			return await continue_run(run.name)
-		await end_run(run)
-		return read_state(run.name)
+		is_immediate = params.configuration.return_immediately
+		run, opened = self.begin_task(params.message, is_immediate)
+		if opened:
+			await end_run(opened)
+		return read_state(run) if opened or is_immediate else await continue_run(run)
+
+	def begin_task(self, message: Message, is_immediate: bool = False) -> tuple[str, OpenRun | None]:
+		"""The run of a message, also as an open run if it begins here. A message that is sent again has the
+		run of its first time.
+		"""
+		key = digest(self.agent, message.SerializeToString(deterministic=True).hex())
+		if sent := find_sent_run(key):
+			return sent.name, None
+		request = replace(self.build_request(message), idempotency_key=key)
+		try:
+			if is_immediate:
+				return enqueue_run(replace(request, mode=Mode.BACKGROUND)).name, None
+			run = open_run(route_request(request))
+		except RunAlreadyOpened:
+			# The first one came a moment ago.
+			frappe.db.rollback()
+			delete_refused_images()
+			return self.begin_task(message, is_immediate)
+		return run.name, None if run.manager.mode is Mode.BACKGROUND else run
 
 	@validate_request_params
 	async def on_message_send_stream(self, params: SendMessageRequest, context: Any) -> Any:
 		try:
 			validate_history_length(params.configuration)
 			if params.message.task_id:
-				run, events = self.answer_task(params.message), None
+				run, opened = self.answer_task(params.message), None
 			else:
-				opened = open_run(route_request(self.build_request(params.message)))
-				run = opened.name
-				events = None if opened.manager.mode is Mode.BACKGROUND else self.execute(opened)
+				run, opened = self.begin_task(params.message)
 			state = read_state(run)
 			encoder = EventEncoder(state)
 			# The response begins here, before any tool uses the database connection.
 			yield apply_history_length(encode_task(state), params.configuration)
-			if events is None:
-				state = await self.carried.run(continue_run(run))
-			else:
-				async for event in events:
+			if opened:
+				async for event in self.execute(opened):
 					for update in encoder.encode(event):
 						yield update
 				state = read_state(run)
+			else:
+				state = await self.carried.run(continue_run(run))
 			for update in encoder.encode_end(state):
 				yield update
 		except Exception as error:  # the boundary around a request
