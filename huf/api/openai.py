@@ -19,9 +19,11 @@ from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
+from huf.ai.storage.jobs import enqueue_job
 from huf.api.addresses import read_subpath
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai import (
+	ENDS,
 	NOT_ENDED,
 	encode_chunks,
 	encode_completion,
@@ -87,7 +89,7 @@ def chat_completions(
 		agent, events = request.agent, follow_request(request) if is_stream else None
 	if events and is_stream:
 		usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
-		return stream_data(encode_chunks(events, agent, usage))
+		return stream_data(encode_chunks(cancel_unread(events), agent, usage))
 	ended = read_end(events) if events else wait_for_end(request)
 	if ended is None:
 		return openai_error(AFTER_RUN, NOT_ENDED, "not_ended")
@@ -95,6 +97,23 @@ def chat_completions(
 		status, code = failure_status(ended["stop_reason"])
 		return openai_error(status, error, code)
 	return json_response(encode_completion(ended, agent))
+
+
+def cancel_unread(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None]:
+	"""The events of a run, which is cancelled if its reader leaves before the end: no OpenAI client could
+	rejoin it. One who leaves before the first event may send the request again.
+	"""
+	run = ""
+	try:
+		for event in events:
+			yield event
+			if event:
+				run = "" if event.kind in ENDS else event.run
+	except GeneratorExit:
+		if run:
+			# In a job, because here the run may be in a transaction.
+			enqueue_job("huf.ai.chat.approvals.cancel_run", run=run)
+		raise
 
 
 def wait_for_end(request: AgentRequest) -> dict | None:

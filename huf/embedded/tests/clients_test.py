@@ -85,6 +85,14 @@ class TestOpenAI(ClientTestCase):
 		self.assertLessEqual({"Reader", "Writer"}, {each.id for each in self.client.models.list()})
 		self.assertEqual(self.client.models.retrieve("Reader").owned_by, "huf")
 
+	def test_closing_a_stream_cancels_its_run(self):
+		self.model.script(text(ANSWER, pace=0.1))
+		stream = self.create_completion(stream=True)
+		run = next(stream).id.removeprefix("chatcmpl-")
+		stream.close()
+		address = f"/api/method/huf.api.chat.rejoin?run={run}"
+		self.assertIn(b'"status": "Cancelled"', self.server.call(address, cookie=self.cookie).read())
+
 	def test_completion_after_a_tool_call_returns_answer_and_summed_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
 		answer = self.create_completion()
