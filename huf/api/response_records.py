@@ -11,6 +11,7 @@ from huf.ai.chat import approvals
 from huf.ai.core.stored_text import shorten_id
 from huf.ai.core.times import to_utc
 from huf.ai.queries.event_stream import replay_events
+from huf.ai.storage.shared_values import share_value
 from huf.api.addresses import read_subpath
 from huf.api.wire.json_body import BadRequest, json_response, read_flag, read_string
 from huf.api.wire.openai_requests import (
@@ -27,6 +28,8 @@ from huf.api.wire.responses import STATUSES, ResponseBuilder
 RESPONSES, CONVERSATIONS = "/v1/responses/", "/v1/conversations/"
 OPEN = ("queued", "in_progress")
 DEFAULT_ITEMS, MAX_ITEMS = 20, 100
+NEW_CONVERSATION_S = 24 * 3600
+"""How long a conversation without a response is known."""
 ORDERS = {"asc": ">=", "desc": "<="}
 NOT_CHANGED = (
 	"Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
@@ -96,8 +99,9 @@ def read_path(prefix: str) -> tuple[str, str]:
 
 
 def delete_stored(doc: Any, name: str, kind: str) -> Response:
-	doc.delete()
-	frappe.db.commit()
+	if doc:
+		doc.delete()
+		frappe.db.commit()
 	return json_response({"id": name, "object": f"{kind}.deleted", "deleted": True})
 
 
@@ -107,13 +111,15 @@ def delete_stored(doc: Any, name: str, kind: str) -> Response:
 @frappe.whitelist(methods=["POST"])
 @refusing_as_openai
 def create_conversation(metadata=None, items=None, **others):
-	"""Return a new conversation ID; the conversation is created with its first response. Also at
+	"""Return a new conversation; it is stored with its first response, and cached until then. Also at
 	/v1/conversations.
 	"""
 	if items:
 		raise BadRequest("A conversation begins with its first response. Leave items out.")
 	name = f"{CONVERSATION}{frappe.generate_hash(length=24)}"
-	return json_response(encode_conversation(name, time.time(), read_metadata(metadata)))
+	created = encode_conversation(name, time.time(), read_metadata(metadata))
+	share_value(new_conversation_key(name), created, NEW_CONVERSATION_S)
+	return json_response(created)
 
 
 @frappe.whitelist(methods=["GET", "POST", "DELETE"])
@@ -123,23 +129,33 @@ def conversation(**others):
 	method, (name, action) = frappe.local.request.method, read_path(CONVERSATIONS)
 	if method == "POST":
 		raise BadRequest(NOT_CHANGED)
-	doc = find_conversation(name)
+	doc, key = find_conversation(name), new_conversation_key(name)
+	created = frappe.cache.get_value(key, expires=True)
+	if not (doc or created):
+		raise NotFound(f"There is no conversation {name!r}.")
 	if method == "DELETE" and not action:
+		share_value(key, None, 1)
 		return delete_stored(doc, name, "conversation")
 	if action == "items":
-		return json_response(encode_list(*list_conversation_items(doc.name, **read_list_options(others))))
+		options = read_list_options(others)
+		items, has_more = list_conversation_items(doc.name, **options) if doc else ([], False)
+		return json_response(encode_list(items, has_more))
 	if action:
 		raise NotFound("Unknown address.")
-	return json_response(encode_conversation(name, to_utc(doc.creation).timestamp(), {}))
+	if doc:
+		created = encode_conversation(name, to_utc(doc.creation).timestamp(), {})
+	return json_response(created)
+
+
+def new_conversation_key(name: str) -> str:
+	return f"huf_conversation:{frappe.session.user}:{name}"
 
 
 def find_conversation(name: str) -> Any:
-	"""The user's conversation with that ID; the newest if several agents use it. Raises NotFound."""
+	"""The user's stored conversation with that ID, or None; the newest if several agents use it."""
 	filters = {"channel": CHANNEL, "external_id": shorten_id(name), "owner": frappe.session.user}
 	found = frappe.get_list("Agent Conversation", filters=filters, pluck="name", order_by="creation desc")
-	if not found:
-		raise NotFound(f"There is no conversation {name!r} with a response.")
-	return frappe.get_doc("Agent Conversation", found[0])
+	return frappe.get_doc("Agent Conversation", found[0]) if found else None
 
 
 def read_list_options(given: dict) -> dict:

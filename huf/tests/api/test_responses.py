@@ -106,6 +106,28 @@ class TestResponses(OpenAITestCase):
 		self.create(self.other, conversation=name)
 		self.assertNotIn("Hello.", json.dumps(self.server.requests[-1]["messages"]))
 
+	def test_a_new_conversation_is_found_empty_and_deleted_before_its_first_response(self):
+		created = send(
+			"/v1/conversations", method="POST", json={"metadata": {"a": "b"}}, headers=self.headers
+		)
+		address = f"/v1/conversations/{created.json['id']}"
+		self.assertEqual(send(address, headers=self.headers).json, created.json)
+		self.assertEqual(send(f"{address}/items", headers=self.headers).json["data"], [])
+		for method in ("GET", "DELETE"):
+			self.assertEqual(send(address, method=method, headers=self.other).status_code, 404)
+		self.assertTrue(send(address, method="DELETE", headers=self.headers).json["deleted"])
+		self.assertEqual(send(address, headers=self.headers).status_code, 404)
+
+	def test_a_conversation_with_a_response_is_deleted_for_good(self):
+		self.server.script(text("Hello."))
+		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
+		self.create(conversation=name)
+		address = f"/v1/conversations/{name}"
+		self.assertEqual(len(send(f"{address}/items", headers=self.headers).json["data"]), 2)
+		deleted = send(address, method="DELETE", headers=self.headers)
+		self.assertEqual((deleted.status_code, deleted.json["deleted"]), (200, True))
+		self.assertEqual(send(address, headers=self.headers).status_code, 404)
+
 	def test_approvals_by_other_users_or_with_a_stale_digest_are_refused(self):
 		self.server.script(self.change("new"))
 		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
