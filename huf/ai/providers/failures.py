@@ -25,16 +25,16 @@ CONNECT_ERRORS = {
 	"ConnectionRefusedError",
 }
 """Those of aiohttp, httpx and sockets before the request is sent."""
-MOVED = "The address of the provider leads to another one. Correct the Address of {provider} under Models."
+MOVED = "The address of the provider leads to another one. Correct the Address of {provider}."
 ADVICE = {
 	**dict.fromkeys((301, 302, 303, 307, 308), MOVED),
 	400: "The provider did not accept the request. Check the agent's settings and tools.",
-	401: "The provider refused the API key. Check the API Key of {provider} under Models.",
+	401: "The provider refused the API key. Check the API Key of {provider}.",
 	402: "The account with the provider has too little credit. Check your plan with the provider.",
-	403: "The provider refused the API key. Check the API Key of {provider} under Models.",
+	403: "The provider refused the API key. Check the API Key of {provider}.",
 	404: (
-		"The provider does not know this model. Check the Model Name in AI Model and, for a server of your "
-		"own, the Address of {provider} under Models: most end in /v1."
+		"The provider does not know this model. Check the name of the model and, for a server of your own, "
+		"the Address of {provider}: most end in /v1."
 	),
 	408: "The model sent nothing for too long. Try again, or raise Model Timeout in Huf Settings.",
 	422: "The provider did not accept the request. Check the agent's settings and tools.",
@@ -43,16 +43,13 @@ ADVICE = {
 TOO_LONG = (
 	"The conversation is too long for this model. Start a new one, or choose a model with a larger window."
 )
-UNREACHABLE = (
-	"The provider could not be reached. Check the Address of {provider} under Models, and the network."
-)
+UNREACHABLE = "The provider could not be reached. Check the Address of {provider}, and the network."
 REFUSED = (
-	"Nothing listens at the address of the provider. Start its server, or correct the Address of {provider} "
-	"under Models."
+	"Nothing listens at the address of the provider. Start its server, or correct the Address of {provider}."
 )
 UNKNOWN_HOST = (
-	"The host name in the address of the provider is unknown. Correct the Address of {provider} under "
-	"Models, or check the network."
+	"The host name in the address of the provider is unknown. Correct the Address of {provider}, or check "
+	"the network."
 )
 BROKEN_OFF = "The connection broke off in the middle of the answer. Try again."
 FAULT = "The provider failed. Try again later."
@@ -76,16 +73,18 @@ def model_error(
 	secret: str | None,
 	has_begun: bool = False,
 	is_partly_displayed: bool = False,
+	is_unsaved: bool = False,
 ) -> ModelError:
 	"""The ModelError for an exception of a provider's client.
 
 	`has_begun`: part of the answer has come. `is_partly_displayed`: a reader has seen part of it, so the call
-	must not be retried.
+	must not be retried. `is_unsaved`: the reader has the provider's form open.
 	"""
 	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = read_reason(error, secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
-	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
+	place = provider if is_unsaved else _("{0} under Models").format(provider)
+	message = add_details(f"{provider} / {model}: {advise(error, status, place)}", reason)
 	is_free = could_not_connect(error) or (is_refused_request(status) and not has_begun)
 	return ModelError(
 		message,
@@ -133,14 +132,14 @@ def invalid_answer_error(
 	)
 
 
-def advise(error: Exception, status: int | None, provider: str) -> str:
-	"""What happened and what the operator can do about it."""
+def advise(error: Exception, status: int | None, place: str) -> str:
+	"""What happened and what the operator can do about it; `place`: where the provider is set up."""
 	if is_too_long(error):
 		return _(TOO_LONG)
 	was_answered = any(each in str(error) for each in UNREADABLE)
 	if is_connection_error(error) and status in (None, 500) and not was_answered:
-		return _(describe_connection_error(error)).format(provider=provider)
-	return _(ADVICE.get(status or 0, FAULT)).format(provider=provider)
+		return _(describe_connection_error(error)).format(provider=place)
+	return _(ADVICE.get(status or 0, FAULT)).format(provider=place)
 
 
 def describe_connection_error(error: Exception) -> str:

@@ -102,6 +102,7 @@ class TestModelsPage(PageTestCase):
 			page.get_by_test_id("field-api_key").fill("sk-wrong")
 			page.get_by_test_id("connect").click()
 			page.get_by_text("refused the API key").wait_for()
+			self.assertNotIn("under Models", page.get_by_test_id("error").inner_text())
 			page.get_by_test_id("field-api_key").fill(KEY)
 			page.get_by_test_id("connect").click()
 			page.get_by_test_id("check-ok").wait_for()

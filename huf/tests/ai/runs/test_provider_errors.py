@@ -18,12 +18,12 @@ class TestProviderErrors(SiteTestCase):
 	def test_each_provider_error_fails_the_run_with_advice(self):
 		refused = error(401, f"Incorrect API key provided: {SECRET}")
 		for answers, advice in (
-			([refused], "Check the API Key"),
+			([refused], "under Models"),
 			([error(402)], "too little credit"),
 			([error(301, body="<html>Moved</html>")], "leads to another one"),
 			([error(429)] * 3, "rate limit"),
 			([error(500)] * 3, "The provider failed"),
-			([error(404)], "Model Name"),
+			([error(404)], "name of the model"),
 			([garbage()] * 3, ""),
 		):
 			with self.subTest(advice):
