@@ -116,6 +116,17 @@ class TestRecordsPage(PageTestCase):
 		now = self.get_stored(order)
 		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
 
+	def test_unsaved_edit_of_a_record_that_is_deleted_elsewhere_can_still_be_read(self):
+		order = self.make("Order", customer="Administrator")["name"]
+		with self.open_page(f"/huf/records/Order/{order}") as page:
+			page.get_by_test_id("field-kind").select_option("Web")
+			self.call(f"/api/resource/Order/{order}", method="DELETE")
+			page.reload()
+			page.get_by_test_id("kept-input").get_by_text("Kind: Web").wait_for()
+			page.goto("/huf/records/Order/another")
+			page.get_by_test_id("retry").wait_for()
+			self.assertEqual(page.get_by_test_id("kept-input").count(), 0)
+
 	def test_restored_edit_neither_reverts_a_change_made_before_the_reload_nor_conflicts_once_discarded(self):
 		order = self.make("Order", customer="Administrator")["name"]
 		with self.open_page(f"/huf/records/Order/{order}") as page:

@@ -57,6 +57,11 @@ export const blankForm = (doctype: string) => ({
 type Form = ReturnType<typeof blankForm>;
 export type Editor = ReturnType<typeof useForm>;
 
+const draftOf = (doctype: string, name: string | null) => `draft:${doctype}:${name || ""}`;
+
+/** The unsaved values of a record that this browser has kept. */
+export const keptInput = (doctype: string, name: string): Values => parseJson(recall(draftOf(doctype, name)))?.values || {};
+
 /** `form`: reactive, made by `blankForm`. */
 export function useForm(form: Form, kind: FormKind) {
 	const isDirty = computed(() => Object.keys(kind.toBody(form.values, form.saved)).length > 0);
@@ -70,7 +75,7 @@ export function useForm(form: Form, kind: FormKind) {
 			...unreadable.value.map(withText(t("edit.wrong.number"))),
 		]);
 	});
-	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
+	const draftName = () => draftOf(form.doctype, form.name);
 	/** The record that the page wants to show, which may be loading still; null once the page is gone. */
 	let wanted: string | null = null;
 	let savedTimer: ReturnType<typeof setTimeout>;
