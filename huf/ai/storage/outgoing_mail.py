@@ -139,12 +139,17 @@ def find_replaced_account(mailbox, is_changed: bool) -> str | None:
 	"""The Email Account of the site whose mail a mailbox's own server would send: another one of its address
 	or, if `is_changed`, its own one that is the site's default, or was before it was disabled.
 	"""
-	own = f"Huf {mailbox.name}"
-	others = {"enable_outgoing": 1, "email_id": mailbox.email, "name": ["!=", own]}
-	found = frappe.db.get_value("Email Account", others)
+	found = find_other_account(mailbox, enable_outgoing=1)
 	if not found and is_changed:
-		found = frappe.db.get_value("Email Account", {"name": own, "default_outgoing": 1})
+		own = {"name": f"Huf {mailbox.name}", "default_outgoing": 1}
+		found = frappe.db.get_value("Email Account", own)
 	return found
+
+
+def find_other_account(mailbox, **filters) -> str | None:
+	"""An Email Account with the address of a mailbox, other than the one that Huf has made for it."""
+	others = {"email_id": mailbox.email, "name": ["!=", f"Huf {mailbox.name}"]}
+	return frappe.db.get_value("Email Account", {**others, **filters})
 
 
 def disable_email_account(mailbox: str) -> None:

@@ -8,7 +8,12 @@ from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.mail import oauth, store
-from huf.ai.storage.outgoing_mail import disable_email_account, find_replaced_account, save_email_account
+from huf.ai.storage.outgoing_mail import (
+	disable_email_account,
+	find_other_account,
+	find_replaced_account,
+	save_email_account,
+)
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
 SIGN_IN_FIELDS = (
@@ -31,6 +36,7 @@ class AgentMailbox(Document):
 		check_field_values(self)
 		self.check_address()
 		self.check_run_as()
+		self.check_receiving()
 		self.check_sending()
 		require_secret_again(self, "imap_host", "imap_password")
 		require_secret_again(self, "smtp_host", "smtp_password")
@@ -91,6 +97,17 @@ class AgentMailbox(Document):
 				_("Only a System Manager may choose another user. Choose yourself."),
 				frappe.PermissionError,
 			)
+
+	def check_receiving(self):
+		"""Only a System Manager has agents read the mail of an Email Account: it may be somebody else's."""
+		is_changed = self.has_value_changed("email") or self.has_value_changed("imap_host")
+		if self.imap_host or not is_changed or "System Manager" in frappe.get_roles():
+			return
+		if account := find_other_account(self):
+			text = _(
+				"{0} is the address of the Email Account {1}. Only a System Manager can make it a mailbox."
+			)
+			frappe.throw(text.format(self.email, account), frappe.PermissionError)
 
 	def check_sending(self):
 		"""Only a System Manager chooses the server for what the site itself sends, such as links to set

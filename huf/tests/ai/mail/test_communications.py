@@ -7,11 +7,12 @@ from email.message import EmailMessage
 
 import frappe
 
+from huf.ai.core.session import acting_as
 from huf.ai.mail import store, threads
 from huf.ai.mail.communications import message_from_communication
 from huf.ai.mail.intake import IncomingMail, ingest
-from huf.tests.factories import make, unique
-from huf.tests.mail import MailTestCase, row
+from huf.tests.factories import make, make_user, unique
+from huf.tests.mail import MailTestCase, make_mailbox, row
 
 
 class TestDates(MailTestCase):
@@ -36,6 +37,27 @@ class TestDates(MailTestCase):
 			message_from_communication(doc), in_reply_to=row(answers).message_id if answers else ""
 		)
 		return ingest(store.read_mailbox(self.mailbox), IncomingMail(message, by_person=by_person))[0]
+
+
+class TestAccounts(MailTestCase):
+	def test_only_a_system_manager_makes_an_email_account_a_mailbox(self):
+		director = f"{frappe.generate_hash(length=10)}@office.example"
+		account = make("Email Account", email_account_name=unique("Director"), email_id=director).name
+		manager = make_user("Huf Manager")
+		with acting_as(manager):
+			own = frappe.get_doc("Agent Mailbox", make_mailbox(manager)[0])
+			with self.assertRaisesRegex(frappe.PermissionError, account):
+				own.update({"email": director}).save()
+			own.reload()
+			own.update({"email": director, "imap_host": "127.0.0.1"}).save()
+			with self.assertRaisesRegex(frappe.PermissionError, account):
+				own.update({"imap_host": None}).save()
+		own.reload()
+		own.update({"imap_host": None}).save()
+		with acting_as(manager):
+			own.reload()
+			own.update({"sender_name": "The director's office"}).save()
+		frappe.db.rollback()
 
 
 class TestCommunications(MailTestCase):
