@@ -14,6 +14,7 @@ from dataclasses import replace
 import frappe
 
 from huf.ai.chat.external import follow_queued, follow_request
+from huf.ai.core.errors import RunLost
 from huf.ai.core.events import RunEvent
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest, RunStatus
@@ -118,7 +119,10 @@ def cancel_unread(events: Iterator[RunEvent | None]) -> Iterator[RunEvent | None
 
 def wait_for_end(request: AgentRequest) -> dict | None:
 	"""The fields as from `read_end`. Nobody reads along, so the model's answers are requested whole."""
-	result = run_agent(request)
+	try:
+		result = run_agent(request)
+	except RunLost as lost:
+		return read_end(follow_queued(lost.run))
 	is_behind = result.status is RunStatus.QUEUED and not result.error
 	return read_end(follow_queued(result.run)) if is_behind else read_run_result(result)
 

@@ -19,6 +19,14 @@ class ConversationBusy(UsageError):
 	"""Another run of the conversation has not ended: a new one has to wait in line."""
 
 
+class RunLost(UsageError):
+	"""The caller's run was deleted, or another worker goes on with it."""
+
+	def __init__(self, run: str):
+		super().__init__(f"The run {run} was deleted, or another worker goes on with it. Open it to see.")
+		self.run = run
+
+
 class ToolError(Exception):
 	"""For the model: becomes the tool result of the call that failed."""
 

@@ -7,19 +7,27 @@ from collections.abc import Generator, Iterable
 
 import frappe
 
-from huf.ai.core.errors import ConversationBusy, LeaseLost, RunAlreadyOpened, TooManyRuns, UsageError
+from huf.ai.core.errors import (
+	ConversationBusy,
+	LeaseLost,
+	RunAlreadyOpened,
+	RunLost,
+	TooManyRuns,
+	UsageError,
+)
 from huf.ai.core.event_loops import iterate, run_coroutine
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.request_values import read_json
 from huf.ai.core.route_choice import RouteChoice
 from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
+from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import describe_runs
 from huf.ai.runs import admission
 from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open, refuse_run
 from huf.ai.runs.queue import end_run, enqueue_run, enqueue_work, queue_behind, take_over
-from huf.ai.runs.repetition import read_idempotency_key, wait_for_sent_run
+from huf.ai.runs.repetition import read_idempotency_key, wait_for_run, wait_for_sent_run
 from huf.ai.runs.routing import HeldChat, may_escalate, route_request
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.storage.leases import release_leases
@@ -83,6 +91,8 @@ def run_once(request: AgentRequest) -> dict:
 		# The first one began a moment ago.
 		frappe.db.rollback()
 		return run_once(request)
+	except RunLost as lost:
+		return wait_for_run(lost.run)
 
 
 def parse_names(given: list[str] | str | None) -> tuple[str, ...]:
@@ -145,16 +155,12 @@ def end_or_describe(run: OpenRun, begins: bool, listeners: Iterable[Listener]) -
 
 
 async def end_here(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
-	"""Execute an open run to its end, for a caller that waits for it. Raises UsageError if another worker has
-	taken it over, or it was deleted.
-	"""
+	"""Execute an open run to its end, for a caller that waits for it. Raises RunLost."""
 	try:
 		return await end_run(run, listeners)
 	except LeaseLost:
 		frappe.db.rollback()
-		raise UsageError(
-			f"The run {run.name} was deleted, or another worker goes on with it. Open it to see."
-		) from None
+		raise RunLost(run.name) from None
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -240,4 +246,10 @@ def stream_open_run(run: OpenRun, first: Iterable[RunEvent] = ()) -> Generator[R
 		release_leases([run.lease])
 		enqueue_work(run.name)
 		raise
-	yield from iterate(lambda put: end_here(run, [put]))
+	number = 0
+	try:
+		for event in iterate(lambda put: end_here(run, [put])):
+			number = event.number if event and event.number else number
+			yield event
+	except RunLost:
+		yield from follow_run_events(run.name, number)

@@ -1,7 +1,7 @@
 """Requests that their sender repeats with the same idempotency key, because it has lost the answer."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import frappe
 
@@ -44,13 +44,20 @@ def wait_for_sent_run(idempotency_key: str) -> dict | None:
 	waits or is queued; None if there was no such request.
 	"""
 	run = find_sent_run(idempotency_key)
-	if not run:
-		return None
-	*_earlier, last = filter(None, follow_sent_run(run))
-	status = last.data.get("status", run.status)
-	result = {**last.data, "run": run.name, "status": status, "success": status == RunStatus.SUCCESS.value}
+	return read_last_result(follow_sent_run(run)) if run else None
+
+
+def wait_for_run(run: str) -> dict:
+	"""What `run_agent_sync` returns for a run that another worker has, once it has ended or waits."""
+	return read_last_result(follow_run_events(run))
+
+
+def read_last_result(events: Iterable[RunEvent | None]) -> dict:
+	*_earlier, last = filter(None, events)
+	status = last.data.get("status", RunStatus.QUEUED.value)
+	result = {**last.data, "run": last.run, "status": status, "success": status == RunStatus.SUCCESS.value}
 	if status == RunStatus.WAITING.value:
 		# The event only names them.
-		drafts = [describe_draft(each) for each in read_pending_drafts(run.name)]
+		drafts = [describe_draft(each) for each in read_pending_drafts(last.run)]
 		result |= {"draft": next(iter(drafts), None), "drafts": drafts}
 	return result

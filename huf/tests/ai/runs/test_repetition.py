@@ -1,15 +1,21 @@
 """A call that is repeated with the same idempotency key runs once, and returns the same."""
 
+from contextvars import copy_context
+from datetime import timedelta
+
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.errors import UsageError
+from huf.ai.core.events import EventKind
 from huf.ai.core.session import acting_as
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync, stream_agent
+from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
-from huf.tests.contract.connections import together
+from huf.tests.contract.connections import elsewhere, together
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -57,6 +63,21 @@ class TestRepetition(SiteTestCase):
 			frappe.get_all("Agent Run", {"request_key": self.key}, pluck="name", order_by="name"),
 		)
 
+	def test_a_caller_whose_worker_loses_the_run_gets_the_answer_of_the_next_worker(self):
+		def lose_run(_body):
+			context.copy().run(elsewhere, work_on_newest, agent)
+			return text("Late.")
+
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			frappe.db.commit()
+			context = copy_context()
+			server.script(lose_run, text("Anna."), lose_run, text("Eve."))
+			result = run_agent_sync(agent, "Who?")
+			*_earlier, last = filter(None, stream_agent(AgentRequest(agent, "Who?", "Administrator")))
+		self.assertEqual((result["status"], result["response"]), ("Success", "Anna."))
+		self.assertEqual((last.kind, last.data["response"]), (EventKind.RUN_FINISHED, "Eve."))
+
 	def test_repeated_chat_message_is_sent_once(self):
 		agent = make_agent()
 		first, again = (
@@ -77,6 +98,11 @@ class TestRepetition(SiteTestCase):
 				self.assertRaisesRegex(UsageError, "idempotency_key must be 16 to 64"),
 			):
 				run_agent_sync(make_agent(), "Hi", idempotency_key=key)
+
+
+def work_on_newest(agent: str) -> None:
+	run = frappe.get_all("Agent Run", {"agent": agent}, pluck="name", order_by="creation desc")[0]
+	work_on(run, now_datetime() + timedelta(days=1))
 
 
 def run_as(agent: str, user: str, key: str) -> str:
