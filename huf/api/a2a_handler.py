@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from traceback import format_exc
@@ -38,9 +38,9 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, delete_refused_images, find_thread, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
-from huf.ai.core.errors import RunAlreadyOpened, UsageError
+from huf.ai.core.errors import LeaseLost, RunAlreadyOpened, UsageError
 from huf.ai.core.event_loops import PropagatedContext
-from huf.ai.core.events import RunEvent
+from huf.ai.core.events import Listener, RunEvent
 from huf.ai.core.stored_text import MAX_ID_CHARS, digest
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, DraftStatus, Mode, RunStatus
@@ -102,7 +102,7 @@ class Handler(RequestHandler):
 		is_immediate = params.configuration.return_immediately
 		run, opened = self.begin_task(params.message, is_immediate)
 		if opened:
-			await end_run(opened)
+			await self.end_task(opened)
 		return read_state(run) if opened or is_immediate else await continue_run(run)
 
 	def begin_task(self, message: Message, is_immediate: bool = False) -> tuple[str, OpenRun | None]:
@@ -148,10 +148,17 @@ class Handler(RequestHandler):
 		except Exception as error:  # the boundary around a request
 			raise to_protocol_error(error) from None
 
+	async def end_task(self, run: OpenRun, listeners: Iterable[Listener] = ()) -> None:
+		"""Execute an open run to its end. Waits for the worker that goes on with it if this one loses it."""
+		try:
+			await end_run(run, listeners)
+		except LeaseLost:
+			await continue_run(run.name)
+
 	async def execute(self, run: OpenRun) -> AsyncIterator[RunEvent]:
 		"""Execute an open run and yield its events as they come."""
 		events: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-		work = asyncio.ensure_future(self.carried.run(end_run(run, [events.put_nowait])))
+		work = asyncio.ensure_future(self.carried.run(self.end_task(run, [events.put_nowait])))
 		work.add_done_callback(lambda _: events.put_nowait(None))
 		while event := await events.get():
 			yield event

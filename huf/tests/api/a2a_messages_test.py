@@ -2,12 +2,15 @@
 
 import asyncio
 import base64
+from contextvars import copy_context
 
 import frappe
 from a2a.types import Message, Part, Role, SendMessageConfiguration, SendMessageRequest
 
+from huf.tests.ai.runs.test_repetition import work_on_newest
 from huf.tests.api.a2a_test import COMPLETED, IMAGE, A2ATestCase
 from huf.tests.api.test_openai import JPEG
+from huf.tests.contract.connections import elsewhere
 from huf.tests.model_server import slow, text
 
 
@@ -53,6 +56,18 @@ class TestRepetition(A2ATestCase):
 		tasks = self.send_message(times=3)
 		self.assertEqual(tasks, [tasks[0]] * 3)
 		self.assertEqual(frappe.db.count("File"), files + 1)
+
+	def test_a_task_whose_worker_loses_its_run_ends_with_the_answer_of_the_next_worker(self):
+		def lose_run(_body):
+			context.copy().run(elsewhere, work_on_newest, self.agent)
+			return text("Late.")
+
+		context = copy_context()
+		for streaming in (False, True):
+			self.server.script(lose_run, text("Nothing."))
+			last = self.send("Due?", streaming=streaming)[-1]
+			status = last.status_update.status if streaming else last.task.status
+			self.assertEqual(status.state, COMPLETED)
 
 	def test_a_message_with_another_text_is_a_new_one(self):
 		self.server.script(*[text("Nothing.")] * 2)

@@ -1,6 +1,7 @@
 """The MCP endpoint over HTTP: sign-in, lists, calls as runs, tasks, limits and permissions."""
 
 import json
+from contextvars import copy_context
 from itertools import product
 from unittest.mock import patch
 from urllib.parse import quote
@@ -12,7 +13,9 @@ from huf.ai.core.session import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover_runs
 from huf.ai.storage import leases
+from huf.tests.ai.runs.test_repetition import work_on_newest
 from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.contract.connections import elsewhere
 from huf.tests.doctypes import CUSTOMER, ORDER, make_order
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
@@ -149,6 +152,15 @@ class TestTools(McpTestCase):
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
 		self.assertEqual(second["content"][0]["text"], "Anna, I said.")
 		self.assertIn("Anna.", [each["content"] for each in self.server.requests[-1]["messages"]])
+
+	def test_a_program_whose_run_is_lost_by_its_worker_gets_the_answer_of_the_next_worker(self):
+		def lose_run(_body):
+			context.copy().run(elsewhere, work_on_newest, self.todo_agent)
+			return text("Late.")
+
+		ask, context = next(name for name in self.names() if name.startswith("ask_")), copy_context()
+		self.server.script(lose_run, text("Anna."))
+		self.assertEqual(self.call(ask, {"message": "Who?"})["structuredContent"]["answer"], "Anna.")
 
 	def test_a_conversation_of_another_channel_is_not_continued_as_if_a_person_had_written(self):
 		ask = next(name for name in self.names() if name.startswith("ask_"))

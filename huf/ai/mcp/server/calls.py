@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -20,8 +21,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from huf.ai.chat.approvals import cancel_run
 from huf.ai.chat.run_states import RunState, continue_run, read_state
 from huf.ai.core.arguments import check_arguments, drop_nulls
-from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
-from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.errors import ConversationBusy, RunLost, ToolError, UsageError
+from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp.server import tasks
@@ -73,16 +74,24 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 	await progress.report(f"{tool.name} begins")
 	watching = asyncio.ensure_future(cancel_if_left(ctx, progress))
 	try:
-		result = await run_to_end(request, progress.listeners)
+		run = await run_or_follow(request, progress.listeners)
 	except ConversationBusy:
 		# A client may make several calls at once, but a conversation has one active run.
 		if request.conversation:
 			raise
-		result = await run_to_end(separate(request), progress.listeners)
+		run = await run_or_follow(separate(request), progress.listeners)
 	finally:
 		watching.cancel()
 	await progress.flush()
-	return describe_state(ctx, read_state(result.run))
+	return describe_state(ctx, read_state(run))
+
+
+async def run_or_follow(request: AgentRequest, listeners: Iterable[Listener]) -> str:
+	"""The run of a request, once it has ended or waits: here, or in the worker that goes on with it."""
+	try:
+		return (await run_to_end(request, listeners)).run
+	except RunLost as lost:
+		return (await continue_run(lost.run)).run
 
 
 def separate(request: AgentRequest) -> AgentRequest:
