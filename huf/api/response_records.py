@@ -35,8 +35,9 @@ NOT_CHANGED = (
 	"Only responses add to a conversation: create one with it. Its items and metadata cannot be set."
 )
 NOT_OFFERED = (
-	"Huf does not offer this. At /v1/responses/ID it has GET and DELETE, GET /input_items and POST /cancel."
+	"Huf does not offer this. At /v1/responses/ID: GET, DELETE, GET .../input_items, POST .../cancel."
 )
+NO_ITEM = "Huf does not offer this. At /v1/conversations/ID: GET, DELETE, GET .../items."
 NOT_STREAMED = "A stored response cannot be streamed again. Leave stream out."
 
 
@@ -141,7 +142,7 @@ def conversation(**others):
 		items, has_more = list_conversation_items(doc.name, **options) if doc else ([], False)
 		return json_response(encode_list(items, has_more))
 	if action:
-		raise NotFound("Unknown address.")
+		raise NotFound(NO_ITEM)
 	if doc:
 		created = encode_conversation(name, to_utc(doc.creation).timestamp(), {})
 	return json_response(created)

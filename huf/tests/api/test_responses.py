@@ -124,6 +124,7 @@ class TestResponses(OpenAITestCase):
 		self.create(conversation=name)
 		address = f"/v1/conversations/{name}"
 		self.assertEqual(len(send(f"{address}/items", headers=self.headers).json["data"]), 2)
+		self.assertIn("does not offer", send(f"{address}/items/1", headers=self.headers).text)
 		deleted = send(address, method="DELETE", headers=self.headers)
 		self.assertEqual((deleted.status_code, deleted.json["deleted"]), (200, True))
 		self.assertEqual(send(address, headers=self.headers).status_code, 404)
