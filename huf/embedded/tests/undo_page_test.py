@@ -140,8 +140,10 @@ class TestUndoPages(PageTestCase):
 
 	def test_agent_changes_to_a_record_are_undone_on_its_page(self):
 		self.change("new")
-		with self.open_page(f"/huf/records/ToDo/{self.todo}") as page:
+		with self.open_page(f"/huf/records/ToDo/{self.todo}", locale="de-DE") as page:
 			page.get_by_test_id("undo-since-open").click()
+			change = page.get_by_test_id("change").get_by_role("heading")
+			self.assertRegex(change.inner_text(), "^Aufgabe .+ ändern$")
 			self.apply_undo(page)
 		self.assertEqual(self.get_description(), "old")
 
