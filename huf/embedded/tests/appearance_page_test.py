@@ -21,3 +21,10 @@ class TestAppearancePage(PageTestCase):
 			self.make("Agent Mailbox", **box, enabled=0)
 			page.reload()
 			page.get_by_test_id("mailbox-item").get_by_text("ausgeschaltet").wait_for()
+
+	def test_a_model_that_was_never_tested_has_no_result_of_a_test(self):
+		self.make("AI Provider", provide_name="Zeta", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
+		self.make("AI Model", model_name="zeta-1", provider="Zeta")
+		with self.open_page("/huf/models/zeta-1") as page:
+			page.get_by_role("heading", name="Prices").wait_for()
+			self.assertEqual(page.get_by_role("heading", name="Last Test").count(), 0)
