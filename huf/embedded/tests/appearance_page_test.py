@@ -1,11 +1,31 @@
-"""Pages as a person first sees them: lists say that they are empty, records that they are switched off."""
+"""Pages as a person first sees them: nothing is cut off on a phone, sizes agree, and lists say that they are empty."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
 
+PHONE = {"width": 390, "height": 844, "has_touch": True, "locale": "de-DE"}
+IS_CUT_OFF = "element => element.scrollWidth > element.clientWidth"
+EVA = "eva@office.example"
+
 
 @needs_browser
 class TestAppearancePage(PageTestCase):
+	def test_title_of_a_page_is_whole_beside_the_link_back(self):
+		with self.open_page("/huf/import-tools", **PHONE) as page:
+			title = page.get_by_role("heading", name="Werkzeuge importieren")
+			title.wait_for()
+			self.assertFalse(title.evaluate(IS_CUT_OFF))
+
+	def test_button_that_removes_a_tool_is_beside_its_name(self):
+		with self.open_page("/huf/agents/Office%20Assistant", **PHONE) as page:
+			row = page.locator("[data-testid=agent-tool][data-name=create_todo]")
+			name, remove = (
+				row.get_by_role("link").bounding_box(),
+				row.get_by_test_id("remove-tool").bounding_box(),
+			)
+			self.assertLess(remove["y"], name["y"] + name["height"])
+			self.assertGreater(remove["x"], 300)
+
 	def test_a_site_without_people_says_that_nobody_is_invited(self):
 		with self.open_page("/huf/people") as page:
 			page.get_by_text("Nobody has been invited yet.").wait_for()
@@ -28,3 +48,11 @@ class TestAppearancePage(PageTestCase):
 		with self.open_page("/huf/models/zeta-1") as page:
 			page.get_by_role("heading", name="Prices").wait_for()
 			self.assertEqual(page.get_by_role("heading", name="Last Test").count(), 0)
+
+	def test_checkboxes_beside_long_texts_have_the_same_size(self):
+		self.add_user(EVA, "Huf User")
+		with self.open_page(f"/huf/people?person={EVA}", **PHONE) as page:
+			boxes = page.locator("[data-testid=person] input[type=checkbox]")
+			boxes.first.wait_for()
+			sizes = {(box.bounding_box()["width"], box.bounding_box()["height"]) for box in boxes.all()}
+			self.assertEqual(sizes, {(16, 16)})
