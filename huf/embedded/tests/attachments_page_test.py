@@ -169,15 +169,16 @@ class TestAttachmentsPage(PageTestCase):
 			label = page.get_by_test_id("attachment").inner_text()
 			self.assertRegex(label, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
 
-	def test_an_image_is_downscaled_although_the_page_can_load_no_more_of_its_code(self):
-		with self.open_page() as page:
-			page.locator("[data-testid=composer]:enabled").wait_for()
-			page.wait_for_load_state("networkidle")
-			page.route("**/assets/huf/frontend/**", lambda route: route.abort())
+	def test_an_image_that_cannot_be_downscaled_says_so_and_keeps_the_text(self):
+		with self.open_page(locale="de-DE") as page:
+			page.get_by_test_id("composer").fill("Was steht hier?")
+			page.route("**/shrinkPicture-*", lambda route: route.abort())
 			page.get_by_test_id("attach-input").set_input_files(
 				[{"name": "big.png", "mimeType": "image/png", "buffer": make_noise_png(1500, 1000)}]
 			)
-			page.get_by_test_id("attachment").get_by_text("big.jpg").wait_for()
+			page.get_by_role("alert").get_by_text("laden Sie die Seite dann neu").wait_for()
+			self.assertEqual(page.get_by_test_id("attachment").count(), 1)
+			self.assertEqual(page.get_by_test_id("composer").input_value(), "Was steht hier?")
 
 	def test_unsupported_file_shows_an_error_and_blocks_sending(self):
 		with self.open_page() as page:

@@ -5,7 +5,6 @@ import type { Attachment } from "../api/types/conversations.ts";
 import { currentLocale, t } from "../i18n/index.ts";
 import { isImage, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
 import { parseJson } from "../lib/json.ts";
-import { shrinkPicture } from "../lib/shrinkPicture.ts";
 import { boot } from "./session.ts";
 import { recall, remember } from "./storage.ts";
 
@@ -89,6 +88,9 @@ async function attachOne(draft: string, file: File): Promise<void> {
 /** An image that is too large for a model is scaled down here. */
 async function fitted(file: File, kind: string): Promise<File> {
 	if (kind !== "image" || file.size <= limits.max_image_bytes) return file;
+	const { shrinkPicture } = await import("../lib/shrinkPicture.ts").catch(() => {
+		throw new Error(t("error.part"));
+	});
 	return shrinkPicture(file);
 }
 
