@@ -5,6 +5,7 @@ tools.
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from dataclasses import replace
@@ -119,10 +120,13 @@ async def try_connection(target: ServerTarget, address: str) -> str:
 			),
 		) from None
 	except (OSError, asyncio.TimeoutError) as error:
+		# asyncio's own message repeats the address, with the number of the error.
+		number = getattr(error, "errno", None)
+		reason = os.strerror(number) if number else str(error)
 		raise Failure(
 			"network",
 			_("{0} does not accept connections: {1}. Check the port, the firewall and that it runs.").format(
-				parts.netloc, str(error) or _("no answer in {0} seconds").format(TIMEOUT_S)
+				parts.netloc, reason or _("no answer in {0} seconds").format(TIMEOUT_S)
 			),
 		) from None
 	protocol = writer.get_extra_info("ssl_object")

@@ -66,7 +66,11 @@ class TestCheck(ConnectionTestCase):
 			({"disabled": 1}, "address", "Enable it"),
 			({"disabled": 0, "url": "http://no-such-name.invalid/mcp"}, "dns", "Check the URL"),
 			({"url": self.server.url, "allow_private_hosts": 0}, "dns", "tick Allow Private Addresses"),
-			({"allow_private_hosts": 1, "url": "http://127.0.0.1:1/mcp"}, "network", "Check the port"),
+			(
+				{"allow_private_hosts": 1, "url": "http://127.0.0.1:1/mcp"},
+				"network",
+				"refused. Check the port",
+			),
 			({"url": f"https://127.0.0.1:{port}/mcp"}, "network", "certificate"),
 			({"url": f"http://127.0.0.1:{port}/elsewhere"}, "initialize", "end of the URL"),
 		):
