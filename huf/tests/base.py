@@ -12,6 +12,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import frappe
 
+from huf.ai.core.database_connections import let_updates_wait
 from huf.ai.providers.litellm_module import load
 
 
@@ -27,6 +28,7 @@ class SiteTestCase(unittest.TestCase):
 	def setUp(self):
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
+		let_updates_wait()
 		frappe.local.message_log = []
 		allow_many_users()
 

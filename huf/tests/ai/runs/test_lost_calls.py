@@ -21,7 +21,7 @@ from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.lost_calls import claim_lost_call, mark_lost_calls
 from huf.ai.tools.registry import tool
-from huf.tests.base import SiteTestCase, WorkerEnds, enter
+from huf.tests.base import SiteTestCase, WorkerEnds, end_open_runs, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -60,6 +60,7 @@ def lose_run(what: str) -> str:
 class TestLostWorker(SiteTestCase):
 	def setUp(self):
 		super().setUp()
+		end_open_runs()
 		SENT.clear()
 		self.server = enter(self, ModelServer(strict=False))
 		self.tool = make_tool("Custom Function", function_path=f"{HERE}.send", effect="external")
