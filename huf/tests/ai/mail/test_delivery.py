@@ -180,11 +180,12 @@ class TestDelivery(DraftingTestCase):
 		settings = {"smtp_host": "127.0.0.1", "smtp_port": 9, "smtp_security": "None"}
 		manager = make_user("Huf Manager")
 		address = frappe.db.get_value("Email Account", {"default_outgoing": 1}, "email_id")
-		values = {"mailbox_name": unique("Site"), "email": address, "run_as": manager}
+		values = {"mailbox_name": unique("Site"), "email": address, "run_as": manager, **settings}
 		with acting_as(manager):
 			with self.assertRaisesRegex(frappe.PermissionError, "Email Account"):
-				make("Agent Mailbox", **values, **settings)
+				make("Agent Mailbox", **values)
 			own = make_mailbox(manager, **settings)[0]
+		frappe.db.set_value("Email Account", {"default_outgoing": 1}, "default_outgoing", 0)
 		frappe.db.set_value("Email Account", f"Huf {own}", "default_outgoing", 1)
 		with acting_as(manager):
 			doc = frappe.get_doc("Agent Mailbox", own)
@@ -195,7 +196,8 @@ class TestDelivery(DraftingTestCase):
 			doc.update({"smtp_host": None}).save()
 			with self.assertRaisesRegex(frappe.PermissionError, f"Huf {own}"):
 				doc.update({"smtp_host": "localhost"}).save()
-		make("Agent Mailbox", **{**values, "mailbox_name": unique("Site")}, **settings)
+		doc.reload()
+		doc.update({"smtp_host": "localhost"}).save()
 		frappe.db.rollback()
 
 
