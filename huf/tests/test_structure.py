@@ -181,6 +181,9 @@ class TestPackages(unittest.TestCase):
 		core = [path for path in sources() if HUF / "packs" not in path.parents]
 		self.assertEqual([path for path in core if mention.search(path.read_text())], [])
 
+	def test_no_test_file_has_the_name_that_frappes_test_runner_leaves_out(self):
+		self.assertEqual([*(HUF / "tests").rglob("test_runner.py")], [])
+
 
 class TestFrappeNames(unittest.TestCase):
 	def test_frappe_names_txt_lists_exactly_the_used_names(self):

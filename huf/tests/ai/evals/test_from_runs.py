@@ -12,7 +12,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.tools.registry import tool
 from huf.api import eval as api
-from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.ai.evals.test_evaluation import EvalTestCase
 from huf.tests.factories import make, make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 

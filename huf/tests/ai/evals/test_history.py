@@ -14,7 +14,7 @@ from huf.ai.evals import history, pending_changes
 from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, format_result, format_summary
 from huf.api import eval as api
-from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.ai.evals.test_evaluation import EvalTestCase
 from huf.tests.contract.connections import together
 
 

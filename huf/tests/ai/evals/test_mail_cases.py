@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.mail.store import insert_mail
-from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.ai.evals.test_evaluation import EvalTestCase
 from huf.tests.factories import unique
 from huf.tests.mail import make_mailbox
 from huf.tests.packs.samples import what_there_is

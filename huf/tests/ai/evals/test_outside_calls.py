@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.session import acting_as
-from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.ai.evals.test_evaluation import EvalTestCase
 from huf.tests.drafting import Shop
 from huf.tests.factories import make_agent, make_role, make_tool, make_user
 
