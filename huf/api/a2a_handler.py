@@ -106,8 +106,9 @@ class Handler(RequestHandler):
 		return read_state(run) if opened or is_immediate else await continue_run(run)
 
 	def begin_task(self, message: Message, is_immediate: bool = False) -> tuple[str, OpenRun | None]:
-		"""The run of a message, also as an open run if it begins here. A message that is sent again has the
-		run of its first time.
+		"""(name of a message's run, the open run if this request executes it).
+
+		A message that is sent again has the run of the first.
 		"""
 		key = digest(self.agent, message.SerializeToString(deterministic=True).hex())
 		if sent := find_sent_run(key):
@@ -118,7 +119,7 @@ class Handler(RequestHandler):
 				return enqueue_run(replace(request, mode=Mode.BACKGROUND)).name, None
 			run = open_run(route_request(request))
 		except RunAlreadyOpened:
-			# The first one came a moment ago.
+			# The first request came a moment ago.
 			frappe.db.rollback()
 			delete_refused_images()
 			return self.begin_task(message, is_immediate)

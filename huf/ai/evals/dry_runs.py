@@ -34,11 +34,9 @@ from huf.ai.mail import store
 from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import PreparedMail, prepare_mail
-from huf.ai.tools.types import MCP_TOOL
+from huf.ai.tools.types import HTTP_TYPES, MCP_TOOL
 
 MAX_HIDDEN_RECORDS = 10_000
-NETWORK_TYPES = ("GET", "POST", MCP_TOOL)
-"""Types of tools that ask another server, also if their effect is to read."""
 
 
 class CaseDryRuns:
@@ -77,7 +75,7 @@ class CaseDryRuns:
 				return to_text(unwrap_result(self.next_result(tool.name)))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				return self.answer_external(tool, arguments)
-			if tool.types in NETWORK_TYPES:
+			if tool.types in (*HTTP_TYPES, MCP_TOOL):
 				return await self.call_server(tool, arguments)
 			try:
 				return await run_in_thread(lambda: self.call(tool, arguments))

@@ -24,7 +24,7 @@ from huf.ai.packs.merging import (
 	split_document_parts,
 )
 from huf.ai.packs.renaming import FORMAT_FIELD, Names, list_naming_fields, rename_links, reverse_names
-from huf.ai.storage.authors import name_author
+from huf.ai.storage.authors import set_author
 from huf.ai.storage.untrusted_records import mark_record
 from huf.ai.tools.schemas import TABLE_TYPES
 
@@ -231,7 +231,7 @@ def update_entry(
 			with linking_ahead(entry):
 				author = doc.modified_by
 				doc.save(ignore_version=True)  # versions are for changes made by people
-				name_author(doc.doctype, name, (author, doc.modified_by))
+				set_author(doc.doctype, name, (author, doc.modified_by))
 		if entry.untrusted:
 			mark_record(entry.doctype, name, [entry.untrusted], None)
 	stored = read_stored_parts(entry.doctype, name, given, renamed)

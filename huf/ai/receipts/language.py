@@ -169,8 +169,8 @@ CLAUSE_END = re.compile(
 	re.IGNORECASE,
 )
 ABBREVIATION = re.compile(
-	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox|núm"
-	r"|Sr|Sra|např|tzv|cca|č)\."
+	r"\b(?:e\.g|i\.e|vs|etc|ca|approx|incl|No|Dr|Mr|Mrs|Ms|z\.B|d\.h|bzw|inkl|zzgl|Nr|Tsd|Mio|tis|p\.ej|aprox"
+	r"|núm|Sr|Sra|např|tzv|cca|č)\."
 )
 """The period after these ends no sentence."""
 ORDINAL = re.compile(

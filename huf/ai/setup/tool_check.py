@@ -23,11 +23,10 @@ from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.approvals import request_proposal
 from huf.ai.storage.rows import log_unexpected_error
+from huf.ai.tools.types import HTTP_TYPES
 
 if TYPE_CHECKING:
 	from huf.ai.agents.function_tool import EffectTool
-
-SENDABLE = ("GET", "POST")
 
 
 def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
@@ -40,7 +39,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 
 	check_may_act_as(user)
 	row = frappe.get_doc("Agent Tool Function", name)
-	if send and row.types not in SENDABLE:
+	if send and row.types not in HTTP_TYPES:
 		raise UsageError(
 			_("Only GET and POST tools can be sent from here. Give this one to an agent to use it.")
 		)

@@ -42,8 +42,8 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 
 
 def rename_cause(doctype: str, old: str, new: str) -> None:
-	"""Write the new name of a renamed document into the changes that it has caused, once those of itself have
-	it. Does not commit.
+	"""Update the changes that a renamed document has caused. Call it once the document's own changes have the
+	new name. Does not commit.
 	"""
 	of_document = {"reference_doctype": doctype, "reference_name": new}
 	# Only `tool_call` has an index.

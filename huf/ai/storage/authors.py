@@ -1,6 +1,6 @@
-"""Authors of records that act, or are trusted, like the user who saved them last.
+"""Authors of records that act with the rights of the user who saved them last, or are trusted like that user.
 
-A save that only repeats what others have written must not lend them the rights of who makes it.
+A save that only repeats what others have written must not give it the rights of the user who saves.
 """
 
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from huf.permissions import is_manager
 AUTHORED = ("Agent Eval Case", "Agent Memory", "Agent Trigger")
 
 
-def name_author(doctype: str, name: str, authors: Iterable[str]) -> None:
-	"""Make the one of these users who may do least the last editor of such a record. Does not commit."""
+def set_author(doctype: str, name: str, authors: Iterable[str]) -> None:
+	"""Store the one of these users who has the fewest rights as the last editor. Does not commit."""
 	if doctype in AUTHORED:
 		update_cached_row(doctype, name, {"modified_by": min(authors, key=rank_rights)})
 

@@ -42,9 +42,8 @@ from huf.ai.core.types import Effect
 from huf.ai.tools.messages import MAX_RECIPIENTS, find_stranger, list_recipients
 from huf.ai.tools.sensitive_fields import is_protected, is_sensitive_name, list_sensitive_fields
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
-from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
+from huf.ai.tools.types import CODE_TYPES, HTTP_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
 
-HTTP_TYPES = ("GET", "POST")
 DESTRUCTIVE_TYPES = (
 	"Delete Document",
 	"Delete Multiple Documents",

@@ -6,7 +6,7 @@ from huf.ai.core.contacts import list_urls, parse_host
 from huf.ai.core.flow import TYPED
 from huf.ai.tools.extraction import is_closed, parse_schema
 from huf.ai.tools.taint import find_origins
-from huf.ai.tools.types import CODE_TYPES, KNOWLEDGE, MCP_TOOL, RUN_AGENT
+from huf.ai.tools.types import CODE_TYPES, HTTP_TYPES, KNOWLEDGE, MCP_TOOL, RUN_AGENT
 
 MARK = re.compile(r'"untrusted":\s*true')
 """Key of a result that marks outside content."""
@@ -19,7 +19,7 @@ def name_origin(row) -> str | None:
 		return f"tool {row.tool_name}"
 	if row.types == MCP_TOOL:
 		return f"mcp {parse_host(row.base_url or '')}".strip()
-	if row.types in ("GET", "POST"):
+	if row.types in HTTP_TYPES:
 		return f"web {parse_host(row.base_url)}" if row.base_url else "web"
 	return "audio" if row.types == "Speech to Text" else None
 

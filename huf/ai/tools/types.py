@@ -38,6 +38,7 @@ READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
 MCP_TOOL = "MCP Tool"
+HTTP_TYPES = ("GET", "POST")
 SEND_MAIL, NOTIFY = "Send Mail", "Notify"
 REMEMBER, RECALL = "Remember", "Recall"
 MEMORY_TYPES = frozenset([REMEMBER, RECALL])

@@ -14,7 +14,7 @@ from frappe.utils import strip_html
 
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.dry_run.isolation import ADVICE, forget_refusal
-from huf.ai.storage.authors import name_author
+from huf.ai.storage.authors import set_author
 from huf.ai.storage.untrusted_records import reopen_record
 from huf.ai.undo.capture import read_stored_image, to_key
 from huf.ai.undo.images import differing, pick, without_place
@@ -128,7 +128,7 @@ def try_restore(target: Target) -> Restored | Problem:
 			# Who trusted the record has not seen what it contained before.
 			reopen_record(target.doctype, target.name, target.since)
 		restored = restore(target)
-		name_author(target.doctype, restored.name, (*target.authors, author, frappe.session.user))
+		set_author(target.doctype, restored.name, (*target.authors, author, frappe.session.user))
 		return restored
 	except OBSTACLES as error:
 		frappe.db.rollback(save_point=SAVEPOINT)

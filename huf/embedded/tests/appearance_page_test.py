@@ -1,4 +1,4 @@
-"""Pages as a person first sees them: nothing is cut off on a phone, sizes agree, and lists say that they are empty."""
+"""Pages as a person first sees them: nothing is cut off on a phone, sizes agree, empty lists have a text."""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase

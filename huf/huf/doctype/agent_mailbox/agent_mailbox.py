@@ -99,7 +99,7 @@ class AgentMailbox(Document):
 			)
 
 	def check_receiving(self):
-		"""Only a System Manager has agents read the mail of an Email Account: it may be somebody else's."""
+		"""Only a System Manager lets agents read the mail of an Email Account, maybe another person's."""
 		is_changed = self.has_value_changed("email") or self.has_value_changed("imap_host")
 		if self.imap_host or not is_changed or "System Manager" in frappe.get_roles():
 			return
