@@ -3,6 +3,7 @@
 Writes rows only; the caller commits them together with what was restored.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -49,6 +50,7 @@ def insert_undo_run(found: UndoScope, restored: Sequence[Restored]) -> str:
 		{
 			"agent": frappe.db.get_value("Agent Run", found.runs[0], "agent"),
 			"is_undo": 1,
+			"undone_runs": json.dumps(found.runs),
 			"status": RunStatus.SUCCESS.value,
 			"stop_reason": StopReason.FINAL_ANSWER.value,
 			"prompt": clip(frappe._("Undo of {0}").format(", ".join(found.runs))),

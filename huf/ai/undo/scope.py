@@ -116,10 +116,15 @@ def list_remaining_calls(runs: Sequence[str], since: datetime | None) -> tuple[S
 
 
 def list_triggers(runs: Sequence[str]) -> list[str]:
-	"""The triggers that started these runs, or the runs that these have undone."""
-	undone = [row.run for row in list_agent_changes({"undone_by": ["in", runs]}, ["run"])]
-	started = {"name": ["in", [*runs, *undone]], "trigger": ["is", "set"]}
-	return frappe.get_all("Agent Run", started, pluck="trigger", order_by="creation asc")
+	"""The triggers that started these runs, or the runs that these undo, through all undos of undos."""
+	triggers, level = [], list(runs)
+	while level:
+		found = frappe.get_all(
+			"Agent Run", {"name": ["in", level]}, ["trigger", "undone_runs"], order_by="creation asc"
+		)
+		triggers += [run.trigger for run in found if run.trigger]
+		level = [name for run in found for name in frappe.parse_json(run.undone_runs or "[]")]
+	return triggers
 
 
 def list_calling_tools(runs: Sequence[str]) -> set[tuple[str, str]]:

@@ -88,7 +88,7 @@ class TestScope(UndoTestCase):
 		):
 			self.assertRaises(UsageError, parse_scope, **broken)
 
-	def test_undo_does_not_fire_the_trigger_of_the_undone_run(self):
+	def test_undo_and_undos_of_undos_do_not_fire_the_trigger_of_the_undone_run(self):
 		case = make_case(amount=1)
 		worker = Worker(self.server, (CASE,))
 		run = worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
@@ -103,7 +103,7 @@ class TestScope(UndoTestCase):
 			self.addCleanup(frappe.delete_doc, "Agent Trigger", each, force=True)
 		frappe.db.set_value("Agent Run", run, "trigger", own)
 		frappe.db.commit()
-		for each in ("undone", "made again"):
+		for each in ("undone", "made again", "undone again", "made once more"):
 			with self.subTest(each):
 				run = undo(run)["run"]
 				of_case = {"reference_name": case.name, "trigger": ["in", (own, other)]}
