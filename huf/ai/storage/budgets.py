@@ -5,6 +5,7 @@ workers cannot spend the same money. The caller commits a reservation together w
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import floor
@@ -16,7 +17,7 @@ from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.stored_text import digest
 from huf.ai.core.types import StopReason, Usage
-from huf.ai.storage.limits import RUN, Cap, Limit, list_changed_scopes, translate
+from huf.ai.storage.limits import RUN, Cap, Limit, translate
 from huf.ai.storage.rows import insert_rows
 
 BUDGET = "Agent Budget"
@@ -62,6 +63,10 @@ class Reservation:
 			"reserved_tokens": self.tokens,
 			"budgets": json.dumps(self.budgets),
 		}
+
+
+UNRESERVED = Reservation((), 0, 0, Grant(0))
+"""That of a call which no limit concerned when it began."""
 
 
 def reserve_budget(limits: list[Limit], worst: WorstCase | None) -> Reservation | None:
@@ -190,7 +195,7 @@ def new_budget(limit: Limit, now: datetime) -> dict:
 
 
 def sum_calls(limit: Limit, now: datetime) -> tuple[float, int]:
-	"""USD and tokens of the period's calls that were made before anybody set the limit."""
+	"""USD and tokens of the period's calls that ended before the budget was stored; later ones add to it."""
 	since = datetime.strptime(limit.period(now), limit.scope.period)
 	((cost, tokens),) = frappe.db.sql(
 		f"""select sum(c.cost), sum(coalesce(c.input_tokens, 0) + coalesce(c.output_tokens, 0))
@@ -199,31 +204,6 @@ def sum_calls(limit: Limit, now: datetime) -> tuple[float, int]:
 		{"since": since, "holder": limit.holder},
 	)
 	return float(cost or 0), int(tokens or 0)
-
-
-def recount_budgets(doc) -> None:
-	"""Count again what the changed limits of Huf Settings or of an Agent concern: budgets do not count calls
-	that are made while no limit is set. Counts never fall, because old calls may have been deleted.
-	"""
-	now = now_datetime()
-	for scope in list_changed_scopes(doc):
-		filters = {"scope": scope.key, "period": now.strftime(scope.period)}
-		if not doc.meta.issingle:
-			filters["holder"] = doc.name
-		for row in frappe.get_all(BUDGET, filters, ["name", "holder"], order_by="name asc"):
-			raise_count(row.name, *sum_calls(Limit(scope, row.holder, Cap(0, ""), Cap(0, "")), now))
-
-
-def raise_count(name: str, cost: float, tokens: int) -> None:
-	"""Raise what a budget counts besides its reservations to these amounts."""
-	frappe.db.sql(
-		"""update `tabAgent Budget` set
-		cost = case when cost < reserved_cost + %(cost)s then reserved_cost + %(cost)s else cost end,
-		tokens = case when tokens < reserved_tokens + %(tokens)s
-			then reserved_tokens + %(tokens)s else tokens end
-		where name = %(name)s""",
-		{"cost": cost, "tokens": tokens, "name": name},
-	)
 
 
 def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:
@@ -248,32 +228,54 @@ def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:
 	return frappe.db.get_value(BUDGET, name, "stamp") == stamp
 
 
-def settle_reservation(call: str, reservation: Reservation, usage: Usage | None) -> None:
+def settle_model_call(
+	call: str, reservation: Reservation | None, usage: Usage | None, budgets: Sequence[str] = ()
+) -> None:
 	"""Replace the reservation of an Agent LLM Call by its usage; unknown usage costs the whole reservation.
 
+	Those of `budgets` that exist count the call as well, although their limits were not set when it began.
 	Takes effect once: a worker that was believed lost may come back and settle as well.
 	"""
+	reservation = reservation or UNRESERVED
+	cost, tokens = reservation.cost, reservation.tokens
+	if usage is not None and (usage.cost is not None or usage.input_tokens or usage.output_tokens):
+		cost = cost if usage.cost is None else usage.cost
+		tokens = usage.input_tokens + usage.output_tokens
+	others = list_other_budgets(budgets, reservation) if cost or tokens else ()
+	if not reservation.budgets and not others:
+		return
 	stamp = frappe.generate_hash(length=20)
 	frappe.db.sql(
 		"update `tabAgent LLM Call` set settled = %s where name = %s and settled is null", (stamp, call)
 	)
 	if frappe.db.get_value("Agent LLM Call", call, "settled") != stamp:
 		return
-	cost, tokens = reservation.cost, reservation.tokens
-	if usage is not None and (usage.cost is not None or usage.input_tokens or usage.output_tokens):
-		cost = cost if usage.cost is None else usage.cost
-		tokens = usage.input_tokens + usage.output_tokens
-	release_reservation(reservation, cost, tokens)
+	release_reservation(reservation, cost, tokens, others)
 
 
-def release_reservation(reservation: Reservation, cost: float, tokens: int) -> None:
-	"""Replace a reservation by the actual `cost` (USD) and `tokens`."""
+def list_other_budgets(names: Sequence[str], reservation: Reservation) -> tuple[str, ...]:
+	"""Those of the named budgets that exist, besides the budgets of the reservation."""
+	if not (others := set(names).difference(reservation.budgets)):
+		return ()
+	return tuple(frappe.get_all(BUDGET, {"name": ["in", others]}, pluck="name", order_by="name asc"))
+
+
+def release_reservation(
+	reservation: Reservation, cost: float, tokens: int, others: tuple[str, ...] = ()
+) -> None:
+	"""Replace a reservation by the actual `cost` (USD) and `tokens`, which count in `others` as well."""
+	# One statement, which locks the rows in the order of their names.
 	frappe.db.sql(
-		"""update `tabAgent Budget` set cost = cost - %(reserved)s + %(cost)s,
-		reserved_cost = reserved_cost - %(reserved)s, tokens = tokens - %(reserved_tokens)s + %(tokens)s,
-		reserved_tokens = reserved_tokens - %(reserved_tokens)s where name in %(names)s""",
+		"""update `tabAgent Budget` set
+		cost = cost + %(cost)s - case when name in %(names)s then %(reserved)s else 0 end,
+		tokens = tokens + %(tokens)s - case when name in %(names)s then %(reserved_tokens)s else 0 end,
+		reserved_cost = reserved_cost - case when name in %(names)s then %(reserved)s else 0 end,
+		reserved_tokens = reserved_tokens
+			- case when name in %(names)s then %(reserved_tokens)s else 0 end
+		where name in %(all)s""",
 		{
-			"names": reservation.budgets,
+			"names": reservation.budgets or ("",),
+			"all": reservation.budgets + others,
 			"reserved": reservation.cost,
 			"cost": cost,
 			"reserved_tokens": reservation.tokens,
@@ -321,9 +323,8 @@ def settle_abandoned_calls(before: datetime) -> None:
 def charge_reservations(calls: list) -> None:
 	for call in calls:
 		names = tuple(json.loads(call.budgets))
-		settle_reservation(
-			call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None
-		)
+		reserved = Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0))
+		settle_model_call(call.name, reserved, None)
 
 
 def count_run_start(user: str, agent: str, cap: Cap) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import frappe
-from frappe.utils import now
+from frappe.utils import now, now_datetime
 
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.contacts import CONTACTS, list_refused
@@ -35,11 +35,11 @@ from huf.ai.core.types import (
 	Usage,
 )
 from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
-from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_reservation
+from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_model_call
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.limits import Limit
+from huf.ai.storage.limits import Limit, keep_set
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun, to_usage_fields
 from huf.ai.storage.rows import commit_before_effect, insert_row, log_unexpected_error, update_row
 from huf.ai.storage.run_rows import is_cancel_cached
@@ -50,7 +50,7 @@ class RunJournal:
 	"""Writes the record of one run; see `huf.ai.loop.run_context.Journal`.
 
 	`conversations` gets the messages of each step. `recorded` is what an earlier worker wrote, if the run is
-	resumed. `limits` bound its model calls. `changes` records what a tool call changes.
+	resumed. `limits` concern its model calls, set or not. `changes` records what a tool call changes.
 	"""
 
 	call_type = STEP_CALL_TYPE
@@ -74,6 +74,8 @@ class RunJournal:
 		self.model_call, self.called_at = "", 0.0
 		"""The last Agent LLM Call, and the time of `time.monotonic()` at which it began."""
 		self.reservation: Reservation | None = None
+		self.budgets: list[str] = []
+		"""Names of the budgets of all limits when the last model call began."""
 		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
@@ -176,10 +178,11 @@ class RunJournal:
 	def start_model_call(self, step: int, measure_cost: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
 		reservation = None
-		if self.limits:
+		self.budgets = [limit.budget(now_datetime()) for limit in self.limits]
+		if limits := keep_set(self.limits):
 			# `reserve_budget` may roll back several times; nothing else may be open.
 			self.commit()
-			reservation = reserve_budget(self.limits, measure_cost())
+			reservation = reserve_budget(limits, measure_cost())
 		row = {
 			"run": self.run,
 			"step": step,
@@ -234,11 +237,10 @@ class RunJournal:
 		self.end_model_call(usage, status="Failed", error_message=clip(why), response=response)
 
 	def end_model_call(self, usage: Usage | None, is_held: bool = False, **values) -> None:
-		if self.reservation:
-			settle_reservation(self.model_call, self.reservation, usage)
 		if usage is not None:
 			values |= to_usage_fields(usage)
-		self.reply = HeldReply(self.model_call, {**values, "duration_ms": elapsed(self.called_at)})
+		values["duration_ms"] = elapsed(self.called_at)
+		self.reply = HeldReply(self.model_call, values, self.reservation, usage, self.budgets)
 		if not is_held:
 			self.commit()
 
@@ -355,13 +357,19 @@ class RunJournal:
 
 @dataclass
 class HeldReply:
-	"""The values for a model call's row when it has ended. `is_written`: the open transaction has them."""
+	"""The values for a model call's row when it has ended, and what settles it. `is_written`: the open
+	transaction has them.
+	"""
 
 	call: str
 	values: dict
+	reservation: Reservation | None
+	usage: Usage | None
+	budgets: list[str]
 	is_written: bool = False
 
 	def write(self) -> None:
+		settle_model_call(self.call, self.reservation, self.usage, self.budgets)
 		# If the lease was lost, the row is no longer Started: drop this late answer.
 		update_row("Agent LLM Call", self.call, self.values, status="Started")
 

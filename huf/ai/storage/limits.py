@@ -66,8 +66,6 @@ SITE = LimitScope(
 	"1 = 1",
 )
 
-PERIODIC = (AGENT, USER, SITE)
-
 
 class Cap(NamedTuple):
 	"""An upper bound (0 means none), and the field that sets it, for error messages."""
@@ -93,18 +91,18 @@ class Limit(NamedTuple):
 
 
 def read_limits(run: str, agent: str, user: str, parent: str | None = None) -> list[Limit]:
-	"""The limits of the calls of a run, including those of the runs that called it."""
+	"""The limits of the calls of a run, set or not, including those of the runs that called it."""
 	limits = [build_limit(RUN, run, agent), build_limit(AGENT, agent, agent), *read_limits_outside_runs(user)]
 	while parent:
 		row = frappe.db.get_value("Agent Run", parent, ["agent", "parent_run"], as_dict=True)
 		limits.append(build_limit(RUN, parent, row.agent))
 		parent = row.parent_run
-	return keep_set(limits)
+	return limits
 
 
 def read_limits_outside_runs(user: str) -> list[Limit]:
-	"""The limits of a model call that serves a person outside a run: the user's and the site's."""
-	return keep_set([build_limit(USER, user), build_limit(SITE, "site")])
+	"""The limits, set or not, of a model call for a person outside a run: the user's and the site's."""
+	return [build_limit(USER, user), build_limit(SITE, "site")]
 
 
 def keep_set(limits: list[Limit]) -> list[Limit]:
@@ -136,14 +134,6 @@ def build_cap(doc, field: str) -> Cap:
 	source = translate(doc.doctype) + ("" if doc.meta.issingle else f" {doc.name}")
 	label = translate(doc.meta.get_label(field))
 	return Cap(amount, translate("{field} of {record}", field=label, record=source))
-
-
-def list_changed_scopes(doc) -> list[LimitScope]:
-	"""The scopes with periods whose limits this save of Huf Settings or of an Agent changes."""
-	fields = {
-		scope: (scope.cost, scope.tokens) if doc.meta.issingle else scope.own or () for scope in PERIODIC
-	}
-	return [scope for scope, names in fields.items() if any(map(doc.has_value_changed, names))]
 
 
 def translate(text: str, **values) -> str:

@@ -11,15 +11,15 @@ from typing import Any
 
 import frappe
 from frappe import _
-from frappe.utils import now
+from frappe.utils import now, now_datetime
 
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import ModelReply, Usage
-from huf.ai.storage.budgets import Reservation, reserve_budget, settle_reservation
-from huf.ai.storage.limits import read_limits_outside_runs
+from huf.ai.storage.budgets import Reservation, reserve_budget, settle_model_call
+from huf.ai.storage.limits import keep_set, read_limits_outside_runs
 from huf.ai.storage.recorded_run import to_usage_fields
 from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.stops import refuse_if_stopped
@@ -31,10 +31,14 @@ OUTSIDE = "outside"
 
 @dataclass
 class OpenCall:
-	"""A model call that has begun. Set `usage` before `end`; without one the whole reservation counts."""
+	"""A model call that has begun. `budgets`: names of those of all limits that may concern it.
+
+	Set `usage` before `end`; without one the whole reservation counts.
+	"""
 
 	name: str
 	reservation: Reservation | None
+	budgets: list[str]
 	usage: Usage | None = None
 	has_failed: bool = False
 
@@ -44,8 +48,7 @@ class OpenCall:
 
 	def end(self) -> None:
 		"""Settle the call and record how it ended. Commits."""
-		if self.reservation:
-			settle_reservation(self.name, self.reservation, self.usage)
+		settle_model_call(self.name, self.reservation, self.usage, self.budgets)
 		update_row(CALL, self.name, build_end_values(self))
 		frappe.db.commit()
 
@@ -61,10 +64,12 @@ def begin_call(worst: WorstCase | None) -> OpenCall:
 	covered = {"run_as": frappe.session.user, "provider": row["provider"]}
 	refuse_if_stopped(covered, _("No model is called until it is released."))
 	limits = read_limits_outside_runs(frappe.session.user)
-	reservation = reserve_budget(limits, worst) if limits else None
+	budgets = [limit.budget(now_datetime()) for limit in limits]
+	limits_set = keep_set(limits)
+	reservation = reserve_budget(limits_set, worst) if limits_set else None
 	name = insert_row(CALL, row | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
-	return OpenCall(name, reservation)
+	return OpenCall(name, reservation, budgets)
 
 
 @contextmanager

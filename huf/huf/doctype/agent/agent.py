@@ -6,7 +6,6 @@ from frappe.model.document import Document
 from frappe.utils import flt
 
 from huf.ai.core.field_values import check_field_values
-from huf.ai.storage.budgets import recount_budgets
 from huf.ai.tools.call_policy import check_allowed_hosts
 from huf.ai.tools.types import list_tool_names
 
@@ -24,9 +23,6 @@ class Agent(Document):
 		self.check_range("top_p", 1)
 		self.keep_pending_changes()
 		self.hold_back()
-
-	def on_update(self):
-		recount_budgets(self)
 
 	def keep_pending_changes(self):
 		"""Only `hold_back` sets them, never a form, which can only let them go."""

@@ -8,7 +8,6 @@ from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_personal_fields
-from huf.ai.storage.budgets import recount_budgets
 from huf.ai.tools.call_policy import check_allowed_hosts
 
 MAX_HOURS, MAX_DAYS = 876_000, 36_500
@@ -38,9 +37,6 @@ class HufSettings(Document):
 		require_secret_again(self, "search_base_url", "search_api_key")
 		self.check_threshold()
 		self.check_route_patterns()
-
-	def on_update(self):
-		recount_budgets(self)
 
 	def check_patterns(self):
 		with throwing(ValueError):
