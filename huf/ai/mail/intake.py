@@ -15,6 +15,7 @@ from frappe import _
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
+from huf.ai.core.settings import get_settings
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.bounces import find_bounced_mail, record_bounce
@@ -25,10 +26,12 @@ from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.outgoing_mail import mail_job_id
+from huf.ai.storage.trigger_events import find_mail_cause
 
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 BOUNCE = "It reports that a mail did not arrive"
 NOTICE = "A machine wrote it for a colleague"
+TOO_LONG_CHAIN = "At most {0} runs that start one another: this would be run {1} of a chain"
 MAX_REFUSED = 20
 """Consecutive refusals after which the server, not the messages, is at fault."""
 SENT_DAYS = 2
@@ -139,6 +142,9 @@ def find_initial_status(author: str, thread: str, known: bool, own: list[str], i
 		return MailStatus.SKIPPED, True, NOTICE if is_notice else "A colleague has answered"
 	if known and threads.is_with_person(thread):
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
+	depth, max_depth = find_mail_cause(incoming.message.message_id)[1], get_settings().max_trigger_depth
+	if depth > max_depth:
+		return MailStatus.FAILED, False, TOO_LONG_CHAIN.format(max_depth, depth)
 	return MailStatus.QUEUED, False, None
 
 

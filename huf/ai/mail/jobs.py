@@ -36,6 +36,7 @@ from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage.jobs import is_job_waiting
 from huf.ai.storage.outgoing_mail import enqueue_sending, mail_job_id
+from huf.ai.storage.trigger_events import find_mail_cause
 
 MAX_REPLY_RECIPIENTS = 10
 """Limit for Reply-To, which may name any number of addresses."""
@@ -73,7 +74,8 @@ def open_mail_run(row) -> str | None:
 
 
 def open_run_for(row, agent: str, prompt: str) -> str:
-	cause = RunCause(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
+	sending_run, depth = find_mail_cause(row.message_id)
+	cause = RunCause(row.name, None, sending_run, depth, store.MAIL, row.name, store.MAIL)
 	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, cause=cause)
 	with acting_as(row.run_as):
 		run = start_run(request, RunStatus.QUEUED).name

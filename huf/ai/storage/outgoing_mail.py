@@ -35,9 +35,19 @@ def find_sender() -> str | None:
 	)
 
 
-def mail_name(mailbox: str, key: str) -> str:
+def mail_name(mailbox: str | None, key: str) -> str:
 	"""The name of a mail's row; `key`: its Message-ID, if it has one."""
 	return digest("mail", mailbox, key)
+
+
+def find_sending_run(message_id: str) -> str | None:
+	"""The run that sent the mail with this Message-ID from here; None for any other mail, and for one that a
+	person approved.
+	"""
+	mailboxes = frappe.get_all("Agent Mailbox", pluck="name", order_by="name asc")
+	names = [mail_name(each, message_id) for each in (*mailboxes, None)]
+	sent = {"name": ["in", names], "direction": "Outgoing", "email_queue": ["is", "set"]}
+	return frappe.db.get_value("Agent Mail", {**sent, "approved_by": ["is", "not set"]}, "run")
 
 
 def insert_new_mail(sender: str, to: Sequence[str], subject: str, body: str, run: str | None) -> str:

@@ -16,6 +16,7 @@ from frappe.utils import add_to_date, now, now_datetime
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.trigger_types import RunCause, TriggerEvent, TriggerEventStatus
+from huf.ai.storage.outgoing_mail import find_sending_run
 from huf.ai.storage.rows import blank_rows, delete_rows, insert_rows, update_cached_row, update_row
 
 EVENT = "Agent Trigger Event"
@@ -150,6 +151,12 @@ def find_cause(run: str) -> tuple[str | None, int]:
 			return row.trigger, row.depth or 0
 		depth, parent = row.depth or 0, row.parent_run
 	return None, depth
+
+
+def find_mail_cause(message_id: str) -> tuple[str | None, int]:
+	"""(the run of this site that sent a mail, or None; how many runs led to the mail)."""
+	run = find_sending_run(message_id) if message_id else None
+	return run, find_cause(run)[1] + 1 if run else 0
 
 
 def delete_events_of(trigger: str) -> None:
