@@ -4,6 +4,7 @@ Permissions are checked here or by the functions that are called.
 """
 
 import re
+from typing import Any
 
 import frappe
 
@@ -11,7 +12,7 @@ from huf.ai.chat import routed
 from huf.ai.chat.messages import stream_chat
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.request_values import clamp_count, clamp_start
-from huf.ai.core.types import RunResult, RunStatus, StopReason
+from huf.ai.core.types import OPEN_STATUSES, RunStatus, StopReason
 from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_while_permitted
 from huf.ai.queries.run_store import list_tools_by_run
@@ -31,7 +32,7 @@ from huf.api.wire.sse import stream_events
 
 APPROVAL_PENDING = "The run waits until a person approves one of its calls."
 QUEUED = "The run is queued: it begins when the last run of its conversation has ended. Do not send it again."
-NO_ANSWER = {RunStatus.WAITING: APPROVAL_PENDING, RunStatus.QUEUED: QUEUED}
+NO_ANSWER = {RunStatus.WAITING.value: APPROVAL_PENDING, RunStatus.QUEUED.value: QUEUED}
 EVENT_ID = re.compile("[0-9]{1,18}")
 
 
@@ -119,8 +120,9 @@ def route(message=None, hasAttachments=None, conversationId=None):
 
 @frappe.whitelist(methods=["POST"])
 @refusing
-def agent_run(message=None, planHint=None, conversationId=None, attachments=None):
-	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL.
+def agent_run(message=None, planHint=None, conversationId=None, attachments=None, idempotency_key=None):
+	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL. A call that is
+	repeated with its `idempotency_key` runs nothing, and gets the result of the first.
 
 	Returns {success, run_id, result, state}. A run that a limit stopped has its partial result and success
 	false; one that waits for approval, or is queued, has status 202. Errors are {error, code, suggestion}:
@@ -129,33 +131,37 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 	objective = read_string(message, "message")
 	plan = read_strings(planHint, "planHint")
 	conversation = read_string(conversationId, "conversationId", required=False) or None
-	plan, result = routed.run_objective(objective, plan, conversation, parse_names(attachments))
+	key = read_string(idempotency_key, "idempotency_key", required=False)
+	plan, result = routed.run_objective(objective, plan, conversation, parse_names(attachments), key)
 	return run_response(objective, plan, result)
 
 
-def run_response(objective: str, plan: tuple[str, ...], result: RunResult):
+def run_response(objective: str, plan: tuple[str, ...], result: dict[str, Any]):
+	run, status = result["run"], result["status"]
 	if is_without_answer(result):
-		reason = result.stop_reason.value if result.stop_reason else result.status.value
-		error = result.error or f"The run was stopped before it had an answer ({reason})."
-		return json_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
-	status = result.status.value
-	no_answer = NO_ANSWER.get(result.status, "The run was cancelled.")
-	answer = result.response or {"error": result.error or no_answer}
+		reason = result["stop_reason"] or status
+		error = result["error"] or f"The run was stopped before it had an answer ({reason})."
+		return json_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{run}.")
+	is_open = status in OPEN_STATUSES
+	no_answer = NO_ANSWER.get(status, "The run was cancelled.")
+	# A queued run has no results yet when its call is repeated.
+	answer = result.get("response") or {"error": result.get("error") or no_answer}
 	state = {
 		"objective": objective,
 		"plan": plan,
-		"toolsUsed": list_tools_by_run([result.run]).get(result.run, []),
-		"stepsCompleted": result.steps,
-		"status": "waiting" if result.is_open else EXTERNAL_STATUSES.get(status, EXTERNAL_FAILED),
+		"toolsUsed": list_tools_by_run([run]).get(run, []),
+		"stepsCompleted": result.get("steps", 0),
+		"status": "waiting" if is_open else EXTERNAL_STATUSES.get(status, EXTERNAL_FAILED),
 	}
-	body = {"success": result.success, "run_id": result.run, "result": answer, "state": state}
-	return json_response(body, 202 if result.is_open else 200)
+	body = {"success": result["success"], "run_id": run, "result": answer, "state": state}
+	return json_response(body, 202 if is_open else 200)
 
 
-def is_without_answer(result: RunResult) -> bool:
-	if result.status is RunStatus.FAILED or result.stop_reason is StopReason.TOOL_FAILURES:
+def is_without_answer(result: dict[str, Any]) -> bool:
+	status = result["status"]
+	if status == RunStatus.FAILED.value or result.get("stop_reason") == StopReason.TOOL_FAILURES.value:
 		return True
-	return result.status is RunStatus.STOPPED and not result.response
+	return status == RunStatus.STOPPED.value and not result["response"]
 
 
 @frappe.whitelist(methods=["POST"])

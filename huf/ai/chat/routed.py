@@ -1,15 +1,19 @@
 """Serves front ends that first ask whether a message is for the chat or for the agent, and runs the agent."""
 
+import json
+from typing import Any
+
 import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.route_choice import Routed
 from huf.ai.core.settings import get_settings
-from huf.ai.core.types import AgentRequest, RunResult
+from huf.ai.core.types import AgentRequest
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.routing.types import Route, RouteDecision
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent
+from huf.ai.runs.entry import run_once
+from huf.ai.runs.repetition import read_idempotency_key, wait_for_sent_run
 from huf.ai.runs.routing import decide_and_record, get_route_model
 from huf.ai.storage import route_decisions
 from huf.ai.storage.route_decisions import RecordedDecision
@@ -43,13 +47,16 @@ def run_objective(
 	plan_hint: tuple[str, ...] = (),
 	conversation: str | None = None,
 	attachments: tuple[str, ...] = (),
-) -> tuple[tuple[str, ...], RunResult]:
-	"""Run the site's agent for a message; returns (the suggested steps, the result), and links the decision
-	to the run.
+	idempotency_key: str | None = None,
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+	"""Run the site's agent for a message; returns (the suggested steps, what `run_agent_sync` returns), and
+	links the decision to the run. `idempotency_key`: see `run_agent_sync`.
 
 	Raises PermissionError for users who may not use the agent, and for another user's conversation.
 	"""
-	user = frappe.session.user
+	user, key = frappe.session.user, read_idempotency_key(idempotency_key)
+	if key and (sent := wait_for_sent_run(key)):
+		return tuple(json.loads(frappe.db.get_value("Agent Run", sent["run"], "plan") or "[]")), sent
 	if conversation:
 		get_readable_conversation(conversation)
 	agent = choose_agent(user)
@@ -65,9 +72,10 @@ def run_objective(
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		routed=Routed(decided.agent_score, plan),
 		attachments=attachments,
+		idempotency_key=key,
 	)
-	result = run_agent(request)
-	route_decisions.link_run(decided.name, result.run, escalated=decided.route == Route.CHAT.value)
+	result = run_once(request)
+	route_decisions.link_run(decided.name, result["run"], escalated=decided.route == Route.CHAT.value)
 	return plan, result
 
 

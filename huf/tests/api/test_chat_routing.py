@@ -256,6 +256,32 @@ class TestAgentRun(RoutingTestCase):
 			self.assertIn(reason, answer.json["result"]["error"])
 			self.assertEqual(frappe.db.get_value("Agent Run", answer.json["run_id"], "status"), "Queued")
 
+	def test_an_agent_run_sent_again_with_its_idempotency_key_runs_once(self):
+		body = {"message": self.BODY["message"], "idempotency_key": frappe.generate_hash(length=32)}
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(tool_call(self.tool, {}), text(ANSWER))
+			first, again = (self.ask(RUN, body) for _attempt in range(2))
+		self.assertEqual((again.status_code, again.json), (200, first.json))
+		self.assertTrue(first.json["state"]["plan"])
+		decisions = {"message": body["message"], "owner": self.user}
+		self.assertEqual(frappe.db.count("Agent Route Decision", decisions), 1)
+		refused = self.ask(RUN, {**body, "idempotency_key": "short"})
+		self.assertEqual((refused.status_code, refused.json["code"]), (409, "CANNOT_RUN"))
+
+	def test_a_queued_or_waiting_agent_run_sent_again_is_described_as_before(self):
+		with ModelServer() as server:
+			tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+			agent = make_agent(make_model(server), (tool,))
+			self.set_settings(router_agent=agent)
+			server.script(tool_call(tool, {"description": "Call Anna", "allocated_to": self.user}))
+			with acting_as(self.user):
+				busy = start_run(AgentRequest(agent, "Busy", self.user)).conversation
+			for values in ({}, {"conversationId": busy}):
+				body = {**self.BODY, **values, "idempotency_key": frappe.generate_hash(length=32)}
+				first, again = (self.ask(RUN, body) for _attempt in range(2))
+				self.assertEqual((again.status_code, again.json), (202, first.json))
+
 	def test_agent_run_without_a_usable_agent_is_refused(self):
 		with ModelServer() as server:
 			agent = self.use_agent(server, roles=[{"role": "System Manager"}])

@@ -92,7 +92,7 @@ class TestRecord(DecidingTestCase):
 					_plan, result = routed.run_objective(message)
 				self.assertEqual(
 					(self.get_last_decision().run, self.get_last_decision().escalated),
-					(result.run, escalated),
+					(result["run"], escalated),
 				)
 
 	def test_outcomes_say_whether_the_agent_was_needed(self):
