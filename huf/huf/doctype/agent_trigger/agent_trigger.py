@@ -46,6 +46,7 @@ class AgentTrigger(Document):
 		self.check_texts()
 		self.check_run_as()
 		self.check_change()
+		self.keep_author()
 		self.set_next_execution()
 
 	def on_update(self):
@@ -195,6 +196,11 @@ class AgentTrigger(Document):
 		if is_system_manager(self.run_as) and self.does_something_else():
 			text = _("Only a System Manager may change a trigger that acts as {0}. You may turn it off.")
 			frappe.throw(text.format(self.run_as), frappe.PermissionError)
+
+	def keep_author(self):
+		"""The user who saved last lends a trigger their rights; one who only turns it on or off does not."""
+		if (before := self.get_doc_before_save()) and not self.does_something_else():
+			self.modified_by = before.modified_by
 
 	def does_something_else(self) -> bool:
 		before = self.get_doc_before_save()

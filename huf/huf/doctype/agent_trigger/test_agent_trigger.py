@@ -4,7 +4,7 @@ import frappe
 from frappe.utils import get_datetime, now_datetime
 
 from huf.ai.core.session import acting_as
-from huf.api.trigger import propose_run_as
+from huf.api.trigger import propose_run_as, set_enabled
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_user, unique
 
@@ -98,6 +98,22 @@ class TestAgentTrigger(SiteTestCase):
 				trigger.reload()
 				trigger.update(values).save()
 		self.assertEqual((trigger.run_as, trigger.prompt), (manager, "Other"))
+
+	def test_a_trigger_keeps_its_author_until_somebody_changes_what_it_does(self):
+		author = make_user("Huf Manager")
+		with acting_as(author):
+			trigger = self.make("Doc Event", disabled=1, condition="doc.priority == 'High'")
+		set_enabled(trigger.name, True)
+		trigger.reload()
+		self.assertEqual((trigger.disabled, trigger.modified_by), (0, author))
+		with acting_as(make_user("System Manager")):
+			todo = make("ToDo", description="Tea", priority="High")
+		event = {"trigger": trigger.name, "reference_name": todo.name}
+		self.assertRegex(frappe.db.get_value("Agent Trigger Event", event, "reason"), "^A user to act as")
+		trigger.update({"notify_user": author, "notify_on": "Failure"}).save()
+		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger.name, "modified_by"), author)
+		trigger.update({"condition": "doc.priority == 'Low'"}).save()
+		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger.name, "modified_by"), "Administrator")
 
 	def test_users_without_the_manager_role_cannot_read_or_create_triggers(self):
 		trigger = self.make()
