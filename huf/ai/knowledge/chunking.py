@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 MAX_CHUNK_CHARS = 1200
 """A few paragraphs, about 300 tokens."""
 MIN_CHUNK_CHARS = MAX_CHUNK_CHARS // 2
+MAX_TITLE_CHARS, MAX_SECTIONS = 200, 10_000
+"""Each section repeats the titles above it: 250 KB of long titles and short sections would take 2 GB."""
 BREAK_PATTERNS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
 """Where a text may be cut, best first."""
 MARK = re.compile(r"^(?:(#{1,6})[ \t]+(\S.*)|(```|~~~)(.*))$", re.MULTILINE)
@@ -56,7 +58,10 @@ def find_break(window: str) -> int:
 
 
 def split_markdown(text: str) -> list[Part]:
-	"""One part for each section; its heading is the path of headings above it."""
+	"""One part for each section; its heading is the path of headings above it.
+
+	The section after MAX_SECTIONS of them has the rest of the text.
+	"""
 	titles = find_headings(text)
 	edges = [0, *(found.start() for found in titles), len(text)]
 	parts = [Part(text[: edges[1]])]
@@ -64,17 +69,19 @@ def split_markdown(text: str) -> list[Part]:
 	for found, start, end in zip(titles, edges[1:], edges[2:], strict=False):
 		level = len(found[1])
 		path = {above: title for above, title in path.items() if above < level}
-		path[level] = clean_title(found[2])
+		path[level] = clean_title(found[2])[:MAX_TITLE_CHARS]
 		parts.append(Part(text[start:end], " › ".join(path.values()), start=start))
 	return [part for part in parts if part.text.strip()]
 
 
 def find_headings(text: str) -> list[re.Match[str]]:
-	"""The headings outside fenced code, in one pass. A fence that is never closed is text."""
-	marks = list(MARK.finditer(text))
-	last_closings = {found[3]: found.start() for found in marks if is_closing(found)}
-	headings, fence = [], ""
-	for found in marks:
+	"""The first MAX_SECTIONS headings outside fenced code. A fence that is never closed is text."""
+	last_closings = {found[3]: found.start() for found in MARK.finditer(text) if is_closing(found)}
+	headings: list[re.Match[str]] = []
+	fence = ""
+	for found in MARK.finditer(text):
+		if len(headings) == MAX_SECTIONS:
+			break
 		if fence:
 			fence = "" if found[3] == fence and is_closing(found) else fence
 		elif found[3]:

@@ -110,6 +110,14 @@ class TestFiles(unittest.TestCase):
 		self.assertLess(memory, MAX_MEMORY_BYTES)
 		return refused
 
+	def test_many_short_sections_below_long_titles_take_bounded_memory(self):
+		titles = "".join(f"{'#' * level} {'x' * 40_000}\n" for level in range(1, 6))
+		text = titles + "###### a\n" * 2_000 + "# b\n" * 20_000
+		parts = read_file("bomb.md", text.encode())
+		self.assertLess(sum(len(part.heading) for part in parts), 20_000_000)
+		self.assertEqual("".join(part.text for part in parts), text)
+		self.assertLess(len(parts), 20_000)
+
 	def test_a_small_document_that_unpacks_to_a_large_one_is_refused(self):
 		document, out = Document(), io.BytesIO()
 		document.save(out)
