@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.grouping import group_pairs
 from huf.ai.dry_run import isolation
-from huf.ai.knowledge.store import get_vectors_stamp, read_vectors
+from huf.ai.knowledge.store import SOURCE, get_vectors_stamp, read_vectors
 from huf.ai.storage.rows import in_batches
 from huf.ai.storage.standalone_calls import budgeted_call
 
@@ -31,6 +32,29 @@ def is_available() -> bool:
 	except ImportError:
 		return False
 	return True
+
+
+def check_receiver(doc: Any, models: Sequence[str], *fields: str) -> None:
+	"""Refuse a change of fields of an AI Model or AI Provider that decide who receives the texts of
+	documents, unless a System Manager makes it.
+
+	`models`: the AI Models whose calls the fields concern.
+	"""
+	is_changed = doc.get_doc_before_save() and any(map(doc.has_value_changed, fields))
+	if not is_changed or "System Manager" in frappe.get_roles():
+		return
+	if frappe.db.exists(SOURCE, {"source_type": "DocType", "embedding_model": ["in", [*models, ""]]}):
+		refuse_receiver()
+
+
+def refuse_receiver() -> None:
+	frappe.throw(
+		_(
+			"The provider of an embedding model receives the texts of all documents. Only a System "
+			"Manager can choose one for them."
+		),
+		frappe.PermissionError,
+	)
 
 
 def embed_texts(model: str, texts: Sequence[str]) -> list[str]:

@@ -97,13 +97,7 @@ class KnowledgeSource(Document):
 			why = _("You may not read {0}, or a field that the filters name. A System Manager can choose it.")
 			frappe.throw(why.format(_(doctype)), frappe.PermissionError)
 		if self.embedding_model:
-			frappe.throw(
-				_(
-					"The provider of an embedding model receives the texts of all documents. Only a System "
-					"Manager can choose one for them."
-				),
-				frappe.PermissionError,
-			)
+			vectors.refuse_receiver()
 
 	def check_urls(self):
 		from huf.ai.core.errors import ToolError

@@ -101,6 +101,27 @@ class TestMeaning(SiteTestCase):
 			with self.assertRaisesRegex(frappe.PermissionError, "receives the texts of all"):
 				make_source(reference_doctype=CASE, index=False, embedding_model=self.model)
 
+	def test_only_system_managers_change_where_the_texts_of_documents_are_sent(self):
+		make_doctypes()
+		model, other = make_model(self.server), make_model(self.server)
+		make_source(reference_doctype=CASE, index=False, embedding_model=model)
+		provider, elsewhere = (frappe.db.get_value("AI Model", each, "provider") for each in (model, other))
+		changes = (
+			("AI Provider", provider, {"api_base": "https://elsewhere.example/v1", "api_key": "my own"}),
+			("AI Provider", provider, {"api_key": "my own"}),
+			("AI Model", model, {"provider": elsewhere}),
+			("AI Model", model, {"model_id": "openrouter/other"}),
+		)
+		for doctype, name, values in changes:
+			with self.subTest(values), acting_as(make_user("Huf Manager")):
+				with self.assertRaisesRegex(frappe.PermissionError, "receives the texts of all"):
+					frappe.get_doc(doctype, name).update(values).save()
+				frappe.get_doc(doctype, name).save()
+		with acting_as(make_user("Huf Manager")):
+			frappe.get_doc("AI Provider", elsewhere).update({"api_key": "my own"}).save()
+		with acting_as(make_user("Huf Manager", "System Manager")):
+			frappe.get_doc("AI Model", model).update({"provider": elsewhere}).save()
+
 	def test_embeddings_count_towards_budgets_and_at_the_limit_words_are_searched(self):
 		user = make_user("Huf Manager")
 		frappe.set_user(user)
