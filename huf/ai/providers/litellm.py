@@ -34,6 +34,7 @@ from huf.ai.providers.models import (
 	CallPath,
 	Prices,
 	UnsavedProvider,
+	check_own_credentials,
 	estimate_max_tokens,
 	hides_tools,
 	list_providers,
@@ -181,10 +182,11 @@ def _setup_api_key(
 	provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any], row: Any = None
 ) -> None:
 	"""Add the API key to the call, and the address of an AI Provider that has one. Raises ModelError if a
-	required key is missing.
+	required key is missing, or the model may have no address.
 	"""
 	row = row or find_cached("AI Provider", provider_name)
 	if row and row.api_base:
+		check_own_credentials(completion_kwargs["model"], provider_name)
 		completion_kwargs["api_base"] = row.api_base
 	if api_key:
 		completion_kwargs["api_key"] = SecretText(api_key)

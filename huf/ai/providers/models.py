@@ -43,6 +43,10 @@ class CallPath(str, Enum):
 	WRAPPED = "Wrapped"
 
 
+OWN_CREDENTIALS = {"gigachat", "vertex_ai", "vertex_ai_beta"}
+"""Providers that LiteLLM calls with credentials of the machine, such as those of its cloud account, whatever
+key it gets.
+"""
 HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 """How the address of a provider begins."""
 
@@ -283,6 +287,18 @@ def full_model_name(model: str, provider: str | None) -> str:
 		return f"openai/{model}"
 	# google/gemini-2.5-pro of Google: the provider's name, but not LiteLLM's prefix.
 	return f"{prefix}/{rest if slash and clean_provider(head) == name else model}"
+
+
+def check_own_credentials(name: str, provider: str) -> None:
+	"""Raises ModelError for a model, by LiteLLM's name, whose calls carry credentials of the machine: they
+	must not go to an address that a Huf Manager enters.
+	"""
+	if name.partition("/")[0] in OWN_CREDENTIALS:
+		raise ModelError(
+			f"{name} is called with credentials of this server, and only at the provider's own address. "
+			f"Remove the Address of the AI Provider {provider}.",
+			provider=provider,
+		)
 
 
 def supports_vision(provider: str | None, model: str) -> bool:

@@ -70,6 +70,17 @@ class TestStoredSecrets(SiteTestCase):
 			self.assertIn("is an address", run_agent_sync(agent, "Hello")["error"])
 		self.assertEqual(server.requests, [])
 
+	def test_a_model_that_uses_credentials_of_the_machine_is_not_called_at_another_address(self):
+		server = enter(self, ModelServer())
+		provider = make("AI Provider", provide_name=unique("Proxy"), api_base=server.base_url).name
+		for model_id in ("vertex_ai/gemini-2.0-flash", "vertex_ai_beta/text-embedding-005", "gigachat/x"):
+			values = {"model_id": model_id, "provider": provider}
+			model = make("AI Model", model_name=unique("Model"), **values).name
+			with self.subTest(model_id), self.assertRaisesRegex(ModelError, "credentials of this server"):
+				run_coroutine(embed(model, ["tea"]))
+			self.assertIn("credentials of this server", run_agent_sync(make_agent(model), "Hello")["error"])
+		self.assertEqual(server.requests, [])
+
 	def test_a_name_of_a_model_may_be_the_bucket_that_its_server_reads(self):
 		server = enter(self, ModelServer())
 		provider = make("AI Provider", provide_name=unique("vLLM"), api_base=server.base_url).name
