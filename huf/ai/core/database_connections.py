@@ -1,5 +1,6 @@
 """Separate database connections of calls, and what any connection of Huf's own needs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import frappe
@@ -23,12 +24,20 @@ def end_connection(db: Any) -> None:
 		db.close()
 
 
-def prepare_connection(method: str = "") -> None:
-	"""Hook of requests and jobs (`method`: the job's function), for Huf's own calls."""
+def prepare_connection(method: str = "", kwargs: Mapping[str, Any] | None = None) -> None:
+	"""Hook of requests and of jobs (`method`, `kwargs`: the job's function and arguments), for Huf's own."""
 	request = None if method else frappe.local.request
-	path = request.path if request else method
-	if path.split("/")[-1].startswith("huf."):
+	if is_own_path(request.path) if request else is_own_job(method, kwargs or {}):
 		let_updates_wait()
+
+
+def is_own_job(method: str, arguments: Mapping[str, Any]) -> bool:
+	# Frappe runs scheduled functions in a function of its own, whose argument `job_type` names them.
+	return str(arguments.get("job_type") or method).startswith("huf.")
+
+
+def is_own_path(path: str) -> bool:
+	return path.startswith("/agent/hook/") or path.split("/")[-1].startswith("huf.")
 
 
 def let_updates_wait() -> None:

@@ -2,6 +2,7 @@
 
 import frappe
 
+from huf.ai.core.database_connections import is_own_job, is_own_path
 from huf.ai.core.errors import ToolError
 from huf.ai.core.stored_text import clip
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
@@ -159,3 +160,14 @@ class TestPostgres(SiteTestCase):
 
 		elsewhere(job)
 		self.assertEqual(frappe.db.get_value("ToDo", name, "description"), "third")
+
+
+class TestSnapshotIsolation(SiteTestCase):
+	def test_hooks_prepare_requests_and_jobs_of_huf_only(self):
+		run_scheduled = "frappe.core.doctype.scheduled_job_type.scheduled_job_type.run_scheduled_job"
+		self.assertTrue(is_own_job(run_scheduled, {"job_type": "huf.ai.runs.queue.recover_runs"}))
+		self.assertFalse(is_own_job(run_scheduled, {"job_type": "frappe.email.queue.flush"}))
+		self.assertTrue(is_own_job("huf.ai.agent_hooks.run_agent_for_doc", {}))
+		self.assertTrue(is_own_path("/agent/hook/orders"))
+		self.assertTrue(is_own_path("/api/v2/method/huf.api.chat.send"))
+		self.assertFalse(is_own_path("/api/resource/ToDo"))
