@@ -1,6 +1,7 @@
 """Separate database connections of calls, and what any connection of Huf's own needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import frappe
@@ -52,3 +53,24 @@ def let_updates_wait() -> None:
 	elif frappe.db.db_type == "mariadb":
 		# Servers before 11.6.2 skip the comment: not all of them know the variable.
 		frappe.db.sql("set @huf = 1 /*M!110602 , session innodb_snapshot_isolation = off */")
+
+
+@contextmanager
+def let_statements_wait() -> Iterator[None]:
+	"""`let_updates_wait` for a block, or a function, in a transaction that may not be Huf's: a save in the
+	Desk must not fail because of what Huf stores with it.
+
+	Does nothing on Postgres, which keeps the isolation of a transaction that has begun.
+	"""
+	if frappe.db.db_type != "mariadb":
+		yield
+		return
+	(is_isolated,) = frappe.db.sql("select 0 /*M!110602 + @@innodb_snapshot_isolation */", pluck=True)
+	if not is_isolated:
+		yield
+		return
+	let_updates_wait()
+	try:
+		yield
+	finally:
+		frappe.db.sql("set session innodb_snapshot_isolation = on")

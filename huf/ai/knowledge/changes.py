@@ -6,6 +6,7 @@ Every save of every document comes through here; for a DocType without a source 
 
 import frappe
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import is_installing
@@ -23,8 +24,12 @@ CACHE_TTL_S = 24 * 3600
 def mark_items(doc, method: str | None = None, *names) -> None:
 	"""Document event: a document was saved, renamed (`names`: old, new) or deleted."""
 	sources_by_doctype = get_sources_by_doctype()
-	if doc.doctype not in sources_by_doctype or is_dry_run():
-		return
+	if doc.doctype in sources_by_doctype and not is_dry_run():
+		update_items(doc, sources_by_doctype[doc.doctype], method, *names)
+
+
+@let_statements_wait()
+def update_items(doc, sources_of_doctype: list[str], method: str | None, *names) -> None:
 	if method in ("after_delete", "after_rename"):
 		for name in {str(doc.name), *map(str, names[:2])}:
 			store.delete_items(store.find_document_items(doc.doctype, name))
@@ -33,7 +38,7 @@ def mark_items(doc, method: str | None = None, *names) -> None:
 		for file in sources.list_files(doc.doctype, [doc.name]):
 			frappe.clear_document_cache("File", file.name)
 	if method != "after_delete" and not doc.flags.in_delete:
-		for source in sources_by_doctype[doc.doctype]:
+		for source in sources_of_doctype:
 			update_source(source, doc)
 
 

@@ -5,6 +5,7 @@ from mimetypes import guess_type
 
 import frappe
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.times import to_utc
 from huf.ai.mail import store
@@ -24,9 +25,9 @@ def take_communication(doc, method: str | None = None) -> None:
 		return
 	mailbox = find_mailbox(doc)
 	if mailbox:
-		ingest(
-			mailbox, IncomingMail(message_from_communication(doc), by_person=doc.sent_or_received == "Sent")
-		)
+		mail = IncomingMail(message_from_communication(doc), by_person=doc.sent_or_received == "Sent")
+		with let_statements_wait():
+			ingest(mailbox, mail)
 
 
 def find_mailbox(doc):

@@ -2,9 +2,12 @@
 
 import frappe
 
+from huf.ai.core.database_connections import let_statements_wait
+
 MEMORY = "Agent Memory"
 
 
+@let_statements_wait()
 def delete_facts_about(doc, method: str | None = None) -> None:
 	"""Document event: after a deletion. Another record may get the same name. Does not commit."""
 	# Documents may be deleted before the site has been migrated to this version of the app.

@@ -5,6 +5,7 @@ to, and misses such rows.
 
 import frappe
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.types import OPEN_STATUSES
 from huf.ai.storage.agent_changes import CHANGE, rename_cause
 from huf.ai.storage.stops import SWITCH, rename_target
@@ -13,6 +14,7 @@ TABLES = ("Agent Untrusted Record", CHANGE, "Agent Draft", "Agent Run", "Agent T
 PACK_RECORD = "Agent Pack Record"
 
 
+@let_statements_wait()
 def follow_rename(doc, method: str, old: str, new: str, merge: bool = False) -> None:
 	"""Document event: after a rename. Does not commit."""
 	where = "reference_doctype = %s and reference_name = %s"

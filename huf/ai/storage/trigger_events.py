@@ -13,6 +13,7 @@ from itertools import groupby
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.core.trigger_types import RunCause, TriggerEvent, TriggerEventStatus
@@ -41,6 +42,7 @@ def trigger_event_name(trigger_event: TriggerEvent) -> str:
 	)
 
 
+@let_statements_wait()
 def insert_trigger_events(trigger_events: Sequence[TriggerEvent]) -> list[str]:
 	"""Insert each event once, in the caller's transaction; return all names, also of rows that were there
 	before.

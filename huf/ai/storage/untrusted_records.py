@@ -10,6 +10,7 @@ import frappe
 from frappe.model.document import Document
 from frappe.utils import now
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.settings import find_cached
 from huf.ai.core.stored_text import clip, digest
 from huf.ai.storage.rows import insert_row, update_cached_row, update_row
@@ -23,6 +24,7 @@ BY_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and 
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
 
 
+@let_statements_wait()
 def mark_record(
 	doctype: str, name: str, origins: Sequence[str], run: str | None, fields: Sequence[str] | None = None
 ) -> None:

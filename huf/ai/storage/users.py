@@ -11,6 +11,7 @@ import frappe
 from frappe.sessions import delete_session
 from frappe.utils import today
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.stored_text import digest
 
 ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
@@ -25,6 +26,7 @@ def save_own_user(values: Mapping[str, Any]) -> None:
 	doc.save(ignore_permissions=True)
 
 
+@let_statements_wait()
 def delete_own_records(doc, method: str | None = None) -> None:
 	"""Document event: delete with an account its settings and the facts kept for its user. A link of the
 	settings would prevent the deletion.

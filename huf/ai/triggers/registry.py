@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.trigger_types import TriggerType
 from huf.ai.storage.shared_values import share_value
 
@@ -98,6 +99,7 @@ def publish_version(version: str) -> None:
 	share_value(CACHE_KEY, version, CACHE_LIFETIME_S)
 
 
+@let_statements_wait()
 def invalidate_watched_triggers() -> None:
 	"""A trigger or an agent changed: this transaction sees it at once, others after the commit."""
 	frappe.db.set_single_value(SETTINGS, STAMP_FIELD, now(), update_modified=False)

@@ -2,17 +2,20 @@
 
 import frappe
 
-from huf.ai.core.database_connections import is_own_job, is_own_path
+from huf.ai.core.database_connections import is_own_job, is_own_path, let_updates_wait
 from huf.ai.core.errors import ToolError
 from huf.ai.core.stored_text import clip
+from huf.ai.knowledge.indexing import index_source
+from huf.ai.knowledge.store import ITEM
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
-from huf.ai.storage.rows import insert_row, update_row
+from huf.ai.storage.rows import insert_row, insert_rows, update_row
 from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
 from huf.ai.tools.filters import clean_filters
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere
-from huf.tests.doctypes import PLAIN, field, make_doctype
-from huf.tests.factories import make
+from huf.tests.doctypes import CASE, PLAIN, field, make_case, make_doctype, make_doctypes
+from huf.tests.factories import make, make_agent, unique
+from huf.tests.knowledge import make_source
 
 SAMPLE = "Huf Test Measured Value"
 COLUMNS = [
@@ -163,6 +166,52 @@ class TestPostgres(SiteTestCase):
 
 
 class TestSnapshotIsolation(SiteTestCase):
+	"""Transactions of the Desk: on MariaDB from 11.6.2 on, they may not change rows changed since they began."""
+
+	def setUp(self):
+		super().setUp()
+		make_doctypes()
+		if frappe.db.db_type == "mariadb":
+			self.addCleanup(let_updates_wait)
+			frappe.db.sql("set @huf = 1 /*M!110602 , session innodb_snapshot_isolation = on */")
+		self.before = self.read_isolation()
+
+	def test_a_document_is_saved_while_a_job_indexes_its_earlier_content(self):
+		doc = make_case(title=unique("Roof"))
+		source = make_source(reference_doctype=CASE)
+		doc.update({"title": unique("Gutter")}).save()
+		frappe.db.commit()
+		doc = frappe.get_doc(CASE, doc.name)
+		elsewhere(index_source, source)
+		doc.update({"title": unique("Tile")}).save()
+		frappe.db.commit()
+		state = frappe.db.get_value(ITEM, {"source": source, "reference_name": doc.name}, "state")
+		self.assertEqual(state, "Waiting")
+		self.assertEqual(self.read_isolation(), self.before)
+
+	def test_a_document_is_renamed_while_a_run_works(self):
+		old, new = unique("Team"), unique("Team")
+		make("Huf Test Team", title=old)
+		# MariaDB reads all rows of a small table.
+		rows = [{"reference_doctype": "Huf Test Team", "reference_name": name} for name in (old, *range(200))]
+		about, *others = insert_rows("Agent Run", rows)
+		frappe.db.commit()
+		frappe.get_doc("Huf Test Team", old)
+		elsewhere(update_row, "Agent Run", others[-1], {"steps": 1})
+		frappe.rename_doc("Huf Test Team", old, new, force=True)
+		self.assertEqual(frappe.db.get_value("Agent Run", about, "reference_name"), new)
+		self.assertEqual(self.read_isolation(), self.before)
+
+	def test_an_agent_is_saved_while_another_one_is_saved(self):
+		first, second = make_agent(), make_agent()
+		frappe.db.commit()
+		agent = frappe.get_doc("Agent", first)
+		elsewhere(lambda: frappe.get_doc("Agent", second).update({"instructions": "Be brief."}).save())
+		agent.update({"instructions": "Be kind."}).save()
+		frappe.db.commit()
+		self.assertEqual(frappe.db.get_value("Agent", first, "instructions"), "Be kind.")
+		self.assertEqual(self.read_isolation(), self.before)
+
 	def test_hooks_prepare_requests_and_jobs_of_huf_only(self):
 		run_scheduled = "frappe.core.doctype.scheduled_job_type.scheduled_job_type.run_scheduled_job"
 		self.assertTrue(is_own_job(run_scheduled, {"job_type": "huf.ai.runs.queue.recover_runs"}))
@@ -171,3 +220,8 @@ class TestSnapshotIsolation(SiteTestCase):
 		self.assertTrue(is_own_path("/agent/hook/orders"))
 		self.assertTrue(is_own_path("/api/v2/method/huf.api.chat.send"))
 		self.assertFalse(is_own_path("/api/resource/ToDo"))
+
+	def read_isolation(self) -> int:
+		if frappe.db.db_type != "mariadb":
+			return 0
+		return frappe.db.sql("select 0 /*M!110602 + @@innodb_snapshot_isolation */")[0][0]
