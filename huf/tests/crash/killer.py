@@ -35,7 +35,11 @@ def work(site: str, sites_path: str, order: dict, output: Connection) -> None:
 	from frappe.utils import now_datetime
 
 	from huf.ai.core.database_connections import let_updates_wait
+	from huf.ai.loop import waiting
+	from huf.ai.storage import leases
 
+	# Otherwise a worker also commits while a model answers slowly, and the commits have other numbers each time.
+	waiting.GUARD_INTERVAL_S = leases.RENEW_AFTER_S = leases.LEASE_S
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
 	let_updates_wait()

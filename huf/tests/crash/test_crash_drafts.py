@@ -12,13 +12,22 @@ from huf.tests.base import SiteTestCase
 from huf.tests.crash.killer import run_worker
 from huf.tests.crash.test_crash import LATER
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, slow, text, tool_call
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
 class TestCrashDrafts(SiteTestCase):
 	def setUp(self):
 		super().setUp()
+		self.delay_s = 0.0
+
+	def test_a_slow_model_adds_no_kill_points(self):
+		with ModelServer(strict=False) as server:
+			self.agent = self.make_agent(server)
+			self.run_to_end()
+			commits = self.run_to_end()
+			self.delay_s = 0.7
+			self.assertEqual(self.run_to_end(), commits)
 
 	def test_a_run_killed_at_any_commit_has_one_draft_and_makes_one_call(self):
 		with ModelServer(strict=False) as server:
@@ -72,7 +81,8 @@ class TestCrashDrafts(SiteTestCase):
 
 		def answer(request):
 			done = any(message["role"] == "tool" for message in request["messages"])
-			return text("Done.") if done else tool_call(note, {"title": "crash draft", "content": "a"})
+			reply = text("Done.") if done else tool_call(note, {"title": "crash draft", "content": "a"})
+			return slow(self.delay_s, reply)
 
 		server.forever(answer)
 		return make_agent(make_model(server), (note,), persist_conversation=0)
