@@ -14,6 +14,8 @@ from frappe.utils.data import cast, now, sbool
 
 DEFAULT_ORDER = "modified desc"
 EMPTY = object()
+MAX_PARAMETERS = 32_766
+"""Limit of SQLite for one statement."""
 
 
 class Database(Connection):
@@ -303,8 +305,12 @@ class Database(Connection):
 			for row in values
 		]
 		verb = "INSERT OR IGNORE" if ignore_duplicates else "INSERT"
-		marks = ", ".join("?" * len(fields))
-		self.executemany(f"{verb} INTO `{get_table_name(doctype)}` ({columns}) VALUES ({marks})", rows)
+		size = MAX_PARAMETERS // len(fields)
+		for start in range(0, len(rows), size):
+			part = rows[start : start + size]
+			marks = ", ".join([f"({', '.join('?' * len(fields))})"] * len(part))
+			parameters = [value for row in part for value in row]
+			self.execute(f"{verb} INTO `{get_table_name(doctype)}` ({columns}) VALUES {marks}", parameters)
 		self.versions.inserted(doctype)
 
 	# --- schema ---

@@ -59,7 +59,7 @@ class TestWritesOfARun(SiteTestCase):
 
 		run()
 		seen = count_statements(run)
-		self.assertLessEqual(sum(not is_bracket(sql) for sql in seen), 65)
+		self.assertLessEqual(sum(not is_bracket(sql) for sql in seen), 60)
 		self.assertLessEqual(sum(map(is_commit, seen)), 8)
 
 	def test_external_call_is_synced_to_disk_before_it_is_sent(self):
