@@ -74,9 +74,13 @@ class TestMcpCanaries(McpTestCase):
 		]
 		sent += [each for query in ("roof", word) if query for each in self.ask(query)]
 		listed = self.result("resources/list")["resources"]
-		names = frappe.get_all(self.doctype, pluck="name", order_by="name asc") if self.doctype else []
+		names = (
+			frappe.get_all(self.doctype, pluck="name", order_by="creation desc", limit=4)
+			if self.doctype
+			else []
+		)
 		uris = {each["uri"] for each in listed} | {
-			f"huf://document/{quote(self.doctype, safe='')}/{name}" for name in names[-20:]
+			f"huf://document/{quote(self.doctype, safe='')}/{name}" for name in names
 		}
 		sent += [self.post("resources/read", {"uri": uri}).get_data(as_text=True) for uri in sorted(uris)]
 		# Errors and arguments repeat the query, which is not a leak.
