@@ -10,7 +10,8 @@ from huf.ai.mail import store
 from huf.ai.mail.intake import enqueue_mail
 from huf.ai.runs.queue import enqueue_work
 from huf.ai.storage.leases import lease_expiry
-from huf.ai.storage.outgoing_mail import enqueue_sending
+from huf.ai.storage.outgoing_mail import enqueue_sending, find_other_account
+from huf.ai.storage.rows import update_cached_row
 
 TOOL = "Agent Tool Function"
 MOVED_PATHS = {"huf.ai.tools.mail.": "huf.ai.mail.tools."}
@@ -54,6 +55,15 @@ def shorten_leases() -> None:
 		(expiry, expiry),
 	)
 	frappe.db.commit()
+
+
+def link_email_accounts() -> None:
+	"""Let mailboxes go on taking the mail of the Email Accounts that they have taken. A patch, run once."""
+	mailboxes = frappe.get_all(
+		store.MAILBOX, {"imap_host": ["is", "not set"]}, ["name", "email"], order_by="name asc"
+	)
+	for mailbox in mailboxes:
+		update_cached_row(store.MAILBOX, mailbox.name, {"email_account": find_other_account(mailbox)})
 
 
 def label_old_results() -> None:

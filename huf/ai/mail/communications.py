@@ -4,6 +4,7 @@ from dataclasses import replace
 from mimetypes import guess_type
 
 import frappe
+from frappe import _
 
 from huf.ai.core.database_connections import let_statements_wait
 from huf.ai.core.files import read_stored_bytes
@@ -13,6 +14,12 @@ from huf.ai.mail.html_text import has_tags, html_to_text
 from huf.ai.mail.intake import IncomingMail, ingest
 from huf.ai.mail.message import Attachment, MailMessage, parse_headers
 from huf.ai.mail.quoting import extract_new_text
+from huf.ai.storage.outgoing_mail import own_account_name
+
+NOT_CHOSEN = (
+	"The Email Account {0} brings mail of this address, which agents do not read: "
+	"a System Manager has to choose it in this mailbox."
+)
 
 
 def take_communication(doc, method: str | None = None) -> None:
@@ -32,7 +39,7 @@ def take_communication(doc, method: str | None = None) -> None:
 
 def find_mailbox(doc):
 	"""The mailbox of a Communication's account, or None; mailboxes with an IMAP server take nothing from
-	Frappe.
+	Frappe, others only from an account that a System Manager has chosen, or that sends for them.
 	"""
 	address = (
 		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
@@ -40,8 +47,13 @@ def find_mailbox(doc):
 	if not address:
 		return None
 	filters = {"email": address, "enabled": 1, "imap_host": ["is", "not set"]}
-	name = frappe.db.get_value(store.MAILBOX, filters)
-	return store.read_mailbox(name) if name else None
+	mailbox = frappe.db.get_value(store.MAILBOX, filters, ["name", "email_account"], as_dict=True)
+	if not mailbox:
+		return None
+	if doc.email_account not in (mailbox.email_account, own_account_name(mailbox.name)):
+		store.record_mailbox_error(mailbox.name, _(NOT_CHOSEN).format(doc.email_account))
+		return None
+	return store.read_mailbox(mailbox.name)
 
 
 def message_from_communication(doc) -> MailMessage:

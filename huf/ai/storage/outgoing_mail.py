@@ -116,11 +116,16 @@ def queue_mail(row, message: str, recipients: Sequence[str], doctype: str = "Age
 	return doc.insert(ignore_permissions=True).name
 
 
+def own_account_name(mailbox: str) -> str:
+	"""The name of the Email Account that a mailbox with its own SMTP settings sends by."""
+	return f"Huf {mailbox}"
+
+
 def save_email_account(mailbox, password: str | None) -> None:
 	"""Save the Email Account that a mailbox with its own SMTP settings sends by; Frappe checks the
 	connection.
 	"""
-	name = f"Huf {mailbox.name}"
+	name = own_account_name(mailbox.name)
 	values = {
 		"email_account_name": name,
 		"email_id": mailbox.email,
@@ -151,18 +156,18 @@ def find_replaced_account(mailbox, is_changed: bool) -> str | None:
 	"""
 	found = find_other_account(mailbox, enable_outgoing=1)
 	if not found and is_changed:
-		own = {"name": f"Huf {mailbox.name}", "default_outgoing": 1}
+		own = {"name": own_account_name(mailbox.name), "default_outgoing": 1}
 		found = frappe.db.get_value("Email Account", own)
 	return found
 
 
 def find_other_account(mailbox, **filters) -> str | None:
 	"""An Email Account with the address of a mailbox, other than the one that Huf has made for it."""
-	others = {"email_id": mailbox.email, "name": ["!=", f"Huf {mailbox.name}"]}
+	others = {"email_id": mailbox.email, "name": ["!=", own_account_name(mailbox.name)]}
 	return frappe.db.get_value("Email Account", {**others, **filters})
 
 
 def disable_email_account(mailbox: str) -> None:
 	"""Stop sending by the Email Account of a mailbox whose SMTP settings were removed."""
-	if frappe.db.exists("Email Account", name := f"Huf {mailbox}"):
+	if frappe.db.exists("Email Account", name := own_account_name(mailbox)):
 		update_cached_row("Email Account", name, {"enable_outgoing": 0})

@@ -100,14 +100,18 @@ class AgentMailbox(Document):
 
 	def check_receiving(self):
 		"""Only a System Manager lets agents read the mail of an Email Account, maybe another person's."""
-		is_changed = self.has_value_changed("email") or self.has_value_changed("imap_host")
-		if self.imap_host or not is_changed or "System Manager" in frappe.get_roles():
+		if self.imap_host:
+			self.email_account = None
+		elif self.has_value_changed("email") or self.has_value_changed("imap_host"):
+			self.email_account = find_other_account(self)
+		if not self.has_value_changed("email_account"):
 			return
-		if account := find_other_account(self):
+		self.last_error = None
+		if self.email_account and "System Manager" not in frappe.get_roles():
 			text = _(
 				"{0} is the address of the Email Account {1}. Only a System Manager can make it a mailbox."
 			)
-			frappe.throw(text.format(self.email, account), frappe.PermissionError)
+			frappe.throw(text.format(self.email, self.email_account), frappe.PermissionError)
 
 	def check_sending(self):
 		"""Only a System Manager chooses the server for what the site itself sends, such as links to set

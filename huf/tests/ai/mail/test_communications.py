@@ -9,10 +9,12 @@ import frappe
 
 from huf.ai.core.session import acting_as
 from huf.ai.mail import store, threads
-from huf.ai.mail.communications import message_from_communication
+from huf.ai.mail.communications import find_mailbox, message_from_communication
 from huf.ai.mail.intake import IncomingMail, ingest
+from huf.ai.storage.outgoing_mail import own_account_name
 from huf.tests.factories import make, make_user, unique
 from huf.tests.mail import MailTestCase, make_mailbox, row
+from huf.upgrade import link_email_accounts
 
 
 class TestDates(MailTestCase):
@@ -59,6 +61,37 @@ class TestAccounts(MailTestCase):
 			own.update({"sender_name": "The director's office"}).save()
 		frappe.db.rollback()
 
+	def test_an_email_account_made_after_the_mailbox_brings_mail_once_a_system_manager_has_chosen_it(self):
+		account = make("Email Account", email_account_name=unique("Later"), email_id=self.address).name
+		received = frappe._dict(email_account=account)
+		self.assertIsNone(find_mailbox(received))
+		mailbox = frappe.get_doc("Agent Mailbox", self.mailbox)
+		self.assertIn(f"The Email Account {account} brings mail", mailbox.last_error)
+		with (
+			acting_as(make_user("Huf Manager")),
+			self.assertRaisesRegex(frappe.PermissionError, "Only a System Manager"),
+		):
+			mailbox.update({"email_account": account}).save()
+		mailbox.reload()
+		mailbox.update({"email_account": account}).save()
+		self.assertEqual((find_mailbox(received).name, mailbox.last_error), (self.mailbox, None))
+		with acting_as(make_user("Huf Manager")):
+			mailbox.update({"sender_name": "The office"}).save()
+		self.assertEqual(find_mailbox(received).name, self.mailbox)
+		frappe.db.rollback()
+
+	def test_the_account_by_which_a_mailbox_sends_brings_its_mail(self):
+		values = {"email_account_name": own_account_name(self.mailbox), "email_id": self.address}
+		account = make("Email Account", **values).name
+		self.assertEqual(find_mailbox(frappe._dict(email_account=account)).name, self.mailbox)
+		frappe.db.rollback()
+
+	def test_a_migration_keeps_the_accounts_of_mailboxes(self):
+		account = make("Email Account", email_account_name=unique("Known"), email_id=self.address).name
+		link_email_accounts()
+		self.assertEqual(find_mailbox(frappe._dict(email_account=account)).name, self.mailbox)
+		frappe.db.rollback()
+
 
 class TestCommunications(MailTestCase):
 	def setUp(self):
@@ -68,6 +101,7 @@ class TestCommunications(MailTestCase):
 		self.account = make(
 			"Email Account", email_account_name=unique("Office"), email_id=self.address, append_to="ToDo"
 		).name
+		frappe.db.set_value("Agent Mailbox", self.mailbox, "email_account", self.account)
 		frappe.db.commit()
 
 	def test_mail_received_by_frappe_is_ingested_once_with_its_new_text(self):
