@@ -42,6 +42,10 @@ REFUSED = (
 )
 TOO_MANY = "Too many requests. Try again in a moment."
 BROKEN_JSON = "The body is not valid JSON, or neither an object nor a list."
+HALF_CHARACTER = (
+	"The body has half of a character, such as \\ud83d without the second half of an emoji. "
+	"It was probably cut off inside the character."
+)
 WRONG_KEY = (
 	"This API key or token was not accepted. Check it, or make a new one; the form of a key is "
 	"<api key>:<api secret>."
@@ -112,8 +116,8 @@ def answer_parse_error(response: Response | None = None, request=None) -> None:
 	if request.method != "POST" or not request.is_json:
 		return
 	text = request.get_data()  # empty where the address says it all, as in OpenAI's cancel
-	body = encode_refusal(find_endpoint(request), 400, BROKEN_JSON, PARSE_ERROR)
-	if body and text and not is_json_body(text):
+	fault = find_body_fault(text) if text else None
+	if fault and (body := encode_refusal(find_endpoint(request), 400, fault, PARSE_ERROR)):
 		response.status_code, response.content_type = 400, "application/json"
 		response.set_data(json.dumps(body))
 
@@ -140,14 +144,18 @@ def encode_refusal(path: str, status: int, message: str, code: int) -> dict | No
 	return None
 
 
-def is_json_body(text: bytes) -> bool:
-	"""Whether Frappe reads it: an object or a list, in UTF-8. NaN and its like are not JSON."""
+def find_body_fault(text: bytes) -> str | None:
+	"""Why Frappe does not read it; None if it is an object or a list, in UTF-8. NaN and its like are not
+	JSON.
+	"""
 	try:
 		value = parse_request_json(text.decode("utf-8-sig"))
 		json.dumps(value, allow_nan=False)
+	except UnicodeEncodeError:
+		return HALF_CHARACTER
 	except ValueError:
-		return False
-	return isinstance(value, dict | list)
+		return BROKEN_JSON
+	return None if isinstance(value, dict | list) else BROKEN_JSON
 
 
 def record_mcp_request(response: Response | None = None, request=None) -> None:
