@@ -55,6 +55,16 @@ AGENT_MESSAGES = (
 			"Založ úkol: zavolat Anně",
 			"Označ úkol jako hotový",
 			"zapamatuj si, že mám rád čaj",
+			"Create a todo",
+			"Please add a task: call Anna",
+			"Create a sales invoice for Brightwater",
+			"Crea un todo",
+			"Crear una nota",
+			"Erstelle ein ToDo",
+			"Leg eine neue Aufgabe an",
+			"Erstelle einen Termin für morgen",
+			"Vytvoř todo",
+			"Vytvoř úkol na zítra",
 		)
 	),
 	("Envíale un correo a Ana", "send_message"),
@@ -131,6 +141,20 @@ class TestPatterns(unittest.TestCase):
 		for message in CHAT_MESSAGES:
 			with self.subTest(message):
 				self.assertEqual(find_match(message).strongest.route, Route.CHAT)
+
+	def test_making_a_text_or_program_about_records_is_no_change_of_records(self):
+		for message in (
+			"Create a todo app in React",
+			"Create a note-taking app",
+			"Create an invoice template in HTML",
+			"Create a customer persona",
+			"Erstelle eine Aufgabenliste in React",
+			"Erstelle ein Angebotsschreiben",
+			"Crea una factura modelo",
+			"Vytvoř fakturační šablonu",
+		):
+			with self.subTest(message):
+				self.assertIsNone(find_match(message))
 
 	def test_explicit_request_for_the_agent_is_routed_with_confidence_one(self):
 		decision = decide_route("Usa el agente y explica el IVA")
