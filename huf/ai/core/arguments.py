@@ -9,7 +9,13 @@ from functools import cache
 from typing import Any
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.json_text import MAX_JSON_LEVELS, is_deeper, make_encodable, parse_json
+from huf.ai.core.json_text import (
+	MAX_JSON_LEVELS,
+	is_deeper,
+	make_encodable,
+	parse_json,
+	to_canonical_json,
+)
 from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
 FENCE = "```"
@@ -118,6 +124,13 @@ def find_errors(value: Any, schema: dict) -> list:
 		return list(load_validator()(schema, registry=Registry()).iter_errors(value))
 	except Unresolvable as error:
 		raise ToolError(f"The schema refers to something outside of it: {error}") from None
+
+
+def has_name_patterns(schema: Any) -> bool:
+	"""Whether a schema has patterns for the names of properties: jsonschema matches these without a time
+	limit, and a slow one would stop the whole process. No schema that people write may have any.
+	"""
+	return '"patternProperties":' in to_canonical_json(schema)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.arguments import find_errors, parse_arguments
+from huf.ai.core.arguments import find_errors, has_name_patterns, parse_arguments
 from huf.ai.core.errors import ToolError, UsageError
 
 FORM = "\n\nAnswer only with one JSON object that matches this JSON schema:\n{schema}"
@@ -32,6 +32,8 @@ def parse_schema(text: str) -> dict:
 		raise UsageError(f"Result Schema is not a JSON schema: {str(error).splitlines()[0]}") from None
 	if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
 		raise UsageError("Result Schema must be a JSON schema with properties.")
+	if has_name_patterns(schema):
+		raise UsageError("Result Schema has patternProperties. Name each property under properties.")
 	return {**schema, "type": "object", "additionalProperties": False}
 
 

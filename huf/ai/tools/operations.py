@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from huf.ai.core.arguments import has_name_patterns
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.json_text import to_text
 
@@ -64,6 +65,8 @@ class Operation:
 				raise ValueError(f"the header {each['name']} is not an argument")
 		if not isinstance(self.schema["properties"], dict):
 			raise ValueError("the schema has no properties")
+		if has_name_patterns(self.schema):
+			raise ValueError("the schema has patternProperties, which are not supported")
 
 	def as_json(self) -> str:
 		return json.dumps(asdict(self), ensure_ascii=False, indent=1)

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.event_loops import run_coroutine
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_tool
+from huf.tests.factories import make_agent, make_tool
 
 
 class TestAgentToolFunction(SiteTestCase):
@@ -45,6 +45,15 @@ class TestAgentToolFunction(SiteTestCase):
 		]
 		self.assertEqual((properties["a"]["enum"], properties["a"]["default"]), ([1, 2], 2))
 		self.assertEqual((properties["b"]["enum"], properties["b"]["default"]), (["1", "2"], "2"))
+
+	def test_schemas_with_patterns_for_names_of_properties_are_refused(self):
+		nested = {"type": "object", "patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}
+		schema = {"type": "object", "properties": {"total": {"type": "number"}, "more": nested}}
+		operation = {"method": "POST", "path": "/bills", "parameters": {}, "schema": schema, "body": "more"}
+		with self.assertRaisesRegex(frappe.ValidationError, "patternProperties"):
+			make_tool("Run Agent", agent=make_agent(), result_schema=json.dumps(schema))
+		with self.assertRaisesRegex(frappe.ValidationError, "patternProperties"):
+			make_tool("POST", base_url="https://shop.example", operation=json.dumps(operation))
 
 	def test_invalid_tool_definitions_are_refused_with_the_reason(self):
 		number = {"fieldname": "a", "type": "integer"}
