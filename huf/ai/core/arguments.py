@@ -6,6 +6,7 @@ Broken JSON is repaired only if there is one way to read it; nothing is guessed.
 import json
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from huf.ai.core.errors import ToolError
@@ -20,6 +21,8 @@ from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
 FENCE = "```"
 MAX_REPORTED_ERRORS = 8
+MAX_FOUND_ERRORS = 100
+"""An error takes 3 KB, and a list of a megabyte may have half a million wrong items."""
 
 
 def parse_arguments(raw: str) -> dict:
@@ -113,7 +116,7 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 
 def find_errors(value: Any, schema: dict) -> list:
-	"""The jsonschema errors of a value. Raises ToolError for a schema that refers to another document.
+	"""The first jsonschema errors of a value. Raises ToolError for a schema that refers to another document.
 
 	By default jsonschema fetches such a document, from any address.
 	"""
@@ -121,7 +124,8 @@ def find_errors(value: Any, schema: dict) -> list:
 	from referencing.exceptions import Unresolvable
 
 	try:
-		return list(load_validator()(schema, registry=Registry()).iter_errors(value))
+		errors = load_validator()(schema, registry=Registry()).iter_errors(value)
+		return list(islice(errors, MAX_FOUND_ERRORS))
 	except Unresolvable as error:
 		raise ToolError(f"The schema refers to something outside of it: {error}") from None
 
@@ -138,8 +142,34 @@ def load_validator() -> Any:
 	"""A validator class of JSON Schema that no value keeps busy, loaded with the first call that needs it."""
 	from jsonschema import Draft202012Validator, validators
 
-	checks = {"pattern": check_pattern, "uniqueItems": check_unique_items}
+	checks = {
+		"anyOf": check_any_of,
+		"oneOf": check_one_of,
+		"pattern": check_pattern,
+		"uniqueItems": check_unique_items,
+	}
 	return validators.extend(Draft202012Validator, checks)
+
+
+def check_any_of(validator: Any, schemas: list, value: Any, schema: dict) -> Iterator[Exception]:
+	"""The keyword `anyOf`; the library collects all errors below it."""
+	from jsonschema import ValidationError
+
+	if next(find_fitting(validator, schemas, value), None) is None:
+		yield ValidationError(f"{value!r} is not valid under any of the given schemas")
+
+
+def check_one_of(validator: Any, schemas: list, value: Any, schema: dict) -> Iterator[Exception]:
+	"""The keyword `oneOf`; see `check_any_of`."""
+	from jsonschema import ValidationError
+
+	yield from check_any_of(validator, schemas, value, schema)
+	if len(fitting := list(islice(find_fitting(validator, schemas, value), 2))) > 1:
+		yield ValidationError(f"{value!r} is valid under each of {', '.join(map(repr, fitting))}")
+
+
+def find_fitting(validator: Any, schemas: list, value: Any) -> Iterator[Any]:
+	return (each for each in schemas if validator.evolve(schema=each).is_valid(value))
 
 
 def check_pattern(validator: Any, pattern: str, value: Any, schema: dict) -> Iterator[Exception]:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import tracemalloc
 import unittest
 
 from huf.ai.core.arguments import check_arguments, drop_nulls, parse_arguments, strip_fence
@@ -53,6 +54,29 @@ class TestUniqueItems(unittest.TestCase):
 			check_arguments({"rows": json.loads(rows)}, self.SCHEMA)
 
 		assert_bounded(self, check, lambda count: json.dumps([{"a": each} for each in range(count)]), 20_000)
+
+
+class TestManyErrors(unittest.TestCase):
+	def test_errors_of_many_wrong_items_take_bounded_memory(self):
+		texts = {"type": "array", "items": {"type": "string"}}
+		for schema in (texts, {"anyOf": [texts, {"type": "null"}]}, {"oneOf": [{"type": "null"}, texts]}):
+			with self.subTest(schema):
+				tracemalloc.start()
+				self.addCleanup(tracemalloc.stop)
+				with self.assertRaisesRegex(ToolError, "is not of type 'string'|is not valid under any"):
+					check_arguments({"names": [1] * 20_000}, {"properties": {"names": schema}})
+				_now, peak = tracemalloc.get_traced_memory()
+				self.assertLess(peak, 5_000_000)
+				tracemalloc.stop()
+
+	def test_alternatives_are_told_apart(self):
+		number = {"oneOf": [{"type": "integer"}, {"$ref": "#/$defs/large"}]}
+		schema = {"properties": {"a": number}, "$defs": {"large": {"type": "number", "minimum": 3}}}
+		check_arguments({"a": 1}, schema)
+		check_arguments({"a": 3.5}, schema)
+		for value, reason in ((5, "5 is valid under each of"), (2.5, "2.5 is not valid under any of")):
+			with self.subTest(value), self.assertRaisesRegex(ToolError, reason):
+				check_arguments({"a": value}, schema)
 
 
 class TestParse(unittest.TestCase):
