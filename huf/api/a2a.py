@@ -10,6 +10,7 @@ import frappe
 from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
+from huf.ai.core.json_text import MAX_VALUES, has_many_values
 from huf.ai.runs import admission
 from huf.api.wire.json_body import NOT_JSON, SIGN_IN, json_response
 
@@ -29,6 +30,8 @@ def serve(method=None, **_):
 		return Response(NOT_JSON, 415)
 	if len(request.get_data()) > MAX_BODY_BYTES:
 		return json_response({"error": f"A request has at most {MAX_BODY_BYTES:,} bytes."}, 413)
+	if has_many_values(frappe.local.form_dict):
+		return json_response({"error": f"A request has at most {MAX_VALUES:,} values."}, 413)
 	address = request.environ.get("huf.address", "")
 	name = address.removeprefix(ADDRESS).removesuffix(CARD)
 	refusal = admission.find_admission_error(name, frappe.session.user, chat=True)

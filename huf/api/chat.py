@@ -41,7 +41,7 @@ def stream(
 	agent: str,
 	prompt: str = "",
 	conversation: str | None = None,
-	attachments: list[str] | str | None = None,
+	attachments: list | str | None = None,
 	is_test: bool = False,
 	route: str | None = None,
 	model: str | None = None,

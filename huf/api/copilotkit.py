@@ -27,7 +27,7 @@ from huf.ai.chat.external import (
 from huf.ai.chat.run_states import may_read_run
 from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
-from huf.ai.core.json_text import parse_json
+from huf.ai.core.json_text import MAX_VALUES, has_many_values, parse_json
 from huf.ai.core.request_values import read_json_object
 from huf.ai.core.types import OPEN_STATUSES, AgentRequest, CallStatus
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
@@ -47,6 +47,8 @@ from huf.api.wire.sse import stream_data
 CHANNEL = "copilotkit"
 CHAT = "chat"
 MAX_MESSAGES = 200
+ANY_JSON = ("state", "forwardedProps")
+"""Keys of a RunAgentInput whose values are not validated."""
 ONLY_TEXT_AND_IMAGES = "Only text and images can be sent, images with their data."
 
 
@@ -142,6 +144,8 @@ def stream():
 	if isinstance(given.get("messages"), list):
 		# Earlier ones are not read; among them may be one that was refused, which the client sends again.
 		given["messages"] = given["messages"][-1:]
+	if has_many_values({key: value for key, value in given.items() if key not in ANY_JSON}):
+		raise BadRequest(f"Besides state, the body may have at most {MAX_VALUES:,} values.")
 	try:
 		run_input = RunAgentInput.model_validate(given)
 	except ValidationError as error:

@@ -12,6 +12,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import MAX_VALUES, has_many_values
 from huf.ai.mcp.server.servers import find_server
 from huf.api.addresses import read_subpath
 from huf.api.wire.json_body import SIGN_IN, json_response
@@ -32,6 +33,8 @@ def serve(**_):
 	if request.method != "POST":
 		# There are no streams without a request, and no sessions to end.
 		return Response(status=405, headers={"Allow": "POST"})
+	if has_many_values(list_validated(frappe.local.form_dict)):
+		return json_response({"error": f"A request has at most {MAX_VALUES:,} values."}, 413)
 	try:
 		offer = find_server(read_subpath(ADDRESS))
 	except UsageError as error:
@@ -42,6 +45,14 @@ def serve(**_):
 
 	app = create_mcp_app(offer, list_trusted_hosts(request), wants_progress(request))
 	return respond(app, request, request.environ.get("huf.address", ADDRESS), threading.Event())
+
+
+def list_validated(body: dict) -> list:
+	"""What the SDK validates of a request: of a tool's call, not its arguments."""
+	params = body.get("params")
+	if body.get("method") != "tools/call" or not isinstance(params, dict):
+		return [body]
+	return [value for key, value in params.items() if key != "arguments"]
 
 
 def list_trusted_hosts(request) -> list[str]:

@@ -15,6 +15,9 @@ from huf.api.wire.json_body import json_response
 
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 METHODS = ["GET", "POST", "OPTIONS"]
+MAX_BODY_BYTES = 32 * 1024
+"""Anybody may register, and each wrong value of a longer list takes a kilobyte of memory."""
+TOO_LARGE = f"A request has at most {MAX_BODY_BYTES:,} bytes."
 OPEN = {"Access-Control-Allow-Origin": "*"}
 FORM = """<p>{about}</p><p>{returns}</p>
 <form method="post"><input type="hidden" name="request" value="{request}">
@@ -53,6 +56,8 @@ def serve(**_):
 	from huf.api.wire.asgi import respond
 
 	request = frappe.local.request
+	if len(request.get_data()) > MAX_BODY_BYTES:
+		return json_response({"error": "invalid_request", "error_description": TOO_LARGE}, 413)
 	path = request.environ.get("huf.address", "").removeprefix(oauth.ISSUER_PATH)
 	try:
 		response = respond(oauth.create_oauth_app(), request, path)

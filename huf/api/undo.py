@@ -8,7 +8,7 @@ from huf.ai.undo.scope import parse_scope
 
 @frappe.whitelist(methods=["POST"])
 def preview(
-	runs: list[str] | str | None = None,
+	runs: list | str | None = None,
 	agent: str | None = None,
 	since: str | None = None,
 	trigger: str | None = None,
@@ -28,7 +28,7 @@ def preview(
 @frappe.whitelist(methods=["POST"])
 def apply(
 	digest: str,
-	runs: list[str] | str | None = None,
+	runs: list | str | None = None,
 	agent: str | None = None,
 	since: str | None = None,
 	trigger: str | None = None,

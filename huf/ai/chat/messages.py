@@ -123,7 +123,7 @@ def send_agent_chat_message(
 	agent: str,
 	prompt: str,
 	conversation: str | None = None,
-	attachments: list[str] | str | None = None,
+	attachments: list | str | None = None,
 	route: str | None = None,
 	idempotency_key: str | None = None,
 ):

@@ -48,6 +48,21 @@ def is_deeper(value: Any, levels: int) -> bool:
 	return bool(layer)
 
 
+MAX_VALUES = 20_000
+"""Pydantic takes one to four kilobytes for each wrong value in a list, of which 2 MB may have a million."""
+
+
+def has_many_values(value: Any, limit: int = MAX_VALUES) -> bool:
+	"""Whether the lists and objects in a JSON value have more than `limit` values together."""
+	pending, count = [value], 0
+	while pending and count <= limit:
+		each = pending.pop()
+		if isinstance(each, dict | list):
+			count += len(each)
+			pending += each.values() if isinstance(each, dict) else each
+	return count > limit
+
+
 def map_values(change: Callable[[Any], Any], value: Any) -> Any:
 	"""A copy of a JSON value, with `change` applied to all in it that is neither a list nor an object."""
 	if isinstance(value, Mapping):

@@ -42,7 +42,7 @@ def run_agent_sync(
 	channel_id: str | None = None,
 	external_id: str | None = None,
 	conversation_id: str | None = None,
-	attachments: list[str] | str | None = None,
+	attachments: list | str | None = None,
 	route: str | None = None,
 	idempotency_key: str | None = None,
 ):

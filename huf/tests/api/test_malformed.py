@@ -52,6 +52,27 @@ class TestTypes(MalformedTestCase):
 				with self.subTest(path, body=body):
 					self.assertEqual(self.check_refused(path, body).status_code, 400)
 
+	def test_bodies_with_many_wrong_values_are_refused_before_each_is_validated(self):
+		many = [1] * 30_000
+		client = {"name": "x", "version": "1", "icons": many}
+		started = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+		message = {"role": "user", "kind": "message", "messageId": "1", "parts": many}
+		rpc = {"jsonrpc": "2.0", "id": 1}
+		stream = {"threadId": "t", "runId": "r", "messages": [], "tools": [], "state": {}}
+		for path, body, reason in (
+			("/copilotkit/stream", {**stream, "context": many}, "at most 20,000 values"),
+			("/mcp", {**rpc, "method": "initialize", "params": started}, "at most 20,000 values"),
+			(
+				f"/a2a/{self.todo_agent}",
+				{**rpc, "method": "message/send", "params": {"message": message}},
+				"at most 20,000",
+			),
+			("/mcp-oauth/register", {"redirect_uris": many}, "at most 32,768 bytes"),
+			("/api/method/huf.api.undo.preview", {"runs": many}, "must be a list of names"),
+		):
+			with self.subTest(path):
+				self.assertIn(reason, self.check_refused(path, body).get_data(as_text=True))
+
 	def test_stream_given_as_the_string_false_is_not_streamed(self):
 		self.server.script(text("Hello."))
 		answer = self.post(stream="false").json
