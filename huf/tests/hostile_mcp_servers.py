@@ -131,6 +131,9 @@ class Hostile(BaseHTTPRequestHandler):
 		block = {"type": "text", "text": "y" * 5_000_000}
 		self.answer(body, {"content": [block]})
 
+	def many_values(self, body):
+		self.answer(body, {"content": [1] * 30_000})
+
 	def gzip(self, body):
 		import gzip
 

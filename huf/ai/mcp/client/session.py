@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from huf.ai.core.errors import OutcomeUnknown, ToolError
+from huf.ai.core.json_text import MAX_VALUES, has_many_values
 from huf.ai.core.progress import report_progress
 from huf.ai.mcp.client.call_results import read_call_result
 from huf.ai.mcp.client.definitions import MAX_TOOLS, ToolDefinition
@@ -284,22 +285,35 @@ def mark_refused_tools(client: "Client") -> None:
 
 	async def send_raw_request(method: str, *args: Any, **options: Any) -> dict[str, Any]:
 		page = await send(method, *args, **options)
+		# Of a call's result, the structured content is not validated.
+		others = {key: value for key, value in page.items() if key not in ("structuredContent", "tools")}
+		if has_many_values(others):
+			raise ToolError(f"The server's answer has more than {MAX_VALUES:,} values.")
 		if method == "tools/list" and isinstance(page.get("tools"), list):
 			page["tools"] = [mark_refused(page, tool) for tool in page["tools"]]
 		return page
 
 	def mark_refused(page: dict[str, Any], tool: Any) -> Any:
+		if has_many_values(tool):
+			return make_refused(tool, f"It has more than {MAX_VALUES:,} values.")
 		try:
 			validate_server_result("tools/list", version, {**page, "tools": [tool]})
 		except ValidationError as error:
 			first = error.errors()[0]
 			reason = ": ".join(filter(None, (".".join(map(str, first["loc"][2:])), first["msg"])))
-			name = tool.get("name") if isinstance(tool, dict) else None
-			refused = {REFUSED: f"The SDK refuses it ({reason})."}
-			return {"name": str(name or "?"), "inputSchema": {"type": "object"}, "_meta": refused}
+			return make_refused(tool, f"The SDK refuses it ({reason}).")
 		return tool
 
 	dispatcher.send_raw_request = send_raw_request  # type: ignore[method-assign, assignment]
+
+
+def make_refused(tool: Any, reason: str) -> dict:
+	name = tool.get("name") if isinstance(tool, dict) else None
+	return {
+		"name": str(name or "?")[:MAX_SERVER_TEXT_CHARS],
+		"inputSchema": {"type": "object"},
+		"_meta": {REFUSED: reason},
+	}
 
 
 async def fetch_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tuple[str, ...]]:

@@ -34,6 +34,7 @@ class TestHostileServers(ConnectionTestCase):
 			"endless": "sent more than 2,000,000 bytes",
 			"huge": "sent more than 2,000,000 bytes",
 			"huge_json": "sent more than 2,000,000 bytes",
+			"many_values": "more than 20,000 values",
 			"gzip": "compresses its answers",
 			"progress": "did not answer within 5 seconds",
 			"redirect": "not followed",
