@@ -25,7 +25,7 @@ from huf.tests.ai.undo.runs import (
 	undo,
 )
 from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, make_case, make_order
-from huf.tests.factories import make, make_file, make_tool, make_user, unique
+from huf.tests.factories import make, make_file, make_role, make_tool, make_user, unique
 
 
 class TestKinds(UndoTestCase):
@@ -85,12 +85,13 @@ class TestKinds(UndoTestCase):
 			self.assertGreaterEqual(get_datetime(stored.modified), began)
 
 	def test_facts_that_a_manager_restores_are_still_those_of_who_wrote_them(self):
-		user, manager = make_user("Huf User"), make_user("Huf Manager")
+		role = make_role()
+		user, manager = make_user("Huf User", role), make_user("Huf Manager")
 		worker = Worker(self.server, ("Agent Memory",))
 		for call in ((UPDATE, {"values": {"fact": "Pay later."}}), (DELETE, {})):
 			with self.subTest(call[0]):
 				with acting_as(user):
-					fact = make("Agent Memory", fact="Pay Bob first.", scope="Role", role="Huf User")
+					fact = make("Agent Memory", fact="Pay Bob first.", scope="Role", role=role)
 				frappe.db.commit()
 				run = worker.run((call[0], "Agent Memory", {"name": fact.name, **call[1]}))
 				with acting_as(manager):
