@@ -1,9 +1,12 @@
-"""Measures the processor time and memory of a call, and how its time grows with the length of a text."""
+"""Measures the processor time and memory of a call, and how its time grows with what it reads."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 from unittest import TestCase
+
+T = TypeVar("T")
 
 
 def measure(work: Callable[[], object]) -> tuple[float, int]:
@@ -26,11 +29,11 @@ def time_thread(work: Callable[[], object]) -> float:
 	return time.thread_time() - before
 
 
-def assert_bounded(case: TestCase, read: Callable[[str], object], text_of: Callable[[int], str], chars: int):
-	"""Reading `text_of(chars)` takes at most two seconds or, on a slow machine, time linear in the length.
+def assert_bounded(case: TestCase, read: Callable[[T], object], make: Callable[[int], T], size: int):
+	"""Reading `make(size)` takes at most two seconds or, on a slow machine, time linear in the size.
 
-	Four times the length takes four times as long in linear time, and 16 times as long in quadratic time.
+	Four times the size takes four times as long in linear time, and 16 times as long in quadratic time.
 	"""
-	seconds = time_thread(lambda: read(text_of(chars)))
+	seconds = time_thread(lambda: read(make(size)))
 	if seconds > 2:
-		case.assertLess(seconds, 8 * time_thread(lambda: read(text_of(chars // 4))))
+		case.assertLess(seconds, 8 * time_thread(lambda: read(make(size // 4))))
