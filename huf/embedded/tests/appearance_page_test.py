@@ -4,6 +4,7 @@ from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
 
 PHONE = {"width": 390, "height": 844, "has_touch": True, "locale": "de-DE"}
+IS_WIDER = "element => element.scrollWidth > element.clientWidth + 1"
 IS_CUT_OFF = "element => element.scrollWidth > element.clientWidth"
 EVA = "eva@office.example"
 
@@ -15,6 +16,21 @@ class TestAppearancePage(PageTestCase):
 			title = page.get_by_role("heading", name="Werkzeuge importieren")
 			title.wait_for()
 			self.assertFalse(title.evaluate(IS_CUT_OFF))
+
+	def test_tables_of_costs_and_evals_do_not_scroll_sideways(self):
+		run = {"agent_name": "Office Assistant", "prompt": "How many users are there?"}
+		self.call("/api/method/huf.ai.agent_integration.run_agent_sync", run)
+		case = {"case_name": "Users", "prompt": run["prompt"], "definition": "expect:\n- calls: list_users\n"}
+		self.make("Agent Eval Case", agent="Office Assistant", **case)
+		self.call("/api/method/huf.api.eval.run", {"agent": "Office Assistant"})
+		for address, row, words in (
+			("/huf/costs", "cost-row", "Erfolge: 1 · Token: 0 · Kosten unbekannt: 0"),
+			("/huf/agents/Office%20Assistant?view=evals", "eval-row", "Fassung der Anweisungen: 1, Offline"),
+		):
+			with self.subTest(address), self.open_page(address, **PHONE) as page:
+				page.get_by_test_id(row).get_by_text(words).wait_for()
+				tables = page.locator(".table-scroll")
+				self.assertEqual([table.evaluate(IS_WIDER) for table in tables.all()], [False])
 
 	def test_button_that_removes_a_tool_is_beside_its_name(self):
 		with self.open_page("/huf/agents/Office%20Assistant", **PHONE) as page:
