@@ -42,6 +42,17 @@ class TestAppearancePage(PageTestCase):
 			self.assertLess(remove["y"], name["y"] + name["height"])
 			self.assertGreater(remove["x"], 300)
 
+	def test_the_page_of_a_missing_address_has_the_menu(self):
+		with self.open_page("/huf/nowhere", **PHONE) as page:
+			page.get_by_role("heading", name="Seite nicht gefunden").wait_for()
+			page.get_by_test_id("show-sidebar").click()
+			page.get_by_role("dialog").get_by_text("Läufe").wait_for()
+
+	def test_the_page_of_a_missing_record_names_its_list_in_the_page_language(self):
+		with self.open_page("/huf/records/ToDo/gone", locale="de-DE") as page:
+			page.get_by_test_id("retry").wait_for()
+			page.get_by_test_id("up").get_by_text("Aufgabe", exact=True).wait_for()
+
 	def test_a_site_without_people_says_that_nobody_is_invited(self):
 		with self.open_page("/huf/people") as page:
 			page.get_by_text("Nobody has been invited yet.").wait_for()

@@ -26,6 +26,27 @@ class TestHelpPage(PageTestCase):
 					help_text.get_by_role("link").click()
 					page.get_by_test_id("help-page").get_by_role("heading", level=1).first.wait_for()
 
+	def test_the_way_back_leads_to_the_page_that_was_left_for_the_help(self):
+		with self.open_page("/huf/drafts") as page:
+			page.get_by_test_id("help").click()
+			page.get_by_test_id("help-text").get_by_role("link").click()
+			page.get_by_test_id("help-page").get_by_role("heading", level=1).first.wait_for()
+			before = page.url
+			link = page.get_by_test_id("help-page").locator("a[href^='/huf/help/']").first
+			link.click()
+			page.wait_for_url(lambda url: "/huf/help/" in url and url != before)
+			self.assertEqual(len(page.context.pages), 1)
+			page.get_by_test_id("up").filter(has_text="Back").click()
+			page.wait_for_url("**/huf/drafts")
+			page.goto("/huf/help/mcp")
+			page.get_by_test_id("up").click()
+			page.get_by_role("heading", name="Home").wait_for()
+
+	def test_lines_of_the_documents_that_begin_with_code_are_joined(self):
+		with self.open_page("/huf/help/approvals") as page:
+			page.get_by_test_id("help-page").get_by_text("and reason. The run then goes on").wait_for()
+			self.assertEqual(page.get_by_test_id("help-page").locator("p br").count(), 0)
+
 	def test_help_pages_are_accessible_and_link_to_each_other(self):
 		with self.open_page("/huf/help/approvals") as page:
 			article = page.get_by_test_id("help-page")
