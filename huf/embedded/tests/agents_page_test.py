@@ -41,6 +41,7 @@ class TestAgentsPage(PageTestCase):
 			page.wait_for_url("**/huf/agents/Notekeeper")
 			chat = page.frame_locator("iframe")
 			chat.get_by_test_id("agent-picker").filter(has_text="Notekeeper").wait_for()
+			self.assertEqual(chat.get_by_test_id("theme-toggle").count(), 0)
 			chat.get_by_test_id("composer").fill("List the roles")
 			chat.get_by_test_id("send").click()
 			chat.get_by_test_id("run-footer").wait_for()
