@@ -6,6 +6,7 @@ from huf.embedded.tests.pages import PageTestCase
 PHONE = {"width": 390, "height": 844, "has_touch": True, "locale": "de-DE"}
 IS_WIDER = "element => element.scrollWidth > element.clientWidth + 1"
 IS_CUT_OFF = "element => element.scrollWidth > element.clientWidth"
+SHOWS = "([field, text]) => document.querySelector(`[data-testid=field-${field}]`).value === text"
 EVA = "eva@office.example"
 
 
@@ -68,6 +69,14 @@ class TestAppearancePage(PageTestCase):
 			self.make("Agent Mailbox", **box, enabled=0)
 			page.reload()
 			page.get_by_test_id("mailbox-item").get_by_text("ausgeschaltet").wait_for()
+
+	def test_an_app_for_sign_ins_is_shown_by_its_title_where_a_mailbox_names_it(self):
+		with self.open_page("/huf/mail?view=mailboxes") as page:
+			page.get_by_test_id("new-mailbox").click()
+			page.get_by_test_id("preset-Microsoft 365").click()
+			page.get_by_test_id("make-app").click()
+			page.get_by_test_id("redirect-uri").wait_for()
+			page.wait_for_function(SHOWS, arg=["connected_app", "Microsoft 365"], timeout=5_000)
 
 	def test_a_model_that_was_never_tested_has_no_result_of_a_test(self):
 		self.make("AI Provider", provide_name="Zeta", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
