@@ -53,6 +53,8 @@ class TestConnectionPage(PageTestCase):
 		values = {"connection_name": "Checked", "name_prefix": "checked_", "url": server.url}
 		self.make("MCP Server Connection", **values)
 		with self.open_page("/huf/records/MCP%20Server%20Connection/Checked") as page:
+			page.get_by_role("button", name="Fetch tools").wait_for()
+			page.get_by_role("button", name="Check step by step").wait_for()
 			self.run_check(page)
 			failed = page.locator("[data-testid=mcp-step][data-state=failed]")
 			self.assertEqual(failed.get_attribute("data-step"), "dns")

@@ -5,7 +5,7 @@ frappe.ui.form.on("MCP Server Connection", {
 		if (frm.is_new()) return;
 		frm.set_df_property("tools", "cannot_add_rows", true);
 		const connection = frm.doc.name;
-		frm.add_custom_button(__("Test and Refresh"), async () => {
+		frm.add_custom_button(__("Fetch Tools"), async () => {
 			const { message } = await call("refresh", { connection });
 			await frm.reload_doc();
 			// Both are what the server says.
