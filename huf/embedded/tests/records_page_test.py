@@ -116,7 +116,7 @@ class TestRecordsPage(PageTestCase):
 		now = self.get_stored(order)
 		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
 
-	def test_unsaved_edit_of_a_record_that_is_deleted_elsewhere_can_still_be_read(self):
+	def test_unsaved_edit_of_a_record_that_is_deleted_elsewhere_can_still_be_read_and_discarded(self):
 		order = self.make("Order", customer="Administrator")["name"]
 		with self.open_page(f"/huf/records/Order/{order}") as page:
 			page.get_by_test_id("field-kind").select_option("Web")
@@ -124,6 +124,12 @@ class TestRecordsPage(PageTestCase):
 			page.reload()
 			page.get_by_test_id("kept-input").get_by_text("Kind: Web").wait_for()
 			page.goto("/huf/records/Order/another")
+			page.get_by_test_id("retry").wait_for()
+			self.assertEqual(page.get_by_test_id("kept-input").count(), 0)
+			page.goto(f"/huf/records/Order/{order}")
+			page.get_by_test_id("discard-input").click()
+			page.get_by_test_id("kept-input").wait_for(state="detached")
+			page.reload()
 			page.get_by_test_id("retry").wait_for()
 			self.assertEqual(page.get_by_test_id("kept-input").count(), 0)
 

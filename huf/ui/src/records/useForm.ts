@@ -62,6 +62,8 @@ const draftOf = (doctype: string, name: string | null) => `draft:${doctype}:${na
 /** The unsaved values of a record that this browser has kept. */
 export const keptInput = (doctype: string, name: string): Values => parseJson(recall(draftOf(doctype, name)))?.values || {};
 
+export const discardInput = (doctype: string, name: string) => remember(draftOf(doctype, name), null);
+
 /** `form`: reactive, made by `blankForm`. */
 export function useForm(form: Form, kind: FormKind) {
 	const isDirty = computed(() => Object.keys(kind.toBody(form.values, form.saved)).length > 0);
