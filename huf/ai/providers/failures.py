@@ -73,17 +73,17 @@ def model_error(
 	secret: str | None,
 	has_begun: bool = False,
 	is_partly_displayed: bool = False,
-	is_unsaved: bool = False,
+	is_check: bool = False,
 ) -> ModelError:
 	"""The ModelError for an exception of a provider's client.
 
 	`has_begun`: part of the answer has come. `is_partly_displayed`: a reader has seen part of it, so the call
-	must not be retried. `is_unsaved`: the reader has the provider's form open.
+	must not be retried. `is_check`: the reader is on the page of models.
 	"""
 	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = read_reason(error, secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
-	place = provider if is_unsaved else _("{0} under Models").format(provider)
+	place = provider if is_check else _("{0} under Models").format(provider)
 	message = add_details(f"{provider} / {model}: {advise(error, status, place)}", reason)
 	is_free = could_not_connect(error) or (is_refused_request(status) and not has_begun)
 	return ModelError(

@@ -155,7 +155,6 @@ def build_call_arguments(
 		call_path=CallPath(row.call_way or CallPath.AUTOMATIC),
 		sees=bool(sees),
 		calls_tools=site.calls_tools,
-		is_unsaved=bool(unsaved),
 	)
 
 
@@ -221,8 +220,8 @@ class ModelCall:
 	"""Whether images are sent to it."""
 	calls_tools: bool = True
 	reports_prompt_tokens: bool = True
-	is_unsaved: bool = False
-	"""Its provider is being connected."""
+	is_check: bool = False
+	"""It is tested on the page that lists its provider."""
 	refused_schemas: list[str] = field(default_factory=list, compare=False)
 	"""Errors with which the server rejected JSON schemas in this run; empty if it accepts them."""
 
@@ -258,7 +257,7 @@ class ModelCall:
 				raise
 			secret = self.fixed.get("api_key")
 			begun = bool(answer.chars), bool(answer.text)
-			raise model_error(error, self.provider, self.model, secret, *begun, self.is_unsaved) from None
+			raise model_error(error, self.provider, self.model, secret, *begun, self.is_check) from None
 		finally:
 			relay.flush()
 		usage = self.usage_of(answer.usage)

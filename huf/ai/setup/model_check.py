@@ -89,7 +89,7 @@ def check_model(
 def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None) -> CheckedModel:
 	"""Call the model without retries; the cost counts towards budgets. Commits."""
 	call = litellm.build_call_arguments(provider, model, {"max_tokens": ANSWER_TOKENS}, False, unsaved)
-	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
+	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S}, is_check=True)
 	reply = complete_within_budget(quick.worst_case(PROMPT, [NOTE_TOOL]), lambda: complete(quick))
 	speed = reply.usage.output_tokens / reply.took_s
 	if reply.calls:
