@@ -2,6 +2,8 @@
 
 from huf.ai.core.types import StopReason, Usage
 
+DETAILS_MARK = "\nDetails: "
+
 
 class UsageError(Exception):
 	"""For the caller: says what happened and what to do instead."""
@@ -121,4 +123,4 @@ class RunAlreadyOpened(Exception):
 
 def add_details(message: str, details: object) -> str:
 	"""A message for people, with a library's own words in a last line that pages fold away."""
-	return f"{message}\nDetails: {details}"
+	return f"{message}{DETAILS_MARK}{details}"

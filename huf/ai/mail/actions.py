@@ -15,6 +15,7 @@ from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import describe_unreadable, enqueue_mail
 from huf.ai.mail.jobs import find_reply_recipients, get_categories, message_from_row
+from huf.ai.mail.stored_reasons import BY, TAKEN_OVER, TO, translate_reason
 from huf.ai.mail.triage import needs_reply
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 
@@ -57,7 +58,7 @@ def list_mails(
 		limit_page_length=MAX_WAITING,
 	)
 	for row in rows:
-		row.reason = row.reason and _(row.reason)
+		row.reason = translate_reason(row.reason)
 	return rows
 
 
@@ -162,7 +163,7 @@ def change_reply(doc, status: MailStatus, event: MailEvent, values: dict) -> dic
 	"""
 	if not store.change_status(doc.name, MailStatus(doc.status), status, modified=now(), **values):
 		raise not_a_draft_error(frappe.db.get_value(store.MAIL, doc.name, "status"))
-	store.write_event(doc, event, f"By {frappe.session.user}", run=doc.run)
+	store.write_event(doc, event, BY.format(user=frappe.session.user), run=doc.run)
 	modified = frappe.db.get_value(store.MAIL, doc.name, "modified")
 	return {"name": doc.name, "status": status.value, "modified": modified}
 
@@ -187,14 +188,14 @@ def assign_thread(doc, user: str, reason: str) -> dict:
 	store.set_thread_user(doc.thread, user)
 	if doc.status in [each.value for each in ENDED]:
 		store.change_status(doc.name, MailStatus(doc.status), MailStatus.WITH_PERSON, reason=None)
-	store.write_event(doc, MailEvent.ESCALATED, f"To {user} {reason}".strip())
+	store.write_event(doc, MailEvent.ESCALATED, TO.format(recipients=f"{user} {reason}".strip()))
 	return {"thread": doc.thread, "with_person": True, "assigned_to": user}
 
 
 def hand_over_thread(doc, reason: str) -> dict:
 	"""Mark a thread as handled by a person, so that agents do not reply: {thread, with_person}."""
 	if not threads.is_with_person(doc.thread):
-		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
+		store.write_event(doc, MailEvent.ESCALATED, reason or TAKEN_OVER.format(user=frappe.session.user))
 	return {"thread": doc.thread, "with_person": True}
 
 
@@ -203,7 +204,7 @@ def return_thread(doc) -> dict:
 	if threads.is_with_person(doc.thread):
 		store.set_thread_user(doc.thread, None)
 		store.end_mails(threads.list_mails_for_people(doc.thread))
-		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
+		store.write_event(doc, MailEvent.GIVEN_BACK, BY.format(user=frappe.session.user))
 	return {"thread": doc.thread, "with_person": False}
 
 

@@ -13,6 +13,7 @@ from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.core.stored_text import clip
 from huf.ai.mail import store
+from huf.ai.mail.stored_reasons import TO, translate_reason
 
 FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
 LOST_AFTER_S = 3600
@@ -38,7 +39,9 @@ def follow_queue() -> list[str]:
 				store.update_mail(row.name, reason=reason)
 		elif store.change_status(row.name, MailStatus.QUEUED, status, reason=reason):
 			kind = MailEvent.SENT if status is MailStatus.SENT else MailEvent.FAILED
-			store.write_event(row, kind, reason or f"To {row.recipients}", run=row.run, queue=row.email_queue)
+			store.write_event(
+				row, kind, reason or TO.format(recipients=row.recipients), run=row.run, queue=row.email_queue
+			)
 			settled.append(row.name)
 	frappe.db.commit()
 	return settled
@@ -49,7 +52,7 @@ def add_current_states(rows: list) -> list:
 	reasons are in English.
 	"""
 	for row in rows:
-		row.reason = row.get("reason") and _(row.reason)
+		row.reason = translate_reason(row.get("reason"))
 	queued = [
 		row
 		for row in rows

@@ -24,6 +24,7 @@ from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, MessageRefused, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
+from huf.ai.mail.stored_reasons import NO_RULE
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.outgoing_mail import mail_job_id
 from huf.ai.storage.trigger_events import find_mail_cause
@@ -78,9 +79,8 @@ def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
 	store.store_files(name, mailbox.run_as, message.attachments, compressed)
 	store.write_event(row, MailEvent.RECEIVED, f"{message.sender or message.sender_name}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
-		store.write_event(
-			row, MailEvent.ROUTED, f"{row['rule'] or 'No rule fits'}: {row['route']}", checks=row["checks"]
-		)
+		summary = f"{row['rule']}: {row['route']}" if row["rule"] else NO_RULE.format(route=row["route"])
+		store.write_event(row, MailEvent.ROUTED, summary, checks=row["checks"])
 		enqueue_mail(name)
 	else:
 		store.write_event(row, MailEvent.SKIPPED, row["reason"])

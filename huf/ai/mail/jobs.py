@@ -22,6 +22,7 @@ from huf.ai.mail.dispatch import RULE, read_preprocessors
 from huf.ai.mail.intake import INCOMPLETE, enqueue_mail, get_own_addresses
 from huf.ai.mail.message import Attachment, MailMessage, parse_headers, parse_message
 from huf.ai.mail.preprocess import prepare_mail
+from huf.ai.mail.stored_reasons import FAILED_OFTEN, NOT_CLASSIFIED, OUTSIDER, RUN_AS, RUN_ENDED
 from huf.ai.mail.triage import (
 	UNCLASSIFIED,
 	classify_prompt,
@@ -69,7 +70,7 @@ def open_mail_run(row) -> str | None:
 		frappe.db.rollback()
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError, KeyError) as error:
 		frappe.db.rollback()
-		end_without_run(row, MailStatus.FAILED, f"Run as {row.run_as}: {error}")
+		end_without_run(row, MailStatus.FAILED, RUN_AS.format(user=row.run_as, reason=error))
 	return None
 
 
@@ -199,7 +200,7 @@ def finish_agent_job(row, run) -> None:
 		after = MailStatus.WITH_PERSON
 	if store.change_status(row.name, MailStatus.STARTED, after, reason=reason):
 		store.annotate_run(row, "agent", log)
-		summary = f"{run.agent}: {status}, {run.steps} iterations, {len(log)} tool calls"
+		summary = RUN_ENDED.format(agent=run.agent, status=status, steps=run.steps, calls=len(log))
 		details = {"profile": run.agent, "status": status, "iterations": run.steps, "error": reason}
 		kind = MailEvent.COMPLETED if is_good else MailEvent.FAILED
 		tools = [each["tool"] for each in log]
@@ -224,7 +225,7 @@ def store_category(
 	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
 	event, text = MailEvent.CLASSIFIED, category
 	if category == UNCLASSIFIED:
-		after, reason = MailStatus.FAILED, f"It was not classified. {reason}."
+		after, reason = MailStatus.FAILED, NOT_CLASSIFIED.format(reason=reason)
 		event, text = MailEvent.FAILED, reason
 	values = {"category": category, "reason": reason, "job": job.value, "attempts": 0}
 	if not store.change_status(row.name, before, after, **values):
@@ -251,7 +252,7 @@ def build_reply(row, text: str) -> drafts.Reply:
 	"""The reply to a mail. Its reason names recipients outside the thread: anyone can set Reply-To."""
 	to = find_reply_recipients(row)
 	outsiders = find_outsiders(to, threads.read_participants(row.thread))
-	reason = f"{', '.join(outsiders)} takes no part in this thread. The mail names it for replies."
+	reason = OUTSIDER.format(outsiders=", ".join(outsiders))
 	return drafts.Reply(to, row.subject, text, reason if outsiders else None)
 
 
@@ -301,7 +302,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 
 
 def mark_mail_failed(row) -> None:
-	reason = f"It failed several times. {row.reason or 'A manager finds the reason in the Error Log.'}"
+	reason = FAILED_OFTEN.format(reason=row.reason or "A manager finds the reason in the Error Log.")
 	before = MailStatus(row.status)
 	after, kind = (
 		(MailStatus.HELD, MailEvent.HELD)

@@ -13,6 +13,7 @@ from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
 from huf.ai.mail.delivery import list_reached
 from huf.ai.mail.inbox import InboxError
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
+from huf.ai.mail.stored_reasons import ANSWERED, MANY_IN_THREAD, MANY_TO_ADDRESS
 from huf.ai.storage.outgoing_mail import find_sending_problem, queue_mail
 
 TAG = re.compile(r"\+[^@,]*(?=@)")
@@ -68,7 +69,7 @@ def find_objection(row) -> str | None:
 	if not answered:
 		return None if row.approved_by else "The mail that it answers was deleted"
 	if who := threads.find_answerer(answered, threads.read_approval_time(row.name)):
-		return f"{who} has already answered"
+		return ANSWERED.format(who=who)
 	if row.approved_by:
 		return None
 	if threads.is_with_person(row.thread):
@@ -80,16 +81,10 @@ def find_objection(row) -> str | None:
 		return "It would go to the mailbox itself"
 	since = add_to_date(now_datetime(), days=-1, as_datetime=True)
 	if threads.count_own_replies(since, thread=row.thread) > threads.MAX_REPLIES_PER_DAY:
-		return (
-			f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; "
-			"it may be a machine that answers"
-		)
+		return MANY_IN_THREAD.format(count=threads.MAX_REPLIES_PER_DAY)
 	to_address = {"mailbox": row.mailbox, "recipients": ["like", TAG.sub("+%", row.recipients)]}
 	if threads.count_own_replies(since, **to_address) > threads.MAX_REPLIES_TO_ADDRESS_PER_DAY:
-		return (
-			f"{threads.MAX_REPLIES_TO_ADDRESS_PER_DAY} replies went to {row.recipients} within a day; "
-			"it may be a machine that answers"
-		)
+		return MANY_TO_ADDRESS.format(count=threads.MAX_REPLIES_TO_ADDRESS_PER_DAY, recipients=row.recipients)
 	return None
 
 

@@ -21,6 +21,7 @@ from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account, get_own_addresses
 from huf.ai.mail.jobs import get_categories, message_from_row
 from huf.ai.mail.rules import Rule, find_unreachable, try_rule
+from huf.ai.mail.stored_reasons import translate_summary
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.storage.outgoing_mail import find_sending_problem
 
@@ -52,7 +53,14 @@ def describe_mail(doc) -> dict:
 		"run": describe_mail_run(doc.run) if doc.run else None,
 		"drafts": drafts,
 		"others": list_other_recipients(doc),
-		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
+		"events": [
+			{
+				**each,
+				"summary": translate_summary(each.summary),
+				"details": parse_field(each.details, {}),
+			}
+			for each in events
+		],
 		"with_person": threads.is_with_person(doc.thread),
 		"categories": [each.name for each in get_categories()],
 	}

@@ -19,6 +19,7 @@ from frappe.utils import add_to_date, now, now_datetime
 from huf.ai.core.files import read_stored_bytes
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.core.stored_text import clip, digest
+from huf.ai.mail.stored_reasons import MAILBOX_DELETED
 from huf.ai.storage.outgoing_mail import mail_name
 from huf.ai.storage.recorded_run import SUMMARY_CALL_TYPE
 from huf.ai.storage.rows import insert_row, update_cached_row, update_row
@@ -90,7 +91,7 @@ def find_mailbox_problem(row) -> str | None:
 	"""Why nobody can work on a mail; None if its mailbox exists, or it belongs to none."""
 	if not row.mailbox or frappe.db.exists(MAILBOX, row.mailbox):
 		return None
-	return f"The mailbox {row.mailbox} was deleted"
+	return MAILBOX_DELETED.format(mailbox=row.mailbox)
 
 
 def split_addresses(text: str | None) -> list[str]:
