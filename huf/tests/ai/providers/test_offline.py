@@ -61,11 +61,17 @@ class Requests(unittest.TestCase):
 class Introduction(unittest.TestCase):
 	def test_the_introduction_lists_tools_and_how_to_connect_a_model(self):
 		texts = {
-			"What can you do?": ("No model is connected", "**Connect a model**"),
-			"Are you an AI?": ("No model is connected", "**Connect a model**"),
-			"Was kannst du?": ("Es ist kein Modell verbunden", "**Ein Modell verbinden**"),
-			"¿Qué puedes hacer?": ("no se ha conectado ningún modelo", "**Conectar un modelo**"),
-			"Co umíš?": ("Není připojen žádný model", "**Připojit model**"),
+			"What can you do?": ("No model is connected", "To connect a model, open **Models**"),
+			"Are you an AI?": ("No model is connected", "To connect a model, open **Models**"),
+			"Was kannst du?": (
+				"Es ist kein Modell verbunden",
+				"Um ein Modell zu verbinden, öffnen Sie in Huf **Modelle**",
+			),
+			"¿Qué puedes hacer?": (
+				"no se ha conectado ningún modelo",
+				"Para conectar un modelo, abra **Modelos**",
+			),
+			"Co umíš?": ("Není připojen žádný model", "Chcete-li připojit model, otevřete v Huf **Modely**"),
 		}
 		for request, expected in texts.items():
 			for part in (*expected, "**ToDo**", "**get weather**: Current weather in a city"):
