@@ -78,6 +78,11 @@ class TestAppearancePage(PageTestCase):
 			page.get_by_test_id("redirect-uri").wait_for()
 			page.wait_for_function(SHOWS, arg=["connected_app", "Microsoft 365"], timeout=5_000)
 
+	def test_an_empty_list_of_mail_leads_to_the_mailboxes(self):
+		with self.open_page("/huf/mail") as page:
+			page.get_by_test_id("mails-empty").get_by_role("link", name="Mailboxes").click(timeout=5_000)
+			page.get_by_test_id("new-mailbox").wait_for()
+
 	def test_a_model_that_was_never_tested_has_no_result_of_a_test(self):
 		self.make("AI Provider", provide_name="Zeta", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
 		self.make("AI Model", model_name="zeta-1", provider="Zeta")
