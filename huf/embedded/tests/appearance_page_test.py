@@ -83,6 +83,13 @@ class TestAppearancePage(PageTestCase):
 			page.get_by_test_id("mails-empty").get_by_role("link", name="Mailboxes").click(timeout=5_000)
 			page.get_by_test_id("new-mailbox").wait_for()
 
+	def test_the_bar_of_a_stored_tool_begins_where_its_form_begins(self):
+		with self.open_page("/huf/tools/create_todo") as page:
+			page.get_by_test_id("try-tool").wait_for()
+			page.get_by_test_id("field-description").fill("Create one to-do")
+			form, save = (page.get_by_test_id(name).bounding_box() for name in ("record-form", "save"))
+			self.assertEqual(form["x"], save["x"])
+
 	def test_a_model_that_was_never_tested_has_no_result_of_a_test(self):
 		self.make("AI Provider", provide_name="Zeta", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
 		self.make("AI Model", model_name="zeta-1", provider="Zeta")
