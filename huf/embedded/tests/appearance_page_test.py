@@ -90,6 +90,21 @@ class TestAppearancePage(PageTestCase):
 			form, save = (page.get_by_test_id(name).bounding_box() for name in ("record-form", "save"))
 			self.assertEqual(form["x"], save["x"])
 
+	def test_the_line_of_a_model_call_and_of_an_answered_draft_have_no_stray_marks(self):
+		tools = [{"tool": "create_todo", "requires_approval": 1}]
+		self.make("Agent", agent_name="Careful", allow_chat=1, agent_tool=tools)
+		with self.open_page("/huf/chat?agent=Careful") as page:
+			page.get_by_test_id("composer").fill("Create a todo to call Anna")
+			page.keyboard.press("Enter")
+			page.get_by_test_id("draft-approve").click()
+			standing = page.get_by_test_id("draft-standing").filter(has_text="carried out as shown.")
+			standing.wait_for()
+			self.assertNotIn("·", standing.inner_text())
+			page.get_by_test_id("run-footer").wait_for()
+			page.goto("/huf/runs")
+			page.get_by_test_id("run-item").filter(has_text="Create a todo to call Anna").first.click()
+			page.get_by_test_id("model-call").get_by_text("Created ToDo call Anna").wait_for(timeout=5_000)
+
 	def test_a_model_that_was_never_tested_has_no_result_of_a_test(self):
 		self.make("AI Provider", provide_name="Zeta", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
 		self.make("AI Model", model_name="zeta-1", provider="Zeta")
