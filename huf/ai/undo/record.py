@@ -20,6 +20,14 @@ from huf.ai.undo.restoring import Restored
 from huf.ai.undo.scope import UndoScope
 
 TOOL = "undo"
+RESTORED = {
+	"create": "{0} {1} exists again",
+	"update": "{0} {1} has its earlier values again",
+	"delete": "{0} {1} was deleted",
+	"cancel": "{0} {1} was cancelled",
+	"amend": "{0} {1} was amended with its earlier values",
+}
+"""By the actions of `Restored`."""
 
 
 def record_undo(
@@ -54,7 +62,7 @@ def insert_undo_run(found: UndoScope, restored: Sequence[Restored]) -> str:
 			"status": RunStatus.SUCCESS.value,
 			"stop_reason": StopReason.FINAL_ANSWER.value,
 			"prompt": clip(frappe._("Undo of {0}").format(", ".join(found.runs))),
-			"response": clip("\n".join(f"- {each.action} {each.doctype} {each.name}" for each in restored)),
+			"response": clip("\n".join(f"- {describe_restored(each)}" for each in restored)),
 			"opening": "[]",
 			"run_as": frappe.session.user,
 			"started_at": time,
@@ -63,6 +71,10 @@ def insert_undo_run(found: UndoScope, restored: Sequence[Restored]) -> str:
 			"attempts": 1,
 		},
 	)
+
+
+def describe_restored(restored: Restored) -> str:
+	return frappe._(RESTORED[restored.action]).format(frappe._(restored.doctype), restored.name)
 
 
 def insert_call(run: str, position: int, restored: Restored | None) -> str:

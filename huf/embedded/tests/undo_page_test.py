@@ -56,6 +56,8 @@ class TestUndoPages(PageTestCase):
 			page.get_by_test_id("undo").click()
 			self.apply_undo(page)
 			self.assertFalse(page.url.endswith(run))
+			page.get_by_text(f"ToDo {self.todo} has its earlier values again").wait_for()
+			self.assertIn("none", page.locator("dl > div").filter(has_text="Cost").inner_text())
 			self.assertEqual(self.get_description(), "old")
 			page.goto(f"/huf/runs/{run}")
 			page.get_by_test_id("notice").filter(has_text="undone").wait_for()
