@@ -103,6 +103,12 @@ class TestLanguages(PageTestCase):
 			say(page, "Hallo")
 			page.get_by_text("Prüfen Sie den API-Schlüssel von Strict").first.wait_for()
 
+	def test_cases_of_a_proposed_agent_are_in_the_word_order_of_the_page_language(self):
+		with self.open_page("/huf/new-agent", locale="de-DE") as page:
+			page.get_by_test_id("sentence").fill("Beantworte Fragen zu Notizen")
+			page.get_by_test_id("propose").click()
+			page.get_by_test_id("proposal-case").first.get_by_text("Notiz auflisten").wait_for()
+
 	def test_times_are_shown_in_the_browser_time_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:
