@@ -3,9 +3,7 @@
 import frappe
 
 from huf.ai.core.documents import get_permitted
-from huf.ai.core.stored_messages import translate_stored
 from huf.ai.evals import from_runs, history, pending_changes
-from huf.ai.evals.checks import FAULTS
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
@@ -38,9 +36,6 @@ def get_cases(agent: str):
 	rows = frappe.get_list(
 		CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST_RESULT_FIELDS], order_by="case_name asc"
 	)
-	for row in rows:
-		faults = (row.last_fault or "").splitlines()
-		row.last_fault = "\n".join(translate_stored(fault, FAULTS) or "" for fault in faults) or None
 	return {
 		"cases": rows,
 		"waiting": pending_changes.read_pending_changes(agent),

@@ -9,32 +9,6 @@ from huf.ai.core.timed_pattern import compile_pattern
 from huf.ai.evals.cases import EvalCase
 
 MAX_RESULT_CHARS = 300
-FAULTS = (
-	"the answer does not say {expected}",
-	"the answer says {unwanted}",
-	"it takes too long to match {expected}",
-	"the answer does not match {expected}",
-	"{tool} was called {count} times, not {times}",
-	"{tool} was not called with {values}; instead: {calls}",
-	"{tool} was not called with {values}; nothing was",
-	"{tool} was not called; instead: {calls}",
-	"{tool} was not called; nothing was",
-	"{tool} was called with {values}, and the case has no result for it",
-	"{tool} was called, and the case has no result for it",
-	"{tool} was called",
-	"no call of {tool} was refused or failed with {values}; instead: {calls}",
-	"no call of {tool} was refused or failed with {values}; nothing was",
-	"no call of {tool} was refused or failed; instead: {calls}",
-	"no call of {tool} was refused or failed; nothing was",
-	"there are {count} {doctype} with {values}, not {expected}",
-	"there are {count} {doctype}, not {expected}",
-	"there is no {doctype} with {values}; {name} has {found}",
-	"there is no {doctype} with {values}",
-	"there is no {doctype}",
-	"the run ended as {status}, not as {expected}: {error}",
-	"the run ended as {status}, not as {expected}",
-)
-"""The messages of the checks below, for `translate_stored`. Longer ones come first."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from huf.ai.storage.rows import insert_row, update_cached_row
 
 SENDING_TIMEOUT_S = 300
 NO_SERVER = (
-	"No outgoing mail server is set up for {0}. Enter an SMTP host in its mailbox, "
+	"No outgoing mail server is set up for {sender}. Enter an SMTP host in its mailbox, "
 	"or create an Email Account with default outgoing mail."
 )
 
@@ -26,7 +26,7 @@ def find_sending_problem(sender: str) -> str | None:
 			return None
 	if frappe.conf.get("mail_server"):
 		return None
-	return _(NO_SERVER).format(sender)
+	return _(NO_SERVER).format(sender=sender)
 
 
 def find_sender() -> str | None:
