@@ -112,6 +112,15 @@ class TestAppearancePage(PageTestCase):
 			page.get_by_role("heading", name="Prices").wait_for()
 			self.assertEqual(page.get_by_role("heading", name="Last Test").count(), 0)
 
+	def test_the_buttons_of_a_model_are_beside_each_other_on_a_phone(self):
+		self.make("AI Provider", provide_name="House", api_key="sk-1", api_base="http://127.0.0.1:9/v1")
+		self.make("AI Model", model_name="house-1", provider="House")
+		with self.open_page("/huf/models", **{**PHONE, "locale": "en-US"}) as page:
+			item = page.locator("[data-testid=model-item][data-name=house-1]")
+			item.wait_for()
+			tops = {item.get_by_test_id(name).bounding_box()["y"] for name in ("make-default", "check-model")}
+			self.assertEqual(len(tops), 1, tops)
+
 	def test_checkboxes_beside_long_texts_have_the_same_size(self):
 		self.add_user(EVA, "Huf User")
 		with self.open_page(f"/huf/people?person={EVA}", **PHONE) as page:
