@@ -199,8 +199,9 @@ class AgentTrigger(Document):
 
 	def keep_author(self):
 		"""The user who saved last lends a trigger their rights; one who only turns it on or off does not."""
-		if (before := self.get_doc_before_save()) and not self.does_something_else():
-			self.modified_by = before.modified_by
+		is_changed = any(map(self.has_value_changed, HARMLESS_FIELDS))
+		if is_changed and not self.does_something_else():
+			self.modified_by = self.get_doc_before_save().modified_by
 
 	def does_something_else(self) -> bool:
 		before = self.get_doc_before_save()
