@@ -17,8 +17,8 @@ from huf.ai.mail.quoting import extract_new_text
 from huf.ai.storage.outgoing_mail import own_account_name
 
 NOT_CHOSEN = (
-	"The Email Account {0} brings mail of this address, which agents do not read: "
-	"a System Manager has to choose it in this mailbox."
+	"The Email Account {0} receives mail for this address. Agents read it once a System Manager has chosen "
+	"the account in this mailbox."
 )
 
 

@@ -24,7 +24,7 @@ from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, FetchedMail, Inbox, InboxError, MessageRefused, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, parse_message
 from huf.ai.mail.rules import MailRoute
-from huf.ai.mail.stored_reasons import NO_RULE
+from huf.ai.mail.stored_reasons import NO_RULE, TOO_LONG_CHAIN
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.outgoing_mail import mail_job_id
 from huf.ai.storage.trigger_events import find_mail_cause
@@ -32,7 +32,6 @@ from huf.ai.storage.trigger_events import find_mail_cause
 INCOMPLETE = "[This mail is too long to be read as a whole. Its end is only on the mail server.]"
 BOUNCE = "It reports that a mail did not arrive"
 NOTICE = "A machine wrote it for a colleague"
-TOO_LONG_CHAIN = "At most {0} runs that start one another: this would be run {1} of a chain"
 MAX_REFUSED = 20
 """Consecutive refusals after which the server, not the messages, is at fault."""
 SENT_DAYS = 2
@@ -144,7 +143,7 @@ def find_initial_status(author: str, thread: str, known: bool, own: list[str], i
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
 	depth, max_depth = find_mail_cause(incoming.message.message_id)[1], get_settings().max_trigger_depth
 	if depth > max_depth:
-		return MailStatus.FAILED, False, TOO_LONG_CHAIN.format(max_depth, depth)
+		return MailStatus.FAILED, False, TOO_LONG_CHAIN.format(limit=max_depth, depth=depth)
 	return MailStatus.QUEUED, False, None
 
 

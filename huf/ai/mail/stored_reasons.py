@@ -16,11 +16,13 @@ OUTSIDER = "{outsiders} takes no part in this thread. The mail names it for repl
 NOT_CLASSIFIED = "It was not classified. {reason}."
 FAILED_OFTEN = "It failed several times. {reason}"
 RUN_AS = "Run as {user}: {reason}"
+TOO_LONG_CHAIN = "At most {limit} runs may start one another. This mail would start run {depth} of the chain"
 # Those that begin with fixed words come first.
 REASONS = (
 	FAILED_OFTEN,
 	NOT_CLASSIFIED,
 	RUN_AS,
+	TOO_LONG_CHAIN,
 	NO_SERVER,
 	MAILBOX_DELETED,
 	MANY_IN_THREAD,

@@ -58,7 +58,7 @@ class TestMailChains(MailTestCase):
 		frappe.db.commit()
 		last = self.work(name)
 		self.assertEqual((last.status, last.run), ("Failed", None))
-		self.assertIn("At most 3 runs that start one another", last.reason)
+		self.assertIn("At most 3 runs may start one another", last.reason)
 		self.server.script(text("That is enough."))
 		queue_again(frappe.get_doc(MAIL, name), MailJob.AGENT_PROCESS)
 		frappe.db.commit()

@@ -66,7 +66,7 @@ class TestAccounts(MailTestCase):
 		received = frappe._dict(email_account=account)
 		self.assertIsNone(find_mailbox(received))
 		mailbox = frappe.get_doc("Agent Mailbox", self.mailbox)
-		self.assertIn(f"The Email Account {account} brings mail", mailbox.last_error)
+		self.assertIn(f"The Email Account {account} receives mail", mailbox.last_error)
 		with (
 			acting_as(make_user("Huf Manager")),
 			self.assertRaisesRegex(frappe.PermissionError, "Only a System Manager"),
