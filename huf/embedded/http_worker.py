@@ -97,6 +97,13 @@ class TimedSocket(socket.socket):
 			return False  # its thread has just closed it
 		return bool(poll.poll(within_s * 1000))
 
+	def has_left(self) -> bool:
+		"""Whether the client has closed the connection, and all its bytes were read."""
+		try:
+			return super().recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+		except OSError as error:
+			return not isinstance(error, BlockingIOError)
+
 	def measure_wait(self) -> float:
 		"""Seconds for which this response has waited for its reader so far."""
 		since = self.sending_since
@@ -156,13 +163,22 @@ class BoundedWorker(ThreadWorker):
 		address = str(conn.client[0])
 		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
 		self.open[conn] = address
-		if list(self.open.values()).count(address) > MAX_CONNECTIONS_PER_ADDRESS:
+		if self.has_too_many(address):
 			silent = next((each for each in self.pending_conns if self.open[each] == address), None)
 			if silent:
 				self.expire(silent)
 			else:
 				waiting = [*self.list_silent(conn), *self.list_waiting()]
 				self.cut(next((each for each in waiting if self.open.get(each) == address), conn))
+
+	def has_too_many(self, address: str) -> bool:
+		"""Whether too many clients at an address are connected. Those who have left do not count: in a busy
+		process their connections stay open until a thread reads their end.
+		"""
+		connected = [conn for conn, place in self.open.items() if place == address]
+		if len(connected) <= MAX_CONNECTIONS_PER_ADDRESS:
+			return False
+		return sum(not conn.sock.has_left() for conn in connected) > MAX_CONNECTIONS_PER_ADDRESS
 
 	def list_silent(self, newest) -> list:
 		"""Connections whose threads wait for a first byte, the longest waiting first."""

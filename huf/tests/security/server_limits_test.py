@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 import urllib.error
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -291,6 +292,21 @@ class TestWaits(unittest.TestCase):
 		self.assertRaises(BlockingIOError, sender.recv, 1)
 		self.assertRaises(BlockingIOError, author.recv, 1)
 		self.assertEqual(waiting.sock.recv(4), b"GET ")
+
+	def test_connections_whose_clients_have_left_do_not_count_towards_the_limit_of_their_address(self):
+		(left, its_client), (silent, _client), (newest, _other) = [self.connect() for _ in range(3)]
+		worker = BoundedWorker.__new__(BoundedWorker)
+		worker.open, worker.pending_conns = {left: "here", silent: "here"}, deque([silent])
+		newest.client = ("here", 1)
+		with (
+			mock.patch.object(http_worker, "MAX_CONNECTIONS_PER_ADDRESS", 2),
+			mock.patch.object(worker, "expire") as expire,
+		):
+			worker.admit(newest)
+			expire.assert_called_once_with(silent)
+			its_client.close()
+			worker.admit(newest)
+			expire.assert_called_once()
 
 	def test_a_thread_that_takes_its_bytes_during_the_check_does_not_wait(self):
 		(reading, _client), worker = self.connect(), BoundedWorker.__new__(BoundedWorker)
