@@ -41,9 +41,9 @@ def check_receiver(doc: Any, models: Sequence[str], *fields: str) -> None:
 	`models`: the AI Models whose calls the fields concern.
 	"""
 	is_changed = doc.get_doc_before_save() and any(map(doc.has_value_changed, fields))
-	if not is_changed or "System Manager" in frappe.get_roles():
+	if not (models and is_changed) or "System Manager" in frappe.get_roles():
 		return
-	if frappe.db.exists(SOURCE, {"source_type": "DocType", "embedding_model": ["in", [*models, ""]]}):
+	if frappe.db.exists(SOURCE, {"source_type": "DocType", "embedding_model": ["in", models]}):
 		refuse_receiver()
 
 

@@ -105,6 +105,7 @@ class TestMeaning(SiteTestCase):
 		make_doctypes()
 		model, other = make_model(self.server), make_model(self.server)
 		make_source(reference_doctype=CASE, index=False, embedding_model=model)
+		make_source(reference_doctype=CASE, index=False)
 		provider, elsewhere = (frappe.db.get_value("AI Model", each, "provider") for each in (model, other))
 		changes = (
 			("AI Provider", provider, {"api_base": "https://elsewhere.example/v1", "api_key": "my own"}),
