@@ -255,9 +255,9 @@ def settle_model_call(
 
 def list_other_budgets(names: Sequence[str], reservation: Reservation) -> tuple[str, ...]:
 	"""Those of the named budgets that exist, besides the budgets of the reservation."""
-	if not (others := set(names).difference(reservation.budgets)):
+	if not (others := tuple(set(names).difference(reservation.budgets))):
 		return ()
-	return tuple(frappe.get_all(BUDGET, {"name": ["in", others]}, pluck="name", order_by="name asc"))
+	return tuple(frappe.db.sql("select name from `tabAgent Budget` where name in %s", (others,), pluck=True))
 
 
 def release_reservation(
