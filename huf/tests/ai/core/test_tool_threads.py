@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import threading
+from collections import deque
 from unittest.mock import patch
 
 import frappe
@@ -72,8 +73,9 @@ class TestCalls(SiteTestCase):
 		self.assertEqual(run_coroutine(check()), (True, True, False))
 
 	def test_no_tool_is_running_after_a_thread_could_not_start(self):
-		tool_threads._idle.clear()
 		with (
+			# Always empty, even if a thread of an earlier test ends its call now.
+			patch.object(tool_threads, "_idle", deque(maxlen=0)),
 			patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")),
 			self.assertRaises(RuntimeError),
 		):
