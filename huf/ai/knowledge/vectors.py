@@ -34,7 +34,7 @@ def is_available() -> bool:
 	return True
 
 
-def check_receiver(doc: Any, models: Sequence[str], *fields: str) -> None:
+def check_text_receiver(doc: Any, models: Sequence[str], *fields: str) -> None:
 	"""Refuse a change of fields of an AI Model or AI Provider that decide who receives the texts of
 	documents, unless a System Manager makes it.
 
@@ -44,10 +44,10 @@ def check_receiver(doc: Any, models: Sequence[str], *fields: str) -> None:
 	if not (models and is_changed) or "System Manager" in frappe.get_roles():
 		return
 	if frappe.db.exists(SOURCE, {"source_type": "DocType", "embedding_model": ["in", models]}):
-		refuse_receiver()
+		refuse_text_receiver()
 
 
-def refuse_receiver() -> None:
+def refuse_text_receiver() -> None:
 	frappe.throw(
 		_(
 			"The provider of an embedding model receives the texts of all documents. Only a System "

@@ -34,7 +34,7 @@ from huf.ai.providers.models import (
 	CallPath,
 	Prices,
 	UnsavedProvider,
-	check_own_credentials,
+	check_server_credentials,
 	estimate_max_tokens,
 	hides_tools,
 	list_providers,
@@ -185,7 +185,7 @@ def _setup_api_key(
 	"""
 	row = row or find_cached("AI Provider", provider_name)
 	if row and row.api_base:
-		check_own_credentials(completion_kwargs["model"], provider_name)
+		check_server_credentials(completion_kwargs["model"], provider_name)
 		completion_kwargs["api_base"] = row.api_base
 	if api_key:
 		completion_kwargs["api_key"] = SecretText(api_key)

@@ -289,7 +289,7 @@ def full_model_name(model: str, provider: str | None) -> str:
 	return f"{prefix}/{rest if slash and clean_provider(head) == name else model}"
 
 
-def check_own_credentials(name: str, provider: str) -> None:
+def check_server_credentials(name: str, provider: str) -> None:
 	"""Raises ModelError for a model, by LiteLLM's name, whose calls carry credentials of the machine: they
 	must not go to an address that a Huf Manager enters.
 	"""

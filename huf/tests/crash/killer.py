@@ -38,7 +38,7 @@ def work(site: str, sites_path: str, order: dict, output: Connection) -> None:
 	from huf.ai.loop import waiting
 	from huf.ai.storage import leases
 
-	# Otherwise a worker also commits while a model answers slowly, and the commits have other numbers each time.
+	# Otherwise a worker also commits while a model answers slowly, and the numbers of the commits vary.
 	waiting.GUARD_INTERVAL_S = leases.RENEW_AFTER_S = leases.LEASE_S
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()

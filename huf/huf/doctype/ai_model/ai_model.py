@@ -2,13 +2,13 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values
-from huf.ai.knowledge.vectors import check_receiver
+from huf.ai.knowledge.vectors import check_text_receiver
 
 
 class AIModel(Document):
 	def validate(self):
 		check_field_values(self)
-		check_receiver(self, [self.name], "provider", "model_id")
+		check_text_receiver(self, [self.name], "provider", "model_id")
 
 	def before_naming(self):
 		"""Where another provider has a model of this name, this one is named provider/model."""

@@ -4,7 +4,7 @@ from frappe.model.document import Document
 
 from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
-from huf.ai.knowledge.vectors import check_receiver
+from huf.ai.knowledge.vectors import check_text_receiver
 from huf.ai.providers.models import HTTP_ADDRESS
 
 
@@ -15,4 +15,4 @@ class AIProvider(Document):
 			frappe.throw(_("Address must begin with http:// or https://"))
 		require_secret_again(self, "api_base", "api_key")
 		models = frappe.get_all("AI Model", {"provider": self.name}, pluck="name", order_by="name asc")
-		check_receiver(self, models, "api_base", "api_key")
+		check_text_receiver(self, models, "api_base", "api_key")

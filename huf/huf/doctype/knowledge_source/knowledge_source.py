@@ -97,7 +97,7 @@ class KnowledgeSource(Document):
 			why = _("You may not read {0}, or a field that the filters name. A System Manager can choose it.")
 			frappe.throw(why.format(_(doctype)), frappe.PermissionError)
 		if self.embedding_model:
-			vectors.refuse_receiver()
+			vectors.refuse_text_receiver()
 
 	def check_urls(self):
 		from huf.ai.core.errors import ToolError

@@ -69,7 +69,7 @@ class TestManyErrors(unittest.TestCase):
 				self.assertLess(peak, 5_000_000)
 				tracemalloc.stop()
 
-	def test_alternatives_are_told_apart(self):
+	def test_exactly_one_alternative_must_match(self):
 		number = {"oneOf": [{"type": "integer"}, {"$ref": "#/$defs/large"}]}
 		schema = {"properties": {"a": number}, "$defs": {"large": {"type": "number", "minimum": 3}}}
 		check_arguments({"a": 1}, schema)

@@ -166,7 +166,7 @@ class TestPostgres(SiteTestCase):
 
 
 class TestSnapshotIsolation(SiteTestCase):
-	"""Transactions of the Desk: on MariaDB from 11.6.2 on, they may not change rows changed since they began."""
+	"""In the Desk, a transaction on MariaDB 11.6.2 or later may not change rows changed since it began."""
 
 	def setUp(self):
 		super().setUp()
