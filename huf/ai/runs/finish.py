@@ -194,7 +194,8 @@ def send_result_notice(run: str, trigger: str, outcome: Outcome) -> None:
 	wanted = (ON_RESULT, ON_BOTH) if is_good else (ON_FAILURE, ON_BOTH)
 	if not doc.notify_user or doc.notify_on not in wanted or outcome.status is RunStatus.CANCELLED:
 		return
-	subject = f"{trigger}: {outcome.status.value}"
+	language = frappe.get_cached_value("User", doc.notify_user, "language")
+	subject = f"{trigger}: {frappe._(outcome.status.value, lang=language)}"
 	text = (outcome.text or "") if is_good else (outcome.error or outcome.text or "")
 	notifications.notify_user(doc.notify_user, subject, text, "Agent Run", run)
 	sender = outgoing_mail.find_sender()

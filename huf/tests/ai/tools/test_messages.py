@@ -183,6 +183,14 @@ class TestResults(MessagesTestCase):
 			mails = frappe.get_all(MAIL, {"run": run.name}, pluck="recipients", order_by="name")
 			self.assertEqual(mails, [user] * len(notices))
 
+	def test_result_is_notified_in_the_language_of_its_reader(self):
+		other = make_user("Huf User")
+		frappe.db.set_value("User", other, "language", "de")
+		frappe.clear_document_cache("User", other)
+		trigger = self.fire(error(400, "Broken"), notify_user=other, notify_on="Failure")
+		(notice,) = self.notices(other)
+		self.assertEqual(notice.subject, f"{trigger.name}: Fehlgeschlagen")
+
 	def test_home_page_lists_results_of_own_triggers(self):
 		trigger = self.fire(text("All is well."))
 		(run,) = [each for each in home.get_home()["results"] if each["trigger"] == trigger.name]
