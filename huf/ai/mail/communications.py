@@ -46,9 +46,10 @@ def find_mailbox(doc):
 	)
 	if not address:
 		return None
-	filters = {"email": address, "enabled": 1, "imap_host": ["is", "not set"]}
-	mailbox = frappe.db.get_value(store.MAILBOX, filters, ["name", "email_account"], as_dict=True)
-	if not mailbox:
+	fields = ["name", "email_account", "imap_host"]
+	mailbox = frappe.db.get_value(store.MAILBOX, {"email": address, "enabled": 1}, fields, as_dict=True)
+	# On Frappe 15, a filter "not set" of `db.get_value` would pass over the empty text that a form stores.
+	if not mailbox or mailbox.imap_host:
 		return None
 	if doc.email_account not in (mailbox.email_account, own_account_name(mailbox.name)):
 		store.record_mailbox_error(mailbox.name, _(NOT_CHOSEN).format(doc.email_account))

@@ -86,6 +86,16 @@ class TestAccounts(MailTestCase):
 		self.assertEqual(find_mailbox(frappe._dict(email_account=account)).name, self.mailbox)
 		frappe.db.rollback()
 
+	def test_a_mailbox_whose_imap_host_was_cleared_in_a_form_takes_the_mail_of_its_account(self):
+		values = {"email_account_name": own_account_name(self.mailbox), "email_id": self.address}
+		received = frappe._dict(email_account=make("Email Account", **values).name)
+		mailbox = frappe.get_doc("Agent Mailbox", self.mailbox)
+		mailbox.update({"imap_host": "127.0.0.1"}).save()
+		self.assertIsNone(find_mailbox(received))
+		mailbox.update({"imap_host": ""}).save()
+		self.assertEqual(find_mailbox(received).name, self.mailbox)
+		frappe.db.rollback()
+
 	def test_a_migration_keeps_the_accounts_of_mailboxes(self):
 		account = make("Email Account", email_account_name=unique("Known"), email_id=self.address).name
 		link_email_accounts()
