@@ -25,6 +25,8 @@ _idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 MAX_IDLE_LOOPS = 32
 """More are closed with their connections and threads: what a peak needed is not kept."""
 _on_close: WeakKeyDictionary[asyncio.AbstractEventLoop, set[Callable[[], Coroutine]]] = WeakKeyDictionary()
+SILENCE_S = 7.0
+"""How long a stream may be silent. Only the second write to a reader who has left fails: after about 15."""
 _background_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
 """By name and process id."""
 
@@ -98,7 +100,7 @@ def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) ->
 		raise
 
 
-def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float = 15) -> Iterator[Any]:
+def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float = SILENCE_S) -> Iterator[Any]:
 	"""Run `start(put)` and yield what it puts, as it comes; its exception is raised at the end.
 
 	Yields None after `pause_s` seconds of silence, so that a stream can send a keep-alive. A reader who

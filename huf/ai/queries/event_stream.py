@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import frappe
 from frappe.share import get_shared
 
+from huf.ai.core.event_loops import SILENCE_S
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.stored_text import shorten_id
@@ -20,7 +21,7 @@ from huf.ai.storage.users import has_open_session, list_users_with_role
 
 PERMISSION_POLL_S = 1.0
 """How long the permission of a reader counts after it was checked."""
-POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
+POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, SILENCE_S
 """Intervals for the next event and the run's row, and how long the stream may be silent."""
 LAST_EVENT_GRACE_S = 0.3
 """The last event may follow the run's end on record by this long."""

@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,7 @@ import openai
 import huf
 from huf.embedded.tests.pages import PASSWORD, start_server
 from huf.tests.base import enter
-from huf.tests.model_server import ModelServer, text, tool_call, usage
+from huf.tests.model_server import ModelServer, slow, text, tool_call, usage
 
 SECRET = "a-secret-of-this-test"
 UI = Path(huf.__file__).parent / "ui"
@@ -92,6 +93,16 @@ class TestOpenAI(ClientTestCase):
 		stream.close()
 		address = f"/api/method/huf.api.chat.rejoin?run={run}"
 		self.assertIn(b'"status": "Cancelled"', self.server.call(address, cookie=self.cookie).read())
+
+	def test_run_of_a_silent_model_is_cancelled_within_20_seconds_of_its_reader_leaving(self):
+		self.model.script(slow(45, text(ANSWER)))
+		stream = self.create_completion(stream=True)
+		run = next(stream).id.removeprefix("chatcmpl-")
+		time.sleep(1)  # the reader has received everything: the first write after it has left succeeds
+		stream.close()
+		began, address = time.monotonic(), f"/api/method/huf.api.chat.rejoin?run={run}"
+		self.assertIn(b'"status": "Cancelled"', self.server.call(address, cookie=self.cookie).read())
+		self.assertLess(time.monotonic() - began, 20)
 
 	def test_completion_after_a_tool_call_returns_answer_and_summed_usage(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
