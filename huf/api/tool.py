@@ -26,10 +26,13 @@ def get_tools():
 	"""All tools by name: [{name, description, types, effect, reference_doctype, provider_app,
 	requires_approval, agents, roles}].
 
-	`agents`: names of the agents that have the tool. `roles`: the roles that may use it, if it names any.
+	`agents`: names of the agents that have the tool; empty for users who may not change agents. `roles`: the
+	roles that may use it, if it names any.
 	"""
 	rows = frappe.get_list(TOOL, fields=LIST_FIELDS, order_by="tool_name asc", limit_page_length=0)
-	agents = group_values("Agent Tool", "tool", "parent", {"parenttype": "Agent"})
+	agents = {}
+	if frappe.has_permission("Agent", "write"):
+		agents = group_values("Agent Tool", "tool", "parent", {"parenttype": "Agent"})
 	roles = group_values("Has Role", "parent", "role", {"parenttype": TOOL})
 	return [{**row, "agents": agents.get(row.name, []), "roles": roles.get(row.name, [])} for row in rows]
 

@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.session import acting_as
 from huf.ai.setup import doctype_requests
 from huf.ai.tools.registry import tool as write_tool
 from huf.api import agent, tool
@@ -70,6 +71,14 @@ class TestToolMaking(SiteTestCase):
 		owner = make_agent(tools=(name,))
 		row = next(row for row in tool.get_tools() if row["name"] == name)
 		self.assertEqual((row["agents"], row["roles"], row["effect"]), ([owner], ["Huf Manager"], "read"))
+
+	def test_the_tool_list_names_agents_only_to_users_who_may_change_them(self):
+		name = make_tool("Get List", reference_doctype="ToDo")
+		owner = make_agent(tools=(name,), roles=[{"role": "Huf Manager"}])
+		for user, agents in ((make_user("Huf User"), []), (make_user("Huf Manager"), [owner])):
+			with acting_as(user):
+				row = next(row for row in tool.get_tools() if row["name"] == name)
+			self.assertEqual(row["agents"], agents)
 
 
 @write_tool(effect="write")
