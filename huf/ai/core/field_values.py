@@ -17,6 +17,8 @@ from huf.ai.core.errors import UsageError
 
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 TEXTS = ("Data", "Small Text", "Text", "Long Text", "Code", "Text Editor", "Password")
+ISO_TIME = re.compile(r"\d{4}([-/]?)\d{1,2}\1\d{1,2}([ T]\d{1,2}:\d{1,2}(:\d{1,2}(\.\d{1,6})?)?)?", re.ASCII)
+"""Frappe reads dates in words as well, which a database then refuses."""
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 MAX_INT = 2**31 - 1
 """The largest integer in a database. Frappe does not check it in DocTypes with a single record."""
@@ -84,7 +86,7 @@ def is_number(value: Any) -> bool:
 
 def is_date_or_time(value: Any, parse: Callable[[Any], Any]) -> bool:
 	"""Whether a value is a date or time without a time zone, as Frappe stores it."""
-	if not isinstance(value, str | date):
+	if not isinstance(value, date) and not (isinstance(value, str) and ISO_TIME.fullmatch(value.strip())):
 		return False
 	try:
 		moment = parse(value)

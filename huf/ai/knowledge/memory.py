@@ -11,6 +11,7 @@ from frappe.utils import getdate, today
 
 from huf.ai.core.documents import get_permitted
 from huf.ai.core.errors import ToolError
+from huf.ai.core.field_values import is_date_or_time
 from huf.ai.core.types import FACTS
 from huf.ai.knowledge import fulltext, ranking
 from huf.ai.knowledge.index_text import find_language, make_index_text
@@ -43,6 +44,8 @@ def remember(
 	"""
 	if bool(doctype) != bool(name) or (role and doctype):
 		raise ToolError("Give doctype and name together, or a role, or neither of them.")
+	if expires_on and not is_date_or_time(expires_on, getdate):
+		raise ToolError(f"{expires_on!r} is not a date. Write it as YYYY-MM-DD.")
 	if expires_on and getdate(expires_on) < getdate(today()):
 		raise ToolError(f"{expires_on} has passed. Give a later day, or leave it out.")
 	audience = {

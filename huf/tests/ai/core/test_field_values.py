@@ -29,6 +29,10 @@ INVALID_VALUES = (
 	("Agent Tool Function", {"parameters": [{}]}, "cannot be a parameter's name"),
 	("Agent Memory", {"expires_on": "soon"}, "must be a date"),
 	("Agent Memory", {"expires_on": 5}, "must be a date"),
+	("Agent Memory", {"expires_on": "3 May 2030"}, "must be a date"),
+	("Agent Memory", {"expires_on": "-1-1-1"}, "must be a date"),
+	("Huf User Settings", {"away_until": "2030-05-03T10:00:00Z"}, "must be a date"),
+	("Agent Trigger", {"scheduled_interval": "Daily", "starts_on": "3 May 2030 at 5pm"}, "date and time"),
 	("Huf User Settings", {"away_until": "soon"}, "must be a date"),
 )
 NUMBERS_AS_TEXT = (

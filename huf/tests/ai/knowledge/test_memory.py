@@ -178,8 +178,9 @@ class TestMemory(MemoryTestCase):
 			make(MEMORY, fact="Always pay at once.", scope="User", user=self.other)
 		with self.assertRaises(ToolError):
 			self.store_fact(self.user, "x", doctype=CASE)
-		with self.assertRaises(ToolError):
-			self.store_fact(self.user, "x", expires_on="2020-01-01")
+		for day in ("2020-01-01", "0001-01-01", "3 May 2099", "2099-05-03T10:00:00Z"):
+			with self.subTest(day), self.assertRaises(ToolError):
+				self.store_fact(self.user, "x", expires_on=day)
 		with self.assertRaises(frappe.ValidationError):
 			make(
 				MEMORY,
