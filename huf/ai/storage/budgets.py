@@ -18,7 +18,7 @@ from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.stored_text import digest
 from huf.ai.core.types import StopReason, Usage
 from huf.ai.storage.limits import RUN, Cap, Limit, translate
-from huf.ai.storage.rows import insert_rows
+from huf.ai.storage.rows import insert_rows, update_row
 
 BUDGET = "Agent Budget"
 MIN_ANSWER_TOKENS = 128
@@ -314,10 +314,7 @@ def settle_abandoned_calls(before: datetime) -> None:
 	)
 	charge_reservations([call for call in calls if call.budgets])
 	for call in calls:
-		frappe.db.sql(
-			"update `tabAgent LLM Call` set status = 'Failed' where name = %s and status = 'Started'",
-			(call.name,),
-		)
+		update_row("Agent LLM Call", call.name, {"status": "Failed"}, status="Started")
 
 
 def charge_reservations(calls: list) -> None:

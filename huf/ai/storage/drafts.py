@@ -21,7 +21,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.stored_text import clip, shorten_id
 from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.limits import translate
-from huf.ai.storage.rows import insert_row, update_row
+from huf.ai.storage.rows import insert_row, update_row, update_rows
 
 DRAFT = "Agent Draft"
 WAITING = "This waits until a person approves {tool}: {url}"
@@ -218,19 +218,14 @@ def fail_lost_drafts(run: str) -> None:
 
 def expire_pending(run: str, reason: str) -> None:
 	"""Expire the unanswered drafts of a run."""
-	frappe.db.sql(
-		"update `tabAgent Draft` set status = %s, reason = %s where run = %s and status = %s",
-		(DraftStatus.EXPIRED.value, reason, run, PENDING),
-	)
+	update_rows(DRAFT, {"status": DraftStatus.EXPIRED.value, "reason": reason}, run=run, status=PENDING)
 
 
 def close_drafts(run: str) -> None:
 	"""Close all drafts of an ended run, including approved ones: it makes no more calls."""
 	expire_pending(run, translate("The run has ended"))
-	frappe.db.sql(
-		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
-		(DraftStatus.FAILED.value, "The run ended before it was done.", run, APPROVED),
-	)
+	failed = {"status": DraftStatus.FAILED.value, "result": "The run ended before it was done."}
+	update_rows(DRAFT, failed, run=run, status=APPROVED)
 
 
 def read_overdue_drafts(moment: datetime | None) -> list:

@@ -26,6 +26,7 @@ from frappe.utils import add_to_date, now_datetime
 from huf.ai.core.errors import LeaseLost, RunHeld
 from huf.ai.core.times import to_utc
 from huf.ai.core.types import OPEN_STATUSES
+from huf.ai.storage.rows import update_row
 from huf.ai.storage.stops import SWITCH_NAME, ensure_switch, find_stop, parse_stops
 
 LEASE_S = 25
@@ -58,10 +59,7 @@ class Lease:
 
 	def hold(self) -> None:
 		"""Extend the lease and lock the run until the commit. Raises LeaseLost."""
-		frappe.db.sql(
-			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
-			(lease_expiry(), self.run, self.worker),
-		)
+		update_row("Agent Run", self.run, {"lease_until": lease_expiry()}, worker=self.worker)
 		self.read()
 		self.until = time.monotonic() + LEASE_S
 
@@ -202,11 +200,8 @@ def suspend_run(lease: Lease) -> None:
 
 def requeue_run(lease: Lease, stop: str) -> None:
 	"""Queue a run that a stop holds, to be resumed after the release. Does not commit."""
-	frappe.db.sql(
-		"""update `tabAgent Run` set worker = null, lease_until = null, status = 'Queued',
-		held_by = %s, modified = %s where name = %s and worker = %s""",
-		(stop, now_datetime(), lease.run, lease.worker),
-	)
+	values = {"worker": None, "lease_until": None, "status": "Queued", "held_by": stop}
+	update_row("Agent Run", lease.run, {**values, "modified": now_datetime()}, worker=lease.worker)
 
 
 def hold_unclaimed_run(run: str, stop: str, now: datetime | None) -> None:
@@ -230,10 +225,7 @@ def read_all_queued_runs() -> list[str]:
 
 def wake_run(run: str) -> None:
 	"""Queue a run that waits. Does not commit."""
-	frappe.db.sql(
-		"update `tabAgent Run` set status = 'Queued', modified = %s where name = %s and status = 'Waiting'",
-		(now_datetime(), run),
-	)
+	update_row("Agent Run", run, {"status": "Queued", "modified": now_datetime()}, status="Waiting")
 
 
 def claim_conversation(conversation: str, run: str, now: datetime | None = None) -> bool:
@@ -271,10 +263,7 @@ def read_active_run(conversation: str) -> str | None:
 
 def release_conversation(conversation: str, run: str) -> None:
 	"""Let the next run of the conversation become active. Does not commit."""
-	frappe.db.sql(
-		"update `tabAgent Conversation` set active_run = null where name = %s and active_run = %s",
-		(conversation, run),
-	)
+	update_row("Agent Conversation", conversation, {"active_run": None}, active_run=run)
 
 
 def select_runs(condition: str, *values: Any) -> list[str]:

@@ -6,7 +6,7 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 from huf.ai.core.types import CallStatus
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.drafts import fail_lost_drafts, settle_draft
-from huf.ai.storage.rows import commit_before_effect, update_row
+from huf.ai.storage.rows import commit_before_effect, update_row, update_rows
 
 RETRY_CLAIMED = "It is being made again."
 RETRY_CLAIM_S = 600
@@ -24,15 +24,9 @@ def mark_lost_calls(run: str) -> None:
 		(select parent_call from `tabAgent Run` where parent_run = %s)""",
 		(run, run),
 	)
-	frappe.db.sql(
-		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
-		(CallStatus.UNKNOWN.value, run),
-	)
-	frappe.db.sql(
-		"""update `tabAgent LLM Call` set status = 'Failed', error_message = %s
-		where run = %s and status = 'Started'""",
-		("The worker that asked was lost.", run),
-	)
+	update_rows("Agent Tool Call", {"status": CallStatus.UNKNOWN.value}, run=run, status="Started")
+	failed = {"status": "Failed", "error_message": "The worker that asked was lost."}
+	update_rows("Agent LLM Call", failed, run=run, status="Started")
 	fail_lost_drafts(run)
 	frappe.db.commit()
 

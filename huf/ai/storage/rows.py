@@ -60,11 +60,16 @@ def insert_row(
 
 def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: Any) -> None:
 	"""Update one row with one statement if its columns have the `expected` values. Does not commit."""
+	update_rows(doctype, values, name=name, **expected)
+
+
+def update_rows(doctype: str, values: Mapping[str, Any], **expected: Any) -> None:
+	"""Update the rows whose columns have the `expected` values, with one statement. Does not commit."""
 	assignments = ", ".join(f"`{column}` = %s" for column in values)
-	conditions = "".join(f" and `{column}` = %s" for column in expected)
+	conditions = " and ".join(f"`{column}` = %s" for column in expected)
 	frappe.db.sql(
-		f"update `tab{doctype}` set {assignments} where name = %s{conditions}",
-		(*map(to_column, values.values()), name, *expected.values()),
+		f"update `tab{doctype}` set {assignments} where {conditions}",
+		(*map(to_column, values.values()), *expected.values()),
 	)
 
 

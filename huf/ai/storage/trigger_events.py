@@ -95,11 +95,8 @@ def claim_cause(cause: RunCause, run: str) -> bool:
 
 	The caller commits this together with the new run, so that an event never gets two runs.
 	"""
-	frappe.db.sql(
-		f"""update `tab{cause.doctype}` set status = %s, run = %s, modified = %s
-		where name = %s and status = %s""",
-		(CLAIMED_STATUS[cause.doctype], run, now(), cause.event, TriggerEventStatus.QUEUED.value),
-	)
+	claimed = {"status": CLAIMED_STATUS[cause.doctype], "run": run, "modified": now()}
+	update_row(cause.doctype, cause.event, claimed, status=TriggerEventStatus.QUEUED.value)
 	# The update locks the row, so this read stays true until the commit.
 	return frappe.db.get_value(cause.doctype, cause.event, "run") == run
 
