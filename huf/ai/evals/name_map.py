@@ -48,7 +48,6 @@ class NameMap:
 				{"parenttype": doctype, "parent": name, "parentfield": table.fieldname},
 				pluck="name",
 				order_by="idx asc",
-				limit_page_length=0,
 			)
 		]
 

@@ -39,6 +39,5 @@ def read_runs_of_messages(names: list[str], places: list[int]) -> dict[tuple[str
 		{"conversation": ["in", names], "sequence": ["in", places]},
 		["conversation", "sequence", "run"],
 		order_by="sequence asc",
-		limit_page_length=0,
 	)
 	return {(row.conversation, row.sequence): row.run for row in rows}

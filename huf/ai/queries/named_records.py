@@ -56,7 +56,6 @@ def read_names(run: str) -> Iterator[tuple[str, str, Mapping]]:
 		{"name": ["in", [call.tool for call in calls]]},
 		["name", "reference_doctype"],
 		order_by="name asc",
-		limit_page_length=0,
 	)
 	doctypes = {tool.name: tool.reference_doctype for tool in tools}
 	for call in calls:

@@ -203,7 +203,6 @@ def list_tool_calls(runs: list[str]) -> list:
 		filters=filters,
 		fields=fields,
 		order_by="step asc, position asc",
-		limit_page_length=0,
 	)
 
 
@@ -221,7 +220,6 @@ def list_reasoning(runs: list[str]) -> list:
 		},
 		fields=["run", "step", "reasoning"],
 		order_by="creation asc",
-		limit_page_length=0,
 	)
 
 

@@ -28,9 +28,7 @@ def preview_import(
 	"""
 	plans, refused = plan_tools(document, source, base_url, prefix)
 	names = [plan.tool for plan in plans]
-	existing = set(
-		frappe.get_all(TOOL, {"name": ["in", names]}, pluck="name", order_by="name asc", limit_page_length=0)
-	)
+	existing = set(frappe.get_all(TOOL, {"name": ["in", names]}, pluck="name", order_by="name asc"))
 	tools = [{**describe_plan(plan), "exists": plan.tool in existing} for plan in plans]
 	info = document.get("info")
 	title = str(info.get("title") or "")[:140] if isinstance(info, Mapping) else ""

@@ -57,7 +57,7 @@ class Candidate:
 def find_candidates(sentence: str) -> list[Candidate]:
 	"""DocTypes that the user may read: those that the sentence names, those that tools use, those of apps."""
 	filters = {"istable": 0, "issingle": 0}
-	rows = frappe.get_all("DocType", filters, ["name", "module"], order_by="name asc", limit_page_length=0)
+	rows = frappe.get_all("DocType", filters, ["name", "module"], order_by="name asc")
 	used = {row["name"] for row in list_used_doctypes()}
 	stems, joined = collect_stems(split_words(fold_text(sentence))), join_words(sentence)
 	scores = {row.name: max(rate(name, stems, joined) for name in {row.name, _(row.name)}) for row in rows}

@@ -31,9 +31,7 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	Raises UsageError.
 	"""
 	filters = {"conversation": source.name}
-	rows = sort_by_run(
-		frappe.get_all("Agent Message", filters, MESSAGE_FIELDS, order_by="sequence asc", limit_page_length=0)
-	)
+	rows = sort_by_run(frappe.get_all("Agent Message", filters, MESSAGE_FIELDS, order_by="sequence asc"))
 	places = [place for place, row in enumerate(rows) if row.run == run]
 	if not places:
 		raise UsageError(_("This message is no longer part of the conversation. Reload the page."))
@@ -122,7 +120,6 @@ def list_versions_of_chat(name: str) -> list:
 		or_filters={"name": root, "version_root": root},
 		fields=FIELDS,
 		order_by="creation asc, name asc",
-		limit_page_length=0,
 	)
 
 
