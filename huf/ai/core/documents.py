@@ -1,8 +1,27 @@
-"""Loads documents: with the user's permission checked, or to save them whether they exist or not."""
+"""Loads documents: with the user's permission checked, or to save them whether they exist or not.
+
+Also names Frappe's own modules.
+"""
 
 from typing import Any
 
 import frappe
+
+FRAMEWORK_MODULES = {
+	"Automation",
+	"Contacts",
+	"Core",
+	"Custom",
+	"Desk",
+	"Email",
+	"Geo",
+	"Integrations",
+	"Printing",
+	"Social",
+	"Website",
+	"Workflow",
+}
+"""Frappe's own modules: many of their DocTypes hold scripts, queries, pages or mail templates."""
 
 
 def get_permitted(doctype: str, name: str | None, right: str = "read") -> Any:

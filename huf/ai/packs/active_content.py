@@ -6,24 +6,10 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.documents import FRAMEWORK_MODULES
 from huf.ai.packs.manifest import PackEntry
 from huf.ai.tools.schemas import TABLE_TYPES
 
-FRAMEWORK_MODULES = {
-	"Automation",
-	"Contacts",
-	"Core",
-	"Custom",
-	"Desk",
-	"Email",
-	"Geo",
-	"Integrations",
-	"Printing",
-	"Social",
-	"Website",
-	"Workflow",
-}
-"""Frappe's own modules: many of their DocTypes hold scripts, queries, pages or mail templates."""
 HARMLESS = {"Address", "Contact", "Event", "Note", "Role", "ToDo"}
 CODE_TYPES = {"Code", "HTML Editor"}
 MARKUP = re.compile(r"<[a-zA-Z/!]")

@@ -7,6 +7,7 @@ from typing import Any
 import frappe
 from frappe import _
 
+from huf.ai.core.documents import FRAMEWORK_MODULES
 from huf.ai.core.tokenizer import fold_text, split_words
 from huf.ai.knowledge.terms import STEMMERS, stem_word
 from huf.ai.queries.records import list_used_doctypes
@@ -14,23 +15,7 @@ from huf.ai.queries.records import list_used_doctypes
 RIGHTS = {"list": "read", "read": "read", "create": "create", "update": "write"}
 """Kinds of tools that are proposed (never delete), each with the right on the DocType that it needs."""
 MAX_CANDIDATES = 120
-FRAMEWORK_MODULES = (
-	"Automation",
-	"Contacts",
-	"Core",
-	"Custom",
-	"Data Migration",
-	"Desk",
-	"Email",
-	"Event Streaming",
-	"Geo",
-	"Huf",
-	"Integrations",
-	"Printing",
-	"Social",
-	"Website",
-	"Workflow",
-)
+RARE_MODULES = FRAMEWORK_MODULES | {"Data Migration", "Event Streaming", "Huf"}
 """Modules of DocTypes that are offered only if a sentence names them, or tools use them."""
 
 
@@ -62,9 +47,7 @@ def find_candidates(sentence: str) -> list[Candidate]:
 	stems, joined = collect_stems(split_words(fold_text(sentence))), join_words(sentence)
 	scores = {row.name: max(rate(name, stems, joined) for name in {row.name, _(row.name)}) for row in rows}
 	names = [
-		row.name
-		for row in rows
-		if scores[row.name] or row.name in used or row.module not in FRAMEWORK_MODULES
+		row.name for row in rows if scores[row.name] or row.name in used or row.module not in RARE_MODULES
 	]
 	names.sort(key=lambda name: (-scores[name], name not in used, name))
 	found = (Candidate.find(name, scores[name]) for name in names[:MAX_CANDIDATES])
