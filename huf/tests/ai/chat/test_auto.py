@@ -147,7 +147,7 @@ class TestAuto(SiteTestCase):
 		self.assertEqual(self.read_conversation(branches[0])[0], [SIMPLE, NEEDS_SEARCH])
 
 	def test_agent_takes_over_after_the_stream_client_disconnects(self):
-		self.server.script(text(f"Bern is one. {NEEDS_SEARCH}", pace=0.02, chunk_size=6), text("Bern."))
+		self.server.script(text(f"Bern is one. {NEEDS_SEARCH}", pace=0.2, chunk_size=6), text("Bern."))
 		events = messages.stream_chat(self.agent, SIMPLE, route="auto")
 		next(event for event in events if event and event.kind is EventKind.TEXT_DELTA)
 		events.close()

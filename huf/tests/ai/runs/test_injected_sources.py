@@ -32,9 +32,10 @@ INVITE = f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{STRANGER}\nEND:VEVENT\nEND:VC
 class SourceCase(TaintCase):
 	def assert_needs_approval(self, types: str, arguments: dict, **values) -> dict:
 		"""A run reads with one call and then posts; the post waits for approval."""
+		knowledge = values.pop("knowledge", [])
 		read = values.pop("tool", None) or make_tool(types, **values)
-		call = tool_call(read, arguments)
-		result = self.run_agent(call, self.drop(), tools=(read, self.post), prompt="Look and act")
+		answers, tools = (tool_call(read, arguments), self.drop()), (read, self.post)
+		result = self.run_agent(*answers, tools=tools, prompt="Look and act", knowledge=knowledge)
 		self.assert_waits(result)
 		self.assertIn(STRANGER[:30], str(self.server.requests[-1]["messages"]).replace("\\n", " "))
 		return result
@@ -190,8 +191,9 @@ class TestRecords(SourceCase):
 
 	def test_knowledge_from_a_record_of_a_tainted_run_taints_the_run(self):
 		title = frappe.db.get_value("Note", self.write_note(), "title")
-		make_source(reference_doctype="Note", document_fields="title\ncontent")
-		self.assert_needs_approval("Search Knowledge", {"query": title, "limit": 1})
+		source = make_source(reference_doctype="Note", document_fields="title\ncontent")
+		# A source of an earlier test may embed the query at an address that this test's server has now.
+		self.assert_needs_approval("Search Knowledge", {"query": title}, knowledge=[{"source": source}])
 
 
 class TestPrograms(SourceCase):
